@@ -1,0 +1,40 @@
+# make demo: set everything up and run the main job. make test: set everything up and test it.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.PHONY: demo test lint types docs bench clean
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/shardwise demo
+
+test: $(VENV)/.installed-dev
+	$(BIN)/pytest -q -n 2
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.installed-dev
+	$(BIN)/mypy
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	$(BIN)/mkdocs build --strict
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m bench.run
+
+clean:
+	rm -rf $(VENV) demo report.html site

@@ -1,0 +1,1 @@
+"""argv -> calls of the library."""

@@ -1,0 +1,1 @@
+"""Estimates -> Comparisons: it never sees a fit or a score."""

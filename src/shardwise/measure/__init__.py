@@ -1,0 +1,1 @@
+"""One ranking -> one number: definitions and compiled kernels."""

@@ -1,0 +1,1 @@
+"""Scores x Model -> Fit -> Estimates."""

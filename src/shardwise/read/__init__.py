@@ -1,0 +1,1 @@
+"""files -> Collection, files -> scores."""

@@ -1,0 +1,1 @@
+"""Collection x Splits x measures -> Scores, a labelled tensor."""

@@ -1,0 +1,1 @@
+"""Collection -> Splits: which document belongs to which shard."""

@@ -1,0 +1,1 @@
+"""Studies built from the parts: simulation, classic tests, stability, design."""

@@ -1,0 +1,25 @@
+"""Where the real data is, and how long calibrations run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """Folder of the real runs and score matrices; tests that need it are skipped where it is absent."""
+    folder = Path(os.environ.get("SHARDWISE_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no data folder {folder}; set SHARDWISE_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def repetitions() -> float:
+    """Factor on the repetitions of calibration tests: 1 as in CI, 10 with SHARDWISE_REPETITIONS=full."""
+    return 10.0 if os.environ.get("SHARDWISE_REPETITIONS") == "full" else 1.0
