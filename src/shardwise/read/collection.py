@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from shardwise.arrays import Bytes, Codes, Grades, Ints
+from shardwise.read.archive import load_arrays, save_arrays
 
 UNJUDGED = np.int16(-32768)
 """Grade of a retrieved document that nobody judged for the topic."""
@@ -43,9 +46,36 @@ class Collection:
         """Names of all documents, in code order."""
         text = self.names.tobytes()
         edges = self.name_starts.tolist()
-        return [text[a:b].decode("utf-8", "replace") for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        return [text[a:b].decode("utf-8", "surrogateescape") for a, b in itertools.pairwise(edges)]
 
     def ranking(self, system: int, topic: int) -> Codes:
         """Document codes that a system retrieved for a topic, best first."""
         at = system * len(self.topics) + topic
         return self.docs[self.starts[at] : self.starts[at + 1]]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the collection as one compact file."""
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        facts = {"systems": self.systems, "topics": self.topics, "notes": self.notes}
+        save_arrays(path, "collection", arrays, facts)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{len(self.systems)} systems, {len(self.topics)} topics, {self.n_docs} documents,"
+            f" {len(self.docs)} ranked, {len(self.qrel_docs)} judged"
+        ]
+        return "\n".join([*lines, *(f"- {note}" for note in self.notes)])
+
+
+_ARRAYS = ("names", "name_starts", "docs", "starts", "grades", "qrel_docs", "qrel_grades", "qrel_starts")
+
+
+def load_collection(path: str | os.PathLike[str]) -> Collection:
+    """Read a collection that ``Collection.save`` wrote."""
+    arrays, facts = load_arrays(path, "collection")
+    return Collection(
+        systems=tuple(facts["systems"]),
+        topics=tuple(facts["topics"]),
+        notes=tuple(facts["notes"]),
+        **arrays,
+    )
