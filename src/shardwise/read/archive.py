@@ -23,7 +23,7 @@ def save_arrays(
     path: str | os.PathLike[str], kind: str, arrays: Mapping[str, Array], facts: Mapping[str, Any]
 ) -> None:
     """Write arrays and JSON facts, marked with what they are."""
-    told = json.dumps({"kind": kind, "format": 1, **facts}).encode()
+    told = json.dumps({"holds": kind, "format": 1, **facts}).encode()
     buffer = io.BytesIO()
     stored: dict[str, Any] = {"facts": np.frombuffer(told, dtype=np.uint8), **arrays}
     np.savez(buffer, **stored)
@@ -54,9 +54,9 @@ def load_arrays(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Arra
         raise InputError(
             f"is not a saved {kind}, or is damaged", where=str(path), remedy=f"save the {kind} again"
         ) from None
-    if facts.get("kind") != kind or facts.get("format") != 1:
+    if facts.get("holds") != kind or facts.get("format") != 1:
         raise InputError(
-            f"holds a {facts.get('kind')} of format {facts.get('format')}, not a {kind} of format 1",
+            f"holds a {facts.get('holds')} of format {facts.get('format')}, not a {kind} of format 1",
             where=str(path),
             remedy=f"give a file that holds a {kind}",
         )

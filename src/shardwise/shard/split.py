@@ -192,7 +192,7 @@ def _listed(
 
 def _document_list(path: PathLike) -> list[bytes]:
     buffer, size = read_bytes(Path(path), np.empty(1 << 20, dtype=np.uint8))
-    names = buffer[:size].tobytes().split()
+    names = [name for line in buffer[:size].tobytes().split(b"\n") if (name := line.strip())]
     if not names:
         raise InputError(
             "the document list is empty", where=str(path), remedy="give a file with a name a line"
