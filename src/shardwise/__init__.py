@@ -11,10 +11,114 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from shardwise.compare.comparisons import Comparisons as Comparisons
+    from shardwise.compare.comparisons import compare as compare
+    from shardwise.compare.rankings import discriminative_power as discriminative_power
+    from shardwise.compare.rankings import kendall_tau as kendall_tau
+    from shardwise.compare.rankings import tau_ap as tau_ap
     from shardwise.errors import InputError as InputError
     from shardwise.errors import InputWarning as InputWarning
+    from shardwise.measure.names import Measure as Measure
+    from shardwise.measure.names import parse_measure as parse_measure
+    from shardwise.model.anova import AnovaFit as AnovaFit
+    from shardwise.model.anova import anova as anova
+    from shardwise.model.estimates import Estimates as Estimates
+    from shardwise.model.terms import MD1 as MD1
+    from shardwise.model.terms import MD2 as MD2
+    from shardwise.model.terms import MD3 as MD3
+    from shardwise.model.terms import MD4 as MD4
+    from shardwise.model.terms import MD5 as MD5
+    from shardwise.model.terms import MD6 as MD6
+    from shardwise.model.terms import Model as Model
+    from shardwise.plot.intervals import interval_chart as interval_chart
+    from shardwise.plot.intervals import save_chart as save_chart
+    from shardwise.read.collection import Collection as Collection
+    from shardwise.read.collection import load_collection as load_collection
+    from shardwise.read.reader import read_collection as read_collection
+    from shardwise.read.scores import read_scores as read_scores
+    from shardwise.read.scores import write_scores as write_scores
+    from shardwise.score.scoring import score as score
+    from shardwise.score.undefined import fill_undefined as fill_undefined
+    from shardwise.shard.split import split as split
+    from shardwise.shard.splits import Splits as Splits
+    from shardwise.shard.splits import load_splits as load_splits
+    from shardwise.study.design import min_diff_at as min_diff_at
+    from shardwise.study.design import power_at as power_at
+    from shardwise.study.design import topics_for_interval as topics_for_interval
+    from shardwise.study.design import topics_for_power as topics_for_power
+    from shardwise.study.design import width_at as width_at
+    from shardwise.study.design_shards import ShardComponents as ShardComponents
+    from shardwise.study.design_shards import ShardDesign as ShardDesign
+    from shardwise.study.design_shards import design_for_shards as design_for_shards
+    from shardwise.study.design_shards import shard_components as shard_components
+    from shardwise.study.design_simulated import SimulatedPower as SimulatedPower
+    from shardwise.study.design_simulated import simulated_power as simulated_power
+    from shardwise.study.design_tables import design_curve as design_curve
+    from shardwise.study.design_tables import design_table as design_table
+    from shardwise.study.design_tables import reach_curve as reach_curve
+    from shardwise.study.generalizability import Generalizability as Generalizability
+    from shardwise.study.generalizability import generalizability as generalizability
+    from shardwise.study.paired import paired_tests as paired_tests
+    from shardwise.study.simulate_collection import SimulatedCollection as SimulatedCollection
+    from shardwise.study.simulate_collection import simulate_collection as simulate_collection
+    from shardwise.study.variance import VarianceEstimate as VarianceEstimate
+    from shardwise.study.variance import pool_variances as pool_variances
+    from shardwise.study.variance import variance as variance
+    from shardwise.study.variance import variance_table as variance_table
 
 _HOMES = {
+    "read_collection": "read.reader",
+    "Collection": "read.collection",
+    "load_collection": "read.collection",
+    "read_scores": "read.scores",
+    "write_scores": "read.scores",
+    "split": "shard.split",
+    "Splits": "shard.splits",
+    "load_splits": "shard.splits",
+    "Measure": "measure.names",
+    "parse_measure": "measure.names",
+    "score": "score.scoring",
+    "fill_undefined": "score.undefined",
+    "Model": "model.terms",
+    "MD1": "model.terms",
+    "MD2": "model.terms",
+    "MD3": "model.terms",
+    "MD4": "model.terms",
+    "MD5": "model.terms",
+    "MD6": "model.terms",
+    "AnovaFit": "model.anova",
+    "anova": "model.anova",
+    "Estimates": "model.estimates",
+    "Comparisons": "compare.comparisons",
+    "compare": "compare.comparisons",
+    "kendall_tau": "compare.rankings",
+    "tau_ap": "compare.rankings",
+    "discriminative_power": "compare.rankings",
+    "paired_tests": "study.paired",
+    "SimulatedCollection": "study.simulate_collection",
+    "simulate_collection": "study.simulate_collection",
+    "VarianceEstimate": "study.variance",
+    "variance": "study.variance",
+    "pool_variances": "study.variance",
+    "variance_table": "study.variance",
+    "topics_for_power": "study.design",
+    "power_at": "study.design",
+    "min_diff_at": "study.design",
+    "topics_for_interval": "study.design",
+    "width_at": "study.design",
+    "design_table": "study.design_tables",
+    "design_curve": "study.design_tables",
+    "reach_curve": "study.design_tables",
+    "SimulatedPower": "study.design_simulated",
+    "simulated_power": "study.design_simulated",
+    "ShardComponents": "study.design_shards",
+    "ShardDesign": "study.design_shards",
+    "design_for_shards": "study.design_shards",
+    "shard_components": "study.design_shards",
+    "Generalizability": "study.generalizability",
+    "generalizability": "study.generalizability",
+    "interval_chart": "plot.intervals",
+    "save_chart": "plot.intervals",
     "InputError": "errors",
     "InputWarning": "errors",
 }

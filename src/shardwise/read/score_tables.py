@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
@@ -20,6 +21,7 @@ from shardwise.read.files import bare_name, read_bytes
 DIMENSIONS = ("split", "topic", "system", "shard", "instance")
 Missing = Literal["refuse", "undefined", "zero"]
 
+_Column = Sequence[Any] | npt.NDArray[Any]
 _ROLES = {
     "topic": ("topic", "topic_id", "query", "query_id", "qid", "item"),
     "system": ("system", "system_id", "run", "run_id", "runid", "name", "tag"),
@@ -52,7 +54,7 @@ class _Table:
 
     source: str
     system: str  # name of the one system, should the table not name it
-    columns: dict[str, Sequence[Any]]
+    columns: Mapping[str, _Column]
     lines: Ints
     place: str = ""  # before the line number: "row " for tables that have no lines
 
@@ -69,7 +71,12 @@ def from_text(path: Path, measure: str | None) -> Records:
     if not first:
         raise InputError("the file is empty", where=str(path), remedy="give a table of scores")
     delimiter = next((mark for mark in "\t,;" if mark in first), None)
-    rows = _rows(text, delimiter)
+    try:
+        rows = _rows(text, delimiter)
+    except csv.Error as error:
+        raise InputError(
+            f"not a table of scores ({error})", where=str(path), remedy="check the quotes"
+        ) from None
     if delimiter in ("\t", None) and len(rows[0][1]) == 3 and _is_evaluation(rows):
         return _long(_evaluation(rows, path), measure)
     lines = np.array([line for line, _ in rows[1:]], dtype=np.int64)
@@ -97,7 +104,7 @@ def from_frame(frame: pd.DataFrame, source: str, measure: str | None) -> Records
     if len(set(header)) != len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise InputError(f"two columns are called {twice!r}", where=source, remedy="rename one")
-    columns: dict[str, Sequence[Any]] = {name: frame.iloc[:, i].to_numpy() for i, name in enumerate(header)}
+    columns: dict[str, _Column] = {name: frame.iloc[:, i].to_numpy() for i, name in enumerate(header)}
     rows = np.arange(1, len(frame) + 1, dtype=np.int64)
     return _from_columns(_Table(source, Path(source).stem, columns, rows, "row "), measure)
 
@@ -148,7 +155,7 @@ def _rows(text: str, delimiter: str | None) -> list[tuple[int, list[str]]]:
     return [(reader.line_num, fields) for fields in reader if any(field.strip() for field in fields)]
 
 
-def _columns(header: list[str], rows: list[list[str]], where: str) -> dict[str, Sequence[Any]]:
+def _columns(header: list[str], rows: list[list[str]], where: str) -> dict[str, _Column]:
     twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
     if twice is not None:
         raise InputError(f"two columns are called {twice!r}", where=where, remedy="rename one")
@@ -169,7 +176,7 @@ def _evaluation(rows: list[tuple[int, list[str]]], path: Path) -> _Table:
         if len(fields) != 3:
             where, remedy = f"{path}:{line}", "expected measure, topic, value as trec_eval -q prints"
             raise InputError(f"{len(fields)} columns instead of 3", where=where, remedy=remedy)
-    table = [(line, *(field.strip() for field in fields)) for line, fields in rows]
+    table = [(line, a.strip(), b.strip(), c.strip()) for line, (a, b, c) in rows]
     system = next((value for _, name, _, value in table if name == "runid"), _stem(path))
     table = [row for row in table if row[1] not in ("runid", "relstring")]
     measure_first = _measure_first([row[1] for row in table], [row[2] for row in table])

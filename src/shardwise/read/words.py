@@ -29,8 +29,7 @@ _1 = np.uint64(1)
 _0 = np.uint64(0)
 
 
-@intrinsic
-def load8(context: Any, buf: Any, at: Any) -> Any:
+def _load8(context: Any, buf: Any, at: Any) -> Any:
     """Load eight bytes from ``buf[at]`` on as one word, the first byte lowest."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -42,8 +41,7 @@ def load8(context: Any, buf: Any, at: Any) -> Any:
     return types.uint64(buf, types.intp), generate
 
 
-@intrinsic
-def trailing_zeros(context: Any, word: Any) -> Any:
+def _trailing_zeros(context: Any, word: Any) -> Any:
     """Count the zero bits below the lowest one of a word that is not zero."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -52,8 +50,7 @@ def trailing_zeros(context: Any, word: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
-@intrinsic
-def reversed_bytes(context: Any, word: Any) -> Any:
+def _reversed_bytes(context: Any, word: Any) -> Any:
     """Turn the bytes of a word round, so that words compare as text does."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -62,8 +59,7 @@ def reversed_bytes(context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@intrinsic
-def prefetch(context: Any, array: Any, at: Any) -> Any:
+def _prefetch(context: Any, array: Any, at: Any) -> Any:
     """Ask for an element of an array to be brought near, without waiting for it."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -76,6 +72,12 @@ def prefetch(context: Any, array: Any, at: Any) -> Any:
         return context.get_dummy_value()
 
     return types.none(array, types.intp), generate
+
+
+load8: Any = intrinsic(_load8)
+trailing_zeros: Any = intrinsic(_trailing_zeros)
+reversed_bytes: Any = intrinsic(_reversed_bytes)
+prefetch: Any = intrinsic(_prefetch)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -91,7 +93,7 @@ def token_end(buf: Bytes, at: int) -> int:
     while mark == _0:
         at += 8
         mark = blanks(load8(buf, at))
-    return at + (trailing_zeros(mark) >> 3)
+    return at + int(trailing_zeros(mark) >> 3)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -109,4 +111,4 @@ def same_bytes(buf: Bytes, a: int, b: int, count: int) -> bool:
         a += 8
         b += 8
         count -= 8
-    return low_bytes(load8(buf, a) ^ load8(buf, b), count) == _0
+    return bool(low_bytes(load8(buf, a) ^ load8(buf, b), count) == _0)

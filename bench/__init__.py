@@ -1,0 +1,1 @@
+"""Side-by-side measurements; every figure is a ratio within one run."""

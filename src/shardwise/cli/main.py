@@ -1,0 +1,62 @@
+"""The command line: thin over the library."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import shardwise
+from shardwise.errors import InputError
+
+
+def build_app() -> typer.Typer:
+    """Put the commands together; their modules, and what they import, are loaded here and not before."""
+    from shardwise.cli.compare import compare_command
+    from shardwise.cli.demo import demo_command
+    from shardwise.cli.score import score_command
+    from shardwise.cli.simulate import simulate_command
+
+    app = typer.Typer(
+        name="shardwise",
+        help="Tell retrieval systems apart, and know what you may claim.",
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+    )
+    app.callback(invoke_without_command=True)(_version)
+    app.command("demo")(demo_command)
+    app.command("score")(score_command)
+    app.command("compare")(compare_command)
+    app.command("simulate")(simulate_command)
+    return app
+
+
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"shardwise {shardwise.__version__}")
+        raise typer.Exit
+
+
+def _say_if_compiling() -> None:
+    """The first use after installation compiles the kernels, which takes a while: say so on a terminal."""
+    package = Path(shardwise.__file__).parent
+    if sys.stderr.isatty() and not any(package.glob("read/__pycache__/*.nbi")):
+        sys.stderr.write("first use: compiling the kernels, once (about half a minute)\n")
+
+
+def main() -> None:
+    """Run the command line; exit code 2 and one line where the input is at fault, 1 where we are."""
+    _say_if_compiling()
+    try:
+        build_app()()
+    except InputError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped\n")
+        sys.exit(130)

@@ -1,0 +1,1 @@
+"""A result -> a chart: draws, computes nothing."""
