@@ -10,7 +10,8 @@ from shardwise.arrays import Floats
 from shardwise.model.bootstrap_draws import Draws
 
 MOST_ATOMS = 1 << 18
-MOST_PRODUCTS = 1 << 21  # pairs of atoms to be merged at a time
+MOST_PRODUCTS = 1 << 20  # pairs of atoms to be merged at a time
+FEW = 64  # distinct residuals; with more, sums of several draws are too many to list
 ALIKE = 1e-9  # values closer than this share of the range are one
 
 
@@ -57,8 +58,7 @@ def enumerate_sums(draws: Draws) -> Atoms | None:
     pool = draws.pool.values
     if draws.pool.reach == 0.0:
         return Atoms(np.zeros(1), np.ones(1))
-    few = int(MOST_PRODUCTS**0.5)
-    if np.unique(pool[: 2 * few]).size > few and draws.counts.max() > 1:
+    if np.unique(pool[: 4 * FEW]).size > FEW:
         return None
     values, shares = merge(pool, np.full(pool.size, 1.0 / pool.size), ALIKE * draws.pool.reach)
     total = Atoms(np.zeros(1), np.ones(1))

@@ -11,6 +11,7 @@ from shardwise.arrays import Floats
 from shardwise.model.bootstrap_spectrum import Complex, Pool
 
 STEPS = 60  # halvings that bring an interval down to rounding
+FAR = 1.0 - 1e-6  # from here on 1 - P(X ≤ x) loses digits that P(X ≥ x) keeps
 
 
 class Spread(Protocol):
@@ -81,6 +82,6 @@ def quantiles(law: Spread, p: Floats) -> Floats:
     low, high = (np.full(p.shape, end) for end in law.span)
     for _ in range(STEPS):
         middle = 0.5 * (low + high)
-        reached = np.where(p <= 0.5, law.at_most(middle) >= p, law.at_least(middle) <= 1.0 - p)
+        reached = np.where(p < FAR, law.at_most(middle) >= p, law.at_least(middle) <= 1.0 - p)
         low, high = np.where(reached, low, middle), np.where(reached, middle, high)
     return high

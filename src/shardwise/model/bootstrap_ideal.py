@@ -21,6 +21,7 @@ from shardwise.model.bootstrap_spectrum import Pool
 GRID = 8192  # points of the density
 BATCH = 64  # frequencies computed at a time
 NEGLIGIBLE = 1e-17  # of a characteristic function, or of a probability
+RINGING = 1e-12  # of a characteristic function where the grid ends, for a step to be seen
 JOIN = 1e-8  # tail probability at which the saddlepoint takes over
 BINS = 512  # groups of a large pool, enough for a saddlepoint
 NODES = np.geomspace(0.6, 90.0, 56)  # tilts of the tail, in units of 1 / standard deviation
@@ -150,15 +151,16 @@ def _transform(draws: Draws, half: float, blur: float) -> tuple[Floats, Floats]:
     """Density and distribution function on GRID points from -half on, by one Fourier transform each."""
     parts = []
     for first in range(0, GRID // 2, BATCH):
-        t = np.arange(first, first + BATCH) * (np.pi / half)
+        t = np.arange(first, first + BATCH, dtype=np.float64) * (np.pi / half)
         parts.append(draws.characteristic(t) * np.exp(-0.5 * (blur * t) ** 2))
         if np.abs(parts[-1]).max() < NEGLIGIBLE:
             break
     phi = np.concatenate(parts)
-    t = np.arange(len(phi)) * (np.pi / half)
-    if np.abs(phi[-BATCH:]).max() >= NEGLIGIBLE:
+    t = np.arange(len(phi), dtype=np.float64) * (np.pi / half)
+    edge = float(np.abs(phi[-BATCH:]).max())
+    if edge > RINGING:
         # a law of nearly separate points: blur them by a few grid steps rather than let the series ring
-        phi = phi * np.exp(-0.5 * (6.0 / t[-1] * t) ** 2)
+        phi = phi * np.exp(-np.log(edge / RINGING) * (t / t[-1]) ** 2)
     spectrum = np.zeros(GRID // 2 + 1, np.complex128)
     spectrum[: len(phi)] = phi.conj() * np.where(np.arange(len(phi)) % 2, -1.0, 1.0)
     pdf = np.fft.irfft(spectrum, GRID) * (GRID / (2.0 * half))

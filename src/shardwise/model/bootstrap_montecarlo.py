@@ -64,7 +64,7 @@ class Smoothed:
 
     @property
     def _grid(self) -> Floats:
-        return self.low + self.step * np.arange(self.cdf.size)
+        return self.low + self.step * np.arange(self.cdf.size, dtype=np.float64)
 
     def at_most(self, x: Floats) -> Floats:
         """P(X ≤ x)."""

@@ -54,7 +54,7 @@ def interval_chart(
         y=alt.Y("lower:Q", title=f"{measure}, {level:.0%} intervals", scale=scale), y2="upper:Q"
     )
     points = base.mark_point(filled=True, size=32, opacity=1).encode(y=alt.Y("estimate:Q", scale=scale))
-    return alt.layer(bars, points).properties(width=width, height=320)
+    return alt.LayerChart(layer=[bars, points]).properties(width=width, height=320)
 
 
 def save_chart(chart: alt.LayerChart, path: str | os.PathLike[str]) -> None:

@@ -166,6 +166,18 @@ class Coder:
             )
         return codes
 
+    def absorb(self, other: Coder) -> Codes:
+        """Take in all names of another coder; return the codes they have here."""
+        codes = np.empty(other.count, dtype=np.int32)
+        rows = np.ascontiguousarray(other.matrix())
+        done = 0
+        self.make_room(other.stride)
+        while True:
+            done, self.count = _absorb(rows, codes, done, self.slots, self.words, self.stride, self.count)
+            if done == other.count:
+                return codes
+            self.make_room(other.stride)
+
 
 @njit(cache=True, nogil=True)
 def _code_all(
@@ -205,45 +217,90 @@ class Merged:
 
 def merge(coders: list[Coder]) -> Merged:
     """Number the names of all coders in byte order, so that codes depend on nothing but the names."""
-    stride = max(coder.stride for coder in coders)
-    blocks = []
-    for coder in coders:
-        block = np.zeros((coder.count, stride), dtype=np.uint64)
-        block[:, : coder.stride] = coder.matrix()
-        blocks.append(block)
-    pooled = np.concatenate(blocks)
-    used = [k for k in range(stride) if pooled[:, k].any()] or [0]
-    order = np.lexsort([pooled[:, k] for k in reversed(used)])
-    new, firsts = _renumber(pooled, order)
-    kept = pooled[firsts]
-    lengths = _name_lengths(kept)
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    first = coders[0]
+    pooled = [np.arange(first.count, dtype=np.int32), *(first.absorb(other) for other in coders[1:])]
+    order = np.arange(first.count, dtype=np.int64)
+    _sort_names(first.words, first.stride, order)
+    new = np.empty(first.count, dtype=np.int32)
+    new[order] = np.arange(first.count, dtype=np.int32)
+    rows = first.matrix()[order]
+    starts = np.concatenate([[0], np.cumsum(_name_lengths(rows))]).astype(np.int64)
     names = np.empty(int(starts[-1]), dtype=np.uint8)
-    _spell(kept, starts, names)
-    edges = np.cumsum([len(block) for block in blocks])[:-1]
-    return Merged(names=names, name_starts=starts, codes=tuple(np.split(new, edges)))
+    _spell(rows, starts, names)
+    return Merged(names=names, name_starts=starts, codes=tuple(new[codes] for codes in pooled))
 
 
 @njit(cache=True, nogil=True)
-def _renumber(pooled: Words, order: Ints) -> tuple[Codes, Ints]:
-    """Give equal rows one number, in sorted order; return number by row and one row by number."""
-    new = np.empty(len(order), dtype=np.int32)
-    firsts = np.empty(len(order), dtype=np.int64)
-    count = 0
-    for i in range(len(order)):
-        row = order[i]
-        fresh = i == 0
-        if not fresh:
-            before = order[i - 1]
-            for k in range(pooled.shape[1]):
-                if pooled[row, k] != pooled[before, k]:
-                    fresh = True
-                    break
-        if fresh:
-            firsts[count] = row
+def _absorb(
+    rows: Words, codes: Codes, done: int, slots: Words, words: Words, stride: int, count: int
+) -> tuple[int, int]:
+    """Code the names of another table until all are done or room has to be made; return (done, count)."""
+    while done < len(codes):
+        if (count + 1) * 2 >= len(slots) or (count + 1) * stride > len(words):
+            break
+        n_words = 0
+        h = _0
+        while n_words < rows.shape[1] and rows[done, n_words] != _0:
+            h = mix(h, rows[done, n_words])
+            n_words += 1
+        code, slot = find(slots, words, stride, rows[done], n_words, h)
+        if code < 0:
+            code = count
+            put(slots, words, stride, rows[done], n_words, h, code, slot)
             count += 1
-        new[row] = count - 1
-    return new, firsts[:count].copy()
+        codes[done] = code
+        done += 1
+    return done, count
+
+
+@njit(cache=True, nogil=True)
+def _follows(words: Words, stride: int, a: int, b: int, depth: int) -> bool:
+    """Whether name a stands after name b, given that they agree in the first words."""
+    for k in range(depth, stride):
+        x = words[a * stride + k]
+        y = words[b * stride + k]
+        if x != y:
+            return bool(x > y)
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _sort_names(words: Words, stride: int, order: Ints) -> None:
+    """Sort codes by their names: quicksort on one word, three ways, the equal part going on to the next word.
+
+    Bentley & Sedgewick 1997, "Fast algorithms for sorting and searching strings", with words for characters.
+    """
+    stack = [(0, len(order), 0)]
+    while len(stack) > 0:
+        low, high, depth = stack.pop()
+        if high - low < 16 or depth == stride:
+            for i in range(low + 1, high):
+                code = order[i]
+                j = i
+                while j > low and _follows(words, stride, order[j - 1], code, depth):
+                    order[j] = order[j - 1]
+                    j -= 1
+                order[j] = code
+            continue
+        a = words[order[low] * stride + depth]
+        b = words[order[(low + high) // 2] * stride + depth]
+        c = words[order[high - 1] * stride + depth]
+        pivot = max(min(a, b), min(max(a, b), c))
+        less, i, more = low, low, high
+        while i < more:
+            word = words[order[i] * stride + depth]
+            if word < pivot:
+                order[less], order[i] = order[i], order[less]
+                less += 1
+                i += 1
+            elif word > pivot:
+                more -= 1
+                order[more], order[i] = order[i], order[more]
+            else:
+                i += 1
+        stack.append((low, less, depth))
+        stack.append((less, more, depth + 1))
+        stack.append((more, high, depth))
 
 
 @njit(cache=True, nogil=True)

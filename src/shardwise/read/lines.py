@@ -14,6 +14,7 @@ from shardwise.read.coder import MAX_NAME, bring_near, find, home, mix, put
 from shardwise.read.numbers import parse_number
 from shardwise.read.words import (
     blanks,
+    byte,
     load8,
     low_bytes,
     prefetch,
@@ -39,10 +40,14 @@ _0 = np.uint64(0)
 @njit(cache=True, nogil=True, inline="always")
 def skip_blanks(buf: Bytes, at: int) -> int:
     """Pass over spaces, tabs, and the carriage return of a line's end."""
-    while buf[at] == 32 or buf[at] == 9:
+    c = byte(buf, at)
+    while c < 33:
+        if c == 13 and byte(buf, at + 1) == 10:
+            return at + 1
+        if c != 32 and c != 9:
+            break
         at += 1
-    if buf[at] == 13 and buf[at + 1] == 10:
-        at += 1
+        c = byte(buf, at)
     return at
 
 
@@ -110,7 +115,7 @@ def parse_lines(
     status = DONE
     while pos < end:
         i = skip_blanks(buf, pos)
-        if buf[i] == 10:
+        if byte(buf, i) == 10:
             pos = i + 1
             line += 1
             continue
@@ -154,7 +159,7 @@ def parse_lines(
             i = skip_blanks(buf, token_end(buf, i))
         number = i
         understood = False
-        if buf[i] > 32:
+        if byte(buf, i) > 32:
             i, understood = parse_number(buf, i, bits, value)
             if not understood:
                 i = token_end(buf, i)
@@ -165,7 +170,7 @@ def parse_lines(
             i = token_end(buf, label)
         label_len = i - label
         i = skip_blanks(buf, i)
-        if buf[i] != 10 or number_end == number or (is_run and label_len == 0):
+        if byte(buf, i) != 10 or number_end == number or (is_run and label_len == 0):
             status = BAD_COLUMNS
             columns = 0
             i = pos

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from shardwise.arrays import Bytes, Floats, Words
+from shardwise.read.words import byte
 
 _LEAST, _MOST = -64, 44  # decimal exponents of the table; beyond them the caller decides
 
@@ -96,27 +97,27 @@ def parse_number(buf: Bytes, at: int, bits: Words, value: Floats) -> tuple[int, 
 
     The value is left in ``value[0]``, which shares its memory with ``bits``. A number ends at a byte below 33.
     """
-    negative = buf[at] == 45
-    i = at + 1 if negative or buf[at] == 43 else at
+    negative = byte(buf, at) == 45
+    i = at + 1 if negative or byte(buf, at) == 43 else at
     w = np.uint64(0)
     digits = 0
     q = 0
     first = i
     while True:
-        c = buf[i] - np.uint8(48)
-        if c > 9:
+        c = byte(buf, i) - 48
+        if c < 0 or c > 9:
             break
         w = w * _10 + np.uint64(c)
         if w:
             digits += 1
         i += 1
     seen = i - first
-    if buf[i] == 46:
+    if byte(buf, i) == 46:
         i += 1
         first = i
         while True:
-            c = buf[i] - np.uint8(48)
-            if c > 9:
+            c = byte(buf, i) - 48
+            if c < 0 or c > 9:
                 break
             w = w * _10 + np.uint64(c)
             if w:
@@ -126,24 +127,24 @@ def parse_number(buf: Bytes, at: int, bits: Words, value: Floats) -> tuple[int, 
         seen -= q
     if seen == 0 or digits > 19:
         return i, False
-    if buf[i] == 101 or buf[i] == 69:
+    if byte(buf, i) == 101 or byte(buf, i) == 69:
         i += 1
-        down = buf[i] == 45
-        if down or buf[i] == 43:
+        down = byte(buf, i) == 45
+        if down or byte(buf, i) == 43:
             i += 1
         first = i
         e = 0
         while True:
-            c = buf[i] - np.uint8(48)
-            if c > 9:
+            c = byte(buf, i) - 48
+            if c < 0 or c > 9:
                 break
             if e < 10000:
-                e = e * 10 + int(c)
+                e = e * 10 + c
             i += 1
         if i == first:
             return i, False
         q += -e if down else e
-    if buf[i] > 32:
+    if byte(buf, i) > 32:
         return i, False
     if w == 0:
         value[0] = 0.0

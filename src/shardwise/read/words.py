@@ -41,6 +41,16 @@ def _load8(context: Any, buf: Any, at: Any) -> Any:
     return types.uint64(buf, types.intp), generate
 
 
+def _byte(context: Any, buf: Any, at: Any) -> Any:
+    """Load one byte, widened, without the test for a negative index."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        return builder.zext(builder.load(builder.gep(array.data, [arguments[1]])), ir.IntType(64))
+
+    return types.int64(buf, types.intp), generate
+
+
 def _trailing_zeros(context: Any, word: Any) -> Any:
     """Count the zero bits below the lowest one of a word that is not zero."""
 
@@ -74,6 +84,7 @@ def _prefetch(context: Any, array: Any, at: Any) -> Any:
     return types.none(array, types.intp), generate
 
 
+byte: Any = intrinsic(_byte)
 load8: Any = intrinsic(_load8)
 trailing_zeros: Any = intrinsic(_trailing_zeros)
 reversed_bytes: Any = intrinsic(_reversed_bytes)

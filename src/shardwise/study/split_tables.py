@@ -22,7 +22,7 @@ def agreement_over_splits(
     """How many pairs the splits are divided over, and how (V17 Table 5).
 
     Row ``1:10`` counts the pairs on which one split of eleven decides otherwise than the others; ``0:11`` those on
-    which all agree. Columns per alpha: ``pairs`` and their ``share`` of all; the row ``divided`` sums all but the first.
+    which all agree. Columns per alpha: ``pairs`` and their ``share`` of all; row ``divided`` sums all but the first.
     """
     both = align(comparisons)
     j = len(comparisons)

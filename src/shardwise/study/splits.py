@@ -11,7 +11,7 @@ import numpy.typing as npt
 import xarray as xr
 from scipy import optimize
 
-from shardwise.arrays import Floats, Ints
+from shardwise.arrays import Bools, Floats, Ints
 from shardwise.compare.comparisons import Comparisons, compare
 from shardwise.compare.methods import stepwise
 from shardwise.errors import InputError
@@ -40,8 +40,8 @@ def over_splits(
 ) -> tuple[Comparisons, ...]:
     """Fit and compare each split by itself; ``fit`` is "anova", "bootstrap" or a function of scores and model.
 
-    ``method``, ``only``, ``baseline`` and the claim (``generalize``; for the bootstrap ``null``, ``tails``, …) are those
-    of `compare`. With ``n_resamples`` the bootstrap of split i is seeded by (seed, i). ``progress`` is called with
+    ``method``, ``only``, ``baseline`` and the claim (``generalize``; for the bootstrap ``null``, ``tails``, …) are as
+    in `compare`. With ``n_resamples`` the bootstrap of split i is seeded by (seed, i). ``progress`` is called with
     (splits done, splits in all).
 
     >>> rng = np.random.default_rng(3)
@@ -135,16 +135,17 @@ def align(comparisons: Sequence[Comparisons]) -> Aligned:
         error=first.error,
         scale=float(np.mean(scales)),
     )
-    agrees, p, p_adjusted = (np.stack([row[k] for row in rows]) for k in (1, 2, 3))
-    return Aligned(estimates, codes // len(place), codes % len(place), agrees.astype(np.bool_), p, p_adjusted)
+    agrees = np.stack([row[1] for row in rows])
+    p, p_adjusted = np.stack([row[2] for row in rows]), np.stack([row[3] for row in rows])
+    return Aligned(estimates, codes // len(place), codes % len(place), agrees, p, p_adjusted)
 
 
-def _in_order(c: Comparisons, rank: Ints, systems: int) -> tuple[Ints, Floats, Floats, Floats]:
-    """Codes of the pairs in ascending order, whether each is in the common order (1 or 0), and the p-values."""
+def _in_order(c: Comparisons, rank: Ints, systems: int) -> tuple[Ints, Bools, Floats, Floats]:
+    """Codes of the pairs in ascending order, whether each is in the common order, and the p-values."""
     a, b = rank[c.ia], rank[c.ib]
     codes = np.asarray(np.minimum(a, b) * systems + np.maximum(a, b), np.int64)
     order = np.argsort(codes)
-    return codes[order], (a < b)[order].astype(np.float64), c.p[order], c.p_adjusted[order]
+    return codes[order], (a < b)[order], c.p[order], c.p_adjusted[order]
 
 
 def unanimous(comparisons: Sequence[Comparisons]) -> Comparisons:
