@@ -114,7 +114,9 @@ def test_inversion_and_tails_against_exact_convolution(n: int, most: int) -> Non
     np.testing.assert_allclose(law.at_most(k - 0.5 - centre)[smooth], 1.0 - above[1:][smooth], atol=2e-9)
     far = (above[1:] < JOIN) & (above[1:] > 1e-18)
     assert far.sum() > 50
-    np.testing.assert_allclose(found[far] / above[1:][far], 1.0, atol=0.02)  # relative accuracy of a saddlepoint
+    np.testing.assert_allclose(
+        found[far] / above[1:][far], 1.0, atol=0.02
+    )  # relative accuracy of a saddlepoint
     assert (np.diff(found) <= 1e-15).all()
 
 

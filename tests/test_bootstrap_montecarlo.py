@@ -68,7 +68,9 @@ def test_ideal_and_monte_carlo_agree_within_monte_carlo_error(
             exact = ideal.estimates(**options).law
             assert exact is not None
             expected = exact.p_values(d)
-            simulated = (sample[:, None] >= d).mean(axis=0) + (tails == 2) * (sample[:, None] <= -d).mean(axis=0)
+            simulated = (sample[:, None] >= d).mean(axis=0) + (tails == 2) * (sample[:, None] <= -d).mean(
+                axis=0
+            )
             spread = np.sqrt(np.maximum(expected * (1 - expected), 1e-4) / M)
             assert (np.abs(simulated - expected) <= SIGMAS * spread).all()
             pooled = drawn.estimates(**options).law
@@ -171,7 +173,9 @@ def test_smoothing_simulated_and_ideal_alike() -> None:
     assert "kernel density" in smoothed.name
 
 
-@pytest.mark.parametrize("options", [{"n_resamples": 0}, {"n_resamples": 5, "seed": -1}, {"n_resamples": 5, "jobs": 0}])
+@pytest.mark.parametrize(
+    "options", [{"n_resamples": 0}, {"n_resamples": 5, "seed": -1}, {"n_resamples": 5, "jobs": 0}]
+)
 def test_senseless_numbers_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(InputError):
         bootstrap_anova(skewed_scores(4, 3, 2), MD3, **options)  # type: ignore[arg-type]

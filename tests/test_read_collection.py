@@ -306,6 +306,16 @@ class TestMissingTopics:
             read(folder)
 
 
+def test_very_long_names(folder: Path) -> None:
+    """Names of up to the limit, many more of them than one batch of look-ups holds, beside short ones."""
+    rng = np.random.default_rng(1)
+    run = {
+        t: {"u" * int(n) + str(i): float(-i) for i, n in enumerate(rng.integers(1, 1020, 150))} for t in QRELS
+    }
+    (folder / "runs" / "long").write_text(lines(run, tag="long"))
+    assert rankings(read(folder))["long"] == in_order(run)
+
+
 def test_depth_cuts_and_says_so(folder: Path) -> None:
     collection = read(folder, depth=2)
     assert rankings(collection)["tag"]["1"] == ["q", "b"]

@@ -15,7 +15,6 @@ from shardwise.compare.comparisons import Comparisons, compare
 from shardwise.errors import InputError
 from shardwise.model.anova import AnovaFit, anova
 from shardwise.model.terms import Model
-from shardwise.plot.intervals import interval_chart, save_chart
 from shardwise.score.undefined import fill_undefined
 
 
@@ -77,6 +76,8 @@ def compare_command(
     wide = tuple(part.strip() for part in generalize.split(",") if part.strip())
     pairs = compare(fit, method, only=only or None, baseline=baseline, generalize=wide)
     if chart is not None:
+        from shardwise.plot.intervals import interval_chart, save_chart  # drawing takes long to load
+
         save_chart(interval_chart(pairs, level=1 - alpha, measure=str(scores.name or "score")), chart)
     said = () if quiet else (*notes, *((filled,) if filled else ()))
     if format is Format.text:

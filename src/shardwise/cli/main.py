@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,14 +12,16 @@ import typer
 import shardwise
 from shardwise.errors import InputError
 
+COMMANDS = {
+    "demo": "shardwise.cli.demo:demo_command",
+    "score": "shardwise.cli.score:score_command",
+    "compare": "shardwise.cli.compare:compare_command",
+    "simulate": "shardwise.cli.simulate:simulate_command",
+}
 
-def build_app() -> typer.Typer:
-    """Put the commands together; their modules, and what they import, are loaded here and not before."""
-    from shardwise.cli.compare import compare_command
-    from shardwise.cli.demo import demo_command
-    from shardwise.cli.score import score_command
-    from shardwise.cli.simulate import simulate_command
 
+def build_app(wanted: str | None = None) -> typer.Typer:
+    """Put the commands together, or only the wanted one: loading all of them takes a while."""
     app = typer.Typer(
         name="shardwise",
         help="Tell retrieval systems apart, and know what you may claim.",
@@ -27,10 +30,10 @@ def build_app() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(_version)
-    app.command("demo")(demo_command)
-    app.command("score")(score_command)
-    app.command("compare")(compare_command)
-    app.command("simulate")(simulate_command)
+    for name, place in COMMANDS.items():
+        if wanted is None or name == wanted:
+            module, function = place.split(":")
+            app.command(name)(getattr(importlib.import_module(module), function))
     return app
 
 
@@ -53,7 +56,7 @@ def main() -> None:
     """Run the command line; exit code 2 and one line where the input is at fault, 1 where we are."""
     _say_if_compiling()
     try:
-        build_app()()
+        build_app(next((word for word in sys.argv[1:2] if word in COMMANDS), None))()
     except InputError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2)

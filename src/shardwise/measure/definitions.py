@@ -27,6 +27,13 @@ class Kernel(IntEnum):
     SHARE = 6  # sum of values over the number retrieved
     RETRIEVED = 7
     NORM = 8  # the norm itself, whatever the ranking
+    BLENDED_RATIO = 9  # precision blended with the gain compared with the ideal gain
+    INFERRED = 10  # average precision estimated from a sample of the pool
+    NOVELTY = 11  # subtopics: each further document on a subtopic is worth less
+    INTENTS = 12  # the same, subtopics weighted by their probability
+    COVERAGE = 13  # subtopics: gain over all of them, blended with the share of them found
+    STRATIFIED_PRECISION = 14  # the pool sampled by strata
+    STRATIFIED_GAIN = 15
 
 
 class Norm(IntEnum):
@@ -36,6 +43,10 @@ class Norm(IntEnum):
     CUTOFF = 1
     TOTAL = 2  # summed value of all judged documents; with values 0 and 1 the number of relevant ones
     IDEAL = 3  # weighted sum of the best possible ranking
+    CAPPED = 4  # number of documents of any worth, at most the cutoff
+    IDEAL_CASCADE = 5  # what the best possible ranking gives a reader who stops
+    GREEDY = 6  # what the ranking gives that always takes the document with most new worth
+    ENDLESS = 7  # what a ranking would give in which every document is worth something for all subtopics
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +55,7 @@ class Parameter:
 
     name: str
     default: Any  # None: not given
-    kind: Literal["grade", "share", "base", "choice", "gains"]
+    kind: Literal["grade", "share", "fraction", "weight", "base", "choice", "gains"]
     text: str
     always_shown: bool = False
     choices: tuple[str, ...] = ()
@@ -59,13 +70,19 @@ class Definition:
     cite: str
     kernel: Kernel
     values: Callable[[Floats, Parameters], Floats]  # grades -> what a document of that grade is worth
-    norm: Norm = Norm.ONE
+    norm: Norm | Callable[[Parameters], Norm] = Norm.ONE
     discount: Callable[[Floats, Parameters], Floats] | None = None  # ranks -> weights; None: all 1
     cutoff: Literal["none", "optional", "required"] = "optional"
     parameters: tuple[Parameter, ...] = ()
     needs_relevant: bool = True  # undefined for a topic without relevant documents
     limit: str = ""  # how to mend it where no grade may be worth more than 1 and one is
     aliases: tuple[str, ...] = ()
+    needs: Literal["grades", "subtopics", "strata"] = "grades"  # what the judgments must tell
+    number: str | float = 0.0  # a number for the kernel, or the parameter that holds it
+
+    def norm_for(self, parameters: Parameters) -> Norm:
+        """What the sum is divided by, given the parameters."""
+        return self.norm if isinstance(self.norm, Norm) else self.norm(parameters)
 
 
 REL = Parameter("rel", 1, "grade", "lowest grade that counts as relevant")
@@ -87,6 +104,17 @@ def preferences(grades: Floats, parameters: Parameters) -> Floats:
     return np.where(grades >= parameters["rel"], 1.0, np.where(grades >= 0, -1.0, 0.0))
 
 
+def sampled(grades: Floats, parameters: Parameters) -> Floats:
+    """1 for relevant, -1 for judged nonrelevant, -2 for pooled but not judged, which is any negative grade."""
+    return np.where(grades >= parameters["rel"], 1.0, np.where(grades >= 0, -1.0, -2.0))
+
+
+def sampled_gains(grades: Floats, parameters: Parameters) -> Floats:
+    """Gain of each grade where it is above 0, -1 for judged without gain, -2 for pooled but not judged."""
+    worth = gains(grades, parameters)
+    return np.where(grades < 0, -2.0, np.where(worth > 0, worth, -1.0))
+
+
 def judged(grades: Floats, parameters: Parameters) -> Floats:
     """1 for every judged document."""
     return np.ones_like(grades)
@@ -101,7 +129,8 @@ def gains(grades: Floats, parameters: Parameters) -> Floats:
     """Gain of each grade, never below 0, exponential (2^g - 1) where the name says so."""
     named = dict(parameters["gains"] or ())
     linear: Floats = np.maximum([float(named.get(int(grade), grade)) for grade in grades], 0.0)
-    return np.exp2(linear) - 1.0 if parameters.get("dcg") == "exp-log2" else linear
+    exponential = parameters.get("dcg") == "exp-log2" or parameters.get("gain") == "exp"
+    return np.exp2(linear) - 1.0 if exponential else linear
 
 
 def stopping(grades: Floats, parameters: Parameters) -> Floats:
@@ -109,9 +138,14 @@ def stopping(grades: Floats, parameters: Parameters) -> Floats:
     return np.divide(np.exp2(gains(grades, parameters)) - 1.0, np.exp2(float(parameters["max_rel"])))
 
 
+def all_or_reachable(parameters: Parameters) -> Norm:
+    """All relevant documents, or no more than there are ranks (S14 §5)."""
+    return Norm.CAPPED if parameters["norm"] == "min" else Norm.TOTAL
+
+
 def logarithmic(ranks: Floats, parameters: Parameters) -> Floats:
     """Weight 1/log2(rank + 1), or with a base b Järvelin & Kekäläinen's: 1 before rank b, then 1/log_b(rank)."""
-    base = parameters["base"]
+    base = parameters.get("base")
     if base is None:
         return 1.0 / np.log2(ranks + 1.0)
     return np.reciprocal(np.maximum(np.log(ranks) / math.log(base), 1.0))
@@ -135,17 +169,25 @@ _BASE = Parameter("base", None, "base", "discount log_b(rank) from rank b on, in
 _P = Parameter(
     "p", 0.8, "share", "probability that the reader goes on to the next document", always_shown=True
 )
+_GAIN = Parameter(
+    "gain", "linear", "choice", "gain g as it is (linear) or 2^g - 1 (exp)", choices=("linear", "exp")
+)
+_NORM = Parameter("norm", "R", "choice", "divide by R or by min(k, R)", choices=("R", "min"))
+_BETA = Parameter("beta", 1, "weight", "weight of gain against precision; 0 is average precision")
+_ALPHA = Parameter("alpha", 0.5, "fraction", "how much a further document on a subtopic loses of its worth")
+_GAMMA = Parameter("gamma", 0.5, "fraction", "weight of the share of subtopics found")
 _MAX_REL = Parameter("max_rel", 4, "grade", "highest gain there is")
 
 DEFINITIONS: tuple[Definition, ...] = (
     Definition(
         "AP",
-        "average precision: sum over relevant documents of the precision at their rank, divided by R",
-        "Buckley & Voorhees 2005",
+        "average precision: sum over relevant documents of the precision at their rank, divided by R, or by "
+        "min(k, R) with norm='min'",
+        "Buckley & Voorhees 2005; Sakai 2014 for min",
         Kernel.AVERAGE_PRECISION,
         binary,
-        Norm.TOTAL,
-        parameters=(REL,),
+        all_or_reachable,
+        parameters=(REL, _NORM),
         aliases=("map", "map_cut"),
     ),
     Definition(
@@ -213,6 +255,144 @@ DEFINITIONS: tuple[Definition, ...] = (
         discount=reciprocal,
         parameters=(_MAX_REL, GAINS),
         limit="raise max_rel to the highest grade, or give gains up to it",
+    ),
+    Definition(
+        "nERR",
+        "normalized expected reciprocal rank: ERR divided by that of the best possible ranking",
+        "Sakai & Song 2011",
+        Kernel.CASCADE,
+        stopping,
+        Norm.IDEAL_CASCADE,
+        reciprocal,
+        parameters=(_MAX_REL, GAINS),
+        limit="raise max_rel to the highest grade, or give gains up to it",
+    ),
+    Definition(
+        "Q",
+        "Q-measure: sum over relevant documents of (C + beta G) / (r + beta I), C of the r documents down to there "
+        "being relevant, G being their gain and I that of the best r documents, divided by min(k, R)",
+        "Sakai 2004",
+        Kernel.BLENDED_RATIO,
+        gains,
+        Norm.CAPPED,
+        parameters=(_BETA, _GAIN, GAINS),
+        aliases=("q-measure", "qmeasure"),
+        number="beta",
+    ),
+    Definition(
+        "infAP",
+        "inferred average precision: average precision where documents of grade below 0 are in the pool but not "
+        "judged, and count as relevant at the rate of the judged ones above",
+        "Yilmaz & Aslam 2006",
+        Kernel.INFERRED,
+        sampled,
+        Norm.TOTAL,
+        cutoff="none",
+        parameters=(REL,),
+    ),
+    Definition(
+        "xinfAP",
+        "extended inferred average precision: average precision where every stratum of the pool was sampled at "
+        "its own rate, grades below 0 being not sampled",
+        "Yilmaz et al. 2008",
+        Kernel.STRATIFIED_PRECISION,
+        sampled,
+        parameters=(REL,),
+        needs="strata",
+    ),
+    Definition(
+        "infNDCG",
+        "inferred nDCG: gain of each stratum of the pool divided by its sampling rate, over that of the best "
+        "ranking of the relevant documents there should be",
+        "Yilmaz et al. 2008",
+        Kernel.STRATIFIED_GAIN,
+        sampled_gains,
+        discount=logarithmic,
+        parameters=(_DCG, GAINS),
+        aliases=("xinfndcg",),
+        needs="strata",
+    ),
+    Definition(
+        "alpha_nDCG",
+        "alpha-nDCG: sum over ranks of (1 - alpha)^n / log2(rank + 1) for each subtopic of the document, n documents "
+        "above being on it too, divided by that of the ranking that takes the best next document each time",
+        "Clarke et al. 2008; ndeval",
+        Kernel.NOVELTY,
+        binary,
+        Norm.GREEDY,
+        logarithmic,
+        cutoff="required",
+        parameters=(_ALPHA, REL),
+        aliases=("alpha-ndcg", "α-ndcg", "α_ndcg"),
+        needs="subtopics",
+        number="alpha",
+    ),
+    Definition(
+        "ERR_IA",
+        "intent-aware ERR: mean over subtopics of the sum of (1 - alpha)^n / rank over their documents, divided by "
+        "that of a ranking whose every document is on all subtopics",
+        "Chapelle et al. 2009; ndeval",
+        Kernel.INTENTS,
+        binary,
+        Norm.ENDLESS,
+        reciprocal,
+        cutoff="required",
+        parameters=(_ALPHA, REL),
+        aliases=("err-ia",),
+        needs="subtopics",
+        number="alpha",
+    ),
+    Definition(
+        "nERR_IA",
+        "normalized intent-aware ERR: ERR_IA divided by that of the ranking that takes the best next document "
+        "each time",
+        "Clarke et al. 2011; ndeval",
+        Kernel.INTENTS,
+        binary,
+        Norm.GREEDY,
+        reciprocal,
+        cutoff="required",
+        parameters=(_ALPHA, REL),
+        aliases=("nerr-ia",),
+        needs="subtopics",
+        number="alpha",
+    ),
+    Definition(
+        "StRecall",
+        "subtopic recall (I-rec): share of the subtopics with relevant documents of which one is among the first k",
+        "Zhai et al. 2003",
+        Kernel.COVERAGE,
+        binary,
+        cutoff="required",
+        parameters=(REL,),
+        aliases=("strec", "i-rec", "irec"),
+        needs="subtopics",
+        number=1.0,
+    ),
+    Definition(
+        "D_nDCG",
+        "D-nDCG: nDCG where the gain of a document is the mean of its gains for the subtopics, weighted by their "
+        "probabilities",
+        "Sakai & Song 2011",
+        Kernel.COVERAGE,
+        gains,
+        discount=logarithmic,
+        parameters=(_DCG, GAINS),
+        aliases=("d-ndcg",),
+        needs="subtopics",
+        number=0.0,
+    ),
+    Definition(
+        "Dsharp_nDCG",
+        "D#-nDCG: gamma times subtopic recall plus 1 - gamma times D-nDCG",
+        "Sakai & Song 2011",
+        Kernel.COVERAGE,
+        gains,
+        discount=logarithmic,
+        parameters=(_GAMMA, _DCG, GAINS),
+        aliases=("d#-ndcg", "d♯-ndcg", "dsharp-ndcg"),
+        needs="subtopics",
+        number="gamma",
     ),
     Definition(
         "Bpref",

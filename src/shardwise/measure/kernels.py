@@ -22,10 +22,15 @@ _PREFERENCES = int(Kernel.PREFERENCES)
 _R_PRECISION = int(Kernel.R_PRECISION)
 _SHARE = int(Kernel.SHARE)
 _RETRIEVED = int(Kernel.RETRIEVED)
+_BLENDED_RATIO = int(Kernel.BLENDED_RATIO)
+_INFERRED = int(Kernel.INFERRED)
 _CUTOFF = int(Norm.CUTOFF)
 _TOTAL = int(Norm.TOTAL)
 _IDEAL = int(Norm.IDEAL)
+_CAPPED = int(Norm.CAPPED)
+_IDEAL_CASCADE = int(Norm.IDEAL_CASCADE)
 
+EPSILON = 1e-5  # keeps estimated precisions from 0/0, as trec_eval and sample_eval have it
 _OFFSET = 32768
 _index = np.uintp  # an index that may be negative costs a test and doubles the time of the pass
 _compiled = njit(cache=True, nogil=True, error_model="numpy")
@@ -92,6 +97,54 @@ def preferences(levels: Codes, worth: Floats, relevant: float, nonrelevant: floa
 
 
 @_compiled
+def blended_ratio(
+    ranks: Codes, levels: Codes, worth: Floats, counts: Codes, order: Codes, beta: float, cutoff: int
+) -> float:
+    """Sum over relevant documents of (C + beta G) / (r + beta I), I being the gain of the best r documents."""
+    total, found, gain = 0.0, 0, 0.0
+    ideal, reached, at, left = 0.0, 0, 0, counts[order[0]]
+    for i in range(len(ranks)):
+        rank = ranks[i]
+        if rank > cutoff:
+            break
+        if worth[levels[i]] <= 0.0:
+            continue
+        found += 1
+        gain += worth[levels[i]]
+        while reached < rank and at < len(order) and worth[order[at]] > 0.0:
+            taken = min(rank - reached, left)
+            ideal += taken * worth[order[at]]
+            reached += taken
+            left -= taken
+            if left == 0:
+                at += 1
+                if at < len(order):
+                    left = counts[order[at]]
+        total += (found + beta * gain) / (rank + beta * ideal)
+    return total
+
+
+@_compiled
+def inferred(ranks: Codes, levels: Codes, worth: Floats) -> float:
+    """Sum of the precisions at the relevant documents, as the judged part of the pool above suggests them."""
+    total, relevant, nonrelevant, unjudged = 0.0, 0, 0, 0
+    for i in range(len(ranks)):
+        if worth[levels[i]] < -1.0:
+            unjudged += 1
+        elif worth[levels[i]] < 0.0:
+            nonrelevant += 1
+        else:
+            rank, pooled = ranks[i], relevant + nonrelevant + unjudged
+            if rank > 1:  # trec_eval gives the first rank 1 exactly
+                rate = (relevant + EPSILON) / (relevant + nonrelevant + 2.0 * EPSILON)
+                total += (1.0 + pooled * rate) / rank
+            else:
+                total += 1.0
+            relevant += 1
+    return total
+
+
+@_compiled
 def value(
     kernel: int,
     ranks: Codes,
@@ -102,6 +155,9 @@ def value(
     cutoff: int,
     norm: float,
     nonrelevant: float,
+    number: float,
+    counts: Codes,
+    order: Codes,
 ) -> float:
     """One measure on one ranking in one shard."""
     if kernel == _AVERAGE_PRECISION:
@@ -111,7 +167,7 @@ def value(
     if kernel == _FIRST:
         return first(ranks, levels, worth, weights, cutoff)
     if kernel == _CASCADE:
-        return cascade(ranks, levels, worth, weights, cutoff)
+        return cascade(ranks, levels, worth, weights, cutoff) / norm
     if kernel == _PREFERENCES:
         return preferences(levels, worth, norm, nonrelevant) / norm
     if kernel == _R_PRECISION:
@@ -121,6 +177,10 @@ def value(
         return weighted_sum(ranks, levels, worth, weights, depth) / depth if depth else 0.0
     if kernel == _RETRIEVED:
         return float(retrieved)
+    if kernel == _BLENDED_RATIO:
+        return blended_ratio(ranks, levels, worth, counts, order, number, cutoff) / norm
+    if kernel == _INFERRED:
+        return inferred(ranks, levels, worth) / norm
     return norm
 
 
@@ -131,6 +191,10 @@ def norm_of(kind: int, counts: Codes, worth: Floats, order: Codes, weights: Floa
         return float(cutoff)
     if kind == _TOTAL:
         return worthy(counts, worth)
+    if kind == _CAPPED:
+        return min(float(cutoff), relevant_count(counts, worth))
+    if kind == _IDEAL_CASCADE:
+        return ideal_cascade(counts, worth, order, weights, cutoff)
     if kind != _IDEAL:
         return 1.0
     total, rank = 0.0, 0
@@ -142,6 +206,32 @@ def norm_of(kind: int, counts: Codes, worth: Floats, order: Codes, weights: Floa
             if rank > cutoff:
                 return total
             total += worth[level] * weights[rank]
+    return total
+
+
+@_compiled
+def ideal_cascade(counts: Codes, worth: Floats, order: Codes, weights: Floats, cutoff: int) -> float:
+    """Mean weight of the rank where a reader stops who reads the best possible ranking."""
+    total, rank, still_reading = 0.0, 0, 1.0
+    for level in order:
+        if worth[level] <= 0.0:
+            break
+        for _ in range(counts[level]):
+            rank += 1
+            if rank > cutoff:
+                return total
+            total += still_reading * worth[level] * weights[rank]
+            still_reading *= 1.0 - worth[level]
+    return total
+
+
+@_compiled
+def relevant_count(counts: Codes, worth: Floats) -> float:
+    """Number of judged documents that are worth something."""
+    total = 0.0
+    for level in range(len(counts)):
+        if worth[level] > 0.0:
+            total += counts[level]
     return total
 
 
@@ -176,7 +266,8 @@ _SIGNATURE = types.int64(
     *(_int32s, _int64s, _int16s),
     *(_int32s, _int16s, _int64s),
     *(_read_only(types.int16, 2), types.int64, types.int64),
-    *(_int64s, _int64s, _int64s, _bools, _floats, _read_only(types.int32, 2), _floats, _int32s, types.int64),
+    *(_int64s, _int64s, _int64s, _bools, _read_only(types.float64, 1)),
+    *(_floats, _read_only(types.int32, 2), _floats, _int32s, types.int64),
     *(types.int64, types.int64, types.Array(types.float64, 5, "C")),
 )
 
@@ -196,6 +287,7 @@ def score_topics(
     norms: Ints,
     cutoffs: Ints,
     needs_relevant: Bools,
+    numbers: Floats,
     values: Floats,
     orders: Codes,
     discounts: Floats,
@@ -278,5 +370,8 @@ def score_topics(
                         cutoffs[m],
                         norm[m, s],
                         against[m, s],
+                        numbers[m],
+                        counts[s],
+                        orders[m],
                     )
     return -1

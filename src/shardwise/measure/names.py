@@ -12,7 +12,7 @@ from typing import Any
 from shardwise.errors import InputError
 from shardwise.measure.definitions import DEFINITIONS, Definition, Parameter
 
-_SHAPE = re.compile(r"\s*([A-Za-z][\w.\-]*)\s*(?:\((.*)\))?\s*(?:@\s*(\d+))?\s*", re.DOTALL)
+_SHAPE = re.compile(r"\s*([A-Za-zα][\w.\-#♯]*)\s*(?:\((.*)\))?\s*(?:@\s*(\d+))?\s*", re.DOTALL)
 _TREC_EVAL = re.compile(r"(.+?)[_.](\d+)")  # P_10, ndcg_cut.20
 
 _BY_NAME = {
@@ -20,6 +20,7 @@ _BY_NAME = {
     for definition in DEFINITIONS
     for spelling in (definition.name, *definition.aliases)
 }
+_WITH_PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {"msndcg": ("ndcg", {"dcg": "exp-log2"})}  # NTCIREVAL's
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ def parse_measure(name: object) -> Measure:
     "nDCG(dcg='exp-log2')@20"
     >>> [str(parse_measure(name)) for name in ("map", "P_10", "ndcg_cut_20", "MRR", "RBP", "AP(rel=2)@100")]
     ['AP', 'P@10', 'nDCG@20', 'RR', 'RBP(p=0.8)', 'AP(rel=2)@100']
+    >>> [str(parse_measure(name)) for name in ("alpha-nDCG@10", "D#-nDCG@10", "MSnDCG@10")]
+    ['alpha_nDCG@10', 'Dsharp_nDCG@10', "nDCG(dcg='exp-log2')@10"]
     """
     if isinstance(name, Measure):
         return name
@@ -55,12 +58,12 @@ def parse_measure(name: object) -> Measure:
     if shape is None:
         raise InputError(f"measure {text!r} is not of the form Name(parameter=value)@cutoff", remedy=_known())
     spelled, inside, at = shape.groups()
-    key = spelled.lower()
+    key, implied = _WITH_PARAMETERS.get(spelled.lower(), (spelled.lower(), {}))
     if key not in _BY_NAME and at is None and (trec := _TREC_EVAL.fullmatch(key)):
         key, at = trec.groups()
     if key not in _BY_NAME:
         raise InputError(f"there is no measure {spelled!r}", remedy=_suggestion(key) + _known())
-    given = _arguments(text, inside or "")
+    given = implied | _arguments(text, inside or "")
     if key == "numret" and "rel" in given:  # ir_measures' name of NumRelRet
         key = "numrelret"
     definition = _BY_NAME[key]
@@ -112,6 +115,12 @@ def _checked(text: str, parameter: Parameter, value: Any) -> Any:
     elif parameter.kind == "share":
         good, want = number and 0 < value < 1, "a number between 0 and 1"
         value = float(value) if good else value
+    elif parameter.kind == "fraction":
+        good, want = number and 0 <= value <= 1, "a number from 0 to 1"
+        value = float(value) if good else value
+    elif parameter.kind == "weight":
+        good, want = number and value >= 0, "a number of 0 or more"
+        value = (int(value) if int(value) == value else float(value)) if good else value
     elif parameter.kind == "base":
         good, want = number and value > 1, "a number above 1"
         value = (int(value) if int(value) == value else float(value)) if good else value

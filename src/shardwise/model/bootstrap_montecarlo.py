@@ -84,7 +84,7 @@ def smooth(draws: Floats, n: int) -> Smoothed:
 
     >>> law = smooth(np.linspace(-1.0, 1.0, 201), 201)
     >>> round(law.bandwidth, 4), round(float(law.at_most(np.array([0.0]))[0]), 4)
-    (0.2709, 0.5)
+    (0.2719, 0.5)
     """
     h = bandwidth(float(np.median(np.abs(draws - np.median(draws)))), n)
     low, high = float(draws.min()), float(draws.max())

@@ -27,7 +27,9 @@ class Subtopics:
 
     names: tuple[str, ...]
     starts: Ints  # (T + 1,)
-    weights: Floats  # like names: probability of each intent, up to a factor; 1 throughout where none is known
+    weights: (
+        Floats  # like names: probability of each intent, up to a factor; 1 throughout where none is known
+    )
     edges: Ints  # (len(qrel_docs) + 1,)
     codes: Codes
     grades: Grades  # like codes
@@ -120,6 +122,5 @@ def load_collection(path: str | os.PathLike[str]) -> Collection:
         systems=tuple(facts["systems"]),
         topics=tuple(facts["topics"]),
         notes=tuple(facts["notes"]),
-        **arrays,
-        **parts,
+        **(parts | arrays),
     )

@@ -31,6 +31,8 @@ POS, LINE, ROWS, RUNS, SLOW, NAMES, LABEL, LABEL_LEN, ONE_LABEL, TOPIC, TOPIC_LE
 STATE_SIZE = 14
 BATCH = 64
 """Names that are looked up together, so that the memory answers for all of them at once."""
+SCRATCH = 4 * BATCH + MAX_NAME // 8 + 2
+"""Words for the names of one batch, and for one name more of the greatest length."""
 # why the kernel came back
 DONE, NO_ROOM, NO_ROWS, NO_RUNS, NO_SLOW, BAD_COLUMNS, BAD_BYTE, LONG_NAME = range(8)
 
@@ -56,7 +58,8 @@ def code_batch(
     slots: Words,
     words: Words,
     stride: int,
-    names: Words,
+    scratch: Words,
+    begins: Ints,
     hashes: Words,
     sizes: Ints,
     pending: int,
@@ -67,10 +70,11 @@ def code_batch(
     for k in range(pending):
         bring_near(slots, words, stride, hashes[k])
     for k in range(pending):
-        code, slot = find(slots, words, stride, names[k], sizes[k], hashes[k])
+        name = scratch[begins[k] :]
+        code, slot = find(slots, words, stride, name, sizes[k], hashes[k])
         if code < 0:
             code = count
-            put(slots, words, stride, names[k], sizes[k], hashes[k], code, slot)
+            put(slots, words, stride, name, sizes[k], hashes[k], code, slot)
             count += 1
         docs[k] = code
     return count
@@ -90,7 +94,7 @@ def parse_lines(
     run_rows: Ints,
     run_spans: Ints,
     slow: Ints,
-    names: Words,
+    scratch: Words,
     bits: Words,
     value: Floats,
 ) -> int:
@@ -111,7 +115,9 @@ def parse_lines(
     one_label = state[ONE_LABEL] == 1
     hashes = np.empty(BATCH, dtype=np.uint64)
     sizes = np.empty(BATCH, dtype=np.int64)
+    begins = np.empty(BATCH, dtype=np.int64)
     pending = 0
+    used = 0
     status = DONE
     while pos < end:
         i = skip_blanks(buf, pos)
@@ -134,7 +140,7 @@ def parse_lines(
         i = name
         n_words = 0
         h = _0
-        scratch = names[pending]
+        begins[pending] = used
         while i - name <= MAX_NAME:
             word = load8(buf, i)
             mark = blanks(word)
@@ -142,12 +148,14 @@ def parse_lines(
                 left = trailing_zeros(mark) >> 3
                 i += left
                 if left:
-                    scratch[n_words] = reversed_bytes(low_bytes(word, left))
-                    h = mix(h, scratch[n_words])
+                    word = reversed_bytes(low_bytes(word, left))
+                    scratch[used + n_words] = word
+                    h = mix(h, word)
                     n_words += 1
                 break
-            scratch[n_words] = reversed_bytes(word)
-            h = mix(h, scratch[n_words])
+            word = reversed_bytes(word)
+            scratch[used + n_words] = word
+            h = mix(h, word)
             n_words += 1
             i += 8
         if i - name > MAX_NAME:
@@ -198,6 +206,7 @@ def parse_lines(
             break
         hashes[pending] = h
         sizes[pending] = n_words
+        used += n_words
         prefetch(slots, home(slots, h))
         pending += 1
 
@@ -223,12 +232,14 @@ def parse_lines(
         rows += 1
         line += 1
         pos = i + 1
-        if pending == BATCH:
+        if pending == BATCH or used > 4 * BATCH:
             count = code_batch(
-                slots, words, stride, names, hashes, sizes, pending, count, docs[rows - pending :]
+                slots, words, stride, scratch, begins, hashes, sizes, pending, count, docs[rows - pending :]
             )
-            pending = 0
-    count = code_batch(slots, words, stride, names, hashes, sizes, pending, count, docs[rows - pending :])
+            pending = used = 0
+    count = code_batch(
+        slots, words, stride, scratch, begins, hashes, sizes, pending, count, docs[rows - pending :]
+    )
     state[POS], state[LINE], state[ROWS], state[RUNS], state[NAMES] = pos, line, rows, runs, count
     state[SLOW] = n_slow
     state[TOPIC], state[TOPIC_LEN] = last_topic, last_topic_len

@@ -13,38 +13,43 @@ from shardwise.arrays import Codes, Floats, Ints, Words
 
 
 @njit(cache=True, nogil=True)
-def _before(a: int, b: int, docs: Codes, scores: Floats, words: Words, stride: int) -> bool:
-    """Whether row a stands before row b."""
-    if scores[a] != scores[b]:
-        return bool(scores[a] > scores[b])
+def _name_follows(a: int, b: int, words: Words, stride: int) -> bool:
+    """Whether document a has the greater name."""
     for k in range(stride):
-        x = words[docs[a] * stride + k]
-        y = words[docs[b] * stride + k]
+        x = words[a * stride + k]
+        y = words[b * stride + k]
         if x != y:
             return bool(x > y)
     return False
 
 
 @njit(cache=True, nogil=True)
-def _insertion_sort(rows: Ints, docs: Codes, scores: Floats, words: Words, stride: int) -> bool:
+def _insertion_sort(docs: Codes, scores: Floats, words: Words, stride: int) -> bool:
     """Sort what is nearly sorted, as runs with a few ties are; give up, returning False, if it is not."""
     moves = 0
-    for i in range(1, len(rows)):
-        row = rows[i]
+    for i in range(1, len(docs)):
+        if scores[i - 1] > scores[i]:
+            continue
+        doc, score = docs[i], scores[i]
         j = i
-        while j > 0 and _before(row, rows[j - 1], docs, scores, words, stride):
-            rows[j] = rows[j - 1]
+        while j > 0 and (
+            score > scores[j - 1]
+            or (score == scores[j - 1] and _name_follows(doc, docs[j - 1], words, stride))
+        ):
+            docs[j], scores[j] = docs[j - 1], scores[j - 1]
             j -= 1
-        rows[j] = row
+        docs[j], scores[j] = doc, score
         moves += i - j
-        if moves > 4 * len(rows):
+        if moves > 4 * len(docs):
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def _merge_sort(rows: Ints, spare: Ints, docs: Codes, scores: Floats, words: Words, stride: int) -> None:
-    n = len(rows)
+def _merge_sort(docs: Codes, scores: Floats, words: Words, stride: int) -> None:
+    n = len(docs)
+    spare_docs = np.empty_like(docs)
+    spare_scores = np.empty_like(scores)
     width = 1
     while width < n:
         for low in range(0, n, 2 * width):
@@ -52,13 +57,22 @@ def _merge_sort(rows: Ints, spare: Ints, docs: Codes, scores: Floats, words: Wor
             high = min(low + 2 * width, n)
             i, j = low, middle
             for k in range(low, high):
-                if j >= high or (i < middle and not _before(rows[j], rows[i], docs, scores, words, stride)):
-                    spare[k] = rows[i]
+                if j >= high:
+                    left = True
+                elif i >= middle:
+                    left = False
+                elif scores[i] != scores[j]:
+                    left = scores[i] > scores[j]
+                else:
+                    left = not _name_follows(docs[j], docs[i], words, stride)
+                if left:
+                    spare_docs[k], spare_scores[k] = docs[i], scores[i]
                     i += 1
                 else:
-                    spare[k] = rows[j]
+                    spare_docs[k], spare_scores[k] = docs[j], scores[j]
                     j += 1
-        rows[:] = spare[:n]
+        docs[:] = spare_docs
+        scores[:] = spare_scores
         width *= 2
 
 
@@ -66,36 +80,31 @@ def _merge_sort(rows: Ints, spare: Ints, docs: Codes, scores: Floats, words: Wor
 def order_groups(
     docs: Codes,
     scores: Floats,
-    rows: Ints,
     edges: Ints,
     stamps: Codes,
     serial: int,
     single: bool,
     words: Words,
     stride: int,
-    ordered: Codes,
-) -> int:
-    """Write each group's documents in trec_eval order; return -1, or the row that repeats a document.
+) -> tuple[int, int]:
+    """Sort each group of rows, in place; return (-1, -1), or the group and row where a document is repeated.
 
-    Group g is ``rows[edges[g]:edges[g + 1]]``. ``stamps`` remembers per document the last group that had it;
-    groups are numbered from ``serial`` on.
+    Group g is rows ``edges[g]`` to ``edges[g + 1]``. ``stamps`` remembers per document the last group that had
+    it; groups are numbered from ``serial`` on.
     """
     if single:
         for i in range(len(scores)):
             scores[i] = np.float64(np.float32(scores[i]))
-    spare = np.empty(len(rows), dtype=np.int64)
     for g in range(len(edges) - 1):
         low, high = edges[g], edges[g + 1]
         for i in range(low, high):
-            row = rows[i]
-            if stamps[docs[row]] == serial + g:
-                return int(row)
-            stamps[docs[row]] = serial + g
-        if not _insertion_sort(rows[low:high], docs, scores, words, stride):
-            _merge_sort(rows[low:high], spare, docs, scores, words, stride)
-        for i in range(low, high):
-            ordered[i] = docs[rows[i]]
-    return -1
+            doc = docs[i]
+            if stamps[doc] == serial + g:
+                return g, i
+            stamps[doc] = serial + g
+        if not _insertion_sort(docs[low:high], scores[low:high], words, stride):
+            _merge_sort(docs[low:high], scores[low:high], words, stride)
+    return -1, -1
 
 
 @njit(cache=True, nogil=True)

@@ -64,24 +64,26 @@ class Worker:
         else:
             rows, label = self._code_table(source), None
         topics, topic_of_run = _distinct(rows.topics)
-        order, edges = group_rows(topic_of_run, rows.run_rows, rows.count, len(topics))
-        docs = self._docs[: rows.count]
+        docs = self._docs[: rows.count].copy()
         values = self._values[: rows.count]
+        order = None
+        edges = np.append(rows.run_rows, rows.count)
+        if len(topics) < len(rows.topics):  # topics come back: bring their lines together
+            order, edges = group_rows(topic_of_run, rows.run_rows, rows.count, len(topics))
+            docs, values = docs[order], values[order]
         self._stamp_room()
-        ordered = np.empty(rows.count, dtype=np.int32)
-        repeat = order_groups(
-            docs, values, order, edges, self._stamps, self._serial, self.single,
-            self.coder.words, self.coder.stride, ordered,
-        )  # fmt: skip
+        group, repeat = order_groups(
+            docs, values, edges, self._stamps, self._serial, self.single, self.coder.words, self.coder.stride
+        )
         self._serial += len(topics)
         if repeat >= 0:
-            topic = rows.topics[int(np.searchsorted(rows.run_rows, repeat, side="right")) - 1]
+            row = repeat if order is None else int(order[repeat])
             raise InputError(
-                f"document '{self._name(docs[repeat])}' appears twice for topic {topic}",
-                where=_where(source, int(repeat), self._buffer),
+                f"document '{self._name(docs[repeat])}' appears twice for topic {topics[group]}",
+                where=_where(source, row, self._buffer),
                 remedy="a run ranks a document once: remove one of the two lines",
             )
-        return ParsedRun(where, label, topics, edges, ordered, self.number)
+        return ParsedRun(where, label, topics, edges, docs, self.number)
 
     def qrels(self, source: Path | Table) -> ParsedQrels:
         """Parse one source of judgments."""
@@ -158,12 +160,12 @@ class Worker:
         run_rows: Ints = np.empty(1 << 10, dtype=np.int64)
         run_spans: Ints = np.empty(1 << 11, dtype=np.int64)
         slow: Ints = np.empty((1 << 8, 4), dtype=np.int64)
-        names = np.empty((lines.BATCH, MAX_NAME // 8 + 2), dtype=np.uint64)
+        scratch = np.empty(lines.SCRATCH, dtype=np.uint64)
         value = np.zeros(1)
         while True:
             status = lines.parse_lines(
                 buf, end, is_run, state, self.coder.slots, self.coder.words, self.coder.stride,
-                self._docs, self._values, run_rows, run_spans, slow, names, value.view(np.uint64), value,
+                self._docs, self._values, run_rows, run_spans, slow, scratch, value.view(np.uint64), value,
             )  # fmt: skip
             self.coder.count = int(state[lines.NAMES])
             _read_slowly(path, buf, slow[: state[lines.SLOW]], self._values, is_run)

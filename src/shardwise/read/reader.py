@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +14,8 @@ from shardwise.errors import InputError
 from shardwise.read.assemble import assemble
 from shardwise.read.collection import Collection
 from shardwise.read.files import bare_name, expand
+from shardwise.read.judgments import attach, labelled
+from shardwise.read.natural import natural
 from shardwise.read.parsed import ParsedQrels, ParsedRun, Worker
 from shardwise.read.tables import Table, qrels_table, run_tables
 
@@ -32,6 +33,8 @@ def read_collection(
     topics: Literal["common", "judged"] | Sequence[str] = "common",
     depth: int | None = None,
     precision: Literal["single", "double"] = "single",
+    subtopics: bool = False,
+    intents: Any = None,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Collection:
@@ -51,6 +54,11 @@ def read_collection(
     ``missing`` says what becomes of such a topic that some run lacks: ``"refuse"``, ``"zero"`` (nothing
     retrieved) or ``"drop"`` (for all runs). ``depth`` cuts every ranking. ``Collection.notes`` tells what was done.
 
+    For measures of diversity, ``subtopics=True`` says that the second column of the qrels is a subtopic, as in
+    ndeval's; ``intents`` are the probabilities of the subtopics, ``{topic: {subtopic: p}}`` or a file with lines of
+    topic, subtopic and probability. Qrels of five columns (topic, iteration, document, stratum, grade) are those
+    of a sampled pool; there a grade of -1 means that the document was not sampled.
+
     >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 2}}
     >>> runs = {"bm25": {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}, "dense": {"1": {"b": 9.0}, "2": {"a": 3.0}}}
     >>> collection = read_collection(runs, qrels)
@@ -59,19 +67,23 @@ def read_collection(
     """
     _check_choices(missing=missing, precision=precision, depth=depth)
     sources = _run_sources(runs)
-    judged = _qrel_sources(qrels)
+    extra = labelled(list(expand(qrels)) if _are_paths(qrels) else qrels, subtopics)
+    judged = _qrel_sources(qrels) if extra is None else [extra.table()]
+    if intents is not None and not subtopics:
+        raise InputError("intents without subtopics", remedy="say subtopics=True if the qrels have them")
     n_workers = max(1, min(jobs or os.cpu_count() or 1, len(sources)))
     workers = [Worker(number, precision == "single") for number in range(n_workers)]
     parsed_qrels = [workers[0].qrels(source) for source in judged]
     parsed = _parse_all(workers, sources, progress)
     systems, naming = _name_systems(parsed, names)
     chosen, notes = _choose_topics(parsed, systems, parsed_qrels, topics, missing)
-    repeated = sum(part.repeated for part in parsed_qrels)
+    repeated = sum(part.repeated for part in parsed_qrels) + (extra.repeated if extra is not None else 0)
     if repeated:
         notes.append(f"{repeated} judgments repeat another and were counted once")
-    return assemble(
+    collection = assemble(
         parsed, parsed_qrels, [worker.coder for worker in workers], systems, chosen, depth, [*naming, *notes]
     )
+    return collection if extra is None else attach(collection, extra, intents)
 
 
 def _check_choices(*, missing: str, precision: str, depth: int | None) -> None:
@@ -256,20 +268,10 @@ def _choose_topics(
             raise InputError(
                 "every topic is missing from some run", remedy='choose missing="zero", or leave runs out'
             )
-    return tuple(sorted(wanted, key=_natural)), notes
-
-
-def _natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Sort key in which 9 stands before 10.
-
-    >>> sorted(["10", "9", "q2", "q10"], key=_natural)
-    ['9', '10', 'q2', 'q10']
-    """
-    parts = (part for part in re.split(r"(\d+)", text) if part)
-    return (*((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts), (-1, 0, text))
+    return tuple(sorted(wanted, key=natural)), notes
 
 
 def _some(items: Iterable[str], most: int = 5) -> str:
     """A few of the items in words."""
-    ordered = sorted(items, key=_natural)
+    ordered = sorted(items, key=natural)
     return ", ".join(ordered[:most]) + (f", ... ({len(ordered)} in all)" if len(ordered) > most else "")

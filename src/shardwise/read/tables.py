@@ -65,6 +65,12 @@ def qrels_table(qrels: Any) -> Table:
     return _from_columns(frame, "qrels", _GRADE)
 
 
+def labelled_table(frame: pd.DataFrame, label_names: tuple[str, ...]) -> tuple[Table, list[str]]:
+    """Judgments of a data frame, and the column that says the subtopic or stratum of each."""
+    labels = [str(label) for label in _column(frame, label_names, "qrels")]
+    return _from_columns(frame, "qrels", _GRADE), labels
+
+
 def _is_ranx(value: Any) -> bool:
     return type(value).__module__.split(".")[0] == "ranx"
 

@@ -111,7 +111,7 @@ def _compute(
         np.ascontiguousarray(collection.qrel_starts, dtype=np.int64),
     )
     measures = (
-        *(prepared.kernels, prepared.norms, prepared.cutoffs, prepared.needs_relevant),
+        *(prepared.kernels, prepared.norms, prepared.cutoffs, prepared.needs_relevant, prepared.numbers),
         *(prepared.values, prepared.orders, prepared.discounts, prepared.level_of, prepared.floor),
     )
 

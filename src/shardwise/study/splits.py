@@ -197,8 +197,8 @@ def harmonic_mean_p(p: Floats) -> Floats:
     The factor for J p-values is (y + J)²/((y + 1) J) with y² = J((y + 1) log(y + 1) - y), 2 for two of them
     (Vovk & Wang 2020, Proposition 6).
 
-    >>> harmonic_mean_p(np.array([0.01, 0.03])).round(4)
-    array(0.03)
+    >>> float(harmonic_mean_p(np.array([0.01, 0.03])).round(4))
+    0.03
     """
     p = np.asarray(p, np.float64)
     mean = len(p) / np.sum(1.0 / np.maximum(p, 1e-300), axis=0)
@@ -215,10 +215,12 @@ def _harmonic_factor(j: int) -> float:
 def cauchy_p(p: Floats) -> Floats:
     """Cauchy combination along the first axis: the upper tail of the mean of cot(π p).
 
+    A p-value above .99 counts as .99, lest it outweigh all others: cot(π) is -∞.
+
     >>> cauchy_p(np.array([[0.02], [0.02]])).round(4)
     array([0.02])
     """
-    p = np.clip(np.asarray(p, np.float64), 1e-300, 1.0 - 1e-15)
+    p = np.clip(np.asarray(p, np.float64), 1e-300, 0.99)
     small = p < 1e-8
     cot = np.where(
         small, 1.0 / (np.pi * np.where(small, p, 1.0)), 1.0 / np.tan(np.pi * np.where(small, 0.5, p))

@@ -1,0 +1,15 @@
+"""The order of names as people read them: 9 before 10."""
+
+from __future__ import annotations
+
+import re
+
+
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Sort key in which 9 stands before 10.
+
+    >>> sorted(["10", "9", "q2", "q10"], key=natural)
+    ['9', '10', 'q2', 'q10']
+    """
+    parts = (part for part in re.split(r"(\d+)", text) if part)
+    return (*((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts), (-1, 0, text))
