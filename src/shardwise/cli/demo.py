@@ -52,8 +52,8 @@ def demo_command(
     leaders = systems_table(here, 0.05).rename(columns={"groups": "on these topics"})
     leaders["on topics like these"] = like.letters()["letters"].to_numpy()
     emit(leaders, Format.text, title="Systems, best first; those that share a letter are not told apart")
-    console.print(f"On these {len(collection.topics)} topics {_indistinct(here.top_group())};")
-    console.print(f"on topics like these {_indistinct(like.top_group())}.")
+    console.print(f"On these {len(collection.topics)} topics {_best(here.top_group())};")
+    console.print(f"on topics like these {_best(like.top_group())}.")
     truth = dict(zip(made.systems, made.quality.tolist(), strict=True))
     found = dict(zip(here.estimates.labels, here.estimates.values.tolist(), strict=True))
     console.print(f"Kendall's tau with the simulated truth: {kendall_tau(found, truth):.3f}")
@@ -65,7 +65,7 @@ def demo_command(
     console.print(f"Wrote {out}/runs, qrels.txt, scores.csv, pairs.csv, intervals.html and intervals.png")
 
 
-def _indistinct(top: tuple[str, ...]) -> str:
+def _best(top: tuple[str, ...]) -> str:
     if len(top) == 1:
         return f"{top[0]} is better than all others"
-    return f"{len(top)} systems cannot be told from the best, {top[0]}: {', '.join(top)}"
+    return f"the best, {top[0]}, cannot be told from {', '.join(top[1:])}"

@@ -20,7 +20,9 @@ _BY_NAME = {
     for definition in DEFINITIONS
     for spelling in (definition.name, *definition.aliases)
 }
-_WITH_PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {"msndcg": ("ndcg", {"dcg": "exp-log2"})}  # NTCIREVAL's
+_WITH_PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "msndcg": ("ndcg", {"dcg": "exp-log2"})
+}  # NTCIREVAL's
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,14 @@ def estimated_relevant(seen: Ints) -> float:
 
 @compiled
 def stratified_precision(
-    ranks: Codes, places: Codes, strata: Codes, levels: Codes, worth: Floats, cutoff: int, pool: Ints, above: Ints
+    ranks: Codes,
+    places: Codes,
+    strata: Codes,
+    levels: Codes,
+    worth: Floats,
+    cutoff: int,
+    pool: Ints,
+    above: Ints,
 ) -> float:
     """Average precision: expected precision at the relevant documents, each standing for its stratum."""
     above[:] = 0
@@ -111,7 +118,7 @@ def ideal_gain(
                 expected += counts[c, level] * pool[c, _POOLED] / pool[c, _SAMPLED]
         for _ in range(int(expected + 0.5)):
             rank += 1
-            if rank > cutoff or rank == len(discounts):
+            if rank > cutoff:
                 return total
             total += worth[level] * discounts[rank]
     return total
@@ -197,9 +204,7 @@ def score_strata(
             ranking = r * n_topics + t
             ranked = docs[starts[ranking] : starts[ranking + 1]]
             graded = grades[starts[ranking] : starts[ranking + 1]]
-            if not note_judged(
-                ranked, graded, shard_of, whole, place_of, begin, end, seen, ranks, places
-            ):
+            if not note_judged(ranked, graded, shard_of, whole, place_of, begin, end, seen, ranks, places):
                 return ranking
             for m in range(n_measures):
                 for s in range(n_shards):
@@ -213,7 +218,15 @@ def score_strata(
                         )
                     else:
                         total = stratified_gain(
-                            at_ranks, at_places, strata, levels, values[m], discounts[m], cutoffs[m], above, gain
+                            at_ranks,
+                            at_places,
+                            strata,
+                            levels,
+                            values[m],
+                            discounts[m],
+                            cutoffs[m],
+                            above,
+                            gain,
                         )
                         out[m, split, t, r, s] = total / ideal[m, s]
         close_shards(judged, place_of)

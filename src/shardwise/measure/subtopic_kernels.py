@@ -260,9 +260,7 @@ def score_subtopics(
             ranking = r * n_topics + t
             ranked = docs[starts[ranking] : starts[ranking + 1]]
             graded = grades[starts[ranking] : starts[ranking + 1]]
-            if not note_judged(
-                ranked, graded, shard_of, whole, place_of, begin, end, seen, ranks, places
-            ):
+            if not note_judged(ranked, graded, shard_of, whole, place_of, begin, end, seen, ranks, places):
                 return ranking
             for m in range(n_measures):
                 intents = alike if kernels[m] == _NOVELTY else weights

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +14,12 @@ import xarray as xr
 from shardwise.arrays import Bools, Floats
 from shardwise.errors import InputError
 from shardwise.measure.names import Measure, parse_measure
-from shardwise.measure.tables import Tables, tables
 from shardwise.read.collection import Collection
+from shardwise.score.families import families, without_relevant
 from shardwise.shard.splits import Splits
 
 NoRelevant = Literal["undefined", "zero", "drop", "refuse"]
+Task = tuple[int, int, int]  # family of measures, split, first topic
 
 
 def score(
@@ -50,10 +51,8 @@ def score(
         raise InputError(f"no_relevant={no_relevant!r} is not a policy", remedy=f"choose one of {known}")
     wanted = _parsed(measures)
     splits = None if splits is None else _fitting(collection, splits)
-    out = _compute(
-        collection, tables(wanted, collection.qrel_grades, _depth(collection)), splits, jobs, progress
-    )
-    barren = _without_relevant(collection, wanted)
+    out = _compute(collection, wanted, splits, jobs, progress)
+    barren = without_relevant(collection, wanted)
     scores = _labelled(out, wanted, collection, splits)
     return _apply(scores, wanted, barren, no_relevant)
 
@@ -77,47 +76,29 @@ def _fitting(collection: Collection, splits: Splits) -> Splits:
     return splits
 
 
-def _depth(collection: Collection) -> int:
-    """Deepest rank that any ranking, retrieved or ideal, can reach."""
-    lengths = np.diff(collection.starts), np.diff(collection.qrel_starts)
-    return int(max((length.max() for length in lengths if len(length)), default=0))
-
-
 def _compute(
     collection: Collection,
-    prepared: Tables,
+    measures: Sequence[Measure],
     splits: Splits | None,
     jobs: int | None,
     progress: Callable[[int, int], None] | None,
 ) -> Floats:
     """(measure, split, topic, system, shard) scores, each task writing its own cells."""
-    from shardwise.measure.kernels import score_topics
-
     n_shards = 1 if splits is None else splits.n_shards
     shards = np.zeros((1, 0), dtype=np.int16) if splits is None else splits.shards
     shards = np.ascontiguousarray(shards, dtype=np.int16)
     n_topics, n_systems = len(collection.topics), len(collection.systems)
-    out = np.empty((len(prepared.kernels), len(shards), n_topics, n_systems, n_shards))
+    kinds = families(collection, measures)
+    parts = [np.empty((len(kind.places), len(shards), n_topics, n_systems, n_shards)) for kind in kinds]
     workers = _workers(jobs)
     step = max(1, min(-(-n_topics // 4), n_topics * len(shards) // (8 * workers)))
-    tasks = [(j, t) for j in range(len(shards)) for t in range(0, n_topics, step)]
-    kernel: Any = score_topics
-    rankings = (
-        np.ascontiguousarray(collection.docs, dtype=np.int32),
-        np.ascontiguousarray(collection.starts, dtype=np.int64),
-        np.ascontiguousarray(collection.grades, dtype=np.int16),
-        np.ascontiguousarray(collection.qrel_docs, dtype=np.int32),
-        np.ascontiguousarray(collection.qrel_grades, dtype=np.int16),
-        np.ascontiguousarray(collection.qrel_starts, dtype=np.int64),
-    )
-    measures = (
-        *(prepared.kernels, prepared.norms, prepared.cutoffs, prepared.needs_relevant, prepared.numbers),
-        *(prepared.values, prepared.orders, prepared.discounts, prepared.level_of, prepared.floor),
-    )
+    tasks = [
+        (k, j, t) for k in range(len(kinds)) for j in range(len(shards)) for t in range(0, n_topics, step)
+    ]
 
-    def run(task: tuple[int, int]) -> int:
-        j, t = task
-        return int(kernel(*rankings, shards, n_shards, j, *measures, t, min(t + step, n_topics), out))
+    def run(task: Task) -> int:
+        k, j, t = task
+        return kinds[k].kernel(shards, n_shards, j, t, min(t + step, n_topics), parts[k])
 
     for done, misfit in enumerate(_results(run, tasks, workers), start=1):
         if misfit >= 0:
@@ -129,6 +110,11 @@ def _compute(
             )
         if progress is not None:
             progress(done, len(tasks))
+    if len(parts) == 1:
+        return parts[0]
+    out = np.empty((len(measures), *parts[0].shape[1:]))
+    for kind, part in zip(kinds, parts, strict=True):
+        out[list(kind.places)] = part
     return out
 
 
@@ -142,28 +128,13 @@ def _workers(jobs: int | None) -> int:
     return jobs
 
 
-def _results(
-    run: Callable[[tuple[int, int]], int], tasks: list[tuple[int, int]], workers: int
-) -> Iterator[int]:
+def _results(run: Callable[[Task], int], tasks: list[Task], workers: int) -> Iterator[int]:
     if workers == 1 or len(tasks) == 1:
         yield from map(run, tasks)
         return
     with ThreadPoolExecutor(workers) as pool:
         for future in as_completed([pool.submit(run, task) for task in tasks]):
             yield future.result()
-
-
-def _without_relevant(collection: Collection, measures: Sequence[Measure]) -> Bools:
-    """(measure, topic): whether the topic has no document in the whole collection that the measure values."""
-    topic_of = np.repeat(np.arange(len(collection.topics)), np.diff(collection.qrel_starts))
-    grades = collection.qrel_grades.astype(np.float64)
-    levels, level_of = np.unique(grades, return_inverse=True)
-    barren = np.zeros((len(measures), len(collection.topics)), dtype=np.bool_)
-    for m, measure in enumerate(measures):
-        if measure.definition.needs_relevant:
-            worth = measure.definition.values(levels, dict(measure.parameters))[level_of] > 0
-            barren[m] = np.bincount(topic_of[worth], minlength=len(collection.topics)) == 0
-    return barren
 
 
 def _labelled(
