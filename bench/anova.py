@@ -16,7 +16,7 @@ from shardwise.compare.comparisons import compare
 from shardwise.model.anova import anova
 from shardwise.model.terms import MD6
 
-PEER_SIZES = [(10, 8, 3), (25, 20, 5), (30, 30, 5), (40, 30, 5)]
+PEER_SIZES = [(10, 8, 3), (20, 12, 4), (25, 20, 5), (30, 30, 5), (40, 30, 5)]
 FULL_SIZE = (50, 129, 5)
 FORMULA = "y ~ (C(topic) + C(system) + C(shard))**2"  # MD6: all main effects and all interactions of two
 

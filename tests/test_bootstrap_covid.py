@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import tarfile
 from pathlib import Path
 
@@ -39,13 +40,13 @@ def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Collection:
 @pytest.fixture(scope="module")
 def three_shards(runs: Collection, data: Path) -> xr.DataArray:
     corpus = data / "trec-covid-r1" / "docids.covid.round1.txt.gz"
-    splits = split(runs, 3, kind="even", n_splits=10, seed=7, corpus=_distinct(corpus), unlisted="add")
+    splits = split(runs, 3, kind="even", n_splits=10, seed=1, corpus=_distinct(corpus), unlisted="add")
     return fill_undefined(score(runs, "AP", splits)["AP"], "zero")
 
 
 def _distinct(corpus: Path) -> list[str]:
-    names = pd.read_csv(corpus, header=None, dtype=str, compression="gzip")[0]
-    return names.drop_duplicates().tolist()  # the list names 33 documents twice
+    with gzip.open(corpus, "rt") as stream:
+        return list(dict.fromkeys(stream.read().splitlines()))  # the list names 33 documents twice
 
 
 @pytest.mark.parametrize("name", ["MD2", "MD3", "MD6"])
