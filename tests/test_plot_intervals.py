@@ -31,6 +31,11 @@ def test_every_system_is_drawn_with_its_interval(r: int) -> None:
     assert drawn["width"] <= 1100
 
 
+def test_a_comparison_draws_itself() -> None:
+    pairs = comparisons(5)
+    assert pairs.plot(measure="AP").to_dict() == interval_chart(pairs, measure="AP").to_dict()
+
+
 def test_two_claims_have_two_colours() -> None:
     named = {"here": comparisons(3), "anywhere": comparisons(3, 0.004)}
     drawn = interval_chart(named, measure="AP").to_dict()

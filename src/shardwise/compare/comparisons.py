@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,11 @@ class Comparisons:
             index=pd.Index(e.labels, name="system"),
         )
         return frame.iloc[self._members]
+
+    def plot(self, level: float = 0.95, measure: str = "mean score") -> Any:
+        """Draw the systems with their intervals: an altair chart, which notebooks show and `save_chart` saves."""
+        drawing = import_module("shardwise.plot.intervals")  # by name: numbers do not depend on charts
+        return drawing.interval_chart(self, level=level, measure=measure)
 
     def difference_intervals(self, level: float = 0.95) -> pd.DataFrame:
         """Interval of each difference: `a, b, difference, lower, upper`.
