@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from shardwise.errors import InputError
+from shardwise.read.files import write_whole
 
 
 class Format(StrEnum):
@@ -70,21 +70,6 @@ def render(
     with console.capture() as captured:
         _print_table(console, frame, title, notes)
     return captured.get()
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside its place and move it there, so that it is never half there."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_bytes(content)
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(
-            f"cannot be written ({error.strerror})",
-            where=str(path),
-            remedy="check the folder and its permissions",
-        ) from None
 
 
 def printable(text: str, most: int = 60) -> str:

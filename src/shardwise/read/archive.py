@@ -15,6 +15,7 @@ import numpy.typing as npt
 import zstandard
 
 from shardwise.errors import InputError
+from shardwise.read.files import write_whole
 
 Array = npt.NDArray[Any]
 
@@ -27,18 +28,7 @@ def save_arrays(
     buffer = io.BytesIO()
     stored: dict[str, Any] = {"facts": np.frombuffer(told, dtype=np.uint8), **arrays}
     np.savez(buffer, **stored)
-    target = Path(path)
-    partial = target.with_name(target.name + ".partial")
-    try:
-        partial.write_bytes(zstandard.ZstdCompressor(level=3, threads=-1).compress(buffer.getbuffer()))
-        partial.replace(target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(
-            f"cannot be written ({error.strerror})",
-            where=str(path),
-            remedy="check the folder and its permissions",
-        ) from None
+    write_whole(path, zstandard.ZstdCompressor(level=3, threads=-1).compress(buffer.getbuffer()))
 
 
 def load_arrays(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Array], dict[str, Any]]:

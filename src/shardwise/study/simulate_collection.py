@@ -47,7 +47,7 @@ class SimulatedCollection:
         names, starts = _docnos(self.corpus)
         for r, system in enumerate(self.systems):
             text = _run_text(system, self.topics, self.docs[r], self.scores[r], names, starts)
-            (runs / f"{system}.run").write_bytes(text)
+            (runs / f"{system}.run").write_bytes(b"".join(text))
         with open(root / "qrels.txt", "w", encoding="utf-8") as stream:
             for topic, docs, grades in zip(self.topics, self.qrel_docs, self.qrel_grades, strict=True):
                 rows = zip(docs.tolist(), grades.tolist(), strict=True)
@@ -201,18 +201,8 @@ def _run_text(
     scores: npt.NDArray[np.float32],
     names: Bytes,
     starts: Ints,
-) -> bytes:
-    return b"".join(_topic_texts(system, topics, docs, scores, names, starts))
-
-
-def _topic_texts(
-    system: str,
-    topics: tuple[str, ...],
-    docs: Codes,
-    scores: npt.NDArray[np.float32],
-    names: Bytes,
-    starts: Ints,
 ) -> Iterator[bytes]:
+    """Yield the lines of a run, topic after topic."""
     tail = np.frombuffer(bytearray(f" {system}\n".encode()), dtype=np.uint8)
     for t, topic in enumerate(topics):
         head = np.frombuffer(bytearray(f"{topic} Q0 ".encode()), dtype=np.uint8)
