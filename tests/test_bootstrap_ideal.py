@@ -139,7 +139,7 @@ def test_density_integrates_to_the_distribution_function() -> None:
 @settings(max_examples=30)
 @given(
     seed=st.integers(0, 10_000),
-    n=st.integers(1, 400),
+    n=st.integers(5, 400),
     size=st.integers(2, 400),
     systems=st.integers(2, 150),
     p=st.floats(1e-7, 1 - 1e-7),
@@ -152,9 +152,9 @@ def test_quantiles_invert_the_law_and_moments_are_right(
         law = ideal(draws)
         q = quantiles(law, np.array([p]))
         if isinstance(law, Inverted):
-            grid = np.linspace(-law.half, law.half, 4001)
-            second = np.sum(law.density(grid) * grid**2) * (grid[1] - grid[0])
-            assert second == pytest.approx(draws.variance, rel=0.02)
+            grid = np.linspace(-law.half, law.half, law.pdf.size, endpoint=False)
+            second = np.sum(law.pdf * grid**2) * (grid[1] - grid[0])
+            assert second == pytest.approx(draws.variance, rel=1e-4)
             assert law.at_most(q)[0] == pytest.approx(p, abs=1e-9, rel=1e-6)
         else:
             assert isinstance(law, Atoms)
@@ -165,7 +165,7 @@ def test_quantiles_invert_the_law_and_moments_are_right(
         assert law.at_most(ends).tolist() == [0.0, pytest.approx(1.0)]
         assert law.at_least(ends).tolist() == [pytest.approx(1.0), 0.0]
         x = np.sort(np.random.default_rng(seed).normal(0.0, 3.0 * draws.variance**0.5, 64))
-        assert (np.diff(law.at_least(x)) <= 1e-12).all()
+        assert (np.diff(law.at_least(x)) <= 1e-9).all()
 
 
 def test_enumeration_and_inversion_agree_where_both_can_be_had() -> None:

@@ -116,7 +116,9 @@ def test_demo_needs_no_data(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "on topics like these" in done.stdout
     made = {path.name for path in (tmp_path / "demo").iterdir()}
-    assert made == {"runs", "qrels.txt", "scores.csv", "pairs.csv", "intervals.html", "intervals.png"}
+    drawn = {"intervals.html", "intervals.png", "report.html"}
+    assert made == {"runs", "qrels.txt", "scores.csv", "pairs.csv"} | drawn
+    assert "demo/report.html" in done.stdout
     page = (tmp_path / "demo" / "intervals.html").read_text()
     assert "<script src=" not in page
 

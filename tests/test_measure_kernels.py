@@ -84,6 +84,25 @@ def plain_ndcg(
     return dcg([gain(g) for g in ranked]) / dcg(sorted(map(gain, all_grades), reverse=True))
 
 
+def plain_q(
+    ranked: list[int],
+    all_grades: list[int],
+    gain: Callable[[int], float],
+    beta: float = 1,
+    k: int = 10**9,
+) -> float:
+    """Q-measure from its definition; with beta 0 average precision over min(k, R)."""
+    best = sorted((gain(g) for g in all_grades), reverse=True)
+    relevant = sum(g > 0 for g in best)
+    gains = [gain(g) for g in ranked[:k]]
+    total = 0.0
+    for rank, g in enumerate(gains, start=1):
+        if g > 0:
+            found = sum(x > 0 for x in gains[:rank])
+            total += (found + beta * sum(gains[:rank])) / (rank + beta * sum(best[:rank]))
+    return total / min(k, relevant)
+
+
 def exponential(grade: int) -> float:
     return 2.0 ** max(grade, 0) - 1
 
@@ -102,6 +121,17 @@ PLAIN: dict[str, Callable[[list[int], list[int]], float]] = {
     "ERR@3": lambda ranked, _: plain_err(ranked, 3),
     "ERR(max_rel=5)@10": lambda ranked, _: plain_err(ranked, 10, 5),
     "ERR(gains={3:1,4:2})@10": lambda ranked, _: plain_err([{3: 1, 4: 2}.get(g, g) for g in ranked], 10),
+    "nERR": lambda ranked, pool: plain_err(ranked) / plain_err(sorted(pool, reverse=True)),
+    "nERR(max_rel=5)@3": lambda ranked, pool: (
+        plain_err(ranked, 3, 5) / plain_err(sorted(pool, reverse=True), 3, 5)
+    ),
+    "Q": lambda ranked, pool: plain_q(ranked, pool, lambda g: max(g, 0)),
+    "Q(beta=0.1,gain='exp')@5": lambda ranked, pool: plain_q(ranked, pool, exponential, 0.1, 5),
+    "Q(gains={1:5,2:0,3:0.5})@6": lambda ranked, pool: plain_q(
+        ranked, pool, lambda g: max({1: 5, 2: 0, 3: 0.5}.get(g, g), 0), k=6
+    ),
+    "AP(norm='min')@3": lambda ranked, pool: plain_q(ranked, pool, lambda g: float(g > 0), 0, 3),
+    "AP(rel=2,norm='min')@3": lambda ranked, pool: plain_q(ranked, pool, lambda g: float(g > 1), 0, 3),
     "RR@3": lambda ranked, _: next((1 / r for r, g in enumerate(ranked[:3], 1) if g >= 1), 0.0),
     "nDCG(dcg='exp-log2')@5": lambda ranked, pool: plain_ndcg(
         ranked, pool, exponential, lambda rank: math.log2(rank + 1), 5
@@ -178,10 +208,48 @@ def test_equal_to_the_engines_of_ir_measures(
     assert compared == 21
 
 
+def test_q_as_worked_out_by_hand() -> None:
+    """Grades 2, 0, 1 at ranks 1 to 3 and one more document of grade 1 that was not retrieved.
+
+    Ideal gains add up to 2, 3, 4. Rank 1: (1 + 2) / (1 + 2) = 1. Rank 3: (2 + 3) / (3 + 4) = 5/7. R = 3.
+    """
+    runs: dict[str, Run] = {"a": {"1": {"x": 3.0, "y": 2.0, "z": 1.0}}}
+    scores = score(
+        collection_of(runs, {"1": {"x": 2, "y": 0, "z": 1, "w": 1}}), ["Q", "Q@1", "nERR(max_rel=2)"]
+    )
+    assert float(scores["Q"][0, 0]) == pytest.approx((1 + 5 / 7) / 3)
+    assert float(scores["Q@1"][0, 0]) == 1.0
+    # stops: 3/4 at once, else 1/4 each; reading 2, 0, 1 gives 3/4 + 1/4·1/4/3, the ideal 3/4 + 1/16/2 + 3/64/3
+    expected = (3 / 4 + 1 / 48) / (3 / 4 + 1 / 32 + 1 / 64)
+    assert float(scores["nERR(max_rel=2)"][0, 0]) == pytest.approx(expected)
+
+
+def test_equal_to_ntcireval() -> None:
+    metrics = pytest.importorskip("pyNTCIREVAL.metrics")
+    runs, qrels = some_runs(8)
+    names = ["AP(norm='min')@10", "Q(gain='exp')@10", "Q(gain='exp',beta=0.5)", "MSnDCG@10", "nERR@10"]
+    scores = score(collection_of(runs, qrels), names)
+    steps = [1, 3, 7, 15]
+    for topic, judged in qrels.items():
+        counts = [sum(g == level for g in judged.values()) for level in range(5)]
+        theirs = [
+            metrics.AP(counts, steps, cutoff=10),
+            metrics.QMeasure(counts, steps, 1.0, cutoff=10),
+            metrics.QMeasure(counts, steps, 0.5),
+            metrics.MSnDCG(counts, steps, cutoff=10),
+            metrics.nERR(counts, steps, cutoff=10),
+        ]
+        for system, run in runs.items():
+            ranked = [(doc, judged.get(doc)) for doc in run[topic]]
+            cell = scores.sel(topic=topic, system=system)
+            for values, metric in zip(cell.data_vars.values(), theirs, strict=True):
+                assert float(values) == pytest.approx(metric.compute(ranked), abs=1e-9), values.name
+
+
 @given(run_sets, judgments)
 @settings(max_examples=30, deadline=None)
 def test_swapping_a_better_document_up_never_hurts(runs: dict[str, Run], qrels: Qrels) -> None:
-    measures = ["AP", "nDCG", "RBP(p=0.8)", "ERR", "RR", "Bpref", "nDCG(base=10)"]
+    measures = ["AP", "nDCG", "Q", "nERR", "RBP(p=0.8)", "ERR", "RR", "Bpref", "nDCG(base=10)"]
     swapped: dict[str, Run] = {}
     for name, run in runs.items():
         swapped[name] = {}

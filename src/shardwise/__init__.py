@@ -6,6 +6,8 @@ Public names are loaded on first use, so that ``import shardwise`` stays fast.
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from shardwise.compare.comparisons import compare as compare
     from shardwise.compare.rankings import discriminative_power as discriminative_power
     from shardwise.compare.rankings import kendall_tau as kendall_tau
+    from shardwise.compare.rankings import share_significant as share_significant
     from shardwise.compare.rankings import tau_ap as tau_ap
     from shardwise.errors import InputError as InputError
     from shardwise.errors import InputWarning as InputWarning
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from shardwise.measure.names import parse_measure as parse_measure
     from shardwise.model.anova import AnovaFit as AnovaFit
     from shardwise.model.anova import anova as anova
+    from shardwise.model.bootstrap import BootstrapFit as BootstrapFit
+    from shardwise.model.bootstrap import bootstrap_anova as bootstrap_anova
     from shardwise.model.estimates import Estimates as Estimates
     from shardwise.model.terms import MD1 as MD1
     from shardwise.model.terms import MD2 as MD2
@@ -30,6 +35,10 @@ if TYPE_CHECKING:
     from shardwise.model.terms import MD5 as MD5
     from shardwise.model.terms import MD6 as MD6
     from shardwise.model.terms import Model as Model
+    from shardwise.plot.design import pool_chart as pool_chart
+    from shardwise.plot.design import reach_chart as reach_chart
+    from shardwise.plot.design import topics_chart as topics_chart
+    from shardwise.plot.design import variance_chart as variance_chart
     from shardwise.plot.intervals import interval_chart as interval_chart
     from shardwise.plot.intervals import save_chart as save_chart
     from shardwise.read.collection import Collection as Collection
@@ -59,8 +68,28 @@ if TYPE_CHECKING:
     from shardwise.study.generalizability import Generalizability as Generalizability
     from shardwise.study.generalizability import generalizability as generalizability
     from shardwise.study.paired import paired_tests as paired_tests
+    from shardwise.study.pools import PoolStudy as PoolStudy
+    from shardwise.study.pools import pool_depth_study as pool_depth_study
+    from shardwise.study.pools import pool_qrels as pool_qrels
+    from shardwise.study.related import WithinAcross as WithinAcross
+    from shardwise.study.related import within_across as within_across
     from shardwise.study.simulate_collection import SimulatedCollection as SimulatedCollection
     from shardwise.study.simulate_collection import simulate_collection as simulate_collection
+    from shardwise.study.split_tables import agreement_matrix as agreement_matrix
+    from shardwise.study.split_tables import agreement_over_splits as agreement_over_splits
+    from shardwise.study.split_tables import found_over_splits as found_over_splits
+    from shardwise.study.split_tables import summary_over_splits as summary_over_splits
+    from shardwise.study.splits import combined_p as combined_p
+    from shardwise.study.splits import majority as majority
+    from shardwise.study.splits import over_splits as over_splits
+    from shardwise.study.splits import unanimous as unanimous
+    from shardwise.study.splits import voorhees_bh as voorhees_bh
+    from shardwise.study.stability import Stability as Stability
+    from shardwise.study.stability import agreement as agreement
+    from shardwise.study.stability import stability as stability
+    from shardwise.study.stability import stability_of as stability_of
+    from shardwise.study.stability import stability_of_fills as stability_of_fills
+    from shardwise.study.stability import stability_of_methods as stability_of_methods
     from shardwise.study.variance import VarianceEstimate as VarianceEstimate
     from shardwise.study.variance import pool_variances as pool_variances
     from shardwise.study.variance import variance as variance
@@ -89,14 +118,34 @@ _HOMES = {
     "AnovaFit": "model.anova",
     "anova": "model.anova",
     "Estimates": "model.estimates",
+    "BootstrapFit": "model.bootstrap",
+    "bootstrap_anova": "model.bootstrap",
     "Comparisons": "compare.comparisons",
     "compare": "compare.comparisons",
     "kendall_tau": "compare.rankings",
     "tau_ap": "compare.rankings",
     "discriminative_power": "compare.rankings",
+    "share_significant": "compare.rankings",
     "paired_tests": "study.paired",
     "SimulatedCollection": "study.simulate_collection",
     "simulate_collection": "study.simulate_collection",
+    "over_splits": "study.splits",
+    "unanimous": "study.splits",
+    "majority": "study.splits",
+    "combined_p": "study.splits",
+    "voorhees_bh": "study.splits",
+    "agreement_over_splits": "study.split_tables",
+    "agreement_matrix": "study.split_tables",
+    "found_over_splits": "study.split_tables",
+    "summary_over_splits": "study.split_tables",
+    "Stability": "study.stability",
+    "stability": "study.stability",
+    "stability_of": "study.stability",
+    "agreement": "study.stability",
+    "stability_of_fills": "study.stability",
+    "stability_of_methods": "study.stability",
+    "WithinAcross": "study.related",
+    "within_across": "study.related",
     "VarianceEstimate": "study.variance",
     "variance": "study.variance",
     "pool_variances": "study.variance",
@@ -115,15 +164,36 @@ _HOMES = {
     "ShardDesign": "study.design_shards",
     "design_for_shards": "study.design_shards",
     "shard_components": "study.design_shards",
+    "PoolStudy": "study.pools",
+    "pool_depth_study": "study.pools",
+    "pool_qrels": "study.pools",
     "Generalizability": "study.generalizability",
     "generalizability": "study.generalizability",
     "interval_chart": "plot.intervals",
+    "pool_chart": "plot.design",
+    "reach_chart": "plot.design",
+    "topics_chart": "plot.design",
+    "variance_chart": "plot.design",
     "save_chart": "plot.intervals",
     "InputError": "errors",
     "InputWarning": "errors",
 }
 
 __all__ = sorted([*_HOMES, "__version__"])
+
+
+class _Package(ModuleType):
+    """Keeps ``shardwise.score`` and ``shardwise.compare`` the functions, whatever was imported before.
+
+    Importing a part would otherwise put the module of that name in their place.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 import typer
@@ -15,6 +15,7 @@ from shardwise.compare.comparisons import Comparisons, compare
 from shardwise.errors import InputError
 from shardwise.model.anova import AnovaFit, anova
 from shardwise.model.terms import Model
+from shardwise.read.files import expand
 from shardwise.score.undefined import fill_undefined
 
 
@@ -35,6 +36,7 @@ def compare_command(
         str, typer.Option(help="Undefined cells: zero, one, lq, mean, drop, a number, or leave.")
     ] = "zero",
     shards: opt.Shards = 1,
+    splits: opt.Splits_ = 1,
     kind: opt.Kind = "even",
     by: opt.By = None,
     corpus: opt.Corpus = None,
@@ -47,32 +49,47 @@ def compare_command(
     chart: Annotated[
         Path | None, typer.Option(help="Draw the intervals to this file (html, png, svg, pdf, json).")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a report on both claims to this HTML file.")
+    ] = None,
     format: opt.Format_ = Format.text,
     out: opt.Out = None,
 ) -> None:
     """Compare all systems with each other, and say what the result is about.
 
-    Text shows the systems with intervals and groups; json, csv and latex hold all pairs.
+    Text shows the systems with intervals and groups; json, csv and latex hold all pairs. A report holds everything for
+    these topics and for topics like these, in one file; with several splits also how far they agree.
 
     Example: shardwise compare qrels.txt runs/*.gz --measure AP --shards 5 --model MD6 --generalize topic
     """
     notes: tuple[str, ...] = ()
+    if report is not None:
+        _reportable(report, only, baseline)
     if len(inputs) == 1:
         scores = opt.load_scores(inputs[0], measure)
     else:
         collection = opt.load_runs(inputs, missing=missing, names=names, depth=depth, jobs=jobs, quiet=quiet)
         made = opt.make_splits(
-            collection, shards=shards, splits=1, kind=kind, by=by, corpus=corpus, seed=seed
+            collection, shards=shards, splits=splits, kind=kind, by=by, corpus=corpus, seed=seed
         )
         found = opt.score_runs(collection, [measure or "AP"], made, jobs=jobs, quiet=quiet)
         scores = found[next(iter(found.data_vars))]
         notes = (*collection.notes, *(made.notes if made is not None else ()))
-    scores, filled = _one_split(scores), ""
+    chosen = model or ("MD6" if "shard" in scores.dims else "MD1")
+    if report is not None:
+        from shardwise.report.html import write_report  # drawing takes long to load
+
+        settings = {"shards": shards, "splits": splits, "kind": kind, "missing": missing, "names": names}
+        given = settings | {"by": by, "corpus": corpus, "depth": depth} if len(inputs) > 1 else {}
+        how: dict[str, Any] = {"model": chosen, "method": method, "alpha": alpha, "fill": _policy(fill)}
+        write_report(report, scores, **how, notes=notes, inputs=expand(inputs), seed=seed, settings=given)
+        notes = (*notes, f"report: {report}")
+    scores, filled = _one_split(scores, report is not None), ""
     if fill != "leave" and bool(scores.isnull().any()):
         before = int(scores.isnull().sum())
         scores = fill_undefined(scores, _policy(fill))
         filled = f"{before} undefined cells: {fill}"
-    fit = anova(scores, Model.parse(model or ("MD6" if "shard" in scores.dims else "MD1")))
+    fit = anova(scores, Model.parse(chosen))
     wide = tuple(part.strip() for part in generalize.split(",") if part.strip())
     pairs = compare(fit, method, only=only or None, baseline=baseline, generalize=wide)
     if chart is not None:
@@ -103,12 +120,22 @@ def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
     return frame
 
 
-def _one_split(scores: xr.DataArray) -> xr.DataArray:
+def _reportable(report: Path, only: list[str] | None, baseline: str | None) -> None:
+    """Refuse before the long work what would fail after it."""
+    if only or baseline is not None:
+        raise InputError(
+            "a report compares all systems", remedy="leave out --only and --baseline, or leave out --report"
+        )
+    if not report.parent.is_dir():
+        raise InputError("no such folder", where=str(report.parent), remedy="make it, or write elsewhere")
+
+
+def _one_split(scores: xr.DataArray, first: bool) -> xr.DataArray:
     if "split" in scores.dims:
-        if scores.sizes["split"] > 1:
+        if scores.sizes["split"] > 1 and not first:
             raise InputError(
-                f"the scores hold {scores.sizes['split']} splits",
-                remedy="compare looks at one: use shardwise stability",
+                f"the scores hold {scores.sizes['split']} splits, and this compares one",
+                remedy="add --report, which looks at all, or use shardwise stability",
             )
         scores = scores.isel(split=0, drop=True)
     return scores

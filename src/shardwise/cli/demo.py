@@ -17,6 +17,7 @@ from shardwise.model.terms import MD6
 from shardwise.plot.intervals import interval_chart, save_chart
 from shardwise.read.reader import read_collection
 from shardwise.read.scores import write_scores
+from shardwise.report.html import write_report
 from shardwise.score.scoring import score
 from shardwise.score.undefined import fill_undefined
 from shardwise.shard.split import split
@@ -38,16 +39,17 @@ def demo_command(
         made = simulate_collection(topics=50, systems=20, depth=500, corpus=100_000, seed=seed)
         runs, qrels = made.write(out)
         collection = read_collection(runs, qrels)
-        splits = split(collection, 5, seed=seed, corpus=made.corpus)
+        splits = split(collection, 5, n_splits=5, seed=seed, corpus=made.corpus)
         scores = score(collection, ["AP", "P@10"], splits)
         write_scores(scores, out / "scores.csv")
-    table = fill_undefined(scores["AP"].isel(split=0, drop=True), "zero")
+    first = scores["AP"].isel(split=0, drop=True)
+    table = fill_undefined(first, "zero")
     fit = anova(table, MD6)
     here = compare(fit, "hsd")
     like = compare(fit, "hsd", generalize=("topic",))
     console.print(
         f"[bold]{len(collection.systems)} systems, {len(collection.topics)} topics, 5 shards; AP[/bold]"
-        f"  ({int(scores['AP'].isnull().sum())} of {table.size} cells without relevant documents count as zero)"
+        f"  ({int(first.isnull().sum())} of {table.size} cells without relevant documents count as zero)"
     )
     leaders = systems_table(here, 0.05).rename(columns={"groups": "on these topics"})
     leaders["on topics like these"] = like.letters()["letters"].to_numpy()
@@ -62,7 +64,20 @@ def demo_command(
     save_chart(chart, out / "intervals.html")
     save_chart(chart, out / "intervals.png")
     here.to_frame().to_csv(out / "pairs.csv", index=False)
-    console.print(f"Wrote {out}/runs, qrels.txt, scores.csv, pairs.csv, intervals.html and intervals.png")
+    write_report(
+        out / "report.html",
+        scores["AP"],
+        model=MD6,
+        notes=(*collection.notes, *splits.notes),
+        inputs=[qrels, *sorted(runs.iterdir())],
+        seed=seed,
+    )
+    console.print(
+        f"Wrote {out}/runs, qrels.txt, scores.csv, pairs.csv, intervals.html, intervals.png and report.html"
+    )
+    console.print(
+        f"[bold]Open {out}/report.html in a browser[/bold]: all of this for both claims, in one file"
+    )
 
 
 def _best(top: tuple[str, ...]) -> str:

@@ -16,6 +16,7 @@ COMMANDS = {
     "demo": "shardwise.cli.demo:demo_command",
     "score": "shardwise.cli.score:score_command",
     "compare": "shardwise.cli.compare:compare_command",
+    "design": "shardwise.cli.design:design_app",
     "simulate": "shardwise.cli.simulate:simulate_command",
 }
 
@@ -33,7 +34,11 @@ def build_app(wanted: str | None = None) -> typer.Typer:
     for name, place in COMMANDS.items():
         if wanted is None or name == wanted:
             module, function = place.split(":")
-            app.command(name)(getattr(importlib.import_module(module), function))
+            command = getattr(importlib.import_module(module), function)
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name=name)
+            else:
+                app.command(name)(command)
     return app
 
 

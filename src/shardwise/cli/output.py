@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from shardwise.read.files import write_whole
+from shardwise.read.whole import write_whole
 
 
 class Format(StrEnum):

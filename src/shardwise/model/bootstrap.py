@@ -40,6 +40,7 @@ class BootstrapFit:
     """A model of the scores with the bootstrap laws of its system effects."""
 
     anova: AnovaFit
+    means: Estimates  # system means as the model itself sees them
     draws: Draws  # what one resampled system mean is made of
     replicates: xr.DataArray | None  # (resample, system) resampled errors of the effects; None: ideal
     seed: int
@@ -63,8 +64,8 @@ class BootstrapFit:
     @property
     def effects(self) -> pd.Series[float]:
         """Estimated effects of the systems."""
-        plain = self.anova.estimates(of=self.of)
-        return pd.Series(plain.values - plain.values.mean(), index=pd.Index(plain.labels, name=self.of))
+        values = self.means.values
+        return pd.Series(values - values.mean(), index=pd.Index(self.means.labels, name=self.of))
 
     def effect_law(
         self, system: str, *, density: Density = "exact", residuals: Residuals = "raw"
@@ -113,13 +114,12 @@ class BootstrapFit:
         _one_of("null", null, ("difference", "marginal"))
         if tails not in (1, 2):
             raise InputError(f"tails={tails}", remedy="choose 1 or 2")
-        plain = self.anova.estimates(of=self.of)
         scale = self._scale(residuals or _usual(null))
         law = PairLaw(
             self._spread(null, density, None), null, tails, scale, self._words(null, tails, density, scale)
         )
         return replace(
-            plain,
+            self.means,
             variance=scale**2 * self.draws.variance,
             df=float("nan"),
             difference_variance=None,
@@ -223,11 +223,9 @@ def bootstrap_anova(
     [0.137, 0.219]
     """
     fit = anova(scores, model)
-    fit.estimates(of=of)  # refuses what cannot be compared, with the reason
-    residuals = fit.residuals.to_numpy().ravel()
-    pool = Pool.of(residuals[~np.isnan(residuals)])
-    if _error(fit, "ss") == 0.0:
-        pool = Pool.of(np.zeros(pool.values.size))
+    estimates = fit.estimates(of=of)  # refuses what cannot be compared, with the reason
+    residuals = _residuals(fit)
+    pool = Pool.of(residuals if _error(fit, "ss") > 0.0 else np.zeros(residuals.size))
     weights, counts = _weights(fit, of)
     draws = Draws(pool, weights, counts)
     replicates = None
@@ -235,9 +233,8 @@ def bootstrap_anova(
         systems = fit.scores.sizes[of]
         means = resample(draws, systems, n_resamples, seed, jobs, progress)
         means -= means.mean(axis=1, keepdims=True)
-        labels = list(fit.estimates(of=of).labels)
-        replicates = xr.DataArray(means, dims=("resample", of), coords={of: labels})
-    return BootstrapFit(fit, draws, replicates, seed, of)
+        replicates = xr.DataArray(means, dims=("resample", of), coords={of: list(estimates.labels)})
+    return BootstrapFit(fit, estimates, draws, replicates, seed, of)
 
 
 def step_up(p: Floats, alpha: float) -> int:
@@ -249,6 +246,17 @@ def step_up(p: Floats, alpha: float) -> int:
     k = np.arange(1, p.size + 1)
     below = np.flatnonzero(np.sort(p) <= alpha * k / p.size)
     return int(below[-1]) + 1 if below.size else 0
+
+
+def _residuals(fit: AnovaFit) -> Floats:
+    """All residuals there are; on full tables without aligning labels, which takes longer than the arithmetic."""
+    if fit.incomplete is not None:
+        residuals = fit.residuals.to_numpy()
+        return np.asarray(residuals[~np.isnan(residuals)])
+    left = fit.scores.variable - fit.grand_mean
+    for effect in fit.effects.values():
+        left = left - effect.variable
+    return np.asarray(left.to_numpy(), np.float64)
 
 
 def _weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:

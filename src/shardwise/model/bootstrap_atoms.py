@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import gammaln
 
 from shardwise.arrays import Floats
 from shardwise.model.bootstrap_draws import Draws
 
 MOST_ATOMS = 1 << 18
 MOST_PRODUCTS = 1 << 20  # pairs of atoms to be merged at a time
-FEW = 64  # distinct residuals; with more, sums of several draws are too many to list
+FEW = 64  # distinct residuals; with so few, many sums may coincide, and listing is worth a try
+MOST_DISTINCT = 2048
 ALIKE = 1e-9  # values closer than this share of the range are one
 
 
@@ -58,7 +60,8 @@ def enumerate_sums(draws: Draws) -> Atoms | None:
     pool = draws.pool.values
     if draws.pool.reach == 0.0:
         return Atoms(np.zeros(1), np.ones(1))
-    if np.unique(pool[: 4 * FEW]).size > FEW:
+    distinct = np.unique(pool[:MOST_DISTINCT]).size
+    if distinct > FEW and _log_combinations(distinct, draws.counts) > np.log(MOST_PRODUCTS):
         return None
     values, shares = merge(pool, np.full(pool.size, 1.0 / pool.size), ALIKE * draws.pool.reach)
     total = Atoms(np.zeros(1), np.ones(1))
@@ -72,6 +75,12 @@ def enumerate_sums(draws: Draws) -> Atoms | None:
             return None
         total = together
     return total
+
+
+def _log_combinations(distinct: int, counts: Floats) -> float:
+    """Logarithm of the number of ways to draw so many of distinct values, if no two sums coincide."""
+    ways = gammaln(distinct + counts) - gammaln(distinct) - gammaln(counts + 1.0)
+    return float(ways.sum())
 
 
 def _power(one: Atoms, count: int) -> Atoms | None:

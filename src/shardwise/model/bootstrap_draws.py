@@ -82,6 +82,6 @@ def quantiles(law: Spread, p: Floats) -> Floats:
     low, high = (np.full(p.shape, end) for end in law.span)
     for _ in range(STEPS):
         middle = 0.5 * (low + high)
-        reached = np.where(p < FAR, law.at_most(middle) >= p, law.at_least(middle) <= 1.0 - p)
+        reached = (law.at_most(middle) >= p) | ((p > FAR) & (law.at_least(middle) <= 1.0 - p))
         low, high = np.where(reached, low, middle), np.where(reached, middle, high)
     return high

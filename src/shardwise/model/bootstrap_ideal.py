@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
-from scipy.interpolate import PchipInterpolator
 
 from shardwise.arrays import Floats
 from shardwise.model.bootstrap_atoms import enumerate_sums
@@ -23,25 +22,33 @@ BATCH = 64  # frequencies computed at a time
 NEGLIGIBLE = 1e-17  # of a characteristic function, or of a probability
 RINGING = 1e-12  # of a characteristic function where the grid ends, for a step to be seen
 JOIN = 1e-8  # tail probability at which the saddlepoint takes over
-BINS = 512  # groups of a large pool, enough for a saddlepoint
+BINS = 256  # groups of a large pool, enough for a saddlepoint
 NODES = np.geomspace(0.6, 90.0, 56)  # tilts of the tail, in units of 1 / standard deviation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tail:
-    """log P(X ≥ x) far out, by saddlepoint."""
+    """log P(X ≥ x) far out, by saddlepoint, at points that cubics join."""
 
     start: float
-    end: float  # last x of the curve
     support: float  # nothing lies beyond
-    slope: float  # of log P beyond the curve
-    curve: PchipInterpolator
+    x: Floats
+    log: Floats
+    slope: Floats
 
     def probability(self, x: Floats) -> Floats:
-        """P(X ≥ x) for x from the start on."""
-        x = np.asarray(x, np.float64)
-        log = self.curve(np.minimum(x, self.end)) - self.slope * np.maximum(x - self.end, 0.0)
-        return np.where(x > self.support, 0.0, np.exp(np.minimum(log, 0.0)))
+        """P(X ≥ x) for x from the start on; beyond the last point log P goes on as a straight line."""
+        if not self.x.size:
+            return np.zeros(np.shape(x))
+        inside = np.clip(x, self.x[0], self.x[-1])
+        k = np.clip(np.searchsorted(self.x, inside) - 1, 0, self.x.size - 2)
+        width = self.x[k + 1] - self.x[k]
+        s = (inside - self.x[k]) / width
+        rise = self.log[k + 1] - self.log[k]
+        a, b = self.slope[k] * width - rise, rise - self.slope[k + 1] * width
+        log = self.log[k] + s * rise + s * (1.0 - s) * (a * (1.0 - s) + b * s)
+        log = log + self.slope[-1] * (np.asarray(x) - inside)
+        return np.where(np.asarray(x) > self.support, 0.0, np.exp(np.minimum(log, 0.0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,11 +160,11 @@ def _transform(draws: Draws, half: float, blur: float) -> tuple[Floats, Floats]:
     for first in range(0, GRID // 2, BATCH):
         t = np.arange(first, first + BATCH, dtype=np.float64) * (np.pi / half)
         parts.append(draws.characteristic(t) * np.exp(-0.5 * (blur * t) ** 2))
-        if np.abs(parts[-1]).max() < NEGLIGIBLE:
+        if np.abs(parts[-1][-8:]).max() < NEGLIGIBLE:
             break
     phi = np.concatenate(parts)
     t = np.arange(len(phi), dtype=np.float64) * (np.pi / half)
-    edge = float(np.abs(phi[-BATCH:]).max())
+    edge = float(np.abs(phi[-8:]).max())
     if edge > RINGING:
         # a law of nearly separate points: blur them by a few grid steps rather than let the series ring
         phi = phi * np.exp(-np.log(edge / RINGING) * (t / t[-1]) ** 2)
@@ -234,15 +241,18 @@ def _reach(support: float, x: Floats, bound: Floats) -> float:
 
 def _tail(support: float, x: Floats, log: Floats, half: float, above: Floats) -> Tail:
     """Join the saddlepoint curve to the probabilities of the grid where these are still exact."""
-    grid = -half + 2.0 * half / GRID * np.arange(GRID)
     if above[0] < above[-1]:
         above = above[::-1]
+    step = 2.0 * half / GRID
     k = int(np.searchsorted(-above, -JOIN))
-    if k >= GRID - 1 or x.size < 4 or grid[k] >= min(support, x[-1]):
-        flat = PchipInterpolator([support, support + 1.0], [-800.0, -800.0])
-        return Tail(support, support, support, 0.0, flat)
-    start = max(float(grid[k]), float(x[0]))
-    curve = PchipInterpolator(x, log)
-    shift = float(np.log(max(np.interp(start, grid, above), 1e-300)) - curve(start))
-    slope = -float(curve.derivative()(x[-1]))
-    return Tail(start, float(x[-1]), support, slope, PchipInterpolator(x, log + shift))
+    place = -half + step * k
+    if k >= GRID - 1 or x.size < 4 or place >= min(support, x[-1]):
+        nothing = np.zeros(0)
+        return Tail(support, support, nothing, nothing, nothing)
+    start = max(place, float(x[0]))
+    tail = Tail(start, support, x, log, np.gradient(log, x))
+    at = (start + half) / step
+    left = int(at)
+    exact = above[left] + (at - left) * (above[min(left + 1, GRID - 1)] - above[left])
+    shift = np.log(max(exact, 1e-300)) - np.log(tail.probability(np.array([start]))[0])
+    return Tail(start, support, x, log + shift, tail.slope)

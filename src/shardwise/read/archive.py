@@ -15,7 +15,7 @@ import numpy.typing as npt
 import zstandard
 
 from shardwise.errors import InputError
-from shardwise.read.files import write_whole
+from shardwise.read.whole import write_whole
 
 Array = npt.NDArray[Any]
 

@@ -128,19 +128,3 @@ def read_bytes(path: Path, buffer: Bytes) -> tuple[Bytes, int]:
 def _reason(error: Exception) -> str:
     text = str(error).strip().rstrip(".")
     return text[:1].lower() + text[1:] if text else type(error).__name__
-
-
-def write_whole(path: PathLike, content: bytes) -> None:
-    """Write a file beside its place and move it there, so that it is never half there."""
-    target = Path(path)
-    partial = target.with_name(target.name + ".partial")
-    try:
-        partial.write_bytes(content)
-        partial.replace(target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(
-            f"cannot be written ({error.strerror})",
-            where=str(path),
-            remedy="check the folder and its permissions",
-        ) from None
