@@ -40,7 +40,7 @@ def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Collection:
 @pytest.fixture(scope="module")
 def three_shards(runs: Collection, data: Path) -> xr.DataArray:
     corpus = data / "trec-covid-r1" / "docids.covid.round1.txt.gz"
-    splits = split(runs, 3, kind="even", n_splits=10, seed=1, corpus=_distinct(corpus), unlisted="add")
+    splits = split(runs, 3, kind="even", n_splits=40, corpus=_distinct(corpus), unlisted="add")
     return fill_undefined(score(runs, "AP", splits)["AP"], "zero")
 
 
@@ -50,11 +50,15 @@ def _distinct(corpus: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["MD2", "MD3", "MD6"])
-def test_ten_splits_bracket_an_independent_run(three_shards: xr.DataArray, name: str) -> None:
-    """The seed is one of the 12 among 0 to 19 that bracket all cells; the others miss MD2's one-tailed count."""
+def test_splits_bracket_an_independent_run(three_shards: xr.DataArray, name: str) -> None:
+    """One run of the authors' recipe on one split, against the default seed.
+
+    Forty splits, because ten are too few to decide: of the seeds 0 to 19, eight miss at least one of the 18 numbers
+    with ten splits. Picking a seed under which ten are enough would prove nothing.
+    """
     expected = pd.read_csv(GOLD, comment="#", index_col="model").loc[name]
     rows = []
-    for i in range(10):
+    for i in range(three_shards.sizes["split"]):
         scores = three_shards.isel(split=i)
         fit, boot = anova(scores, Model.parse(name)), bootstrap_anova(scores, Model.parse(name))
         papers = {"null": "marginal", "density": "kde"}
@@ -71,9 +75,9 @@ def test_ten_splits_bracket_an_independent_run(three_shards: xr.DataArray, name:
         )
     ours = pd.DataFrame(rows)
     for figure in expected.index:
-        assert ours[figure].min() <= expected[figure] <= ours[figure].max(), (
-            f"{name} {figure}\n{ours[figure]}"
-        )
+        off = (expected[figure] - ours[figure].mean()) / ours[figure].std()
+        assert ours[figure].min() <= expected[figure] <= ours[figure].max(), f"{name} {figure}: {off:.2f} sd"
+        assert abs(off) < 2.5, f"{name} {figure}: {off:.2f} sd"
 
 
 def test_simulation_with_the_papers_settings_agrees_with_the_ideal_law(three_shards: xr.DataArray) -> None:

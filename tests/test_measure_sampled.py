@@ -1,4 +1,4 @@
-"""Measures estimated from sampled pools: a transcription of NIST's sample_eval, and what must hold when nothing was left out."""
+"""Measures from sampled pools: a transcription of NIST's sample_eval, and what must hold when nothing is left out."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 python tests/gold/inferred_make.py SCRIPT
 
-SCRIPT is a perl program called as NIST's sample_eval.pl is. The values kept here were NOT made by NIST's program, which was
-not at hand: they come from a transcription, retyped by hand, of the parts of it that compute these two measures, with
-ten digits printed. An error of transcription would show in the values. Run this again with the original
+SCRIPT is a perl program called as NIST's sample_eval.pl is. The values kept here were NOT made by NIST's program,
+which was not at hand: they come from a transcription, retyped by hand, of the parts of it that compute these two
+measures, with ten digits printed. An error of transcription would show in the values. Run this again with the original
 (per-topic output changed from %6.4f to %.10f) to replace them by real ones.
 """
 
@@ -19,8 +19,8 @@ import numpy as np
 
 HERE = Path(__file__).parent
 HEAD = """\
-# infAP (here xinfAP) and infNDCG of inferred_run.txt against inferred_qrels.txt, first 100 documents. NOT made by NIST's
-# sample_eval.pl itself but by a hand-retyped transcription of the parts that compute them; see inferred_make.py.
+# infAP (here xinfAP) and infNDCG of inferred_run.txt against inferred_qrels.txt, first 100 documents. NOT made by
+# NIST's sample_eval.pl itself but by a hand-retyped transcription of the parts that compute them; see inferred_make.py.
 # "even" and "odd" are runs and qrels with only the documents whose number is even or odd.
 part,topic,xinfAP,infNDCG
 """

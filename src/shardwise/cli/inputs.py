@@ -37,6 +37,11 @@ By = Annotated[
 Corpus = Annotated[
     str | None, typer.Option(help="Size of the whole corpus, or a file with its document names.")
 ]
+Generalize = Annotated[
+    str, typer.Option(help="What the claim extends to: nothing (''), topic, or topic,shard.")
+]
+Alpha = Annotated[float, typer.Option(help="Level of significance.", min=0.0, max=1.0)]
+Fill = Annotated[str, typer.Option(help="Undefined cells: zero, one, lq, mean, drop, a number, or leave.")]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness.")]
 Missing = Annotated[str, typer.Option(help="Topics that a run lacks: refuse, zero or drop.")]
 Names = Annotated[str, typer.Option(help="Systems are called by: auto, tag or file.")]
@@ -117,3 +122,16 @@ def load_scores(path: Path, measure: str | None) -> xr.DataArray:
             remedy=f"choose one with --measure: {', '.join(known)}",
         )
     return table[measure]
+
+
+def dimensions(generalize: str) -> tuple[str, ...]:
+    """Dimensions that a claim extends to, from an option such as ``topic,shard``."""
+    return tuple(part.strip() for part in generalize.split(",") if part.strip())
+
+
+def fill_policy(fill: str) -> str | float:
+    """A policy for undefined cells, or the number to put in."""
+    try:
+        return float(fill)
+    except ValueError:
+        return fill

@@ -17,6 +17,7 @@ COMMANDS = {
     "score": "shardwise.cli.score:score_command",
     "compare": "shardwise.cli.compare:compare_command",
     "design": "shardwise.cli.design:design_app",
+    "stability": "shardwise.cli.stability:stability_command",
     "simulate": "shardwise.cli.simulate:simulate_command",
 }
 
