@@ -52,8 +52,25 @@ Format_ = Annotated[Format, typer.Option("--format", "-f", help="How the result 
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file.")]
 
 
+Subtopics = Annotated[
+    bool,
+    typer.Option("--subtopics", help="The second column of the qrels is a subtopic (diversity measures)."),
+]
+Intents = Annotated[
+    Path | None, typer.Option(help="File with the probability of each subtopic: topic subtopic p.")
+]
+
+
 def load_runs(
-    inputs: list[Path], *, missing: str, names: str, depth: int | None, jobs: int | None, quiet: bool
+    inputs: list[Path],
+    *,
+    missing: str,
+    names: str,
+    depth: int | None,
+    jobs: int | None,
+    quiet: bool,
+    subtopics: bool = False,
+    intents: Path | None = None,
 ) -> Collection:
     """Read the qrels file and the runs that follow it."""
     if len(inputs) < 2:
@@ -61,7 +78,9 @@ def load_runs(
             "runs are missing",
             remedy="give a qrels file and then the runs: shardwise score qrels.txt runs/*.gz",
         )
-    choices: dict[str, Any] = {"missing": missing, "names": names}
+    choices: dict[str, Any] = {"missing": missing, "names": names, "subtopics": subtopics}
+    if intents is not None:
+        choices["intents"] = str(intents)
     with progress_bar(quiet) as bar:
         task = bar.add_task("reading runs", total=None)
         return read_collection(

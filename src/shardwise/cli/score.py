@@ -22,6 +22,8 @@ def score_command(
     missing: opt.Missing = "refuse",
     names: opt.Names = "auto",
     depth: opt.Depth = None,
+    subtopics: opt.Subtopics = False,
+    intents: opt.Intents = None,
     jobs: opt.Jobs = None,
     quiet: opt.Quiet = False,
     format: opt.Format_ = Format.text,
@@ -33,7 +35,16 @@ def score_command(
 
     Example: shardwise score qrels.txt runs/*.gz --measure AP --shards 5 --splits 10 --out scores.nc
     """
-    collection = opt.load_runs(inputs, missing=missing, names=names, depth=depth, jobs=jobs, quiet=quiet)
+    collection = opt.load_runs(
+        inputs,
+        missing=missing,
+        names=names,
+        depth=depth,
+        jobs=jobs,
+        quiet=quiet,
+        subtopics=subtopics,
+        intents=intents,
+    )
     made = opt.make_splits(
         collection, shards=shards, splits=splits, kind=kind, by=by, corpus=corpus, seed=seed
     )
