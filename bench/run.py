@@ -6,7 +6,7 @@ import importlib
 import sys
 from pathlib import Path
 
-PARTS = ("collection", "studentized_range", "anova", "bootstrap")
+PARTS = ("collection", "studentized_range", "anova", "bootstrap", "instances")
 TABLES = Path(__file__).parent.parent / "docs" / "bench"
 
 

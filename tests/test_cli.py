@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import subprocess
@@ -34,7 +35,8 @@ def shardwise(*arguments: object) -> Done:
     with (
         mock.patch.object(sys, "argv", ["shardwise", *map(str, arguments)]),
         redirect_stdout(out),
-        redirect_stderr(err),pytest.raises(SystemExit) as stopped
+        redirect_stderr(err),
+        pytest.raises(SystemExit) as stopped,
     ):
         main()
     return Done(int(stopped.value.code or 0), out.getvalue(), err.getvalue())
@@ -109,6 +111,33 @@ def test_compare_a_table_of_scores_and_draw_it(tmp_path: Path) -> None:
     assert (tmp_path / "c.svg").read_text().startswith("<svg")
 
 
+def test_compare_writes_a_report_on_both_claims(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    done = shardwise(
+        "compare", folder / "qrels.txt", folder / "runs", "--shards", 3, "--splits", 2, "--report", page, "--seed", 5
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert f"report: {page}" in done.stdout
+    assert "pairs differ at 0.05" in done.stdout
+    text = page.read_text()
+    assert "On these 12 topics" in text
+    assert "topics like these" in text
+    assert "Over 2 splits" in text
+    assert text.count('<tr><th scope="row"><bdi>') >= 6  # qrels and five runs, by hash
+    digest = hashlib.sha256((folder / "qrels.txt").read_bytes()).hexdigest()
+    assert digest in text
+
+
+def test_a_report_of_a_file_of_scores_with_splits(folder: Path, tmp_path: Path) -> None:
+    stored = tmp_path / "scores.nc"
+    made = ("score", folder / "qrels.txt", folder / "runs", "--shards", 3, "--splits", 2, "--out", stored)
+    assert shardwise(*made).returncode == 0
+    line = refused(shardwise("compare", stored))
+    assert "the scores hold 2 splits, and this compares one; add --report" in line
+    assert shardwise("compare", stored, "--report", tmp_path / "r.html").returncode == 0
+    assert (tmp_path / "r.html").exists()
+
+
 def test_demo_needs_no_data(tmp_path: Path) -> None:
     """In a process of its own, as installed."""
     command = [sys.executable, "-W", "error", "-c", "from shardwise.cli.main import main; main()", "demo"]
@@ -130,6 +159,28 @@ def test_simulate_writes_a_collection(tmp_path: Path) -> None:
     assert len(list((tmp_path / "made" / "runs").iterdir())) == 2
     again = shardwise("score", tmp_path / "made" / "qrels.txt", tmp_path / "made" / "runs", "-f", "csv")
     assert again.stdout.splitlines()[0] == "system,AP"
+
+
+def test_diversity_measures(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 1 a 1\n1 2 b 1\n1 2 c 0\n")
+    (tmp_path / "x.run").write_text("1 Q0 a 1 3 x\n1 Q0 c 2 2 x\n1 Q0 b 3 1 x\n")
+    (tmp_path / "intents").write_text("1 1 0.9\n1 2 0.1\n")
+    command = (
+        "score",
+        tmp_path / "qrels",
+        tmp_path / "x.run",
+        "-m",
+        "StRecall@2",
+        "-m",
+        "ERR_IA@3",
+        "--subtopics",
+    )
+    plain = shardwise(*command, "-f", "json")
+    assert plain.returncode == 0, plain.stderr
+    assert json.loads(plain.stdout)["rows"][0]["StRecall@2"] == 0.5
+    weighted = shardwise(*command, "-f", "json", "--intents", tmp_path / "intents")
+    first, second = (json.loads(done.stdout)["rows"][0]["ERR_IA@3"] for done in (plain, weighted))
+    assert second > first
 
 
 def test_version() -> None:
@@ -192,6 +243,14 @@ class TestRefusals:
         line = refused(shardwise("compare", folder / "qrels.txt", folder / "runs", "--model", "MD3"))
         assert "MD3" in line
         assert "shards" in line
+
+    def test_a_report_that_cannot_be(self, folder: Path, tmp_path: Path) -> None:
+        runs = (folder / "qrels.txt", folder / "runs")
+        line = refused(shardwise("compare", *runs, "--report", tmp_path / "nowhere" / "r.html"))
+        assert "nowhere: no such folder" in line
+        line = refused(shardwise("compare", *runs, "--report", tmp_path / "r.html", "--baseline", "sys1"))
+        assert "a report compares all systems" in line
+        assert list(tmp_path.iterdir()) == []
 
     def test_usage_errors_have_exit_code_2(self) -> None:
         assert shardwise("score").returncode == 2

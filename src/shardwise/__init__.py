@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from shardwise.model.bootstrap import BootstrapFit as BootstrapFit
     from shardwise.model.bootstrap import bootstrap_anova as bootstrap_anova
     from shardwise.model.estimates import Estimates as Estimates
+    from shardwise.model.mixed import MixedFit as MixedFit
+    from shardwise.model.mixed import mixed as mixed
+    from shardwise.model.posterior import bambi_model as bambi_model
+    from shardwise.model.posterior import posterior as posterior
     from shardwise.model.terms import MD1 as MD1
     from shardwise.model.terms import MD2 as MD2
     from shardwise.model.terms import MD3 as MD3
@@ -43,6 +47,10 @@ if TYPE_CHECKING:
     from shardwise.plot.intervals import save_chart as save_chart
     from shardwise.read.collection import Collection as Collection
     from shardwise.read.collection import load_collection as load_collection
+    from shardwise.read.instances import InstanceRuns as InstanceRuns
+    from shardwise.read.instances import flag_deterministic as flag_deterministic
+    from shardwise.read.instances import read_instance_scores as read_instance_scores
+    from shardwise.read.instances import read_instances as read_instances
     from shardwise.read.reader import read_collection as read_collection
     from shardwise.read.scores import read_scores as read_scores
     from shardwise.read.scores import write_scores as write_scores
@@ -65,8 +73,22 @@ if TYPE_CHECKING:
     from shardwise.study.design_tables import design_curve as design_curve
     from shardwise.study.design_tables import design_table as design_table
     from shardwise.study.design_tables import reach_curve as reach_curve
+    from shardwise.study.equivalence import Equivalence as Equivalence
+    from shardwise.study.equivalence import SettingSeries as SettingSeries
+    from shardwise.study.equivalence import equivalence as equivalence
+    from shardwise.study.equivalence import posterior_probability as posterior_probability
+    from shardwise.study.equivalence import smallest_setting as smallest_setting
     from shardwise.study.generalizability import Generalizability as Generalizability
     from shardwise.study.generalizability import generalizability as generalizability
+    from shardwise.study.instance_planning import InstanceComponents as InstanceComponents
+    from shardwise.study.instance_planning import instance_components as instance_components
+    from shardwise.study.instance_planning import p_value_spread as p_value_spread
+    from shardwise.study.instance_planning import plan_budget as plan_budget
+    from shardwise.study.instance_planning import plan_instances as plan_instances
+    from shardwise.study.instance_planning import variance_grid as variance_grid
+    from shardwise.study.instances import InstanceComparison as InstanceComparison
+    from shardwise.study.instances import compare_instances as compare_instances
+    from shardwise.study.instances import single_instance_tests as single_instance_tests
     from shardwise.study.paired import paired_tests as paired_tests
     from shardwise.study.pools import PoolStudy as PoolStudy
     from shardwise.study.pools import pool_depth_study as pool_depth_study
@@ -175,6 +197,28 @@ _HOMES = {
     "topics_chart": "plot.design",
     "variance_chart": "plot.design",
     "save_chart": "plot.intervals",
+    "MixedFit": "model.mixed",
+    "mixed": "model.mixed",
+    "bambi_model": "model.posterior",
+    "posterior": "model.posterior",
+    "InstanceComparison": "study.instances",
+    "compare_instances": "study.instances",
+    "single_instance_tests": "study.instances",
+    "Equivalence": "study.equivalence",
+    "SettingSeries": "study.equivalence",
+    "equivalence": "study.equivalence",
+    "posterior_probability": "study.equivalence",
+    "smallest_setting": "study.equivalence",
+    "InstanceComponents": "study.instance_planning",
+    "instance_components": "study.instance_planning",
+    "p_value_spread": "study.instance_planning",
+    "plan_budget": "study.instance_planning",
+    "plan_instances": "study.instance_planning",
+    "variance_grid": "study.instance_planning",
+    "InstanceRuns": "read.instances",
+    "flag_deterministic": "read.instances",
+    "read_instance_scores": "read.instances",
+    "read_instances": "read.instances",
     "InputError": "errors",
     "InputWarning": "errors",
 }

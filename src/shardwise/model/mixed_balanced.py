@@ -15,8 +15,8 @@ import numpy as np
 from shardwise.arrays import Floats, Ints
 
 Design = Literal["nested", "crossed"]
-T, ST, I, E = range(4)  # the lines: topic, system:topic, instance, residual
-EDGES = ((T, ST), (ST, E), (I, E))  # φ of the first is at least that of the second
+T, ST, IN, E = range(4)  # the lines: topic, system:topic, instance, residual
+EDGES = ((T, ST), (ST, E), (IN, E))  # φ of the first is at least that of the second
 PARTITIONS = tuple(
     tuple(edge for edge, pooled in zip(EDGES, choice, strict=True) if pooled)
     for choice in product((False, True), repeat=len(EDGES))
@@ -56,7 +56,7 @@ class BalancedFit:
         parts = (
             (phi[..., T] - phi[..., ST]) / (l * m),
             (phi[..., ST] - phi[..., E]) / m,
-            (phi[..., I] - phi[..., E]) / per_instance,
+            (phi[..., IN] - phi[..., E]) / per_instance,
             phi[..., E],
         )
         return np.stack(parts, axis=-1)

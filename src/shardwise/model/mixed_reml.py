@@ -10,6 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -99,7 +103,7 @@ def problem(y: Floats, x: Floats, factors: Sequence[Ints]) -> Problem:
     big = int(np.argmax(levels))
     others = tuple(k for k in range(len(factors)) if k != big)
     edges = np.concatenate(([0], np.cumsum([levels[k] for k in others]))).astype(int)
-    rest = tuple(slice(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True))
+    rest = tuple(slice(int(a), int(b)) for a, b in pairwise(edges))
     n, p = x.shape
     width = int(edges[-1]) + p
     u_u, u_y = np.zeros((width, width)), np.zeros(width)
@@ -126,7 +130,7 @@ def problem(y: Floats, x: Floats, factors: Sequence[Ints]) -> Problem:
 
 def _sums(code: Ints, x: Floats, levels: int) -> Floats:
     inside = code >= 0
-    return np.bincount(code[inside], weights=x[inside], minlength=levels)
+    return np.bincount(code[inside], weights=x[inside], minlength=levels).astype(np.float64)
 
 
 def _crossed(one: Ints, two: Ints, rows: int, columns: int) -> Floats:
@@ -166,14 +170,20 @@ def _scaled(matrix: Matrix, rows: Floats) -> Matrix:
     return sparse.csr_array(sparse.diags_array(rows) @ matrix)
 
 
-def _dense(matrix: Matrix) -> Floats:
-    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
+def _dense(matrix: Any) -> Floats:
+    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+
+
+def deviance(data: Problem, at: State, sigma2: float) -> float:
+    """-2 log restricted likelihood at one σ²."""
+    f = data.n - data.p
+    return at.logs + f * float(np.log(2.0 * np.pi * sigma2)) + at.q / sigma2
 
 
 def profiled_deviance(data: Problem, at: State) -> float:
     """-2 log restricted likelihood, σ² at its best."""
     f = data.n - data.p
-    return at.logs + f * (1.0 + np.log(2.0 * np.pi * at.q / f))
+    return at.logs + f * (1.0 + float(np.log(2.0 * np.pi * at.q / f)))
 
 
 def slopes(data: Problem, at: State) -> Slopes:
@@ -208,9 +218,20 @@ def slopes(data: Problem, at: State) -> Slopes:
     return Slopes(t, tt, y, yy, tuple(scores))
 
 
+@cache
+def _controller() -> Any:
+    return import_module("threadpoolctl").ThreadpoolController()
+
+
+def one_thread() -> Any:
+    """A context with one BLAS thread: at these sizes a second one costs far more than it brings."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
 def maximise(data: Problem) -> tuple[State, Convergence]:
     """Find the restricted maximum over γ ≥ 0 from several starts."""
-    ends = [_climb(data, np.full(data.factors, start)) for start in STARTS]
+    with one_thread():
+        ends = [_climb(data, np.full(data.factors, start)) for start in STARTS]
     best = min(ends, key=lambda end: end[1])
     agreeing = sum(abs(end[1] - best[1]) < 1e-6 * (1.0 + abs(best[1])) for end in ends)
     record = Convergence("profiled REML by projected Newton steps", best[2], best[3], len(STARTS), agreeing)
@@ -261,67 +282,3 @@ def _step(data: Problem, at: State) -> tuple[Floats, Floats]:
         return slope, direction
     direction[free] = -slope[free] / np.maximum(np.diag(expected)[free], 1e-300)
     return slope, direction
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Information:
-    """Variances in the order of the factors, residual last, and what the data say about them."""
-
-    variances: Floats  # (K + 1,)
-    observed: Floats  # (K + 1, K + 1) information matrix
-    expected: Floats
-    slope: Floats  # of -2 log L, unprofiled
-
-    @property
-    def active(self) -> Ints:
-        """Which variances are not on the bound."""
-        return np.flatnonzero(self.variances > 0.0)
-
-
-def information(data: Problem, at: State, sigma2: float) -> Information:
-    """Observed and expected information about the variances; V_k = ∂V/∂σ_k² and V_e = I."""
-    d = slopes(data, at)
-    f = data.n - data.p
-    size = data.factors + 1
-    traces, forms = np.empty((size, size)), np.empty((size, size))
-    traces[:-1, :-1], forms[:-1, :-1] = d.tt / sigma2**2, d.yy / sigma2**3
-    # V itself as the last direction: P V P = P
-    traces[-1, :-1] = traces[:-1, -1] = d.t / sigma2
-    forms[-1, :-1] = forms[:-1, -1] = d.y / sigma2**2
-    traces[-1, -1], forms[-1, -1] = f, at.q / sigma2
-    a = _to_residual(at.gamma, sigma2)
-    traces, forms = a @ traces @ a.T, a @ forms @ a.T
-    slope = a @ np.append(d.t / sigma2 - d.y / sigma2**2, f - at.q / sigma2)
-    return Information(np.append(at.gamma * sigma2, sigma2), forms - 0.5 * traces, 0.5 * traces, slope)
-
-
-def _to_residual(gamma: Floats, sigma2: float) -> Floats:
-    """Directions (V_1 … V_K, V) to (V_1 … V_K, I), as I = (V - Σ σ_k² V_k)/σ²."""
-    a = np.eye(len(gamma) + 1)
-    a[-1] = np.append(-gamma, 1.0 / sigma2)
-    return a
-
-
-def contrast_slope(data: Problem, at: State, sigma2: float, contrast: Floats) -> tuple[float, Floats]:
-    """Variance of c'β and its derivatives by the variances: ∂/∂σ_k² = ‖Z_k'V⁻¹XΦc‖²."""
-    kappa = at.k[:, -data.p :] @ contrast
-    variance = sigma2 * float(contrast @ kappa[-data.p :])
-    g_kappa = at.g @ kappa
-    parts = np.empty(data.factors + 1)
-    parts[data.big] = float(((data.zb_u @ kappa / (1.0 + at.gamma[data.big] * data.counts)) ** 2).sum())
-    for one, i in zip(data.rest, data.others, strict=True):
-        parts[i] = float((g_kappa[one] ** 2).sum())
-    parts[-1] = variance
-    return variance, _to_residual(at.gamma, sigma2) @ parts
-
-
-def contrast_df(variance: float, slope: Floats, info: Information, which: str) -> float:
-    """2 Var² / (g'Cg): C from the observed information of the active variances, or the expected one of all.
-
-    The first is Satterthwaite's as lmerTest has it, the second Kenward and Roger's for a single contrast.
-    """
-    use = info.active if which == "satterthwaite" else np.arange(len(slope))
-    matrix = (info.observed if which == "satterthwaite" else info.expected)[np.ix_(use, use)]
-    g = slope[use]
-    spread = float(g @ linalg.solve(matrix, g, assume_a="sym", check_finite=False))
-    return 2.0 * variance**2 / spread if spread > 0 else float("inf")

@@ -1,0 +1,51 @@
+"""Scores for reports, and a browser to look at them; for the tests of the report."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "x" * 300,
+    "\\input{/etc/passwd} $ % # & _ ^ ~ {",
+    "\u202eevil\x1b[31m",
+    "漢字 émigré",
+    "'\"><svg onload=alert(1)>",
+    "{{7*7}}{% raw %}",
+    "=cmd|' /C calc'!A0",
+    "a\nb",
+]
+
+
+def simulated(
+    systems: int,
+    *,
+    topics: int = 30,
+    shards: int = 4,
+    splits: int = 1,
+    holes: float = 0.0,
+    names: list[str] | None = None,
+    seed: int = 1,
+) -> xr.DataArray:
+    """Scores with effects of topic, system, topic:system, topic:shard and error."""
+    rng = np.random.default_rng(seed)
+    shape = (splits, topics, systems, shards)
+    quality = np.linspace(0.45, 0.15, systems)
+    values = (
+        quality[None, None, :, None]
+        + rng.normal(0, 0.15, (1, topics, 1, 1))
+        + rng.normal(0, 0.06, (1, topics, systems, 1))
+        + rng.normal(0, 0.08, (splits, topics, 1, shards))
+        + rng.normal(0, 0.05, shape)
+    )
+    undefined = rng.random((splits, topics, 1, shards)) < holes
+    labels = names or [f"run{j:03d}" for j in range(systems)]
+    scores = xr.DataArray(
+        np.where(undefined, np.nan, values),
+        dims=("split", "topic", "system", "shard"),
+        coords={"system": labels},
+        name="AP",
+    )
+    return scores if splits > 1 else scores.isel(split=0, drop=True)
