@@ -18,6 +18,7 @@ COMMANDS = {
     "compare": "shardwise.cli.compare:compare_command",
     "design": "shardwise.cli.design:design_app",
     "stability": "shardwise.cli.stability:stability_command",
+    "instances": "shardwise.cli.instances:instances_command",
     "simulate": "shardwise.cli.simulate:simulate_command",
 }
 
@@ -61,6 +62,8 @@ def _say_if_compiling() -> None:
 def main() -> None:
     """Run the command line; exit code 2 and one line where the input is at fault, 1 where we are."""
     _say_if_compiling()
+    if sys.argv[1:2] == ["instances"]:  # here -- stands between two systems, and options may follow it
+        sys.argv[2:] = ["::" if word == "--" else word for word in sys.argv[2:]]
     try:
         build_app(next((word for word in sys.argv[1:2] if word in COMMANDS), None))()
     except InputError as error:

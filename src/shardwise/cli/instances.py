@@ -1,0 +1,128 @@
+"""shardwise instances: is one non-deterministic system better, no worse, or equivalent?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+import xarray as xr
+
+from shardwise.cli import inputs as opt
+from shardwise.cli.output import Format, emit
+from shardwise.compare.comparisons import compare
+from shardwise.errors import InputError
+from shardwise.model.mixed import mixed
+from shardwise.read.files import expand
+from shardwise.read.instances import InstanceRuns, read_instances
+from shardwise.score.scoring import score
+from shardwise.study.equivalence import equivalence
+from shardwise.study.instances import compare_instances
+
+VERSUS = "::"
+"""Stands between the runs of two systems; on the command line it is written ``--``."""
+
+
+def instances_command(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Runs of one system -- runs of the other; or all runs, with --instances.",
+            metavar="A... -- B...",
+        ),
+    ],
+    qrels: Annotated[Path, typer.Option(help="The qrels file.")],
+    instances: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Which file is what: a pattern such as '{system}_seed{instance}.run', folder, or a CSV file."
+        ),
+    ] = None,
+    deterministic: Annotated[
+        list[str] | None, typer.Option(help="A system with one run that is always the same; repeatable.")
+    ] = None,
+    measure: Annotated[str, typer.Option("--measure", "-m", help="The measure.")] = "AP",
+    margin: Annotated[
+        float, typer.Option(help="Differences smaller than this do not matter.", min=0.0)
+    ] = 0.01,
+    side: Annotated[str, typer.Option(help="both (equivalent), lower (no worse) or superior.")] = "both",
+    method: Annotated[str, typer.Option(help="mixed, bootstrap, t-means or t-single.")] = "mixed",
+    design: Annotated[str, typer.Option(help="unified, nested, crossed or paper.")] = "unified",
+    alpha: opt.Alpha = 0.05,
+    seed: opt.Seed = 0,
+    missing: opt.Missing = "refuse",
+    quiet: opt.Quiet = False,
+    format: opt.Format_ = Format.text,
+    out: opt.Out = None,
+) -> None:
+    """Compare systems of which there are several instances: random seeds, samples, sessions.
+
+    Two systems are compared by the test for instances; more than two by a nested mixed model with Holm's correction.
+
+    Example: shardwise instances a/*.run -- b/*.run --qrels qrels.txt --margin 0.01
+    """
+    read = _two_groups(runs, qrels, deterministic or [], missing) if VERSUS in runs else None
+    if read is None:
+        if not instances:
+            raise InputError(
+                "whose runs are these?",
+                remedy="write A... -- B... for two systems, or --instances '{system}_seed{instance}.run'",
+            )
+        naming: Any = instances[0] if len(instances) == 1 else instances
+        read = read_instances(runs, qrels, naming, deterministic=deterministic or [], missing=missing)
+    found = read.arrange(score(read.collection, measure))
+    table = found[next(iter(found.data_vars))]
+    names = [str(name) for name in table["system"].values]
+    if len(names) == 2:
+        frame, title, claim = _pair(table, names, method, design, margin, side, alpha, seed)
+    else:
+        frame, title, claim = _many(table, margin, side, alpha)
+    notes = () if quiet else read.collection.notes
+    emit(frame, format, out, title=title, notes=notes, facts={"claim": claim, "margin": margin, "side": side})
+
+
+def _two_groups(runs: list[str], qrels: Path, deterministic: list[str], missing: str) -> InstanceRuns:
+    """Runs before the separator are instances of system a, those behind it of system b."""
+    at = runs.index(VERSUS)
+    groups = {"a": runs[:at], "b": [run for run in runs[at + 1 :] if run != VERSUS]}
+    if not all(groups.values()):
+        raise InputError("one of the two systems has no runs", remedy="write A... -- B...")
+    named = {
+        str(path): (system, str(number))
+        for system, given in groups.items()
+        for number, path in enumerate(expand(given), start=1)
+    }
+    return read_instances(list(named), qrels, named, deterministic=deterministic, missing=missing)
+
+
+def _pair(
+    table: xr.DataArray,
+    names: list[str],
+    method: str,
+    design: str,
+    margin: float,
+    side: str,
+    alpha: float,
+    seed: int,
+) -> tuple[pd.DataFrame, str, str]:
+    first, second = (table.sel(system=name) for name in names)
+    result = compare_instances(first, second, method, design=design, seed=seed)
+    frame = result.to_frame()
+    title = str(result)
+    if pd.notna(result.se) and pd.notna(result.df):
+        verdict = equivalence(result, margin, side, alpha=alpha)
+        title = f"{title}\n{verdict}"
+        frame = frame.merge(
+            verdict.table.drop(columns="difference"), on=["a", "b"], suffixes=("", f"_{side}")
+        )
+    return frame, title, result.claim
+
+
+def _many(table: xr.DataArray, margin: float, side: str, alpha: float) -> tuple[pd.DataFrame, str, str]:
+    pairs = compare(mixed(table), "holm")
+    verdict = equivalence(pairs, margin, side, alpha=alpha)
+    joined = pairs.to_frame().merge(
+        verdict.table.drop(columns="difference"), on=["a", "b"], suffixes=("", f"_{side}")
+    )
+    return joined, pairs.summary(alpha), pairs.claim
