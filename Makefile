@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint types docs bench clean
+.PHONY: demo test browser lint types docs bench clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -18,8 +18,14 @@ $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
 demo: $(VENV)/.installed
 	$(BIN)/shardwise demo
 
-test: $(VENV)/.installed-dev
+test: $(VENV)/.installed-dev browser
 	$(BIN)/pytest -q -n 2
+
+# the report is tested in a real browser, where one is there or may be installed
+browser:
+	@command -v chromium >/dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 \
+	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1; } \
+	  || echo "no chromium here and none may be installed: tests in the browser are skipped"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .

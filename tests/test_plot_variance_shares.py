@@ -12,12 +12,12 @@ from report_pages import simulated
 from shardwise.model.anova import anova
 from shardwise.model.terms import MD6
 from shardwise.plot.intervals import save_chart
-from shardwise.plot.variance_shares import variance_chart
+from shardwise.plot.variance_shares import variance_share_chart
 
 
 def test_shares_of_a_full_table_add_up_to_one() -> None:
     fit = anova(simulated(4), MD6)
-    (rows,) = variance_chart(fit).to_dict()["datasets"].values()
+    (rows,) = variance_share_chart(fit).to_dict()["datasets"].values()
     assert [row["term"] for row in rows] == [*MD6.terms, "error"]
     assert np.isclose(sum(row["share"] for row in rows), 1.0)
     assert np.allclose([row["ss"] for row in rows], fit.table["ss"].iloc[:-1])
@@ -25,11 +25,11 @@ def test_shares_of_a_full_table_add_up_to_one() -> None:
 
 def test_scores_that_do_not_vary_have_no_shares() -> None:
     flat = anova(xr.DataArray(np.full((3, 3), 0.5), dims=("topic", "system")), "topic + system")
-    (rows,) = variance_chart(flat).to_dict()["datasets"].values()
+    (rows,) = variance_share_chart(flat).to_dict()["datasets"].values()
     assert [row["share"] for row in rows] == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(("ending", "start"), [(".svg", b"<svg"), (".png", b"\x89PNG")])
 def test_it_is_saved(tmp_path: Path, ending: str, start: bytes) -> None:
-    save_chart(variance_chart(anova(simulated(4), MD6)), tmp_path / f"v{ending}")
+    save_chart(variance_share_chart(anova(simulated(4), MD6)), tmp_path / f"v{ending}")
     assert (tmp_path / f"v{ending}").read_bytes().startswith(start)

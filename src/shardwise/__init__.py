@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     from shardwise.plot.design import variance_chart as variance_chart
     from shardwise.plot.intervals import interval_chart as interval_chart
     from shardwise.plot.intervals import save_chart as save_chart
+    from shardwise.plot.matrix import matrix_chart as matrix_chart
+    from shardwise.plot.p_curves import p_curve_chart as p_curve_chart
+    from shardwise.plot.residuals import residual_chart as residual_chart
+    from shardwise.plot.variance_shares import variance_share_chart as variance_share_chart
     from shardwise.read.collection import Collection as Collection
     from shardwise.read.collection import load_collection as load_collection
     from shardwise.read.instances import InstanceRuns as InstanceRuns
@@ -54,6 +58,9 @@ if TYPE_CHECKING:
     from shardwise.read.reader import read_collection as read_collection
     from shardwise.read.scores import read_scores as read_scores
     from shardwise.read.scores import write_scores as write_scores
+    from shardwise.report.build import ReportContent as ReportContent
+    from shardwise.report.build import build_report as build_report
+    from shardwise.report.html import write_report as write_report
     from shardwise.score.scoring import score as score
     from shardwise.score.undefined import fill_undefined as fill_undefined
     from shardwise.shard.split import split as split
@@ -219,6 +226,13 @@ _HOMES = {
     "flag_deterministic": "read.instances",
     "read_instance_scores": "read.instances",
     "read_instances": "read.instances",
+    "write_report": "report.html",
+    "ReportContent": "report.build",
+    "build_report": "report.build",
+    "variance_share_chart": "plot.variance_shares",
+    "residual_chart": "plot.residuals",
+    "p_curve_chart": "plot.p_curves",
+    "matrix_chart": "plot.matrix",
     "InputError": "errors",
     "InputWarning": "errors",
 }

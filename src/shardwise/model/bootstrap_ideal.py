@@ -86,13 +86,16 @@ class Inverted:
         )
 
     def _inner(self, x: Floats) -> tuple[Floats, Floats]:
-        """Distribution function and density by cubic Hermite interpolation, the density being the slope."""
+        """Distribution function and density by cubic Hermite interpolation, the density being the slope.
+
+        Slopes are held between 0 and three times the rise, within which a cubic cannot fall (Fritsch & Carlson 1980).
+        """
         step = 2.0 * self.half / GRID
         place = np.clip((x + self.half) / step, 0.0, GRID - 1 - 1e-9)
         k = place.astype(np.int64)
         s = place - k
         f0, f1 = self.cdf[k], self.cdf[k + 1]
-        d0, d1 = self.pdf[k] * step, self.pdf[k + 1] * step
+        d0, d1 = (np.clip(self.pdf[at] * step, 0.0, 3.0 * (f1 - f0)) for at in (k, k + 1))
         a, b = d0 - (f1 - f0), (f1 - f0) - d1
         value = f0 + s * (f1 - f0) + s * (1.0 - s) * (a * (1.0 - s) + b * s)
         slope = (f1 - f0 + (1.0 - 2.0 * s) * (a * (1.0 - s) + b * s) + s * (1.0 - s) * (b - a)) / step
@@ -175,7 +178,8 @@ def _transform(draws: Draws, half: float, blur: float) -> tuple[Floats, Floats]:
     spectrum[1 : len(phi)] /= 1j * t[1:]
     wave = np.fft.irfft(spectrum, GRID) * (GRID / (2.0 * half))
     cdf = np.arange(GRID) / GRID + wave - wave[0]
-    return pdf, np.clip(cdf, 0.0, 1.0)
+    # the transform of a pool of a few values rings: a distribution function never falls
+    return pdf, np.maximum.accumulate(np.clip(cdf, 0.0, 1.0))
 
 
 def _grouped(pool: Pool) -> tuple[Floats, Floats, Floats]:

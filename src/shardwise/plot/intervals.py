@@ -30,7 +30,8 @@ def interval_chart(
 
     For Tukey's intervals two systems differ exactly when their intervals do not overlap (F19 eq. 3).
     """
-    named = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
+    given = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
+    named = {visible(name): pairs for name, pairs in given.items()}
     frame = pd.concat(
         [pairs.intervals(level).reset_index().assign(claim=name) for name, pairs in named.items()],
         ignore_index=True,

@@ -10,6 +10,7 @@ import numpy as np
 from shardwise.compare.comparisons import Comparisons
 from shardwise.compare.rankings import discriminative_power
 from shardwise.plot.intervals import COLOURS, bare
+from shardwise.plot.labels import visible
 
 MOST_POINTS = 200  # of a curve; more do not show
 
@@ -25,7 +26,8 @@ def p_curve_chart(
 
     Where a curve crosses that line is the share of pairs told apart.
     """
-    named = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
+    given = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
+    named = {visible(name): pairs for name, pairs in given.items()}
     rows = []
     for name, frame in discriminative_power(named, column=column).groupby("name", sort=False):
         share, p = frame["share"].to_numpy(np.float64), frame["p"].to_numpy(np.float64)

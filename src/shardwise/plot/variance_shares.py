@@ -9,7 +9,7 @@ from shardwise.model.anova import AnovaFit
 from shardwise.plot.intervals import COLOURS, bare
 
 
-def variance_chart(fit: AnovaFit) -> alt.LayerChart:
+def variance_share_chart(fit: AnovaFit) -> alt.LayerChart:
     """Draw the share of the total sum of squares of each term and of the error, one bar a term.
 
     On unbalanced data sums of squares are of type III and the shares need not add up to one.
@@ -17,7 +17,7 @@ def variance_chart(fit: AnovaFit) -> alt.LayerChart:
     >>> import numpy as np, xarray as xr
     >>> from shardwise.model.anova import anova
     >>> fit = anova(xr.DataArray(np.eye(3), dims=("topic", "system")), "topic + system")
-    >>> (rows,) = variance_chart(fit).to_dict()["datasets"].values()
+    >>> (rows,) = variance_share_chart(fit).to_dict()["datasets"].values()
     >>> {row["term"]: row["share"] for row in rows}
     {'topic': 0.0, 'system': 0.0, 'error': 1.0}
     """

@@ -1,0 +1,1 @@
+"""Results -> one HTML file that explains them, and tables for the paper."""

@@ -1,0 +1,96 @@
+"""Charts as drawings inside the page: no script, no network, in the colours of light and dark."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import vl_convert
+
+from shardwise.plot.intervals import COLOURS, Chart, interval_chart
+from shardwise.plot.p_curves import p_curve_chart
+from shardwise.plot.residuals import residual_chart
+from shardwise.plot.variance_shares import variance_share_chart
+from shardwise.report.build import ReportContent
+from shardwise.report.names import short
+
+INK: dict[str, Any] = {
+    "background": None,
+    "font": "sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "currentColor",
+        "titleColor": "currentColor",
+        "tickColor": "currentColor",
+        "domainColor": "currentColor",
+        "gridColor": "currentColor",
+        "gridOpacity": 0.12,
+        "tickOpacity": 0.4,
+        "domainOpacity": 0.4,
+        "titleFontWeight": "normal",
+        "labelFontSize": 12,
+        "titleFontSize": 12.5,
+        "titlePadding": 8,
+    },
+    "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 12},
+    "text": {"color": "currentColor", "fontSize": 12},
+    "rule": {"color": "currentColor"},
+}
+THEMED = {COLOURS[0]: "var(--here)", COLOURS[1]: "var(--like)"}
+
+
+def svg(specification: dict[str, Any], name: str) -> str:
+    """Draw a chart; the ids inside start with its name, whatever was drawn before."""
+    drawn: str = vl_convert.vegalite_to_svg(specification)
+    found = dict.fromkeys(re.findall(r'\bid="([^"]+)"', drawn))
+    for number, own in enumerate(found):
+        drawn = re.sub(rf'(id="|#){re.escape(own)}(?=[")])', rf"\g<1>{name}-{number}", drawn)
+    return drawn
+
+
+def inline_svg(chart: Chart, name: str, label: str) -> str:
+    """Draw a chart as SVG that takes its colours from the page; `label` is its text alternative."""
+    specification = chart.to_dict()
+    specification["config"] = INK
+    drawn = svg(specification, name)
+    for fixed, themed in THEMED.items():
+        drawn = drawn.replace(f'"{fixed}"', f'"{themed}"')
+    words = label.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+    return drawn.replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)
+
+
+def charts(content: ReportContent) -> dict[str, str]:
+    """The drawings of a report by name."""
+    named = {claim.claim: claim.pairs for claim in content.claims}
+    drawn = {
+        "variance": inline_svg(
+            variance_share_chart(content.fit),
+            "variance-chart",
+            "Bars: share of the total sum of squares that each term explains",
+        ),
+        "residuals": inline_svg(
+            residual_chart(content.fit),
+            "residual-chart",
+            "Left: quantiles of the residuals against those of the normal law. Right: residuals against fitted scores",
+        ),
+    }
+    if len(content.systems) > 3:
+        drawn["p_curves"] = inline_svg(
+            p_curve_chart(named, alpha=content.alpha),
+            "p-curve-chart",
+            "Corrected p-values in ascending order, one curve a claim; where a curve crosses the level is the share of"
+            " pairs told apart",
+        )
+    return drawn
+
+
+def interval_figure(content: ReportContent) -> tuple[bytes, str]:
+    """The figure of intervals for the paper, as PDF and as SVG."""
+    chart = interval_chart(
+        {claim.claim: claim.pairs for claim in content.claims},
+        level=1.0 - content.alpha,
+        measure=short(content.measure),
+    )
+    specification = chart.to_dict()
+    pdf: bytes = vl_convert.vegalite_to_pdf(specification)
+    return pdf, svg(specification, "intervals")

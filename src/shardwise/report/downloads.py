@@ -1,0 +1,185 @@
+"""The files that a report carries within itself."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shardwise.report.build import ReportContent
+from shardwise.report.charts import interval_figure
+from shardwise.report.citations import bibliography, methods_latex, methods_text
+from shardwise.report.latex import latex
+from shardwise.report.words import headline
+
+DIGITS = 7  # significant ones, so that the report stays small
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file inside the report."""
+
+    name: str
+    kind: str
+    about: str
+    content: bytes
+
+    @property
+    def packed(self) -> str:
+        """The content compressed (without a time stamp, so that equal reports are equal) and as text."""
+        return base64.b64encode(gzip.compress(self.content, mtime=0)).decode("ascii")
+
+
+def downloads(content: ReportContent) -> tuple[Download, ...]:
+    """All files of a report."""
+    pdf, svg = interval_figure(content)
+
+    def text(name: str, kind: str, about: str, body: str) -> Download:
+        return Download(name, kind, about, body.encode("utf-8", "backslashreplace"))
+
+    return (
+        text(
+            "systems.csv",
+            "text/csv",
+            "systems with means, intervals and groups",
+            _csv(systems_frame(content)),
+        ),
+        text("pairs.csv", "text/csv", "all pairs, for each claim", _csv(pairs_frame(content))),
+        text("tables.tex", "text/x-tex", "tables and figure for LaTeX (booktabs)", latex(content)),
+        Download("intervals.pdf", "application/pdf", "the figure that tables.tex includes", pdf),
+        text("intervals.svg", "image/svg+xml", "the same figure for other uses", svg),
+        text("methods.tex", "text/x-tex", "the methods paragraph for LaTeX", methods_latex(content)),
+        text("references.bib", "text/x-bibtex", "its sources for BibTeX", bibliography(content)),
+        text(
+            "report.json",
+            "application/json",
+            "everything in this report, for programs",
+            json.dumps(report_json(content), indent=1, allow_nan=False) + "\n",
+        ),
+    )
+
+
+def systems_frame(content: ReportContent) -> pd.DataFrame:
+    """Systems, best first: `rank, system, mean`, and for each claim `lower, upper, groups, top`."""
+    first = content.claims[0].intervals
+    columns: dict[str, Any] = {
+        "rank": np.arange(1, len(first) + 1),
+        "system": list(content.systems),
+        "mean": first["estimate"].to_numpy(),
+    }
+    for claim in content.claims:
+        columns[f"lower_{claim.key}"] = claim.intervals["lower"].to_numpy()
+        columns[f"upper_{claim.key}"] = claim.intervals["upper"].to_numpy()
+        if claim.letters is not None:
+            columns[f"groups_{claim.key}"] = [" ".join(names) for names in claim.letters]
+        columns[f"top_{claim.key}"] = [name in claim.top for name in content.systems]
+    return pd.DataFrame(columns)
+
+
+def pairs_frame(content: ReportContent) -> pd.DataFrame:
+    """All pairs of all claims: `claim`, the columns of `to_frame()`, `lower, upper` of the difference, `differs`."""
+    frames = []
+    for claim in content.claims:
+        frame = claim.pairs.to_frame().assign(
+            lower=claim.pairs.difference - claim.half,
+            upper=claim.pairs.difference + claim.half,
+            differs=claim.pairs.reject(content.alpha),
+        )
+        frame.insert(0, "claim", claim.claim)
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def report_json(content: ReportContent) -> dict[str, Any]:
+    """Everything that the report says, as JSON; undefined is null."""
+    c = content
+    return {
+        "title": c.title,
+        "answer": headline(c),
+        "claims": [
+            {
+                "key": claim.key,
+                "claim": claim.claim,
+                "method": claim.pairs.title,
+                "error": claim.pairs.estimates.error or "error",
+                "df": _plain(claim.pairs.estimates.df),
+                "pairs": len(claim.pairs),
+                "found": claim.found,
+                "critical_difference": _plain(claim.critical),
+                "top": list(claim.top),
+            }
+            for claim in c.claims
+        ],
+        "unsupported": c.unsupported or None,
+        "systems": _rows(systems_frame(c)),
+        "pairs": {
+            claim.key: {
+                "a": claim.pairs.ia.tolist(),
+                "b": claim.pairs.ib.tolist(),
+                **{
+                    name: [_plain(value) for value in getattr(claim.pairs, name)]
+                    for name in ("difference", "se", "p", "p_adjusted")
+                },
+            }
+            for claim in c.claims
+        },
+        "anova": _rows(c.fit.table.reset_index()),
+        "splits": [
+            {
+                "key": one.key,
+                "splits": one.splits,
+                "common": one.common,
+                "pairs": one.pairs,
+                "summary": _rows(one.summary.reset_index(names="figure")),
+                "agreement": _rows(one.agreement.reset_index()),
+                "divided": _rows(one.divided.reset_index()),
+            }
+            for one in c.splits
+        ],
+        "power": None
+        if c.power is None
+        else {
+            "power": 0.8,
+            "topics": c.power.topics,
+            "variance": _plain(c.power.sigma_sq),
+            "detectable": _plain(c.power.detectable),
+            "needs": [
+                {"difference": need.difference, "two_systems": need.two, "all_systems": need.all}
+                for need in c.power.needs
+            ],
+        },
+        "residuals": {
+            "skewness": _plain(c.residuals.skewness),
+            "kurtosis": _plain(c.residuals.kurtosis),
+            "fanning": _plain(c.residuals.fanning),
+            "sd_ratio": _plain(c.residuals.ratio),
+        },
+        "remarks": [{"text": one.text, "warning": one.warning} for one in c.remarks],
+        "notes": list(c.notes),
+        "methods": methods_text(c),
+        "configuration": {name: _plain(value) for name, value in c.configuration.items()},
+        "inputs": [{"name": one.name, "bytes": one.size, "sha256": one.sha256} for one in c.inputs],
+        "versions": dict(c.versions),
+    }
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    return str(frame.to_csv(index=False, float_format=f"%.{DIGITS}g", lineterminator="\n"))
+
+
+def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): _plain(value) for name, value in row.items()} for row in frame.to_dict("records")]
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON knows, with as many digits as are worth writing."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
+    return value

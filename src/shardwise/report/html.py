@@ -1,0 +1,203 @@
+"""What a report says -> one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+import xarray as xr
+from markupsafe import Markup
+
+from shardwise.errors import InputError
+from shardwise.model.terms import Model
+from shardwise.plot.labels import visible
+from shardwise.report import words
+from shardwise.report.axis import Axis, axis_for
+from shardwise.report.build import ClaimResult, ReportContent, build_report
+from shardwise.report.charts import charts
+from shardwise.report.citations import bibliography, methods_latex, methods_text
+from shardwise.report.downloads import Download, downloads
+from shardwise.report.names import script_json, short
+
+MOST_NAMED = 12  # systems of a top group that the answer lists
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    scores: xr.DataArray | xr.Dataset,
+    *,
+    model: Model | str | None = None,
+    method: str = "hsd",
+    alpha: float = 0.05,
+    fill: str | float = "zero",
+    measure: str = "",
+    title: str = "",
+    notes: Iterable[str] = (),
+    inputs: Iterable[str | os.PathLike[str]] = (),
+    seed: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> ReportContent:
+    """Analyse scores and write one HTML file that says what was found, for these topics and for topics like these.
+
+    ``scores`` has the dimensions topic and system, perhaps shard, perhaps split; with several splits, the first is
+    analysed and all are compared for stability. Without ``model``, MD6 on shards and MD1 on the whole collection.
+    ``fill`` says what undefined scores count as (as in `fill_undefined`; "leave" to fit without them). ``notes`` are
+    printed among the diagnostics; ``inputs`` are files to be listed with their SHA-256; ``seed`` and ``settings`` are
+    recorded.
+    """
+    content = build_report(
+        scores,
+        model=model,
+        method=method,
+        alpha=alpha,
+        fill=fill,
+        measure=measure,
+        title=title,
+        notes=notes,
+        inputs=inputs,
+        seed=seed,
+        settings=settings,
+    )
+    _write_whole(Path(path), html(content))
+    return content
+
+
+def html(content: ReportContent) -> str:
+    """Render a report as one self-contained page."""
+    script, style = _asset("report.js"), _asset("report.css")
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_asset),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    d = words.decimals_for(content)
+    environment.filters.update(
+        short=short,
+        visible=visible,
+        p=words.p_value,
+        n=lambda x, digits=d: words.number(float(x), digits),
+        share=lambda x: f"{float(x):.0%}" if np.isfinite(float(x)) else "–",
+        count=words.count,
+    )
+    files = downloads(content)
+    drawn = {name: Markup(svg) for name, svg in charts(content).items()}  # made by vl-convert, which escapes
+    return environment.get_template("report.html").render(
+        c=content,
+        words=words,
+        style=Markup(style),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
+        data=Markup(script_json(page_data(content, files))),
+        axis=_axis(content),
+        rows=_rows(content),
+        charts=drawn,
+        files=files,
+        most_named=MOST_NAMED,
+        methods=methods_text(content),
+        methods_latex=methods_latex(content),
+        bibliography=bibliography(content),
+        anova=_anova_rows(content),
+    )
+
+
+def page_data(content: ReportContent, files: Iterable[Download]) -> dict[str, Any]:
+    """What the script of the page works on: names, means, and for each claim all corrected p-values."""
+    return {
+        "systems": [visible(name) for name in content.systems],
+        "means": [float(f"{x:.7g}") for x in content.claims[0].intervals["estimate"]],
+        "alpha": content.alpha,
+        "decimals": words.decimals_for(content),
+        "claims": [_claim_data(claim, content) for claim in content.claims],
+        "files": [{"name": file.name, "kind": file.kind, "packed": file.packed} for file in files],
+    }
+
+
+def _claim_data(claim: ClaimResult, content: ReportContent) -> dict[str, Any]:
+    pairs = claim.pairs
+    r = len(content.systems)
+    place = np.full((r, r), -1)
+    place[pairs.ia, pairs.ib] = np.arange(len(pairs))
+    order = place[np.triu_indices(r, 1)]  # the script counts pairs row by row
+    half = claim.half[order]
+    return {
+        "key": claim.key,
+        "claim": claim.claim,
+        "p": [float(f"{p:.3g}") for p in pairs.p_adjusted[order]],
+        # rounding a p-value may carry it over the level: the decisions are stated, not derived
+        "differs": "".join("01"[int(found)] for found in pairs.reject(content.alpha)[order]),
+        "half": float(f"{half[0]:.5g}") if claim.uniform else [float(f"{x:.4g}") for x in half],
+    }
+
+
+def _axis(content: ReportContent) -> Axis:
+    lower = min(float(claim.intervals["lower"].min()) for claim in content.claims)
+    upper = max(float(claim.intervals["upper"].max()) for claim in content.claims)
+    return axis_for(lower, upper)
+
+
+def _rows(content: ReportContent) -> list[dict[str, Any]]:
+    axis = _axis(content)
+    rows = []
+    for k, name in enumerate(content.systems):
+        bars = []
+        for claim in content.claims:
+            row = claim.intervals.iloc[k]
+            low, high = float(row["lower"]), float(row["upper"])
+            x = axis.place(low)
+            bars.append({"key": claim.key, "low": low, "high": high, "x": x, "width": axis.place(high) - x})
+        mean = float(content.claims[0].intervals["estimate"].iloc[k])
+        rows.append(
+            {
+                "rank": k + 1,
+                "name": name,
+                "mean": mean,
+                "x": axis.place(mean),
+                "bars": bars,
+                "groups": [
+                    words.shortened(claim.letters[k]) if claim.letters is not None else ""
+                    for claim in content.claims
+                ],
+                "tops": [claim.key for claim in content.claims if name in claim.top],
+            }
+        )
+    return rows
+
+
+def _anova_rows(content: ReportContent) -> list[dict[str, Any]]:
+    rows = []
+    for term, row in content.fit.table.iterrows():
+        figures: dict[str, Any] = {
+            name: float(row[name]) for name in ("ss", "df", "ms", "F", "p", "omega_sq")
+        }
+        rows.append(
+            {"term": str(term), "size": str(row["size"]), "meaning": words.meaning(str(term)), **figures}
+        )
+    return rows
+
+
+def _asset(name: str) -> str:
+    return resources.files("shardwise.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write beside the place and move there, so that the report is never half there."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise InputError(
+            f"cannot be written ({error.strerror})",
+            where=str(path),
+            remedy="check the folder and its permissions",
+        ) from None

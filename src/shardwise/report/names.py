@@ -1,0 +1,83 @@
+"""Names come from files and are not to be trusted: make them harmless before they are shown."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import Any
+
+from shardwise.plot.labels import visible
+
+MOST_SHOWN = 60  # characters
+TEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+    "[": "{[}",  # after a line break it would be taken for the length of the gap
+    "*": "{*}",
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
+    "’": "'",
+    "×": r"$\times$",
+    "±": r"$\pm$",
+    "²": r"$^2$",
+    "−": "$-$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "ω": r"$\omega$",
+    "\u00a0": "~",
+}
+ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
+LETTERS = frozenset("ßæÆœŒøØłŁ")
+
+
+def short(text: str, most: int = MOST_SHOWN) -> str:
+    """A name that fits into a line of text, cut in the middle so that two long names still differ at the end.
+
+    >>> short("abcdefghijkl", 9)
+    'abcde…jkl'
+    """
+    shown = visible(text)
+    if len(shown) <= most:
+        return shown
+    end = (most - 1) * 3 // 8
+    return f"{shown[: most - 1 - end]}…{shown[len(shown) - end :]}"
+
+
+def tex(text: str, most: int = MOST_SHOWN) -> str:
+    r"""A name as LaTeX prints it; characters that common fonts lack are given by their code.
+
+    >>> tex("BM25_k1=0.9 & {50%}")
+    'BM25\\_k1=0.9 \\& \\{50\\%\\}'
+    """
+    return "".join(TEX.get(c, c if _in_every_font(c) else f"{{[}}U+{ord(c):04X}]") for c in short(text, most))
+
+
+def _in_every_font(character: str) -> bool:
+    """Whether LaTeX prints a character without further packages: ASCII, and letters with common accents."""
+    if character.isascii() or character in LETTERS:
+        return True
+    parts = unicodedata.normalize("NFD", character)
+    return len(parts) == 2 and parts[0].isascii() and parts[0].isalpha() and parts[1] in ACCENTS
+
+
+def script_json(value: Any) -> str:
+    r"""JSON that may stand in a script element: nothing in it ends the element or starts a comment.
+
+    >>> script_json("</script>")
+    '"\\u003c/script\\u003e"'
+    """
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,66 @@
+"""What is needed to repeat an analysis: inputs by hash, versions, settings."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+import shardwise
+from shardwise.errors import InputError
+
+LIBRARIES = ("numpy", "scipy", "xarray", "pandas", "numba", "altair")
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """One input file: its name, size in bytes and SHA-256."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+def hashed(paths: Iterable[str | os.PathLike[str]]) -> tuple[Hashed, ...]:
+    """Read each file once and take its SHA-256."""
+    found = []
+    for item in paths:
+        path = Path(item)
+        try:
+            with path.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            found.append(Hashed(path.name, path.stat().st_size, digest))
+        except OSError as error:
+            raise InputError(
+                f"cannot be read ({error.strerror})", where=str(path), remedy="check the path"
+            ) from None
+    return tuple(found)
+
+
+def scores_hash(scores: xr.DataArray) -> str:
+    """SHA-256 of the names of dimensions and labels and of all values, whatever file they came from.
+
+    >>> table = xr.DataArray([[.5, .25]], dims=("topic", "system"))
+    >>> scores_hash(table) == scores_hash(table.astype("float32")), scores_hash(table) == scores_hash(table.T)
+    (True, False)
+    """
+    digest = hashlib.sha256()
+    for dimension in scores.dims:
+        labels = scores[dimension].values if dimension in scores.coords else range(scores.sizes[dimension])
+        digest.update("\x1f".join([str(dimension), *map(str, labels)]).encode("utf-8", "surrogatepass"))
+        digest.update(b"\x1e")
+    digest.update(np.ascontiguousarray(scores.values, dtype="<f8").tobytes())
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Versions of the program, of Python and of the libraries that the numbers depend on."""
+    installed = {name: metadata.version(name) for name in LIBRARIES}
+    return {"shardwise": shardwise.__version__, "Python": platform.python_version(), **installed}

@@ -1,0 +1,386 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const { systems, means, claims, decimals } = data;
+  const R = systems.length;
+  const $ = (id) => document.getElementById(id);
+  const shownClaim = { here: "these topics", like: "topics like these" };
+
+  // pairs are stored row by row above the diagonal
+  const at = (i, j) => {
+    const a = Math.min(i, j), b = Math.max(i, j);
+    return a * R - (a * (a + 1)) / 2 + b - a - 1;
+  };
+  const differs = (c, i, j) => claims[c].differs[at(i, j)] === "1";
+  const half = (c, i, j) => (Array.isArray(claims[c].half) ? claims[c].half[at(i, j)] : claims[c].half);
+  const num = (x) => x.toFixed(decimals).replace(/^-(?=0\.?0*$)/, "").replace("-", "−");
+  const pval = (p) => (p < 0.0001 ? "< 0.0001" : p < 0.001 ? p.toPrecision(2) : p < 0.1 ? p.toFixed(3) : p.toFixed(2));
+  const brief = (name, most = 60) =>
+    name.length <= most ? name : name.slice(0, Math.ceil(most * 0.62)) + "…" + name.slice(-Math.floor(most * 0.33));
+
+  const verdict = (i, j) => {
+    const found = claims.map((_, c) => differs(c, i, j));
+    if (!found.some(Boolean)) return "not told apart";
+    const word = i < j ? "better" : "worse";
+    if (found.every(Boolean)) return word + (claims.length > 1 ? ", both claims" : "");
+    return `${word}, ${shownClaim[claims[found.indexOf(true)].key]} only`;
+  };
+
+  // --- systems: search and choice
+  const rows = [...document.querySelectorAll("#board tbody tr")];
+  const folded = systems.map((name) => name.toLowerCase());
+  let chosen = -1;
+
+  const search = () => {
+    const wanted = $("search").value.trim().toLowerCase();
+    let n = 0;
+    rows.forEach((row, k) => {
+      row.hidden = wanted !== "" && !folded[k].includes(wanted);
+      n += row.hidden ? 0 : 1;
+    });
+    $("found").textContent = wanted === "" ? "" : `${n} of ${R} systems`;
+  };
+  $("search").addEventListener("input", search);
+  $("search").addEventListener("keydown", (event) => {
+    if (event.key === "Enter") {
+      const k = rows.findIndex((row) => !row.hidden);
+      if (k >= 0) choose(k);
+    } else if (event.key === "Escape") {
+      $("search").value = "";
+      search();
+    }
+  });
+
+  const cell = (kind, text, name) => {
+    const made = document.createElement(kind);
+    made.textContent = text;
+    if (name) made.className = name;
+    return made;
+  };
+
+  const choose = (k) => {
+    chosen = k === chosen ? -1 : k;
+    rows.forEach((row, i) => {
+      const alike = chosen >= 0 && i !== chosen && !claims.every((_, c) => differs(c, i, chosen));
+      const fully = alike && !claims.some((_, c) => differs(c, i, chosen));
+      row.classList.toggle("chosen", i === chosen);
+      row.classList.toggle("alike", alike);
+      row.classList.toggle("fully", fully);
+      row.querySelector(".pick").setAttribute("aria-pressed", String(i === chosen));
+    });
+    $("clear").disabled = chosen < 0;
+    $("chosen").hidden = chosen < 0;
+    if (chosen >= 0) describe();
+    draw();
+  };
+
+  const describe = () => {
+    const alike = claims.map((_, c) => systems.filter((_, i) => i !== chosen && !differs(c, i, chosen)).length);
+    $("chosen-h").textContent = `${brief(systems[chosen])} against all others`;
+    $("chosen-p").textContent =
+      "Not told from it: " + claims.map((one, c) => `${alike[c]} of ${R - 1} on ${shownClaim[one.key]}`).join(", ") +
+      (claims.length > 1 ? ". They bear a ≈ in the table, orange where they do differ on these topics." : ". They bear a ≈ in the table.");
+    const body = document.querySelector("#against tbody");
+    body.replaceChildren(
+      ...systems.flatMap((name, i) => {
+        if (i === chosen) return [];
+        const row = document.createElement("tr");
+        const head = cell("th", brief(name));
+        head.scope = "row";
+        head.title = name;
+        row.append(head, cell("td", num(means[chosen] - means[i]), "num"));
+        claims.forEach((one) => row.append(cell("td", pval(one.p[at(chosen, i)]), "num")));
+        row.append(cell("td", verdict(chosen, i)));
+        return [row];
+      }),
+    );
+  };
+  rows.forEach((row, k) => row.querySelector(".pick").addEventListener("click", () => choose(k)));
+  $("clear").addEventListener("click", () => choose(chosen));
+
+  // --- the matrix of pairs
+  const canvas = $("matrix");
+  const pen = canvas.getContext("2d");
+  const view = { size: 0, x: 0, y: 0, show: "both" };
+  let cursor = null;
+  let colours = {};
+
+  const palette = () => {
+    const style = getComputedStyle(document.documentElement);
+    for (const name of ["win", "win-soft", "none", "lose-soft", "lose", "ink", "muted", "bg", "line"])
+      colours[name] = style.getPropertyValue("--" + name).trim();
+  };
+
+  const kind = (i, j) => {
+    const side = i < j ? "win" : "lose";
+    if (view.show !== "both") return differs(Number(view.show), i, j) ? side : "none";
+    const n = claims.reduce((sum, _, c) => sum + (differs(c, i, j) ? 1 : 0), 0);
+    return n === claims.length ? side : n > 0 ? side + "-soft" : "none";
+  };
+
+  const font = (px) => `${px}px system-ui, sans-serif`;
+  const NAMED = 9; // pixels that a name needs
+  const layout = () => {
+    const room = Math.min(canvas.parentElement.clientWidth || 700, 820);
+    pen.font = font(12);
+    const longest = Math.max(...systems.map((name) => pen.measureText(brief(name, 24)).width));
+    view.wide = Math.ceil(Math.min(longest + 12, room * 0.3));
+    view.narrow = 34;
+    view.fits = (room - view.wide) / R >= NAMED;
+    view.total = view.fits ? Math.floor(Math.min(room - view.wide, R * 44)) + view.wide : room;
+    view.whole = (view.total - (view.fits ? view.wide : view.narrow)) / R;
+    view.size = Math.max(view.size, view.whole);
+    const dpr = Math.max(window.devicePixelRatio || 1, 2);
+    canvas.style.width = canvas.style.height = `${view.total}px`;
+    canvas.width = canvas.height = Math.round(view.total * dpr);
+    pen.setTransform(dpr, 0, 0, dpr, 0, 0);
+    clamp();
+  };
+  const clamp = () => {
+    // many systems are numbered until the reader has zoomed in far enough for names
+    view.named = view.fits || view.size >= Math.max(NAMED, view.whole * 1.15);
+    view.gutter = view.named ? view.wide : view.narrow;
+    view.side = view.total - view.gutter;
+    const most = R * view.size - view.side;
+    view.x = Math.min(Math.max(view.x, 0), Math.max(most, 0));
+    view.y = Math.min(Math.max(view.y, 0), Math.max(most, 0));
+  };
+
+  const fit = (text, width) => {
+    if (pen.measureText(text).width <= width) return text;
+    let most = text.length;
+    while (most > 4 && pen.measureText(brief(text, most)).width > width) most -= 1;
+    return brief(text, most);
+  };
+
+  const draw = () => {
+    const { gutter, side, size } = view;
+    pen.clearRect(0, 0, side + gutter, side + gutter);
+    const i0 = Math.floor(view.y / size), i1 = Math.min(R - 1, Math.floor((view.y + side) / size));
+    const j0 = Math.floor(view.x / size), j1 = Math.min(R - 1, Math.floor((view.x + side) / size));
+    const gap = size > 6 ? 1 : 0;
+    pen.save();
+    pen.beginPath();
+    pen.rect(gutter, gutter, side, side);
+    pen.clip();
+    for (let i = i0; i <= i1; i++) {
+      const top = gutter + i * size - view.y;
+      for (let j = j0; j <= j1; j++) {
+        if (i === j) continue;
+        pen.fillStyle = colours[kind(i, j)];
+        // whole pixels, lest seams show between cells without gaps
+        const x = Math.round(gutter + j * size - view.x), y = Math.round(top);
+        pen.fillRect(x, y, Math.round(gutter + (j + 1) * size - view.x) - x - gap, Math.round(top + size) - y - gap);
+      }
+    }
+    pen.strokeStyle = colours.ink;
+    const frame = (i, j, w, h, width) => {
+      pen.lineWidth = width;
+      pen.strokeRect(gutter + j * size - view.x - 0.5, gutter + i * size - view.y - 0.5, w * size, h * size);
+    };
+    if (chosen >= 0) {
+      frame(chosen, 0, R, 1, 1.5);
+      frame(0, chosen, 1, R, 1.5);
+    }
+    if (cursor) frame(cursor.i, cursor.j, 1, 1, 2.5);
+    pen.restore();
+    labels(i0, i1, j0, j1);
+  };
+
+  const labels = (i0, i1, j0, j1) => {
+    const { gutter, side, size, named } = view;
+    const step = named ? 1 : R > 80 ? 10 : 5;
+    pen.font = font(named ? Math.min(12, size - 1) : 11);
+    pen.textBaseline = "middle";
+    const write = (k, far) => {
+      if (far < 4 || far > side - 3) return;
+      const on = k === chosen || (cursor && (k === cursor.i || k === cursor.j));
+      pen.fillStyle = on ? colours.ink : colours.muted;
+      const text = named ? fit(systems[k], gutter - 8) : String(k + 1);
+      return text;
+    };
+    for (let k = Math.min(i0, j0); k <= Math.max(i1, j1); k++) {
+      if (!named && (k + 1) % step !== 0 && k !== 0) continue;
+      const y = (k + 0.5) * size - view.y, x = (k + 0.5) * size - view.x;
+      const left = write(k, y);
+      if (left) {
+        pen.textAlign = "right";
+        pen.fillText(left, gutter - 5, gutter + y);
+      }
+      const top = write(k, x);
+      if (top) {
+        pen.save();
+        pen.translate(gutter + x, gutter - 5);
+        if (named) pen.rotate(-Math.PI / 2);
+        else pen.translate(0, -6);
+        pen.textAlign = named ? "left" : "center";
+        pen.fillText(top, 0, 0);
+        pen.restore();
+      }
+    }
+  };
+
+  const under = (event) => {
+    const box = canvas.getBoundingClientRect();
+    const x = event.clientX - box.left - view.gutter, y = event.clientY - box.top - view.gutter;
+    if (x < 0 || y < 0 || x >= view.side || y >= view.side) return null;
+    const j = Math.floor((x + view.x) / view.size), i = Math.floor((y + view.y) / view.size);
+    return i < R && j < R ? { i, j } : null;
+  };
+
+  const tell = (i, j) => {
+    if (i === j) return `${i + 1}. ${brief(systems[i])}: mean ${num(means[i])}`;
+    const difference = means[i] - means[j];
+    const said = verdict(i, j);
+    const parts = claims.map((one, c) => {
+      const h = half(c, i, j);
+      return `${shownClaim[one.key]}: ${num(difference - h)} to ${num(difference + h)}, p ${pval(one.p[at(i, j)]).replace(/^(?!<)/, "= ")}`;
+    });
+    return `${i + 1}. ${brief(systems[i])} (${num(means[i])}) against ${j + 1}. ${brief(systems[j])} (${num(means[j])}): difference ${num(difference)}; ${parts.join("; ")}. ${said[0].toUpperCase()}${said.slice(1)}.`;
+  };
+
+  const move = (place) => {
+    if (place && cursor && place.i === cursor.i && place.j === cursor.j) return;
+    cursor = place;
+    $("cell").textContent = place ? tell(place.i, place.j) : "\u00a0";
+    draw();
+  };
+  const zoom = (factor, px = view.side / 2, py = view.side / 2) => {
+    const before = view.size;
+    view.size = Math.min(Math.max(view.size * factor, view.whole), Math.max(44, view.whole));
+    view.x = ((view.x + px) * view.size) / before - px;
+    view.y = ((view.y + py) * view.size) / before - py;
+    clamp();
+    draw();
+  };
+  const follow = () => {
+    // keep the cursor in sight when it moves by keys
+    for (const [axis, k] of [["x", cursor.j], ["y", cursor.i]])
+      view[axis] = Math.min(Math.max(view[axis], (k + 1) * view.size - view.side), k * view.size);
+    clamp();
+  };
+
+  let drag = null;
+  canvas.addEventListener("pointerdown", (event) => {
+    drag = { x: event.clientX, y: event.clientY, vx: view.x, vy: view.y, moved: false };
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (drag && view.size > view.whole) {
+      const dx = event.clientX - drag.x, dy = event.clientY - drag.y;
+      if (Math.abs(dx) + Math.abs(dy) > 4) drag.moved = true;
+      if (drag.moved) {
+        view.x = drag.vx - dx;
+        view.y = drag.vy - dy;
+        clamp();
+        draw();
+        return;
+      }
+    }
+    move(under(event));
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    const place = under(event);
+    if (drag && !drag.moved && place) choose(place.i);
+    drag = null;
+  });
+  canvas.addEventListener("pointerleave", () => move(null));
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      // the wheel scrolls the page unless the reader is at work here
+      if (!event.ctrlKey && document.activeElement !== canvas) return;
+      event.preventDefault();
+      const box = canvas.getBoundingClientRect();
+      zoom(Math.exp(-event.deltaY / 300), event.clientX - box.left - view.gutter, event.clientY - box.top - view.gutter);
+    },
+    { passive: false },
+  );
+  canvas.addEventListener("keydown", (event) => {
+    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    if (steps[event.key]) {
+      const [di, dj] = steps[event.key];
+      const from = cursor || { i: 0, j: 0 };
+      move({ i: Math.min(Math.max(from.i + di, 0), R - 1), j: Math.min(Math.max(from.j + dj, 0), R - 1) });
+      follow();
+      draw();
+    } else if (event.key === "Enter" && cursor) choose(cursor.i);
+    else if (event.key === "+" || event.key === "=") zoom(1.5);
+    else if (event.key === "-") zoom(1 / 1.5);
+    else if (event.key === "0") zoom(0);
+    else return;
+    event.preventDefault();
+  });
+  $("zoom-in").addEventListener("click", () => zoom(1.6));
+  $("zoom-out").addEventListener("click", () => zoom(1 / 1.6));
+  $("zoom-reset").addEventListener("click", () => zoom(0));
+  if ($("view"))
+    $("view").addEventListener("change", () => {
+      view.show = $("view").value;
+      draw();
+    });
+
+  const redraw = () => {
+    palette();
+    layout();
+    draw();
+  };
+  for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", redraw);
+  window.addEventListener("beforeprint", redraw);
+  window.addEventListener("afterprint", redraw);
+  let waiting = 0;
+  window.addEventListener("resize", () => {
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(redraw);
+  });
+
+  // --- numbers of the drawings under the pointer
+  const tip = $("tip");
+  document.querySelectorAll(".chart svg, .board td.plot svg").forEach((svg) => {
+    svg.addEventListener("pointermove", (event) => {
+      const mark = event.target.closest("[aria-label]");
+      const inner = mark && (mark !== svg || svg.closest(".board"));
+      const axis = mark && mark.getAttribute("aria-roledescription");
+      tip.hidden = !inner || axis === "axis" || axis === "legend";
+      if (tip.hidden) return;
+      tip.textContent = mark.getAttribute("aria-label").replaceAll("; ", "\n").trim();
+      const wide = tip.offsetWidth;
+      tip.style.left = `${Math.min(event.clientX + 14, innerWidth - wide - 8)}px`;
+      tip.style.top = `${event.clientY + 16}px`;
+    });
+    svg.addEventListener("pointerleave", () => (tip.hidden = true));
+  });
+
+  // --- files inside the page
+  const unpack = async (packed) => {
+    const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  };
+  document.querySelectorAll(".file").forEach((button) =>
+    button.addEventListener("click", async () => {
+      const file = data.files[Number(button.dataset.file)];
+      const url = URL.createObjectURL(new Blob([await unpack(file.packed)], { type: file.kind }));
+      const link = document.createElement("a");
+      link.href = url;
+      link.download = file.name;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(url), 10000);
+    }),
+  );
+  document.querySelectorAll(".copy").forEach((button) =>
+    button.addEventListener("click", async () => {
+      const source = $(button.dataset.from);
+      try {
+        await navigator.clipboard.writeText(source.textContent);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(source);
+        button.textContent = "Selected";
+      }
+      setTimeout(() => (button.textContent = "Copy"), 2000);
+    }),
+  );
+
+  redraw();
+  document.documentElement.dataset.ready = "true";
+})();

@@ -1,0 +1,209 @@
+"""The report in a real browser, opened from disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from report_pages import HOSTILE, simulated
+from shardwise.report.html import write_report
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed (pip install playwright)"
+)
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+             "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    program = os.environ.get("SHARDWISE_CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        pytest.skip("no Chromium (apt-get install chromium, or set SHARDWISE_CHROMIUM)")
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=program, args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("reports")
+    write_report(made / "some.html", simulated(20, splits=2, holes=0.02))
+    write_report(made / "many.html", simulated(150, topics=20))
+    write_report(
+        made / "hostile.html", simulated(len(HOSTILE), names=HOSTILE), notes=["<script>alert(2)</script>"]
+    )
+    return made
+
+
+@contextmanager
+def opened(browser: Any, path: Path, **options: Any) -> Iterator[Any]:
+    """A page from disk that must not complain, ask, or fetch anything."""
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True, **options)
+    context.set_default_timeout(10_000)  # milliseconds: what takes longer is not usable
+    page = context.new_page()
+    trouble: list[str] = []
+    page.on("console", lambda message: trouble.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    own = path.as_uri()
+    page.on(
+        "request",
+        lambda request: (
+            None
+            if request.url == own or request.url.startswith("blob:")
+            else trouble.append(f"request: {request.url}")
+        ),
+    )
+    page.goto(own)
+    page.wait_for_selector("html[data-ready]", state="attached")
+    yield page
+    context.close()
+    assert trouble == []
+
+
+def colour_at(page: Any, x: float, y: float) -> list[int]:
+    """Colour of the matrix at a place given in CSS pixels."""
+    script = """([x, y]) => {
+        const c = document.getElementById("matrix");
+        const copy = Object.assign(document.createElement("canvas"), { width: c.width, height: c.height });
+        const pen = copy.getContext("2d", { willReadFrequently: true });
+        pen.drawImage(c, 0, 0);
+        const scale = c.width / c.clientWidth;
+        return [...pen.getImageData(Math.round(x * scale), Math.round(y * scale), 1, 1).data];
+    }"""
+    found: list[int] = page.evaluate(script, [x, y])
+    return found
+
+
+def test_search_and_choice(browser: Any, folder: Path) -> None:
+    with opened(browser, folder / "some.html") as page:
+        visible = page.locator("#board tbody tr:visible")
+        assert visible.count() == 20
+        page.fill("#search", "RUN01")
+        assert visible.count() == 10
+        assert page.inner_text("#found") == "10 of 20 systems"
+        page.fill("#search", "run003")
+        page.press("#search", "Enter")
+        assert page.inner_text("#chosen-h") == "run003 against all others"
+        assert page.locator("#against tbody tr").count() == 19
+        pressed = page.locator(".pick[aria-pressed=true]")
+        assert pressed.inner_text() == "run003"
+        page.press("#search", "Escape")
+        assert visible.count() == 20
+        data = json.loads(page.locator("#data").text_content())
+        k = data["systems"].index("run003")
+        alike = page.locator("#board tr.alike").count()
+        both = [claim["differs"] for claim in data["claims"]]
+        place = {}
+        n = 0
+        for i in range(20):
+            for j in range(i + 1, 20):
+                place[i, j] = place[j, i] = n
+                n += 1
+        assert alike == sum(not all(d[place[k, i]] == "1" for d in both) for i in range(20) if i != k)
+        page.click("#clear")
+        assert not page.is_visible("#chosen")
+        page.click("#board tbody tr:first-child .pick")
+        assert page.inner_text("#chosen-h") == f"{data['systems'][0]} against all others"
+
+
+def test_matrix_by_pointer_and_keys(browser: Any, folder: Path) -> None:
+    with opened(browser, folder / "some.html") as page:
+        page.locator("#matrix").scroll_into_view_if_needed()
+        page.focus("#matrix")
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        first = page.inner_text("#cell")
+        assert first.startswith("1. run000")
+        assert "against 4. " in first
+        assert "topics like these" in first
+        page.keyboard.press("Enter")
+        assert page.inner_text("#chosen-h") == "run000 against all others"
+        box = page.locator("#matrix").bounding_box()
+        page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] - 60)
+        assert "against 20. " in page.inner_text("#cell")
+        corner = colour_at(page, box["width"] - 8, 90)  # the best against the worst
+        other = colour_at(page, 90, box["height"] - 8)
+        assert corner[2] > corner[0], "row better: blue"
+        assert other[0] > other[2], "row worse: orange"
+        page.select_option("#view", "1")
+        page.focus("#matrix")
+        before = page.evaluate("document.getElementById('matrix').toDataURL()")
+        page.keyboard.press("+")
+        assert page.evaluate("document.getElementById('matrix').toDataURL()") != before
+        page.click("#zoom-reset")
+
+
+def test_dark_and_light(browser: Any, folder: Path) -> None:
+    shades = {}
+    for scheme in ("light", "dark"):
+        with opened(browser, folder / "some.html", color_scheme=scheme) as page:
+            shades[scheme] = [
+                page.evaluate(f"getComputedStyle(document.body).{name}")
+                for name in ("backgroundColor", "color")
+            ]
+    assert shades["light"][0] == "rgb(255, 255, 255)"
+
+    def luminance(colour: str) -> float:
+        parts = [int(part) / 255 for part in colour[4:-1].split(",")]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for scheme, (ground, ink) in shades.items():
+        light, dark = sorted((luminance(ground), luminance(ink)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) > 7, f"{scheme}: WCAG AAA contrast of text"
+    assert luminance(shades["dark"][0]) < 0.05
+
+
+def test_many_systems_are_quick(browser: Any, folder: Path) -> None:
+    path = folder / "many.html"
+    assert path.stat().st_size < 6_000_000
+    with opened(browser, path) as page:
+        page.fill("#search", "run149")
+        page.press("#search", "Enter")
+        assert page.locator("#against tbody tr").count() == 149
+        page.click("#zoom-in")
+        page.click("#zoom-in")
+        page.focus("#matrix")
+        page.keyboard.press("ArrowDown")
+        assert page.inner_text("#cell").startswith("2. run001")
+
+
+def test_downloads(browser: Any, folder: Path, tmp_path: Path) -> None:
+    with opened(browser, folder / "some.html") as page:
+        for name, start in (("pairs.csv", b"claim,a,b,"), ("intervals.pdf", b"%PDF"), ("report.json", b"{")):
+            with page.expect_download() as caught:
+                page.click(f"button.file:text-is('{name}')")
+            assert caught.value.suggested_filename == name
+            caught.value.save_as(tmp_path / name)
+            assert (tmp_path / name).read_bytes().startswith(start)
+        assert len((tmp_path / "pairs.csv").read_text().splitlines()) == 2 * 190 + 1
+
+
+def test_hostile_names_do_nothing(browser: Any, folder: Path) -> None:
+    with opened(browser, folder / "hostile.html") as page:
+        assert page.locator("img, iframe").count() == 0
+        for button in page.locator(".pick").all():
+            button.click()
+        assert page.locator("#against tbody tr").count() == 9
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, "a long name must not widen the page"
+
+
+def test_print_and_narrow_screen(browser: Any, folder: Path) -> None:
+    with opened(browser, folder / "some.html") as page:
+        assert page.pdf(format="A4").startswith(b"%PDF")
+        page.set_viewport_size({"width": 400, "height": 800})
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, "the page itself does not scroll sideways on a telephone"

@@ -1,0 +1,122 @@
+"""Tables for the paper: right figures, harmless names, and LaTeX that compiles where there is a LaTeX."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from report_pages import HOSTILE, simulated
+from shardwise.report.build import build_report
+from shardwise.report.charts import interval_figure
+from shardwise.report.citations import bibliography, methods_latex
+from shardwise.report.latex import FIGURE, anova_latex, latex, pairs_latex, systems_latex
+from shardwise.report.names import short, tex
+from shardwise.report.words import shortened
+
+SPECIAL = re.compile(r"(?<!\\)[#$%&_{}~^\\]")
+
+
+def rows(table: str) -> list[list[str]]:
+    """Cells of the body of a table."""
+    body = (
+        table.split(r"\midrule")[-1].split(r"\bottomrule")[0]
+        if "longtable" not in table
+        else (table.split(r"\endfoot")[1].split(r"\end{longtable}")[0])
+    )
+    lines = [line.strip() for line in body.splitlines() if line.strip()]
+    assert all(line.endswith(r"\\") for line in lines)
+    return [line.removesuffix(r"\\").strip().split(" & ") for line in lines]
+
+
+def test_systems_with_means_and_marks() -> None:
+    content = build_report(simulated(6))
+    found = rows(systems_latex(content))
+    here, like = content.claims
+    assert [cells[1] for cells in found] == list(content.systems)
+    for k, (cells, name) in enumerate(zip(found, content.systems, strict=True)):
+        mean = f"{here.intervals['estimate'][name]:.4f}"
+        marks = r"\dag" * (k > 0 and name in here.top) + r"\ddag" * (k > 0 and name in like.top)
+        assert cells[2] == mean + (f"$^{{{marks}}}$" if marks else "")
+        assert cells[3:] == [shortened(claim.letters[k]) for claim in content.claims if claim.letters]
+    for claim, words in ((here, "these topics"), (like, "topics like these")):
+        half = claim.intervals["upper"].iloc[0] - claim.intervals["estimate"].iloc[0]
+        assert rf"$\pm${half:.4f} for {words}" in systems_latex(content)
+
+
+def test_unequal_intervals_have_columns_of_their_own() -> None:
+    scores = simulated(5)
+    scores.values[3, 1, 2] = np.nan
+    content = build_report(scores, fill="leave")
+    found = rows(systems_latex(content))
+    for cells, name in zip(found, content.systems, strict=True):
+        halves = [c.intervals["upper"][name] - c.intervals["estimate"][name] for c in content.claims]
+        assert [float(cell) for cell in cells[3:5]] == pytest.approx(halves, abs=6e-5)
+
+
+def test_all_pairs_or_those_with_the_best() -> None:
+    few, many = build_report(simulated(6)), build_report(simulated(60, topics=8, shards=2))
+    assert len(rows(pairs_latex(few))) == 15
+    shown = rows(pairs_latex(many))
+    assert len(shown) == 59
+    assert {cells[0] for cells in shown} == {many.systems[0]}
+    assert "longtable" in systems_latex(many)
+    assert len(rows(systems_latex(many))) == 60
+
+
+def test_stars_are_the_significant_pairs() -> None:
+    content = build_report(simulated(6))
+    found = rows(pairs_latex(content))
+    for k, claim in enumerate(content.claims):
+        assert [cells[3 + k].endswith("$^{*}$") for cells in found] == claim.pairs.reject(0.05).tolist()
+
+
+def test_anova_has_every_term() -> None:
+    content = build_report(simulated(4))
+    assert [cells[0] for cells in rows(anova_latex(content))] == list(content.fit.table.index)
+
+
+@given(st.text(max_size=80))
+@example('["*é漢ą"]')
+def test_any_name_is_plain_text_in_latex(name: str) -> None:
+    shown = tex(name)
+    plain = re.sub(r"\\[#$%&_{}]|\\text\w+\{\}|\\ldots\{\}|\$[^$\s]*\$|\{[\[*]\}|~", "", shown)
+    assert not SPECIAL.search(plain), shown
+    assert not plain.startswith(("[", "*"))
+    assert shown.isprintable()
+
+
+def test_long_names_are_cut_and_still_told_apart() -> None:
+    a, b = "x" * 300 + "1", "x" * 300 + "2"
+    assert len(short(a)) == 60
+    assert short(a) != short(b)
+
+
+@pytest.mark.parametrize("names", [None, HOSTILE], ids=["plain", "hostile"])
+def test_it_compiles(tmp_path: Path, names: list[str] | None) -> None:
+    engine = next((found for name in ("tectonic", "pdflatex") if (found := shutil.which(name))), None)
+    if engine is None:
+        pytest.skip("neither tectonic nor pdflatex is installed")
+    content = build_report(simulated(10, names=names).rename("nDCG@10 & <b>"))
+    pdf, _ = interval_figure(content)
+    (tmp_path / FIGURE).write_bytes(pdf)
+    (tmp_path / "tables.tex").write_text(latex(content), encoding="utf-8")
+    (tmp_path / "methods.tex").write_text(methods_latex(content), encoding="utf-8")
+    (tmp_path / "references.bib").write_text(bibliography(content), encoding="utf-8")
+    (tmp_path / "paper.tex").write_text(
+        r"\documentclass{article}\usepackage{booktabs,graphicx,longtable}"
+        r"\begin{document}\input{methods}\input{tables}"
+        r"\bibliographystyle{plain}\bibliography{references}\end{document}",
+        encoding="utf-8",
+    )
+    quiet = [] if engine.endswith("tectonic") else ["-interaction=nonstopmode", "-halt-on-error"]
+    done = subprocess.run(
+        [engine, *quiet, "paper.tex"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
