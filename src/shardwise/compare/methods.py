@@ -193,4 +193,5 @@ def critical_t(name: str, family: Family, alpha: float, df: Floats) -> Floats:
     """The |t| at which this method begins to reject in this family, for each of the df."""
     if name in STEPWISE:
         return np.asarray(stats.t.isf(STEPWISE[name].level(family.p, alpha) / 2, df))
-    return SIMULTANEOUS[name].critical(alpha, df, family.systems)
+    distinct, which = np.unique(df, return_inverse=True)  # most often one and the same for all pairs
+    return SIMULTANEOUS[name].critical(alpha, distinct, family.systems)[which].reshape(np.shape(df))
