@@ -39,7 +39,6 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.installed-dev
-	$(BIN)/pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m bench.run
 
 clean:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two threads fighting over two cores slow the peers down at random
 
 PARTS = ("collection", "studentized_range", "anova", "bootstrap", "instances")
 TABLES = Path(__file__).parent.parent / "docs" / "bench"
