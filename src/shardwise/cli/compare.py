@@ -26,15 +26,11 @@ def compare_command(
     method: Annotated[
         str, typer.Option(help="hsd, bh, by, holm, bonferroni, scheffe, dunnett or none.")
     ] = "hsd",
-    generalize: Annotated[
-        str, typer.Option(help="What the claim extends to: nothing (''), topic, or topic,shard.")
-    ] = "",
+    generalize: opt.Generalize = "",
     baseline: Annotated[str | None, typer.Option(help="Compare all others with this system only.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Compare these systems only; repeatable.")] = None,
-    alpha: Annotated[float, typer.Option(help="Level of significance.", min=0.0, max=1.0)] = 0.05,
-    fill: Annotated[
-        str, typer.Option(help="Undefined cells: zero, one, lq, mean, drop, a number, or leave.")
-    ] = "zero",
+    alpha: opt.Alpha = 0.05,
+    fill: opt.Fill = "zero",
     shards: opt.Shards = 1,
     splits: opt.Splits_ = 1,
     kind: opt.Kind = "even",
@@ -81,16 +77,21 @@ def compare_command(
 
         settings = {"shards": shards, "splits": splits, "kind": kind, "missing": missing, "names": names}
         given = settings | {"by": by, "corpus": corpus, "depth": depth} if len(inputs) > 1 else {}
-        how: dict[str, Any] = {"model": chosen, "method": method, "alpha": alpha, "fill": _policy(fill)}
+        how: dict[str, Any] = {
+            "model": chosen,
+            "method": method,
+            "alpha": alpha,
+            "fill": opt.fill_policy(fill),
+        }
         write_report(report, scores, **how, notes=notes, inputs=expand(inputs), seed=seed, settings=given)
         notes = (*notes, f"report: {report}")
     scores, filled = _one_split(scores, report is not None), ""
     if fill != "leave" and bool(scores.isnull().any()):
         before = int(scores.isnull().sum())
-        scores = fill_undefined(scores, _policy(fill))
+        scores = fill_undefined(scores, opt.fill_policy(fill))
         filled = f"{before} undefined cells: {fill}"
     fit = anova(scores, Model.parse(chosen))
-    wide = tuple(part.strip() for part in generalize.split(",") if part.strip())
+    wide = opt.dimensions(generalize)
     pairs = compare(fit, method, only=only or None, baseline=baseline, generalize=wide)
     if chart is not None:
         from shardwise.plot.intervals import interval_chart, save_chart  # drawing takes long to load
@@ -139,13 +140,6 @@ def _one_split(scores: xr.DataArray, first: bool) -> xr.DataArray:
             )
         scores = scores.isel(split=0, drop=True)
     return scores
-
-
-def _policy(fill: str) -> str | float:
-    try:
-        return float(fill)
-    except ValueError:
-        return fill
 
 
 def _anova_rows(fit: AnovaFit) -> list[dict[str, object]]:

@@ -53,13 +53,15 @@ def demo_command(
     )
     leaders = systems_table(here, 0.05).rename(columns={"groups": "on these topics"})
     leaders["on topics like these"] = like.letters()["letters"].to_numpy()
-    emit(leaders, Format.text, title="Systems, best first; those that share a letter are not told apart")
+    if not quiet:
+        emit(leaders, Format.text, title="Systems, best first; those that share a letter are not told apart")
     console.print(f"On these {len(collection.topics)} topics {_best(here.top_group())};")
     console.print(f"on topics like these {_best(like.top_group())}.")
     truth = dict(zip(made.systems, made.quality.tolist(), strict=True))
     found = dict(zip(here.estimates.labels, here.estimates.values.tolist(), strict=True))
     console.print(f"Kendall's tau with the simulated truth: {kendall_tau(found, truth):.3f}")
-    emit(fit.table.reset_index(names="term"), Format.text, title=f"\nANOVA, {fit.model.title}")
+    if not quiet:
+        emit(fit.table.reset_index(names="term"), Format.text, title=f"\nANOVA, {fit.model.title}")
     chart = interval_chart({here.claim: here, like.claim: like}, measure="AP")
     save_chart(chart, out / "intervals.html")
     save_chart(chart, out / "intervals.png")

@@ -15,9 +15,9 @@ import numpy as np
 import xarray as xr
 from markupsafe import Markup
 
-from shardwise.errors import InputError
 from shardwise.model.terms import Model
 from shardwise.plot.labels import visible
+from shardwise.read.whole import write_whole
 from shardwise.report import words
 from shardwise.report.axis import Axis, axis_for
 from shardwise.report.build import ClaimResult, ReportContent, build_report
@@ -65,7 +65,7 @@ def write_report(
         seed=seed,
         settings=settings,
     )
-    _write_whole(Path(path), html(content))
+    write_whole(Path(path), html(content).encode("utf-8", "backslashreplace"))
     return content
 
 
@@ -186,18 +186,3 @@ def _anova_rows(content: ReportContent) -> list[dict[str, Any]]:
 
 def _asset(name: str) -> str:
     return resources.files("shardwise.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write beside the place and move there, so that the report is never half there."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(
-            f"cannot be written ({error.strerror})",
-            where=str(path),
-            remedy="check the folder and its permissions",
-        ) from None
