@@ -7,7 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two threads fighting over two cores slow the peers down at random
+# two threads fighting over two cores slow the peers down at random
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 PARTS = ("collection", "studentized_range", "anova", "bootstrap", "instances")
 TABLES = Path(__file__).parent.parent / "docs" / "bench"
