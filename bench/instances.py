@@ -19,7 +19,7 @@ from shardwise.model.posterior import posterior
 from shardwise.study.instances import compare_instances
 
 SIZE = (2, 100, 50)
-PEER_SIZES = [(2, 5, 10), (2, 10, 20), (2, 20, 40)]  # MixedLM needs minutes beyond
+PEER_SIZES = [(2, 5, 10), (2, 10, 20), (2, 20, 40), SIZE]
 R = """
 suppressMessages(library(lmerTest)); d <- read.csv("%s")
 for (k in c("system", "topic", "own")) d[[k]] <- factor(d[[k]])
