@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from shardwise.cli.main import main
 from shardwise.errors import InputError
 from shardwise.plot.design import pool_chart, reach_chart, topics_chart, variance_chart
 from shardwise.read.reader import read_collection
@@ -23,26 +17,12 @@ from shardwise.study.design_tables import design_curve, reach_curve
 from shardwise.study.pools import pool_depth_study
 from shardwise.study.simulate_collection import simulate_collection
 from shardwise.study.variance import variance, variance_table
-
-
-@dataclass(frozen=True)
-class Done:
-    returncode: int
-    stdout: str
-    stderr: str
+from test_cli import Done, shardwise
 
 
 def design(*arguments: object) -> Done:
-    """Run a command in this process, as its own would."""
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["shardwise", "design", *map(str, arguments)]),
-        redirect_stdout(out),
-        redirect_stderr(err),
-        pytest.raises(SystemExit) as stopped,
-    ):
-        main()
-    return Done(int(stopped.value.code or 0), out.getvalue(), err.getvalue())
+    """Run a design command in this process."""
+    return shardwise("design", *arguments)
 
 
 def rows(done: Done) -> list[dict[str, float]]:

@@ -141,7 +141,7 @@ def _workers(jobs: int | None) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _mix(x: np.uint64) -> np.uint64:  # pragma: no cover
+def _mix(x: np.uint64) -> np.uint64:
     """Steele, Lea & Flood's (2014) 64-bit finaliser."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -151,7 +151,7 @@ def _mix(x: np.uint64) -> np.uint64:  # pragma: no cover
 @njit(cache=True, nogil=True)
 def means_of_draws(
     pool: Floats, weights: Floats, counts: Ints, key: np.uint64, first: int, out: Floats
-) -> None:  # pragma: no cover
+) -> None:
     """Fill rows first, first + 1, … of the replicates: for each system a weighted sum of fresh draws.
 
     The generator counts up from a start that depends on (key, replicate); each 64 bits give two draws.

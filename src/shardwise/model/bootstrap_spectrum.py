@@ -62,7 +62,7 @@ def orders(z: float) -> int:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def chebyshev_moments(x: Floats, order: int) -> Floats:  # pragma: no cover
+def chebyshev_moments(x: Floats, order: int) -> Floats:
     """Mean of T_k(x) for k below the order, by T_k+1 = 2 x T_k - T_k-1 on blocks that stay in the cache."""
     block = 512
     sums = np.zeros(order)
@@ -86,7 +86,7 @@ def chebyshev_moments(x: Floats, order: int) -> Floats:  # pragma: no cover
 
 
 @njit(cache=True, nogil=True)
-def jacobi_anger(moments: Floats, z: Floats, out: Complex) -> None:  # pragma: no cover
+def jacobi_anger(moments: Floats, z: Floats, out: Complex) -> None:
     """Sum the expansion for each z, with Bessel functions by Miller's backward recurrence."""
     for f in range(z.size):
         a = abs(z[f])
