@@ -93,6 +93,26 @@ def test_one_stratum_is_infap_but_for_the_constant_that_keeps_0_by_0_away() -> N
     assert abs(float(scores["infAP"][0, 0] - scores["AP"][0, 0])) > 0.01
 
 
+def test_two_strata_worked_by_hand() -> None:
+    """Stratum A is judged in full (one relevant of two), of B's four documents two are (one relevant of those).
+
+    Relevant documents there should be: A 1 · 2/2 = 1, B 1 · 4/2 = 2. Average precision: a1 at rank 1 stands for one
+    document at precision 1; b1 at rank 3 stands for two, and above it a1 counts 1 and the unjudged b2 a third (nothing
+    of B is known there), so its precision is (1 + 1 + 1/3)/3 = 7/9: (1 + 2 · 7/9)/3 = 23/27. Gain: A 1; B .5, scaled by
+    three retrieved of which two were judged, .75; the best ranking of three has 1 + 1/log2(3) + .5.
+    """
+    pool = [("a1", "A", 1), ("a2", "A", 0), ("b1", "B", 1), ("b2", "B", -1), ("b3", "B", 0), ("b4", "B", -1)]
+    table = pd.DataFrame(
+        [("1", *row) for row in pool], columns=["query_id", "doc_id", "stratum", "relevance"]
+    )
+    run: Run = {"1": {d: float(-i) for i, d in enumerate(["a1", "b2", "b1", "x", "a2", "b3"])}}
+    scores = score(read_collection({"x": run}, table), ["xinfAP", "infNDCG"])
+    assert float(scores["xinfAP"][0, 0]) == pytest.approx(
+        23 / 27, abs=1e-4
+    )  # what keeps 0/0 away shifts it a little
+    assert float(scores["infNDCG"][0, 0]) == pytest.approx(1.75 / (1.5 + 1 / math.log2(3)), abs=1e-12)
+
+
 @pytest.mark.calibration
 def test_estimates_are_right_on_average(repetitions: float) -> None:
     """A pool of known grades, sampled again and again at two rates."""
