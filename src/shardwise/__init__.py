@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from shardwise.plot.intervals import save_chart as save_chart
     from shardwise.plot.matrix import matrix_chart as matrix_chart
     from shardwise.plot.p_curves import p_curve_chart as p_curve_chart
+    from shardwise.plot.predict import prediction_chart as prediction_chart
     from shardwise.plot.residuals import residual_chart as residual_chart
     from shardwise.plot.variance_shares import variance_share_chart as variance_share_chart
     from shardwise.read.collection import Collection as Collection
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
     from shardwise.shard.split import split as split
     from shardwise.shard.splits import Splits as Splits
     from shardwise.shard.splits import load_splits as load_splits
+    from shardwise.study.calibrate import Calibration as Calibration
+    from shardwise.study.calibrate import calibrate as calibrate
     from shardwise.study.design import min_diff_at as min_diff_at
     from shardwise.study.design import power_at as power_at
     from shardwise.study.design import topics_for_interval as topics_for_interval
@@ -100,10 +103,19 @@ if TYPE_CHECKING:
     from shardwise.study.pools import PoolStudy as PoolStudy
     from shardwise.study.pools import pool_depth_study as pool_depth_study
     from shardwise.study.pools import pool_qrels as pool_qrels
+    from shardwise.study.predict import PredictiveCheck as PredictiveCheck
+    from shardwise.study.predict import across_collections as across_collections
+    from shardwise.study.predict import split_half as split_half
+    from shardwise.study.presets_j15 import j15_preset as j15_preset
+    from shardwise.study.presets_j15 import j15_world as j15_world
+    from shardwise.study.procedures import procedures as procedures
     from shardwise.study.related import WithinAcross as WithinAcross
     from shardwise.study.related import within_across as within_across
+    from shardwise.study.score_components import ScoreComponents as ScoreComponents
+    from shardwise.study.score_components import score_components as score_components
     from shardwise.study.simulate_collection import SimulatedCollection as SimulatedCollection
     from shardwise.study.simulate_collection import simulate_collection as simulate_collection
+    from shardwise.study.simulate_scores import simulate_scores as simulate_scores
     from shardwise.study.split_tables import agreement_matrix as agreement_matrix
     from shardwise.study.split_tables import agreement_over_splits as agreement_over_splits
     from shardwise.study.split_tables import found_over_splits as found_over_splits
@@ -123,6 +135,7 @@ if TYPE_CHECKING:
     from shardwise.study.variance import pool_variances as pool_variances
     from shardwise.study.variance import variance as variance
     from shardwise.study.variance import variance_table as variance_table
+    from shardwise.study.verdict import Verdict as Verdict
 
 _HOMES = {
     "read_collection": "read.reader",
@@ -233,6 +246,19 @@ _HOMES = {
     "residual_chart": "plot.residuals",
     "p_curve_chart": "plot.p_curves",
     "matrix_chart": "plot.matrix",
+    "calibrate": "study.calibrate",
+    "Calibration": "study.calibrate",
+    "Verdict": "study.verdict",
+    "procedures": "study.procedures",
+    "simulate_scores": "study.simulate_scores",
+    "ScoreComponents": "study.score_components",
+    "score_components": "study.score_components",
+    "split_half": "study.predict",
+    "across_collections": "study.predict",
+    "PredictiveCheck": "study.predict",
+    "prediction_chart": "plot.predict",
+    "j15_preset": "study.presets_j15",
+    "j15_world": "study.presets_j15",
     "InputError": "errors",
     "InputWarning": "errors",
 }
