@@ -49,7 +49,8 @@ class Calibration:
     (tables in which any equal pair is), discovery (share of equal pairs among those called different), coverage and
     together (intervals that hold the true difference: each, and all at once), wrong_way (of truly different pairs
     called different, those the wrong way round). ``power`` has ``method, promise, meant, claim, null, difference,
-    power, low, high``. ``meant`` says whether a method is made for the claim. Intervals are Monte-Carlo, 95 %.
+    power, low, high``. ``meant`` says whether a method is made for the claim and in theory
+    tests a difference. Intervals are Monte-Carlo, 95 %.
     """
 
     rates: pd.DataFrame
@@ -272,7 +273,7 @@ def _tables(
             head = {
                 "method": method.name,
                 "promise": method.promise,
-                "meant": method.generalize == generalize,
+                "meant": method.sound and method.generalize == generalize,
             }
             head |= {"claim": claim, "null": null}
             figures = {name: rate(np.concatenate([getattr(p, name) for p in parts])) for name in FIGURES}

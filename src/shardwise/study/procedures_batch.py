@@ -143,6 +143,7 @@ class Procedure:
     source: str  # the paper that uses it, if one does
     run: Run
     decide: Decide | None = None
+    sound: bool = True  # whether in theory it tests a difference at its level; if not, holding it is luck
 
 
 def procedure(
@@ -153,13 +154,15 @@ def procedure(
     promise: str,
     source: str,
     decide: Decide,
+    *,
+    sound: bool = True,
 ) -> Procedure:
     """Make a procedure of what it does with a batch."""
 
     def run(y: Floats, layout: Dims, alpha: float, seed: int, first: int) -> Decisions:
         return decide_on(made, Batch(np.asarray(y, np.float64), tuple(layout), seed, first), alpha)
 
-    made = Procedure(name, title, dims, generalize, promise, source, run, decide)
+    made = Procedure(name, title, dims, generalize, promise, source, run, decide, sound)
     return made
 
 

@@ -284,4 +284,5 @@ def _procedure(model: Model, reading: str, method: str) -> Procedure:
         PROMISES[method],
         SOURCES.get((reading, method), ""),
         partial(decide, model=model, reading=reading, method=method),
+        sound=reading == "difference",  # the others measure a difference by the spread of one system
     )

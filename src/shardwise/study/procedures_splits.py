@@ -116,6 +116,7 @@ def _rule(rule: str, inner: Procedure) -> Procedure:
         inner.promise,
         "V17" if rule == "unanimous" else "",
         decide[rule],
+        sound=inner.sound,
     )
 
 
@@ -128,4 +129,5 @@ def _combination(how: str, method: str, name: str, inner: Procedure) -> Procedur
         PROMISES[method],
         "",
         partial(combined, inner=inner, how=how, method=method),
+        sound=inner.sound,
     )

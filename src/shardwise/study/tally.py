@@ -34,7 +34,7 @@ class Truth:
         difference = means[a] - means[b]
         null = np.abs(difference) <= SAME
         rounded = np.round(np.abs(difference), 12)
-        sizes = np.unique(rounded[~null])
+        sizes: Floats = np.unique(rounded[~null]).astype(np.float64)
         size = np.where(null, -1, np.searchsorted(sizes, rounded))
         return cls(difference, null, sizes, size)
 

@@ -25,7 +25,8 @@ class Verdict:
     """Advice for one claim.
 
     ``use`` names, for each kind of promise, the most powerful method that is meant for the claim and holds its level,
-    those with a simulated rate above 1.1 times nominal coming last; a promise that no method keeps is missing there.
+    those with a simulated rate over one Monte-Carlo error above nominal coming last; a promise that no method
+    keeps is missing there.
     """
 
     claim: str
@@ -70,7 +71,9 @@ def verdict(claim: str, table: pd.DataFrame, alpha: float, repetitions: int) -> 
             lines.append(_nothing(words, fit, alpha))
             continue
         # chance spares a method that errs a little, and power would then choose just that one
-        safe = good[good["rate"] <= SLACK * alpha]
+        safe = good[
+            good["rate"] <= alpha + max((SLACK - 1) * alpha, np.sqrt(alpha * (1 - alpha) / repetitions))
+        ]
         best = (safe if len(safe) else good).sort_values("power", ascending=False, kind="stable").iloc[0]
         use[promise] = str(best["method"])
         power = (
@@ -85,7 +88,7 @@ def verdict(claim: str, table: pd.DataFrame, alpha: float, repetitions: int) -> 
         )
     wrong = table[table["status"] == "fails"].sort_values("rate", ascending=False, kind="stable")
     if len(wrong):
-        shown = ", ".join(f"{row.method} {_percent(row.rate)}" for row in wrong.itertuples())
+        shown = ", ".join(f"{m} {_percent(r)}" for m, r in zip(wrong["method"], wrong["rate"], strict=True))
         lines.append(f"do not use for this claim: {shown}")
     if named["unclear"]:
         lines.append(f"undecided after {repetitions} repetitions: {', '.join(named['unclear'])}")
