@@ -42,6 +42,8 @@ def test_two_claims_have_two_colours() -> None:
     scale = drawn["layer"][0]["encoding"]["color"]["scale"]
     assert scale["domain"] == ["here", "anywhere"]
     assert len(set(scale["range"])) == 2
+    (rows,) = drawn["datasets"].values()
+    assert [(row["claim"], row["place"]) for row in rows[::3]] == [("here", 0), ("anywhere", 1)]
     assert drawn["layer"][0]["encoding"]["y"]["title"] == "AP, 95% intervals"
 
 

@@ -39,16 +39,36 @@ if TYPE_CHECKING:
     from shardwise.model.terms import MD5 as MD5
     from shardwise.model.terms import MD6 as MD6
     from shardwise.model.terms import Model as Model
+    from shardwise.plot.agreement import agreement_chart as agreement_chart
+    from shardwise.plot.agreement import stability_chart as stability_chart
+    from shardwise.plot.agreement import width_chart as width_chart
+    from shardwise.plot.calibration import error_rate_chart as error_rate_chart
+    from shardwise.plot.calibration import power_chart as power_chart
+    from shardwise.plot.components import component_chart as component_chart
+    from shardwise.plot.components import posterior_chart as posterior_chart
     from shardwise.plot.design import pool_chart as pool_chart
     from shardwise.plot.design import reach_chart as reach_chart
     from shardwise.plot.design import topics_chart as topics_chart
     from shardwise.plot.design import variance_chart as variance_chart
+    from shardwise.plot.effects import density_chart as density_chart
+    from shardwise.plot.effects import effect_chart as effect_chart
     from shardwise.plot.intervals import interval_chart as interval_chart
     from shardwise.plot.intervals import save_chart as save_chart
+    from shardwise.plot.margins import difference_chart as difference_chart
+    from shardwise.plot.margins import margin_chart as margin_chart
     from shardwise.plot.matrix import matrix_chart as matrix_chart
+    from shardwise.plot.models import kind_chart as kind_chart
+    from shardwise.plot.models import model_chart as model_chart
     from shardwise.plot.p_curves import p_curve_chart as p_curve_chart
+    from shardwise.plot.planning import generalizability_chart as generalizability_chart
+    from shardwise.plot.planning import instance_plan_chart as instance_plan_chart
+    from shardwise.plot.planning import p_spread_chart as p_spread_chart
+    from shardwise.plot.planning import reach_of_variance_chart as reach_of_variance_chart
+    from shardwise.plot.planning import shard_design_chart as shard_design_chart
+    from shardwise.plot.planning import simulated_power_chart as simulated_power_chart
     from shardwise.plot.predict import prediction_chart as prediction_chart
     from shardwise.plot.residuals import residual_chart as residual_chart
+    from shardwise.plot.truth import truth_chart as truth_chart
     from shardwise.plot.variance_shares import variance_share_chart as variance_share_chart
     from shardwise.read.collection import Collection as Collection
     from shardwise.read.collection import load_collection as load_collection
@@ -108,6 +128,8 @@ if TYPE_CHECKING:
     from shardwise.study.predict import split_half as split_half
     from shardwise.study.presets_j15 import j15_preset as j15_preset
     from shardwise.study.presets_j15 import j15_world as j15_world
+    from shardwise.study.procedures import Procedure as Procedure
+    from shardwise.study.procedures import parse_procedure as parse_procedure
     from shardwise.study.procedures import procedures as procedures
     from shardwise.study.related import WithinAcross as WithinAcross
     from shardwise.study.related import within_across as within_across
@@ -259,6 +281,28 @@ _HOMES = {
     "prediction_chart": "plot.predict",
     "j15_preset": "study.presets_j15",
     "j15_world": "study.presets_j15",
+    "model_chart": "plot.models",
+    "kind_chart": "plot.models",
+    "effect_chart": "plot.effects",
+    "density_chart": "plot.effects",
+    "agreement_chart": "plot.agreement",
+    "stability_chart": "plot.agreement",
+    "width_chart": "plot.agreement",
+    "margin_chart": "plot.margins",
+    "difference_chart": "plot.margins",
+    "p_spread_chart": "plot.planning",
+    "simulated_power_chart": "plot.planning",
+    "shard_design_chart": "plot.planning",
+    "generalizability_chart": "plot.planning",
+    "instance_plan_chart": "plot.planning",
+    "reach_of_variance_chart": "plot.planning",
+    "component_chart": "plot.components",
+    "posterior_chart": "plot.components",
+    "error_rate_chart": "plot.calibration",
+    "power_chart": "plot.calibration",
+    "truth_chart": "plot.truth",
+    "Procedure": "study.procedures",
+    "parse_procedure": "study.procedures",
     "InputError": "errors",
     "InputWarning": "errors",
 }

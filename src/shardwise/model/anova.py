@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from math import prod, sqrt
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -100,6 +102,15 @@ class AnovaFit:
             own_sd=sds,
             own_count=counts,
         )
+
+    def plot(self, kind: str = "shares") -> Any:
+        """Draw what each term explains ("shares"), or the residuals ("residuals"): an altair chart."""
+        if kind not in {"shares", "residuals"}:
+            raise InputError(f"no chart is called {kind!r}", remedy="choose shares or residuals")
+        if kind == "residuals":
+            return import_module("shardwise.plot.residuals").residual_chart(self)
+        drawing = import_module("shardwise.plot.variance_shares")  # by name: numbers do not depend on charts
+        return drawing.variance_share_chart(self)
 
     def _column(self, name: str) -> dict[str, float]:
         return dict(zip(self.table.index, self.table[name].to_numpy(np.float64), strict=True))

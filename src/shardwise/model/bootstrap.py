@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from math import sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -168,6 +169,16 @@ class BootstrapFit:
             lower, upper = ordered[dropped], ordered[-1 - dropped]
         effects = self.effects
         return pd.DataFrame({"estimate": effects, "lower": effects + lower, "upper": effects + upper})
+
+    def plot(self, pair: tuple[str, str] | None = None, level: float = 0.95, **options: Any) -> Any:
+        """Draw the effects with their intervals (V17 Fig. 2), or the laws of one pair (V17 Fig. 3): an altair chart.
+
+        ``options`` are those of `intervals`, or of `density_chart` for a pair.
+        """
+        drawing = import_module("shardwise.plot.effects")  # by name: numbers do not depend on charts
+        if pair is not None:
+            return drawing.density_chart(self, *pair, **options)
+        return drawing.effect_chart(self, level=level, **options)
 
     def _scale(self, residuals: str) -> float:
         return self.inflation if _one_of("residuals", residuals, ("scaled", "raw")) == "scaled" else 1.0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -188,6 +190,11 @@ class MixedFit:
             name: pd.Series(gamma[k] * scores[k], index=pd.Index(names[k], name=name), name="prediction")
             for k, name in enumerate(list(self.variance_components)[:-1])
         }
+
+    def plot(self) -> Any:
+        """Draw the share of each variance component: an altair chart."""
+        drawing = import_module("shardwise.plot.components")  # by name: numbers do not depend on charts
+        return drawing.component_chart(self)
 
     def __repr__(self) -> str:
         return f"<MixedFit of {self.n} scores: {len(self.systems)} systems, {self.design} instances>"

@@ -120,6 +120,11 @@ class Posterior:
         index = pd.Index(self.components, name="component")
         return pd.DataFrame(rows, index=index, columns=["sd", "lower", "upper"])
 
+    def plot(self, level: float = 0.95) -> Any:
+        """Draw the standard deviation of each component with its interval: an altair chart."""
+        drawing = import_module("shardwise.plot.components")  # by name: numbers do not depend on charts
+        return drawing.posterior_chart(self, level=level)
+
     def __str__(self) -> str:
         return self.words
 

@@ -8,17 +8,19 @@ import altair as alt
 import pandas as pd
 
 from shardwise.errors import InputError
-from shardwise.plot.intervals import COLOURS
+from shardwise.plot.labels import distinct, short
+from shardwise.plot.look import PLAIN, bare, colour, dash, data, legend, numbers, records, shape, words
 from shardwise.study.pools import PoolStudy
 
 _WIDTH, _HEIGHT = 420, 300
 TITLES = {
     "systems": "number of systems to compare",
-    "min_diff": "smallest range to be found",
-    "width": "width of the interval",
-    "variance": "variance of a system's score",
-    "topics": "topics needed",
-    "value": "difference",
+    "min_diff": "smallest range to be found (units of the score)",
+    "width": "width of the interval (units of the score)",
+    "variance": "variance of a system's score over topics",
+    "topics": "topics",
+    "value": "difference (units of the score)",
+    "needed": "topics needed",
 }
 
 
@@ -38,28 +40,39 @@ def reach_chart(curve: pd.DataFrame) -> alt.LayerChart:
     _check(curve, "topics", "value", "goal", "measure")
     named = curve
     if curve["measure"].nunique() > 1:
-        named = curve.assign(goal=curve["measure"].astype(str) + ": " + curve["goal"].astype(str))
+        goals = [
+            f"{short(str(measure))}: {goal}"
+            for measure, goal in zip(curve["measure"], curve["goal"], strict=True)
+        ]
+        named = curve.assign(goal=goals)
     return _lines(named, "topics", "value", "goal", "linear")
 
 
 def variance_chart(table: pd.DataFrame) -> alt.LayerChart:
     """Draw the variance of each measure by each way to estimate it (S14 Fig. 1), as of ``variance_table``."""
-    long = (
-        table.rename_axis("measure").reset_index().melt("measure", var_name="method", value_name="variance")
+    measures = distinct([str(name) or "score" for name in table.index])
+    methods = distinct(map(str, table.columns))
+    rows = [
+        {"measure": measures[str(name) or "score"], "method": methods[str(method)], "variance": value}
+        | {"place": place}
+        for name, values in zip(table.index, table.to_numpy(float), strict=True)
+        for place, (method, value) in enumerate(zip(table.columns, values, strict=True))
+    ]
+    names, ways = list(measures.values()), list(methods.values())
+    key = legend(ways)
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X(
+            "measure:N", scale=alt.Scale(domain=names), title=None, axis=alt.Axis(labelAngle=0, grid=False)
+        ),
+        xOffset=alt.XOffset("place:O", sort="ascending"),
+        y=alt.Y("variance:Q", title=TITLES["variance"]),
+        color=colour("method", ways, key),
+        tooltip=[*words("measure", "method"), *numbers("variance")],
     )
-    methods = [str(method) for method in table.columns]
-    bars = (
-        alt.Chart(long)
-        .mark_bar()
-        .encode(
-            x=alt.X("measure:N", sort=[str(name) for name in table.index], title=None),
-            xOffset=alt.XOffset("method:N", sort=methods),
-            y=alt.Y("variance:Q", title=TITLES["variance"]),
-            color=_colour("method", methods),
-            tooltip=["measure:N", "method:N", alt.Tooltip("variance:Q", format=".4f")],
-        )
-    )
-    return alt.LayerChart(layer=[bars]).properties(width=_WIDTH, height=_HEIGHT)
+    bars = base.mark_bar(opacity=0.75)
+    points = base.mark_point(filled=True, size=50, opacity=1).encode(shape=shape("method", ways, key))
+    width = max(300, min(900, 26 * len(rows)))
+    return bare(alt.LayerChart(layer=[bars, points]).properties(width=width, height=_HEIGHT))
 
 
 def pool_chart(study: PoolStudy, goal: str = "power") -> alt.LayerChart:
@@ -70,43 +83,49 @@ def pool_chart(study: PoolStudy, goal: str = "power") -> alt.LayerChart:
     _check(study.table, f"topics_{goal}")
     columns = {f"topics_{goal}": "topics", f"judgments_{goal}": "judgments"}
     frame = study.table.rename(columns=columns)[["measure", "depth", "pooled", "topics", "judgments"]]
-    names = list(dict.fromkeys(frame["measure"]))
-    base = alt.Chart(frame).encode(
+    named = distinct(map(str, frame["measure"]))
+    names = list(named.values())
+    key = legend(names, **PLAIN)
+    base = alt.Chart(data(row | {"measure": named[str(row["measure"])]} for row in records(frame))).encode(
         x=alt.X("pooled:Q", title="documents to judge per topic", scale=alt.Scale(zero=False, padding=20)),
-        y=alt.Y("topics:Q", title=TITLES["topics"], scale=alt.Scale(zero=False, padding=28)),
-        color=_colour("measure", names),
+        y=alt.Y("topics:Q", title=TITLES["needed"], scale=alt.Scale(zero=False, padding=28)),
+        color=colour("measure", names, key),
         tooltip=[
-            "measure:N",
-            alt.Tooltip("depth:Q", title="pool depth"),
-            alt.Tooltip("pooled:Q", format=".1f"),
-            "topics:Q",
-            alt.Tooltip("judgments:Q", format=","),
+            *words("measure"),
+            *numbers(("depth", "pool depth"), "topics", format="d"),
+            *numbers("pooled", format=".1f"),
+            *numbers("judgments", format=","),
         ],
     )
-    lines = base.mark_line(strokeWidth=1.5)
+    lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=dash("measure", names, None))
     size = alt.Size("judgments:Q", title="judgments in all", scale=alt.Scale(range=[30, 500]))
-    points = base.mark_point(filled=True, opacity=0.9).encode(size=size)
+    points = base.mark_point(filled=True, opacity=0.9).encode(size=size, shape=shape("measure", names, key))
     labels = base.mark_text(dy=-16, fontSize=10).encode(text="depth:Q")
-    title = study.goals[0 if goal == "power" else -1]
-    return alt.LayerChart(layer=[lines, points, labels]).properties(width=_WIDTH, height=_HEIGHT, title=title)
-
-
-def _lines(frame: pd.DataFrame, x: str, y: str, colour: str, kind: Any) -> alt.LayerChart:
-    names = [str(name) for name in dict.fromkeys(frame[colour])]
-    base = alt.Chart(frame.assign(**{colour: frame[colour].astype(str)})).encode(
-        x=alt.X(f"{x}:Q", title=TITLES.get(x, x), scale=alt.Scale(type=kind, zero=False, nice=False)),
-        y=alt.Y(f"{y}:Q", title=TITLES.get(y, y), scale=alt.Scale(type=kind, zero=kind == "linear")),
-        color=_colour(colour, names),
-        tooltip=[f"{colour}:N", f"{x}:Q", f"{y}:Q"],
+    title = alt.Title(
+        study.goals[0 if goal == "power" else -1], subtitle="numbers beside the points: pool depth"
     )
-    layers = [base.mark_line(strokeWidth=2), base.mark_point(filled=True, size=14, opacity=0.6)]
-    return alt.LayerChart(layer=layers).properties(width=_WIDTH, height=_HEIGHT)
+    drawn = alt.LayerChart(layer=[lines, points, labels])
+    return bare(drawn.properties(width=_WIDTH, height=_HEIGHT, title=title))
 
 
-def _colour(column: str, names: list[str]) -> alt.Color:
-    shades = [COLOURS[i % len(COLOURS)] for i in range(len(names))]
-    legend = alt.Legend(title=None, orient="top", labelLimit=700, columns=4) if len(names) > 1 else None
-    return alt.Color(f"{column}:N", sort=names, scale=alt.Scale(domain=names, range=shades), legend=legend)
+def _lines(frame: pd.DataFrame, x: str, y: str, field: str, kind: Any) -> alt.LayerChart:
+    named = distinct(map(str, frame[field]))
+    names = list(named.values())
+    rows = [row | {field: named[str(row[field])]} for row in records(frame[[x, y, field]])]
+    key = legend(names, symbolType="stroke", symbolSize=300)
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X(f"{x}:Q", title=TITLES.get(x, x), scale=alt.Scale(type=kind, zero=False, nice=False)),
+        y=alt.Y(
+            f"{y}:Q",
+            title=TITLES["needed" if y == "topics" else y],
+            scale=alt.Scale(type=kind, zero=kind == "linear"),
+        ),
+        color=colour(field, names, key),
+        tooltip=[*words(field), *numbers(x, y, format="~g")],
+    )
+    lines = base.mark_line(strokeWidth=2).encode(strokeDash=dash(field, names, key))
+    points = base.mark_point(filled=True, size=14, opacity=0.6)
+    return bare(alt.LayerChart(layer=[lines, points]).properties(width=_WIDTH, height=_HEIGHT))
 
 
 def _check(frame: pd.DataFrame, *columns: str) -> None:

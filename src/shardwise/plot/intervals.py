@@ -5,79 +5,93 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import altair as alt
-import pandas as pd
 
 from shardwise.compare.comparisons import Comparisons
 from shardwise.errors import InputError
-from shardwise.plot.labels import visible
+from shardwise.plot.labels import distinct, short
+from shardwise.plot.look import COLOURS as COLOURS
+from shardwise.plot.look import (
+    CROWDED,
+    across,
+    colour,
+    data,
+    legend,
+    numbers,
+    records,
+    shape,
+    system_axis,
+    words,
+)
+from shardwise.plot.look import Chart as Chart
+from shardwise.plot.look import bare as bare
 
-# Okabe and Ito's colours, told apart by colour-blind readers and in grey print
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 ENDINGS = (".html", ".png", ".svg", ".pdf", ".json")
-CROWDED = 60  # systems; from here on marks and labels shrink
-
-Chart = alt.Chart | alt.LayerChart | alt.HConcatChart
-ChartKind = TypeVar("ChartKind", alt.Chart, alt.LayerChart, alt.HConcatChart)
 
 
 def interval_chart(
-    comparisons: Comparisons | Mapping[str, Comparisons], *, level: float = 0.95, measure: str = "mean score"
+    comparisons: Comparisons | Mapping[str, Comparisons],
+    *,
+    level: float = 0.95,
+    measure: str = "mean score",
+    kind: str | None = None,
 ) -> alt.LayerChart:
-    """Draw each system's mean and interval (F19 Fig. 3-5); several comparisons, by name, in several colours.
+    """Draw each system's mean and interval; several comparisons, by name, side by side.
 
-    For Tukey's intervals two systems differ exactly when their intervals do not overlap (F19 eq. 3).
+    For Tukey's intervals two systems differ exactly when their intervals do not overlap (F19 eq. 3). `kind` is
+    that of `Comparisons.intervals`.
     """
-    given = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
-    named = {visible(name): pairs for name, pairs in given.items()}
-    frame = pd.concat(
-        [pairs.intervals(level).reset_index().assign(claim=name) for name, pairs in named.items()],
-        ignore_index=True,
-    )
-    frame["system"] = frame["system"].map(visible)
-    order = list(dict.fromkeys(frame["system"]))
-    width = max(360, min(1100, 26 * len(order)))
-    crowded = len(order) > CROWDED
-    colour = alt.Color(
-        "claim:N",
-        sort=list(named),
-        scale=alt.Scale(domain=list(named), range=list(COLOURS[: len(named)])),
-        legend=alt.Legend(title=None, orient="top", labelLimit=700) if len(named) > 1 else None,
-    )
-    names = alt.Axis(
-        labelAngle=-90,
-        labelOverlap=True,
-        labelLimit=120,
-        labelFontSize=7 if crowded else 10,
-        ticks=not crowded,
-    )
-    x = alt.X("system:N", sort=order, title="system, best first", axis=names)
-    shift = alt.XOffset("claim:N", sort=list(named))
-    tips = [
-        alt.Tooltip("system:N"),
-        alt.Tooltip("claim:N"),
-        alt.Tooltip("estimate:Q", format=".4f"),
-        alt.Tooltip("lower:Q", format=".4f"),
-        alt.Tooltip("upper:Q", format=".4f"),
+    named = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
+    rows = [
+        row | {"claim": name}
+        for name, pairs in named.items()
+        for row in records(pairs.intervals(level, kind).reset_index())
     ]
-    base = alt.Chart(frame).encode(x=x, xOffset=shift, color=colour, tooltip=tips)
+    title = f"{short(measure)}, {100 * level:g}% intervals"
+    return bare(beside(rows, "claim", title))
+
+
+def beside(
+    rows: list[dict[str, Any]], field: str, title: str, order: list[str] | None = None
+) -> alt.LayerChart:
+    """Draw rows of `system, estimate, lower, upper` as points with intervals, those of a system side by side.
+
+    `field` tells the rows of a system apart by colour and shape; systems come in the order of `order`, or as given.
+    """
+    systems = distinct(order or [str(row["system"]) for row in rows])
+    names = distinct([str(row[field]) for row in rows], most=120)
+    labels = list(systems.values())
+    kinds = list(names.values())
+    place = {name: number for number, name in enumerate(names)}
+    marked = [
+        row
+        | {
+            "system": systems[str(row["system"])],
+            field: names[str(row[field])],
+            "place": place[str(row[field])],
+        }
+        for row in rows
+    ]
+    marks = len(labels) * len(names)
+    key = legend(kinds)
+    base = alt.Chart(data(marked)).encode(
+        x=system_axis(labels, "system, best first"),
+        color=colour(field, kinds, key),
+        description="system:N",
+        tooltip=[*words("system", field), *numbers("estimate", "lower", "upper")],
+    )
+    if len(kinds) > 1:
+        base = base.encode(xOffset=alt.XOffset("place:O", sort="ascending"))
     scale = alt.Scale(zero=False)
-    bars = base.mark_rule(strokeWidth=1 if crowded else 2).encode(
-        y=alt.Y("lower:Q", title=f"{visible(measure)}, {100 * level:g}% intervals", scale=scale), y2="upper:Q"
+    bars = base.mark_rule(strokeWidth=1 if marks > CROWDED else 2).encode(
+        y=alt.Y("lower:Q", title=title, scale=scale), y2="upper:Q"
     )
-    points = base.mark_point(filled=True, size=8 if crowded else 32, opacity=1).encode(
-        y=alt.Y("estimate:Q", scale=scale)
-    )
-    drawn = alt.LayerChart(layer=[bars, points]).properties(width=width, height=320)
-    return bare(drawn)
-
-
-def bare(chart: ChartKind) -> ChartKind:
-    """Take the frame off a finished chart."""
-    unframed: ChartKind = chart.configure_view(stroke=None)
-    return unframed
+    points = base.mark_point(
+        filled=True, size=40 if marks <= CROWDED else 22 if marks <= 2 * CROWDED else 10, opacity=1
+    ).encode(y=alt.Y("estimate:Q", scale=scale), shape=shape(field, kinds, key))
+    return alt.LayerChart(layer=[bars, points]).properties(width=across(len(labels)), height=320)
 
 
 def save_chart(chart: Chart, path: str | os.PathLike[str]) -> None:

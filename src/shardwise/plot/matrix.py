@@ -1,67 +1,194 @@
-"""All pairs of systems in a square: which claims tell them apart (V17 Fig. 4)."""
+"""All pairs of systems in a square: which methods or claims tell them apart (V17 Fig. 4)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
 
 import altair as alt
-import numpy as np
 
 from shardwise.compare.comparisons import Comparisons
 from shardwise.errors import InputError
-from shardwise.plot.intervals import COLOURS, bare
-from shardwise.plot.labels import visible
+from shardwise.plot.labels import distinct, short
+from shardwise.plot.look import CROWDED, bare, data, numbers, words
 
 NEITHER = "none"
+MOST_NAMED = 3  # methods; of more it is told how many find a difference, not which
+# Okabe and Ito's with black; the first three and the last differ in grey print too, the others by their marks
+SHADES = ("#0072B2", "#E69F00", "#000000", "#009E73", "#F0E442", "#CC79A7", "#D55E00")
+MARKS = ("", "circle", "cross", "square", "triangle-up", "diamond", "stroke")
+NOTHING = "#ececec"
+BLUES = ("#08306b", "#9ecae1")  # all of them to one of them
 
 
-def matrix_chart(comparisons: Comparisons | Mapping[str, Comparisons], *, alpha: float = 0.05) -> alt.Chart:
-    """Draw one cell a pair, coloured by which of one or two comparisons tell the two systems apart.
+def matrix_chart(
+    comparisons: Comparisons | Mapping[str, Comparisons], *, alpha: float = 0.05
+) -> alt.LayerChart:
+    """Draw one cell a pair, coloured and marked by which of several comparisons tell the two systems apart.
 
-    Rows and columns are systems, best first; the system of the row is the better one.
+    Rows and columns are systems, best first by the first comparison; the system of the row is found better. A cell
+    below the diagonal is a difference against that order. Of more than three comparisons the chart shows how many
+    find a difference.
     """
-    named = comparisons if isinstance(comparisons, Mapping) else {"told apart": comparisons}
-    if len(named) > 2:
-        raise InputError(f"{len(named)} comparisons do not fit into one square", remedy="choose two")
-    first = next(iter(named.values()))
-    names = list(named)
-    kinds = names if len(named) == 1 else ["both", f"only {names[0]}", f"only {names[1]}"]
-    frames = [pairs.to_frame().assign(found=pairs.reject(alpha)) for pairs in named.values()]
-    if any(not frame[["a", "b"]].equals(frames[0][["a", "b"]]) for frame in frames):
-        raise InputError("the comparisons are not of the same pairs", remedy="compare the same systems")
-    found = np.stack([frame["found"].to_numpy(bool) for frame in frames])
-    if len(named) == 1:
-        kind = np.where(found[0], kinds[0], NEITHER)
-    else:
-        kind = np.select([found.all(axis=0), found[0], found[1]], kinds, NEITHER)
-    labels = [visible(name) for name in first.systems]
-    rows = [
-        {"a": visible(a), "b": visible(b), "kind": str(k), "difference": float(d)}
-        for a, b, d, k in zip(frames[0]["a"], frames[0]["b"], frames[0]["difference"], kind, strict=True)
+    given = comparisons if isinstance(comparisons, Mapping) else {"told apart": comparisons}
+    first = next(iter(given.values()))
+    found = _findings(list(given.values()), alpha)
+    names = [short(name, 40) for name in given]
+    kinds = _kinds(names)
+    labels = distinct(first.systems)
+    rows: list[dict[str, Any]] = []
+    frame = first.to_frame()
+    for a, b, difference in zip(frame["a"], frame["b"], frame["difference"], strict=True):
+        for better, worse, sign in ((a, b, 1.0), (b, a, -1.0)):
+            methods = found.get((better, worse), ())
+            if methods or (sign > 0 and (worse, better) not in found):
+                rows.append(
+                    {
+                        "a": labels[better],
+                        "b": labels[worse],
+                        "kind": _kind(methods, names),
+                        "difference": sign * difference,
+                    }
+                )
+    if len(names) > 2:
+        seen = {row["kind"] for row in rows}
+        kinds = [kind for kind in kinds if kind in seen]
+    styles = _styles(kinds, len(names), len(labels)) | {NEITHER: (NOTHING, "")}
+    tips = [
+        *words(("a", "better"), ("b", "worse")),
+        *numbers("difference"),
+        *words(("kind", "told apart by")),
     ]
-    domain = [*kinds, NEITHER]
-    colours = [*(COLOURS[0], COLOURS[4], COLOURS[3])[: len(kinds)], "#d9d9d9"]
+    title = "told apart" if len(names) == 1 else "told apart by"
+    return square(rows, list(labels.values()), styles, title, tips, ("worse system", "better system"))
+
+
+def square(
+    rows: list[dict[str, Any]],
+    labels: Sequence[str],
+    kinds: Mapping[str, tuple[str, str]],
+    title: str,
+    tips: list[alt.Tooltip],
+    axes: tuple[str, str],
+) -> alt.LayerChart:
+    """Draw cells (b, a) of systems, each of a kind that has a colour and, where a letter would fit, a mark."""
     size = max(160, min(900, 18 * len(labels)))
-    axis = alt.Axis(labelOverlap=True, labelLimit=120, ticks=False, domain=False)
-    drawn: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_rect()
-        .encode(
-            x=alt.X("b:N", sort=labels, scale=alt.Scale(domain=labels), title="worse system", axis=axis),
-            y=alt.Y("a:N", sort=labels, scale=alt.Scale(domain=labels), title="better system", axis=axis),
-            color=alt.Color(
-                "kind:N",
-                sort=domain,
-                scale=alt.Scale(domain=domain, range=colours),
-                legend=alt.Legend(title="told apart", labelLimit=400, orient="top", direction="vertical"),
-            ),
-            tooltip=[
-                alt.Tooltip("a:N", title="better"),
-                alt.Tooltip("b:N", title="worse"),
-                alt.Tooltip("difference:Q", format=".4f"),
-                alt.Tooltip("kind:N", title="told apart"),
-            ],
-        )
-        .properties(width=size, height=size)
+    step = size / len(labels)
+    axis = alt.Axis(
+        labelOverlap=True,
+        labelLimit=120,
+        ticks=False,
+        domain=False,
+        grid=False,
+        labelFontSize=min(10, max(7, step)),
     )
+    place = alt.Scale(domain=list(labels))
+    key = alt.Legend(
+        title=title, labelLimit=400, orient="top", direction="vertical", symbolSize=90, symbolType="square"
+    )
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X("b:N", scale=place, title=axes[0], axis=axis),
+        y=alt.Y("a:N", scale=place, title=axes[1], axis=axis),
+        tooltip=tips,
+    )
+    cells = base.mark_rect(stroke="white", strokeWidth=0 if len(labels) > CROWDED else 0.5).encode(
+        color=alt.Color(
+            "kind:N",
+            scale=alt.Scale(domain=list(kinds), range=[fill for fill, _ in kinds.values()]),
+            legend=key,
+        ),
+    )
+    layers = [cells]
+    signs = {kind: mark for kind, (_, mark) in kinds.items() if mark}
+    if signs and any(row["kind"] in signs for row in rows):
+        inked = [row | {"ink": _ink(kinds[row["kind"]][0])} for row in rows if row["kind"] in signs]
+        marked = alt.Chart(data(inked)).mark_point(
+            size=min(40.0, 0.22 * step**2), filled=step < 9, strokeWidth=1.2, opacity=1, aria=False
+        )
+        layers.append(
+            marked.encode(
+                x="b:N",
+                y="a:N",
+                tooltip=tips,
+                color=alt.Color("ink:N", scale=None),
+                shape=alt.Shape(
+                    "kind:N",
+                    scale=alt.Scale(domain=list(signs), range=list(signs.values())),
+                    legend=alt.Legend(
+                        title="marked",
+                        labelLimit=400,
+                        orient="top",
+                        direction="vertical",
+                        symbolStrokeColor="#404040",
+                    ),
+                ),
+            )
+        )
+    drawn = alt.LayerChart(layer=layers).properties(width=size, height=size)
     return bare(drawn)
+
+
+def _findings(comparisons: Sequence[Comparisons], alpha: float) -> dict[tuple[str, str], tuple[int, ...]]:
+    """(better, worse) -> numbers of the comparisons that find so, for all pairs with such a finding."""
+    found: dict[tuple[str, str], tuple[int, ...]] = {}
+    known: set[frozenset[str]] | None = None
+    for number, one in enumerate(comparisons):
+        frame = one.to_frame()
+        pairs = list(zip(frame["a"], frame["b"], strict=True))
+        unordered = set(map(frozenset, pairs))
+        if known is not None and unordered != known:
+            raise InputError("the comparisons are not of the same pairs", remedy="compare the same systems")
+        known = unordered
+        for pair, differs in zip(pairs, one.reject(alpha), strict=True):
+            if differs:
+                found[pair] = (*found.get(pair, ()), number)
+    return found
+
+
+def _kinds(names: Sequence[str]) -> list[str]:
+    """All that may be found of a pair, most comparisons first."""
+    n = len(names)
+    if n > MOST_NAMED:
+        return [_kind(tuple(range(count)), names) for count in range(n, 0, -1)]
+    return [_kind(chosen, names) for count in range(n, 0, -1) for chosen in combinations(range(n), count)]
+
+
+def _kind(methods: Sequence[int], names: Sequence[str]) -> str:
+    n, count = len(names), len(methods)
+    if not count:
+        return NEITHER
+    if n == 1:
+        return names[0]
+    if n > MOST_NAMED:
+        return f"{count} of {n}"
+    if count == n:
+        return "both" if n == 2 else f"all {n}"
+    chosen = " and ".join(names[k] for k in methods)
+    return f"only {chosen}" if count == 1 else chosen
+
+
+def _styles(kinds: Sequence[str], methods: int, systems: int) -> dict[str, tuple[str, str]]:
+    if methods > MOST_NAMED:
+        return {kind: (fill, "") for kind, fill in zip(kinds, shades(len(kinds)), strict=True)}
+    needless = methods < 3 and systems > CROWDED
+    marks = ["" if needless else mark for mark in MARKS]
+    return dict(zip(kinds, zip(SHADES, marks, strict=False), strict=False))
+
+
+def _ink(fill: str) -> str:
+    """A colour that is seen on the fill: by its luminance as grey print has it."""
+    red, green, blue = (int(fill[k : k + 2], 16) for k in (1, 3, 5))
+    return "#303030" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
+
+
+def shades(count: int, ends: tuple[str, str] = BLUES) -> list[str]:
+    """So many steps from a dark colour to a pale one.
+
+    >>> shades(3, ("#000000", "#ffffff"))
+    ['#000000', '#808080', '#ffffff']
+    """
+    dark, pale = ([int(end[k : k + 2], 16) for k in (1, 3, 5)] for end in ends)
+    last = max(count - 1, 1)
+    mixed = [[round(d + (p - d) * k / last) for d, p in zip(dark, pale, strict=True)] for k in range(count)]
+    return ["#" + "".join(f"{part:02x}" for part in one) for one in mixed]

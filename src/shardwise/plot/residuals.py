@@ -8,7 +8,7 @@ from scipy import special
 
 from shardwise.arrays import Floats
 from shardwise.model.anova import AnovaFit
-from shardwise.plot.intervals import COLOURS, bare
+from shardwise.plot.look import COLOURS, bare, data
 
 MOST_POINTS = 200
 
@@ -43,7 +43,7 @@ def _quantiles(residuals: Floats) -> alt.LayerChart:
     rows = [{"expected": float(x), "found": float(y)} for x, y in zip(expected, found, strict=True)]
     end = float(np.abs(expected).max())
     points = (
-        alt.Chart(alt.InlineData(values=rows))
+        alt.Chart(data(rows))
         .mark_point(filled=True, size=16, opacity=0.9, color=COLOURS[0])
         .encode(
             x=alt.X("expected:Q", title="expected of the normal law (sd)"),
@@ -52,7 +52,7 @@ def _quantiles(residuals: Floats) -> alt.LayerChart:
         )
     )
     line = (
-        alt.Chart(alt.InlineData(values=[{"expected": -end, "found": -end}, {"expected": end, "found": end}]))
+        alt.Chart(data([{"expected": -end, "found": -end}, {"expected": end, "found": end}]))
         .mark_line(strokeDash=[4, 3], color=COLOURS[1], strokeWidth=1.5, aria=False)
         .encode(x="expected:Q", y="found:Q")
     )
@@ -72,7 +72,7 @@ def _map(fitted: Floats, residuals: Floats, across: int = 36, down: int = 28) ->
         for i, j in np.argwhere(counts > 0)
     ]
     drawn: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
+        alt.Chart(data(rows))
         .mark_rect(color=COLOURS[0])
         .encode(
             x=alt.X("x:Q", title="fitted score", scale=alt.Scale(zero=False)),

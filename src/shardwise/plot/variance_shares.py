@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 
 from shardwise.model.anova import AnovaFit
-from shardwise.plot.intervals import COLOURS, bare
+from shardwise.plot.look import COLOURS, bare, data
 
 
 def variance_share_chart(fit: AnovaFit) -> alt.LayerChart:
@@ -29,9 +29,14 @@ def variance_share_chart(fit: AnovaFit) -> alt.LayerChart:
         for term, share, one, df in zip(terms, shares, squares, fit.table["df"], strict=False)
     ]
     scale = alt.Scale(domain=[0, max(shares) * 1.15 or 1.0])
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
+    base = alt.Chart(data(rows)).encode(
         y=alt.Y("term:N", sort=None, title=None, axis=alt.Axis(domain=False, ticks=False, labelLimit=240)),
-        x=alt.X("share:Q", title="share of the total sum of squares", axis=alt.Axis(format="%"), scale=scale),
+        x=alt.X(
+            "share:Q",
+            title="share of the total sum of squares",
+            axis=alt.Axis(format="%", tickCount=8),
+            scale=scale,
+        ),
         tooltip=[
             alt.Tooltip("term:N"),
             alt.Tooltip("share:Q", format=".1%"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,11 @@ class ShardComponents:
         if not self.topic_system + self.system_shard + self.error > 0:
             raise InputError("all variances are 0", remedy="there is nothing to design for")
 
+    def plot(self) -> Any:
+        """Draw the share of each variance: an altair chart."""
+        drawing = import_module("shardwise.plot.components")  # by name: numbers do not depend on charts
+        return drawing.component_chart(self)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShardDesign:
@@ -62,6 +68,11 @@ class ShardDesign:
     goal: str
     most_topics: int
     note: str = ""
+
+    def plot(self) -> Any:
+        """Draw topics needed against shards: an altair chart."""
+        drawing = import_module("shardwise.plot.planning")  # by name: numbers do not depend on charts
+        return drawing.shard_design_chart(self)
 
     def __str__(self) -> str:
         return f"{self.goal}; claim: {self.claim}{self.note}\n{self.table.to_string(index=False)}"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -53,6 +55,11 @@ class SimulatedPower:
         """Smallest number of topics tried whose power has its lower Monte-Carlo limit at this or above."""
         good = self.table.loc[self.table["power_low"] >= power, "topics"]
         return int(good.min()) if len(good) else None
+
+    def plot(self) -> Any:
+        """Draw power and false alarms against the number of topics: an altair chart."""
+        drawing = import_module("shardwise.plot.planning")  # by name: numbers do not depend on charts
+        return drawing.simulated_power_chart(self)
 
     def __str__(self) -> str:
         return (

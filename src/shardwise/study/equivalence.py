@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,11 @@ class Equivalence:
         """
         values = self.table["smallest_margin"]
         return float(values.min() if self.side == "superior" else values.max())
+
+    def plot(self, measure: str = "score") -> Any:
+        """Draw the differences against the margin (J15 Fig. 12): an altair chart."""
+        drawing = import_module("shardwise.plot.margins")  # by name: numbers do not depend on charts
+        return drawing.margin_chart(self, measure=measure)
 
     def __repr__(self) -> str:
         return f"<Equivalence of {len(self.table)} pairs: {self}>"
@@ -190,6 +196,11 @@ class SettingSeries:
         """The smallest setting that is no worse, whatever the larger ones are (as J15 picks it), or None."""
         found = self.table.loc[self.table["holds"], "setting"]
         return None if found.empty else found.iloc[0]
+
+    def plot(self, measure: str = "score") -> Any:
+        """Draw the differences against the margin (J15 Fig. 12): an altair chart."""
+        drawing = import_module("shardwise.plot.margins")  # by name: numbers do not depend on charts
+        return drawing.margin_chart(self, measure=measure)
 
     def __repr__(self) -> str:
         return f"<SettingSeries of {len(self.table)}: {self}>"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +78,11 @@ class Generalizability:
             limits = [max(0.0, ratio(self.mean_squares, p)) for p in (1.0 - tail, tail)]
             rows[name] = [estimate, *(n * r / (1.0 + n * r) for r in limits)]
         return pd.DataFrame.from_dict(rows, orient="index", columns=["estimate", "low", "high"])
+
+    def plot(self, level: float = 0.95) -> Any:
+        """Draw both coefficients against the number of topics: an altair chart."""
+        drawing = import_module("shardwise.plot.planning")  # by name: numbers do not depend on charts
+        return drawing.generalizability_chart(self, level=level)
 
     def __str__(self) -> str:
         ms = self.mean_squares

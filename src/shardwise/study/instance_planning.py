@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -56,6 +58,11 @@ class InstanceComponents:
             own = self.random * (ms_i**2 / (m - 1.0) + ms_e**2 / ((m - 1.0) * (n - 1.0)))
             df = self.variance(m, n) ** 2 / (spread + (own if self.instance > 0 else 0.0))
         return np.asarray(np.where(df > 0, df, n - 1.0))
+
+    def plot(self) -> Any:
+        """Draw the standard error against instances and topics: an altair chart."""
+        drawing = import_module("shardwise.plot.planning")  # by name: numbers do not depend on charts
+        return drawing.instance_plan_chart(self)
 
 
 def instance_components(source: InstanceComparison | MixedFit) -> InstanceComponents:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -101,6 +102,11 @@ class InstanceComparison:
         """One row with the columns of `Comparisons.to_frame()`; the difference keeps its sign."""
         values = (self.a, self.b, self.difference, self.se, self.df, self.statistic, self.p, self.p)
         return pd.DataFrame([dict(zip(COLUMNS, values, strict=True))])
+
+    def plot(self, level: float = 0.95, margin: float | None = None, measure: str = "score") -> Any:
+        """Draw the difference with its interval, against a margin if one is given: an altair chart."""
+        drawing = import_module("shardwise.plot.margins")  # by name: numbers do not depend on charts
+        return drawing.difference_chart(self, level=level, margin=margin, measure=measure)
 
     def __repr__(self) -> str:
         return f"<InstanceComparison {self.a} - {self.b}: {self.difference:.4g}, p = {self.p:.4g}>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -43,6 +44,12 @@ class PoolStudy:
             raise InputError(f"the study has no goal {goal!r}", remedy=f"it has: {'; '.join(self.goals)}")
         best = self.table.groupby("measure", sort=False)[column].idxmin()
         return self.table.loc[best].reset_index(drop=True)
+
+    def plot(self, goal: Literal["power", "interval"] | None = None) -> Any:
+        """Draw topics against documents to judge, for a goal or the first there is (S14 Fig. 4): an altair chart."""
+        first: Literal["power", "interval"] = "power" if "topics_power" in self.table else "interval"
+        drawing = import_module("shardwise.plot.design")  # by name: numbers do not depend on charts
+        return drawing.pool_chart(self, goal or first)
 
     def __str__(self) -> str:
         head = [f"{self.variance_method}; {'; '.join(self.goals)}"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,11 @@ class WithinAcross:
                 pairs = len(self.decisions)
                 rows[f"{one} / {other}"] = {"pairs": pairs, "same": same, "share": same / pairs}
         return pd.DataFrame.from_dict(rows, orient="index")
+
+    def plot(self) -> Any:
+        """Draw the widths of the intervals: an altair chart."""
+        drawing = import_module("shardwise.plot.agreement")  # by name: numbers do not depend on charts
+        return drawing.width_chart(self)
 
 
 def within_across(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +40,11 @@ class SimulatedCollection:
     def docno(self, number: int) -> str:
         """Name of a document."""
         return _docno(number, self.corpus)
+
+    def plot(self) -> Any:
+        """Draw the true quality of the systems and the difficulty of the topics: an altair chart."""
+        drawing = import_module("shardwise.plot.truth")  # by name: numbers do not depend on charts
+        return drawing.truth_chart(self)
 
     def write(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
         """Write ``runs/*.run`` and ``qrels.txt``; return the folder of the runs and the qrels file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import combinations
 from types import MappingProxyType
 from typing import Any
@@ -68,6 +69,15 @@ class Stability:
             for a, b in combinations(range(j), 2)
         ]
         return pd.DataFrame(rows)
+
+    def plot(self, kind: str = "figures") -> Any:
+        """Draw the figures of agreement, or the pairs the splits are divided over ("pairs"): an altair chart."""
+        if kind not in {"figures", "pairs"}:
+            raise InputError(f"no chart is called {kind!r}", remedy="choose figures or pairs")
+        drawing = import_module("shardwise.plot.agreement")  # by name: numbers do not depend on charts
+        if kind == "pairs":
+            return drawing.agreement_chart(self, alpha=self.alpha)
+        return drawing.stability_chart(self)
 
     def __str__(self) -> str:
         table = self.mean()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import overload
+from importlib import import_module
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -42,6 +43,11 @@ class VarianceEstimate:
     def sigma_t_sq(self) -> float:
         """Variance of the difference of two systems on a topic, 2σ² (S14 §3.2)."""
         return 2.0 * self.sigma_sq
+
+    def plot(self) -> Any:
+        """Draw what numbers of topics can reach with this variance (S14 Fig. 3): an altair chart."""
+        drawing = import_module("shardwise.plot.planning")  # by name: numbers do not depend on charts
+        return drawing.reach_of_variance_chart(self)
 
     def __float__(self) -> float:
         return self.sigma_sq

@@ -1,0 +1,206 @@
+"""Draw the pictures of docs/charts.md from simulated data: python -m bench.gallery [folder]."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+import shardwise as sw
+from shardwise.plot.agreement import agreement_chart
+from shardwise.plot.calibration import error_rate_chart, power_chart
+from shardwise.plot.effects import density_chart, effect_chart
+from shardwise.plot.margins import margin_chart
+from shardwise.plot.models import kind_chart, model_chart
+from shardwise.plot.planning import p_spread_chart
+
+PICTURES = Path(__file__).parent.parent / "docs" / "images"
+
+
+@cache
+def collection() -> sw.Collection:
+    return sw.simulate_collection(
+        topics=40, systems=24, depth=300, corpus=40_000, relevant=60, seed=3
+    ).collection()
+
+
+@cache
+def scores(measure: str = "AP") -> xr.DataArray:
+    """24 systems on 5 splits of the documents into 3 shards."""
+    splits = sw.split(collection(), 3, n_splits=5, seed=7)
+    return sw.fill_undefined(sw.score(collection(), [measure], splits=splits), "zero")[measure]
+
+
+@cache
+def whole() -> xr.Dataset:
+    return sw.score(collection(), ["AP", "nDCG@20", "P@10"])
+
+
+@cache
+def few() -> xr.DataArray:
+    """Every third system of the first split."""
+    return scores().isel(split=0, system=slice(0, None, 3))
+
+
+@cache
+def rates() -> dict[float, sw.InstanceComparison]:
+    """Five seeds at each of seven settings against a deterministic system; dearer settings are better."""
+    rng = np.random.default_rng(1)
+    topics = rng.beta(2, 3, 100)
+    found = {}
+    for k, rate in enumerate((0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0)):
+        noise = rng.normal(0, 0.04, 100) + rng.normal(0, 0.006, (5, 1)) + rng.normal(0, 0.03, (5, 100))
+        a = xr.DataArray(
+            topics - 0.06 / (k + 1) ** 1.5 + noise, dims=("instance", "topic"), name=f"rate {rate:g}"
+        )
+        found[rate] = sw.compare_instances(a, xr.DataArray(topics, dims=("topic",), name="exhaustive"))
+    return found
+
+
+@cache
+def seeds() -> tuple[xr.DataArray, xr.DataArray]:
+    rng = np.random.default_rng(2)
+    topics = rng.beta(2, 3, 60)
+    noise = rng.normal(0, 0.1, 60) + rng.normal(0, 0.015, (10, 1)) + rng.normal(0, 0.05, (10, 60))
+    a = xr.DataArray(topics + 0.03 + noise, dims=("instance", "topic"), name="dense")
+    return a, xr.DataArray(topics, dims=("topic",), name="bm25")
+
+
+def models() -> dict[str, sw.Comparisons]:
+    one = scores().isel(split=0)
+    first = {"MD1, whole": sw.compare(sw.anova(whole()["AP"], sw.MD1))}
+    return first | {model.short: sw.compare(sw.anova(one, model)) for model in (sw.MD2, sw.MD3, sw.MD6)}
+
+
+def both_claims() -> dict[str, sw.Comparisons]:
+    fit = sw.anova(few(), sw.MD6)
+    return {"these topics": sw.compare(fit), "topics like these": sw.compare(fit, generalize=("topic",))}
+
+
+def bootstraps() -> dict[str, sw.BootstrapFit]:
+    return {
+        "without interaction (MD2)": sw.bootstrap_anova(few(), sw.MD2),
+        "with interaction (MD3)": sw.bootstrap_anova(few(), sw.MD3),
+    }
+
+
+def tests() -> dict[str, sw.Comparisons]:
+    one = scores().isel(split=0)
+    return {
+        "t, Holm": sw.paired_tests(one, "t", correction="holm", average=["shard"]),
+        "randomised Tukey": sw.paired_tests(one, "tukey", average=["shard"], n_resamples=2000),
+        "bootstrap MD3, BH": sw.compare(sw.bootstrap_anova(one, sw.MD3), "bh"),
+    }
+
+
+def density() -> Any:
+    fit = sw.bootstrap_anova(few(), sw.MD3)
+    a, b = fit.effects.sort_values(ascending=False).index[1:3]
+    return density_chart(fit, a, b)
+
+
+def agreement() -> Any:
+    above, below = (sw.over_splits(scores(measure), sw.MD3) for measure in ("AP", "P@10"))
+    return agreement_chart(above, below, names=("AP", "P@10"))
+
+
+def error_rates() -> pd.DataFrame:
+    """Share of 400 tables without any difference of systems in which a method tells some pair apart."""
+    rng = np.random.default_rng(5)
+    claims = {"these topics": 0.0, "topics like these": 0.06}  # sd of what a topic gives to a single system
+    rows = []
+    for claim, spread in claims.items():
+        found = {"MD3, Tukey": 0, "MD6, Tukey": 0, "MD6, Tukey, over topics": 0}
+        for _ in range(400):
+            y = (
+                rng.normal(0, 0.2, (30, 1, 1))
+                + rng.normal(0, spread, (30, 5, 1))
+                + rng.normal(0, 0.05, (30, 5, 3))
+            )
+            table = xr.DataArray(y, dims=("topic", "system", "shard"))
+            six = sw.anova(table, sw.MD6)
+            fits = (
+                sw.compare(sw.anova(table, sw.MD3)),
+                sw.compare(six),
+                sw.compare(six, generalize=("topic",)),
+            )
+            for name, pairs in zip(found, fits, strict=True):
+                found[name] += bool(pairs.reject().any())
+        for name, count in found.items():
+            rate = count / 400
+            half = 1.96 * np.sqrt(max(rate * (1 - rate), 1 / 400) / 400)
+            limits = {"low": max(rate - half, 0.0), "high": min(rate + half, 1.0), "nominal": 0.05}
+            rows.append({"method": name, "claim": claim, "promise": "family", "rate": rate} | limits)
+    return pd.DataFrame(rows)
+
+
+def powers() -> pd.DataFrame:
+    """Power of the paired t-test by simulation from the scores, for three numbers of topics."""
+    frames = []
+    for size in np.linspace(0.01, 0.12, 12):
+        found = sw.simulated_power(
+            whole()["AP"], topics=[25, 50, 100], min_diff=size, systems=2, test="t", repetitions=500, seed=1
+        ).table
+        names = {"power_low": "low", "power_high": "high"}
+        frames.append(
+            found.rename(columns=names).assign(
+                method=[f"{n} topics" for n in found["topics"]], difference=size
+            )
+        )
+    return pd.concat(frames).sort_values(["topics", "difference"])
+
+
+def pools() -> sw.PoolStudy:
+    return sw.pool_depth_study(collection(), depths=[10, 20, 50, 100], measure=["AP", "nDCG@20"])
+
+
+CHARTS: dict[str, Callable[[], Any]] = {
+    "intervals": lambda: sw.interval_chart(both_claims(), measure="AP"),
+    "models": lambda: model_chart(models(), measure="AP"),
+    "kinds": lambda: kind_chart(both_claims()["these topics"], measure="AP"),
+    "effects": lambda: effect_chart(bootstraps()),
+    "density": density,
+    "matrix": lambda: sw.matrix_chart(tests()),
+    "agreement": agreement,
+    "stability": lambda: sw.stability(scores(), sw.MD6).plot(),
+    "shares": lambda: sw.anova(few(), sw.MD6).plot(),
+    "residuals": lambda: sw.anova(few(), sw.MD6).plot("residuals"),
+    "p-curves": lambda: sw.p_curve_chart(both_claims()),
+    "settings": lambda: margin_chart(sw.smallest_setting(rates(), 0.02), measure="nDCG@10"),
+    "equivalence": lambda: sw.equivalence(
+        sw.compare(sw.anova(few().isel(system=slice(0, 5)), sw.MD6)), 0.03
+    ).plot("AP"),
+    "instances": lambda: sw.compare_instances(*seeds()).plot(margin=0.02, measure="nDCG@10"),
+    "p-spread": lambda: p_spread_chart(sw.p_value_spread(*seeds(), seed=1)),
+    "components": lambda: sw.instance_components(sw.compare_instances(*seeds())).plot(),
+    "variances": lambda: sw.variance_chart(sw.variance_table(whole())),
+    "topics": lambda: sw.topics_chart(
+        sw.design_curve({"AP": 0.053, "nERR": 0.1208}, systems=range(2, 101, 2))
+    ),
+    "reach": lambda: sw.variance(whole()["AP"]).plot(),
+    "pools": lambda: pools().plot(),
+    "power": lambda: sw.simulated_power(
+        whole()["AP"], topics=[20, 40, 60, 80, 120], min_diff=0.06, systems=5, repetitions=1000, seed=1
+    ).plot(),
+    "ranking": lambda: sw.generalizability(whole()["AP"]).plot(),
+    "error-rates": lambda: error_rate_chart(error_rates()),
+    "power-curves": lambda: power_chart(powers(), measure="AP"),
+}
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURES
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, draw in CHARTS.items():
+        sw.save_chart(draw(), folder / f"chart-{name}.svg")
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main()

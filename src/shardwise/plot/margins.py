@@ -1,0 +1,237 @@
+"""Differences with their intervals against a margin that matters (J15 Fig. 3, 12)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from shardwise.errors import InputError
+from shardwise.plot.labels import distinct, short
+from shardwise.plot.look import COLOURS, CROWDED, INK, bare, data, numbers, records, words
+from shardwise.plot.matrix import square
+from shardwise.study.equivalence import Equivalence, SettingSeries
+from shardwise.study.instances import InstanceComparison
+
+MOST_ROWS = 45  # pairs; more, unless all have one system in common, are drawn as a square of systems
+DECIDED = {  # what the interval shows, given the margin: the claim, nothing, or its contrary
+    "both": ("equivalent", "undecided", "different"),
+    "lower": ("no worse", "undecided", "worse"),
+    "superior": ("better", "undecided", "not better"),
+}
+SHADES = (COLOURS[2], COLOURS[4], COLOURS[1])
+SHAPES = ("circle", "diamond", "cross")
+FILLS = ("#0072B2", "#E69F00", "#ececec")  # of cells, which have no shape: apart in grey print
+
+
+def margin_chart(
+    result: Equivalence | SettingSeries | Mapping[str, SettingSeries], *, measure: str = "score"
+) -> alt.LayerChart | alt.HConcatChart:
+    """Draw differences with their intervals against the margin, by colour, shape and word of the verdict.
+
+    One row a pair of systems; of more pairs than fit, a square of systems with the verdicts. A series of settings runs
+    from left to right (J15 Fig. 12; with numbers of topics for settings, Fig. 3); several series, by name, are
+    several panels.
+    """
+    if isinstance(result, Equivalence):
+        many = len(result.table) > MOST_ROWS and _common(result) is None
+        return _verdicts(result) if many else bare(_pairs(result, measure))
+    if isinstance(result, SettingSeries):
+        return bare(_series(result, measure).properties(title=_answer(result)))
+    if not result:
+        raise InputError("there are no series to draw", remedy="give one or more by name")
+    names = distinct(result)
+    panels = [
+        _series(one, names[name]).properties(width=max(180, min(300, 34 * len(one.table))))
+        for name, one in result.items()
+    ]
+    row: alt.HConcatChart = alt.hconcat(*panels, spacing=40)
+    if len({one.side for one in result.values()}) > 1:  # other words for the verdicts, so another legend
+        row = row.resolve_scale(color="independent", shape="independent")
+    return bare(row)
+
+
+def difference_chart(
+    result: InstanceComparison, *, level: float = 0.95, margin: float | None = None, measure: str = "score"
+) -> alt.LayerChart:
+    """Draw the difference of two systems with its interval, or ± one standard error where there is no df."""
+    if np.isfinite(result.df):
+        low, high = result.interval(level)
+        spread = f"{100 * level:g}% interval"
+    else:
+        low, high = result.difference - result.se, result.difference + result.se
+        spread = "± 1 standard error"
+    a, b = distinct((result.a, result.b), most=40).values()
+    row = {
+        "pair": f"{a} − {b}",
+        "difference": result.difference,
+        "lower": low,
+        "upper": high,
+        "p": result.p,
+        "effect": result.effect_size,
+    }
+    tips = [
+        *words("pair"),
+        *numbers("difference", "lower", "upper"),
+        *numbers("p", ("effect", "effect size"), format=".3g"),
+    ]
+    title = f"difference in {short(measure)}, {spread}"
+    names = alt.Axis(labelLimit=360, labelPadding=8, ticks=False, domain=False)
+    base = alt.Chart(data([row])).encode(
+        y=alt.Y("pair:N", title=None, axis=names), tooltip=tips, description="pair:N"
+    )
+    x = alt.X("lower:Q", title=title, scale=alt.Scale(zero=True, padding=14))
+    bar = base.mark_rule(strokeWidth=3, color=COLOURS[0]).encode(x=x, x2="upper:Q")
+    point = base.mark_point(filled=True, size=80, opacity=1, color=COLOURS[0]).encode(x="difference:Q")
+    edges = _edges([0.0] if margin is None else [-margin, 0.0, margin], "x")
+    said = f"p = {result.p:.3g}, effect size {result.effect_size:.2f} ({result.size})"
+    drawn = alt.LayerChart(layer=[edges, bar, point]).properties(width=460, height=60, title=said)
+    return bare(drawn)
+
+
+def _pairs(result: Equivalence, measure: str) -> alt.LayerChart:
+    names = distinct([*result.table["a"], *result.table["b"]], most=32)
+    rows = [
+        row
+        | {"a": names[row["a"]], "b": names[row["b"]], "pair": f"{names[row['a']]} − {names[row['b']]}"}
+        | {"verdict": _verdict(row, result.margin, result.side)}
+        for row in records(result.table)
+    ]
+    title = f"difference in {short(measure)}"
+    step = 22 if len(rows) <= 40 else max(6, 900 // len(rows))
+    axis = alt.Axis(labelLimit=380, ticks=False, domain=False, grid=False, labelOverlap=True, labelPadding=8,
+                    labelFontSize=10 if step > 10 else 7)  # fmt: skip
+    y = alt.Y("pair:N", scale=alt.Scale(domain=[row["pair"] for row in rows]), title=None, axis=axis)
+    x = alt.X(
+        "lower:Q", title=f"{title}, {100 * result.level:g}% intervals", scale=alt.Scale(zero=True, padding=14)
+    )
+    tips = [
+        *words("a", "b", "verdict"),
+        *numbers("difference", "lower", "upper"),
+        *numbers("p", format=".3g"),
+    ]
+    base = alt.Chart(data(rows)).encode(y=y, tooltip=tips, description="pair:N")
+    layers = [
+        _zone(result.margin, result.side, "x"),
+        _edges(_margins(result.margin, result.side), "x"),
+        *_marks(base, result.side, x, "x", small=step <= 10),
+    ]
+    if len(rows) <= 40:
+        said = alt.Chart(data(rows)).mark_text(align="left", dx=6, fontSize=10, color=INK, aria=False)
+        layers.append(said.encode(y=y, x="upper:Q", text="verdict:N"))
+    return alt.LayerChart(layer=layers).properties(width=460, height=step * len(rows), title=_goal(result))
+
+
+def _series(result: SettingSeries, measure: str) -> alt.LayerChart:
+    rows = [
+        row | {"setting": short(str(row["setting"])), "verdict": _verdict(row, result.margin, result.side)}
+        for row in records(result.table)
+    ]
+    labels = [row["setting"] for row in rows]
+    x = alt.X(
+        "setting:N", scale=alt.Scale(domain=labels), title="setting", axis=alt.Axis(labelAngle=0, grid=False)
+    )
+    y = alt.Y("lower:Q", title=f"difference in {short(measure)}", scale=alt.Scale(zero=True))
+    tips = [
+        *words("setting", "verdict"),
+        *numbers("difference", "lower", "upper"),
+        *numbers("p", format=".3g"),
+    ]
+    base = alt.Chart(data(rows)).encode(x=x, tooltip=tips, description="setting:N")
+    layers = [
+        _zone(result.margin, result.side, "y"),
+        _edges(_margins(result.margin, result.side), "y"),
+        *_marks(base, result.side, y, "y", small=False),
+    ]
+    width = max(240, min(900, 40 * len(rows)))
+    return alt.LayerChart(layer=layers).properties(width=width, height=280)
+
+
+def _verdicts(result: Equivalence) -> alt.LayerChart:
+    """The verdicts on many pairs as a square; the systems that come first most often stand first."""
+    wins = Counter(result.table["a"])
+    order = sorted({*result.table["a"], *result.table["b"]}, key=lambda name: (-wins[name], name))
+    labels = distinct(order)
+    rows = [
+        {"a": labels[row["a"]], "b": labels[row["b"]], "kind": _verdict(row, result.margin, result.side)}
+        | {name: row[name] for name in ("difference", "lower", "upper")}
+        for row in records(result.table)
+    ]
+    marks = ("", "circle" if len(order) <= CROWDED else "", "")
+    kinds = dict(zip(DECIDED[result.side], zip(FILLS, marks, strict=True), strict=True))
+    tips = [*words("a", "b", ("kind", "verdict")), *numbers("difference", "lower", "upper")]
+    drawn = square(rows, list(labels.values()), kinds, "verdict", tips, ("second system", "first system"))
+    return drawn.properties(title=_goal(result))
+
+
+def _marks(base: alt.Chart, side: str, along: Any, axis: str, small: bool) -> list[alt.Chart]:
+    names = list(DECIDED[side])
+    key = alt.Legend(title=None, orient="top", labelLimit=400)
+    shade = alt.Color("verdict:N", scale=alt.Scale(domain=names, range=list(SHADES)), legend=key)
+    form = alt.Shape("verdict:N", scale=alt.Scale(domain=names, range=list(SHAPES)), legend=key)
+    coloured = base.encode(color=shade)
+    bar = coloured.mark_rule(strokeWidth=1.2 if small else 2.5)
+    point = coloured.mark_point(filled=True, size=16 if small else 70, opacity=1).encode(shape=form)
+    if axis == "x":
+        return [bar.encode(x=along, x2="upper:Q"), point.encode(x="difference:Q")]
+    return [bar.encode(y=along, y2="upper:Q"), point.encode(y="difference:Q")]
+
+
+def _verdict(row: Mapping[str, Any], margin: float, side: str) -> str:
+    yes, open_, no = DECIDED[side]
+    if row["holds"]:
+        return yes
+    contrary = {
+        "both": row["lower"] > margin or row["upper"] < -margin,
+        "lower": row["upper"] < -margin,
+        "superior": row["upper"] < margin,
+    }[side]
+    return no if contrary else open_
+
+
+def _margins(margin: float, side: str) -> list[float]:
+    return {"both": [-margin, 0.0, margin], "lower": [-margin, 0.0], "superior": [0.0, margin]}[side]
+
+
+def _edges(values: list[float], axis: str) -> alt.Chart:
+    rows = [{"at": value, "kind": "zero" if value == 0 else "margin"} for value in values]
+    lines = alt.StrokeDash(
+        "kind:N", scale=alt.Scale(domain=["zero", "margin"], range=[[1, 0], [4, 3]]), legend=None
+    )
+    mark = alt.Chart(data(rows)).mark_rule(color=INK, strokeWidth=1, aria=False)
+    drawn: alt.Chart = mark.encode(strokeDash=lines, **{axis: "at:Q"})
+    return drawn
+
+
+def _zone(margin: float, side: str, axis: str) -> alt.Chart:
+    """The differences that the claim allows, as far as they have two ends."""
+    rows = [{"from": -margin, "to": margin}] if side == "both" else []
+    mark = alt.Chart(data(rows)).mark_rect(color="#bdbdbd", opacity=0.3, aria=False)
+    drawn: alt.Chart = mark.encode(**{axis: "from:Q", f"{axis}2": "to:Q"})
+    return drawn
+
+
+def _goal(result: Equivalence) -> str:
+    met = int(result.table["holds"].sum())
+    word = {
+        "both": f"equivalent within ±{result.margin:g}",
+        "lower": f"not worse by {result.margin:g} or more",
+        "superior": f"better by more than {result.margin:g}",
+    }[result.side]
+    return f"{met} of {len(result.table)} {word}"
+
+
+def _answer(result: SettingSeries) -> str:
+    word = f"{DECIDED[result.side][0]} (margin {result.margin:g})"
+    if result.smallest is None:
+        return f"no setting from which on all are {word}"
+    return f"from {short(str(result.smallest))} on, all are {word}"
+
+
+def _common(result: Equivalence) -> str | None:
+    """A system that is in every pair."""
+    pairs = zip(result.table["a"], result.table["b"], strict=True)
+    return next(iter(set.intersection(*map(set, pairs))), None)

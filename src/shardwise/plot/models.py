@@ -1,0 +1,130 @@
+"""Intervals under several models, and several kinds of interval under one (F19 Fig. 3-5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from shardwise.compare.comparisons import Comparisons
+from shardwise.compare.rankings import kendall_tau
+from shardwise.plot.intervals import beside
+from shardwise.plot.labels import distinct, short
+from shardwise.plot.look import (
+    across,
+    bare,
+    colour,
+    dash,
+    data,
+    legend,
+    numbers,
+    records,
+    system_axis,
+    words,
+)
+
+FEW = 30  # systems; of more, intervals are drawn as bands
+KINDS = {"tukey": "Tukey", "anova": "ANOVA", "sem": "SEM", None: "method's own"}
+
+
+def model_chart(
+    comparisons: Mapping[str, Comparisons],
+    *,
+    kind: str | None = "tukey",
+    level: float = 0.95,
+    measure: str = "mean score",
+) -> alt.LayerChart:
+    """Draw the systems' means and intervals under several models, shard numbers or splits (F19 Fig. 4 and 5).
+
+    Systems are in the order of the first comparison, such as MD1 on the whole corpus; the title tells how like it
+    the other orders are, by Kendall's τ. Give the widest intervals first. `kind` is that of `Comparisons.intervals`.
+    """
+    rows = [
+        row | {"model": name}
+        for name, pairs in comparisons.items()
+        for row in records(pairs.intervals(level, kind).reset_index())
+    ]
+    order = list(next(iter(comparisons.values())).systems)
+    title = f"{short(measure)}, {100 * level:g}% intervals ({KINDS.get(kind, kind)})"
+    draw = beside if len(order) <= FEW else bands
+    drawn = draw(rows, "model", title, order)
+    return bare(drawn.properties(title=_agreement(comparisons)))
+
+
+def kind_chart(
+    comparisons: Comparisons | Mapping[str, Comparisons],
+    *,
+    kinds: Sequence[str] = ("tukey", "anova", "sem"),
+    level: float = 0.95,
+    measure: str = "mean score",
+) -> alt.HConcatChart:
+    """Draw Tukey's, the ANOVA's and the systems' own (SEM) intervals, one panel a comparison (F19 Fig. 3).
+
+    Each panel has its own order of systems, best first, and tells by Kendall's τ how like that of the first panel
+    it is.
+    """
+    named = comparisons if isinstance(comparisons, Mapping) else {comparisons.estimates.model: comparisons}
+    first = next(iter(named.values()))
+    panels = []
+    for label, (name, pairs) in zip(distinct(named).values(), named.items(), strict=True):
+        rows = [
+            row | {"interval": KINDS.get(kind, kind)}
+            for kind in kinds
+            for row in records(pairs.intervals(level, kind).reset_index())
+        ]
+        draw = beside if len(pairs.systems) <= FEW else bands
+        panel = draw(rows, "interval", f"{short(measure)}, {100 * level:g}% intervals", list(pairs.systems))
+        tau = (
+            ""
+            if pairs is first
+            else f", Kendall's τ with {short(next(iter(named)), 30)} {_tau(first, pairs)}"
+        )
+        width = (
+            across(len(pairs.systems), 44) if len(named) == 1 else min(560, across(len(pairs.systems), 30))
+        )
+        panels.append(panel.properties(title=f"{label or name}{tau}", width=width))
+    drawn: alt.HConcatChart = alt.hconcat(*panels, spacing=40)
+    return bare(drawn.resolve_scale(y="shared") if len(panels) > 1 else drawn)
+
+
+def bands(rows: list[dict[str, Any]], field: str, title: str, order: list[str]) -> alt.LayerChart:
+    """Draw rows of `system, estimate, lower, upper` as lines with bands, for systems too many to draw apart."""
+    systems = distinct(order)
+    names = distinct([str(row[field]) for row in rows], most=120)
+    labels, kinds = list(systems.values()), list(names.values())
+    marked = [row | {"system": systems[str(row["system"])], field: names[str(row[field])]} for row in rows]
+    key = legend(kinds, symbolType="stroke", symbolSize=300)
+    scale = alt.Scale(zero=False)
+    base = alt.Chart(data(marked)).encode(
+        x=system_axis(labels, "system, best first"),
+        color=colour(field, kinds, key),
+        description="system:N",
+        tooltip=[*words("system", field), *numbers("estimate", "lower", "upper")],
+    )
+    y = alt.Y("lower:Q", title=title, scale=scale)
+    filled = base.mark_area(opacity=0.22, line=False).encode(y=y, y2="upper:Q")
+    dashes = dash(field, kinds, key)
+    edges = [
+        base.mark_line(strokeWidth=1).encode(y=alt.Y(f"{end}:Q", scale=scale), strokeDash=dashes)
+        for end in ("lower", "upper")
+    ]
+    middle = base.mark_line(strokeWidth=1.8).encode(y=alt.Y("estimate:Q", scale=scale), strokeDash=dashes)
+    width = across(len(labels), 12)
+    return alt.LayerChart(layer=[filled, *edges, middle]).properties(width=width, height=340)
+
+
+def _agreement(comparisons: Mapping[str, Comparisons]) -> str:
+    (reference, first), *others = comparisons.items()
+    by_tau: dict[str, list[str]] = {}
+    for name, pairs in others:
+        by_tau.setdefault(_tau(first, pairs), []).append(short(name, 30))
+    each = "; ".join(f"{tau} ({', '.join(names)})" for tau, names in by_tau.items())
+    return f"Kendall's τ with the order of {short(reference, 30)}: {each}" if others else ""
+
+
+def _tau(first: Comparisons, other: Comparisons) -> str:
+    means, reference = (
+        dict(zip(one.estimates.labels, one.estimates.values.tolist(), strict=True)) for one in (other, first)
+    )
+    return f"{kendall_tau(means, reference):.4f}"
