@@ -101,8 +101,9 @@ def tests() -> dict[str, sw.Comparisons]:
 
 def density() -> Any:
     fit = sw.bootstrap_anova(few(), sw.MD3)
-    a, b = fit.effects.sort_values(ascending=False).index[1:3]
-    return density_chart(fit, a, b)
+    ranked = fit.effects.sort_values(ascending=False)
+    close = int((-ranked.diff().iloc[1:]).argmin())  # so close that there is something to shade
+    return density_chart(fit, *ranked.index[close : close + 2])
 
 
 def agreement() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,14 @@ def data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no data folder {folder}; set SHARDWISE_DATA")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def reports_without_simulation() -> Iterator[None]:
+    """Reports leave out their calibration, which takes seconds, unless a test asks for it by number."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shardwise.report.trust.usual_repetitions", lambda systems: 0)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -143,6 +143,7 @@ def test_demo_needs_no_data(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-c", "from shardwise.cli.main import main; main()", "demo"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
+    assert done.stderr == ""  # no bars in a pipe
     assert "on topics like these" in done.stdout
     made = {path.name for path in (tmp_path / "demo").iterdir()}
     drawn = {"intervals.html", "intervals.png", "report.html"}

@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from shardwise.read.scores import write_scores as write_scores
     from shardwise.report.build import ReportContent as ReportContent
     from shardwise.report.build import build_report as build_report
+    from shardwise.report.embedded import read_report as read_report
     from shardwise.report.html import write_report as write_report
     from shardwise.score.scoring import score as score
     from shardwise.score.undefined import fill_undefined as fill_undefined
@@ -303,6 +304,7 @@ _HOMES = {
     "truth_chart": "plot.truth",
     "Procedure": "study.procedures",
     "parse_procedure": "study.procedures",
+    "read_report": "report.embedded",
     "InputError": "errors",
     "InputWarning": "errors",
 }

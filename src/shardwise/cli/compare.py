@@ -10,23 +10,30 @@ import typer
 import xarray as xr
 
 from shardwise.cli import inputs as opt
-from shardwise.cli.output import Format, emit
+from shardwise.cli.output import Format, draw, emit, progress
+from shardwise.cli.shared import current, shared
 from shardwise.compare.comparisons import Comparisons, compare
 from shardwise.errors import InputError
 from shardwise.model.anova import AnovaFit, anova
+from shardwise.model.bootstrap import BootstrapFit, bootstrap_anova
 from shardwise.model.terms import Model
 from shardwise.read.files import expand
-from shardwise.score.undefined import fill_undefined
 
 
+@shared
 def compare_command(
     inputs: opt.Inputs,
-    measure: Annotated[str | None, typer.Option("--measure", "-m", help="The measure; AP for runs.")] = None,
+    measure: opt.Measure = None,
     model: Annotated[str, typer.Option(help="MD1 to MD6, or a formula such as 'topic + system'.")] = "",
     method: Annotated[
-        str, typer.Option(help="hsd, bh, by, holm, bonferroni, scheffe, dunnett or none.")
-    ] = "hsd",
+        str,
+        typer.Option(
+            help="hsd, bh, by, holm, bonferroni, scheffe, dunnett or none; without: hsd, for a bootstrap bh."
+        ),
+    ] = "",
     generalize: opt.Generalize = "",
+    fit: opt.Fit = "anova",
+    resamples: opt.Resamples = None,
     baseline: Annotated[str | None, typer.Option(help="Compare all others with this system only.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Compare these systems only; repeatable.")] = None,
     alpha: opt.Alpha = 0.05,
@@ -42,11 +49,14 @@ def compare_command(
     depth: opt.Depth = None,
     jobs: opt.Jobs = None,
     quiet: opt.Quiet = False,
-    chart: Annotated[
-        Path | None, typer.Option(help="Draw the intervals to this file (html, png, svg, pdf, json).")
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Write a report on both claims to this HTML file.")
+    chart: opt.Chart = None,
+    report: opt.Report = None,
+    calibration: Annotated[
+        int | None,
+        typer.Option(
+            help="Tables that a report simulates to see whether its methods can be trusted; 0 for none.",
+            min=0,
+        ),
     ] = None,
     format: opt.Format_ = Format.text,
     out: opt.Out = None,
@@ -58,56 +68,41 @@ def compare_command(
 
     Example: shardwise compare qrels.txt runs/*.gz --measure AP --shards 5 --model MD6 --generalize topic
     """
-    notes: tuple[str, ...] = ()
+    bootstrap = opt.bootstrap_options(fit, resamples)
+    if model:
+        opt.model(model)  # refused before the long work
     if report is not None:
-        _reportable(report, only, baseline)
-    if len(inputs) == 1:
-        scores = opt.load_scores(inputs[0], measure)
-    else:
-        collection = opt.load_runs(inputs, missing=missing, names=names, depth=depth, jobs=jobs, quiet=quiet)
-        made = opt.make_splits(
-            collection, shards=shards, splits=splits, kind=kind, by=by, corpus=corpus, seed=seed
-        )
-        found = opt.score_runs(collection, [measure or "AP"], made, jobs=jobs, quiet=quiet)
-        scores = found[next(iter(found.data_vars))]
-        notes = (*collection.notes, *(made.notes if made is not None else ()))
+        _reportable(only, baseline, bootstrap)
+    scores, notes = opt.load_one(
+        inputs, measure, shards=shards, splits=splits, kind=kind, by=by, corpus=corpus, seed=seed, missing=missing,
+        names=names, depth=depth, jobs=jobs, quiet=quiet,
+    )  # fmt: skip
     chosen = model or ("MD6" if "shard" in scores.dims else "MD1")
+    method = method or ("bh" if bootstrap else "hsd")
     if report is not None:
-        from shardwise.report.html import write_report  # drawing takes long to load
-
-        settings = {"shards": shards, "splits": splits, "kind": kind, "missing": missing, "names": names}
-        given = settings | {"by": by, "corpus": corpus, "depth": depth} if len(inputs) > 1 else {}
-        how: dict[str, Any] = {
-            "model": chosen,
-            "method": method,
-            "alpha": alpha,
-            "fill": opt.fill_policy(fill),
-        }
-        write_report(report, scores, **how, notes=notes, inputs=expand(inputs), seed=seed, settings=given)
+        how: dict[str, Any] = {"model": chosen, "method": method, "alpha": alpha, "calibration": calibration}
+        _write_report(report, scores, inputs, corpus, notes, seed, quiet, fill=opt.fill_policy(fill), **how)
         notes = (*notes, f"report: {report}")
-    scores, filled = _one_split(scores, report is not None), ""
-    if fill != "leave" and bool(scores.isnull().any()):
-        before = int(scores.isnull().sum())
-        scores = fill_undefined(scores, opt.fill_policy(fill))
-        filled = f"{before} undefined cells: {fill}"
-    fit = anova(scores, Model.parse(chosen))
+    scores, told = opt.filled(_one_split(scores, report is not None), fill)
+    fitted = _fit(scores, opt.model(chosen), bootstrap, resamples, seed, jobs, quiet)
     wide = opt.dimensions(generalize)
-    pairs = compare(fit, method, only=only or None, baseline=baseline, generalize=wide)
+    pairs = compare(fitted, method, only=only or None, baseline=baseline, generalize=wide)
     if chart is not None:
-        from shardwise.plot.intervals import interval_chart, save_chart  # drawing takes long to load
+        from shardwise.plot.intervals import interval_chart  # drawing takes long to load
 
-        save_chart(interval_chart(pairs, level=1 - alpha, measure=str(scores.name or "score")), chart)
-    said = () if quiet else (*notes, *((filled,) if filled else ()))
+        draw(interval_chart(pairs, level=1 - alpha, measure=str(scores.name or "score")), chart)
+    said = () if quiet else (*notes, *told)
     if format is Format.text:
         emit(systems_table(pairs, alpha), format, out, title=pairs.summary(alpha), notes=said)
     else:
+        table = fitted.anova if isinstance(fitted, BootstrapFit) else fitted
         facts = {
             "method": pairs.title,
             "claim": pairs.claim,
-            "model": fit.model.title,
+            "model": table.model.title,
             "measure": str(scores.name or "score"),
             "alpha": alpha,
-            "anova": _anova_rows(fit),
+            "anova": table.table.reset_index().to_dict("records"),
         }
         emit(pairs.to_frame(), format, out, title=str(pairs), notes=said, facts=facts)
 
@@ -121,14 +116,69 @@ def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
     return frame
 
 
-def _reportable(report: Path, only: list[str] | None, baseline: str | None) -> None:
+def _reportable(only: list[str] | None, baseline: str | None, bootstrap: bool) -> None:
     """Refuse before the long work what would fail after it."""
     if only or baseline is not None:
         raise InputError(
             "a report compares all systems", remedy="leave out --only and --baseline, or leave out --report"
         )
-    if not report.parent.is_dir():
-        raise InputError("no such folder", where=str(report.parent), remedy="make it, or write elsewhere")
+    if bootstrap:
+        raise InputError(
+            "a report rests on an ANOVA", remedy="leave out --fit bootstrap, or leave out --report"
+        )
+
+
+def _write_report(
+    path: Path,
+    scores: xr.DataArray,
+    inputs: list[Path],
+    corpus: str | None,
+    notes: tuple[str, ...],
+    seed: int,
+    quiet: bool,
+    **how: Any,
+) -> None:
+    from shardwise.report.html import write_report  # drawing takes long to load
+    from shardwise.report.trust import usual_repetitions
+
+    files = [str(file) for file in expand(inputs)]
+    listed = [corpus] if corpus is not None and not corpus.isdecimal() and len(inputs) > 1 else []
+    used: dict[str, Any] = (
+        {"scores": files[0]} if len(inputs) == 1 else {"qrels": files[0], "runs": files[1:]}
+    )
+    if len(inputs) > 1:
+        used["measure"] = str(scores.name)
+    if how["calibration"] is None:
+        how["calibration"] = usual_repetitions(scores.sizes["system"])
+    used |= {name: how[name] for name in ("model", "method", "calibration")}
+    call = current()
+    recipe = call.recipe(**used) if call is not None else None
+    with progress("report: simulating tables, comparing splits", quiet) as told:
+        write_report(
+            path,
+            scores,
+            **how,
+            notes=notes,
+            inputs=[*files, *listed],
+            seed=seed,
+            recipe=recipe,
+            progress=told,
+        )
+
+
+def _fit(
+    scores: xr.DataArray,
+    model: Model,
+    bootstrap: bool,
+    resamples: int | None,
+    seed: int,
+    jobs: int | None,
+    quiet: bool,
+) -> AnovaFit | BootstrapFit:
+    if not bootstrap:
+        return anova(scores, model)
+    with progress("resamples", quiet) as told:
+        return bootstrap_anova(scores, model, n_resamples=resamples, seed=seed, jobs=jobs, progress=told)
 
 
 def _one_split(scores: xr.DataArray, first: bool) -> xr.DataArray:
@@ -140,8 +190,3 @@ def _one_split(scores: xr.DataArray, first: bool) -> xr.DataArray:
             )
         scores = scores.isel(split=0, drop=True)
     return scores
-
-
-def _anova_rows(fit: AnovaFit) -> list[dict[str, object]]:
-    rows = fit.table.reset_index().to_dict("records")
-    return [{str(k): None if v != v else v for k, v in row.items()} for row in rows]

@@ -3,83 +3,106 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from shardwise.cli import inputs as opt
 from shardwise.cli.compare import systems_table
-from shardwise.cli.output import Format, emit, progress_bar, terminal
-from shardwise.compare.comparisons import compare
+from shardwise.cli.output import Format, draw, emit, progress, terminal, writing
+from shardwise.cli.shared import current, shared
+from shardwise.cli.simulate import write_files
 from shardwise.compare.rankings import kendall_tau
-from shardwise.model.anova import anova
 from shardwise.model.terms import MD6
-from shardwise.plot.intervals import interval_chart, save_chart
+from shardwise.plot.intervals import interval_chart
 from shardwise.read.reader import read_collection
 from shardwise.read.scores import write_scores
+from shardwise.read.whole import write_whole
+from shardwise.report.build import ReportContent
+from shardwise.report.downloads import systems_frame
 from shardwise.report.html import write_report
 from shardwise.score.scoring import score
-from shardwise.score.undefined import fill_undefined
 from shardwise.shard.split import split
-from shardwise.study.simulate_collection import simulate_collection
+from shardwise.study.simulate_collection import SimulatedCollection, simulate_collection
 
 
+@shared
 def demo_command(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files it makes.")] = Path("demo"),
+    out: opt.Folder = Path("demo"),
     seed: opt.Seed = 7,
+    jobs: opt.Jobs = None,
     quiet: opt.Quiet = False,
+    format: opt.Format_ = Format.text,
 ) -> None:
     """Simulate a campaign, score it on shards, and say which systems differ, for both claims.
 
     Example: shardwise demo
     """
-    console = terminal(quiet)
-    with progress_bar(quiet) as bar:
-        bar.add_task("simulating, reading, scoring (the first time also compiling)", total=None)
+    with progress("simulating, reading, scoring (the first time also compiling)", quiet):
         made = simulate_collection(topics=50, systems=20, depth=500, corpus=100_000, seed=seed)
-        runs, qrels = made.write(out)
-        collection = read_collection(runs, qrels)
+        runs, qrels = write_files(made, out)
+        files = [runs / f"{system}.run" for system in sorted(made.systems)]
+        collection = read_collection(files, qrels, jobs=jobs)
         splits = split(collection, 5, n_splits=5, seed=seed, corpus=made.corpus)
-        scores = score(collection, ["AP", "P@10"], splits)
-        write_scores(scores, out / "scores.csv")
-    first = scores["AP"].isel(split=0, drop=True)
-    table = fill_undefined(first, "zero")
-    fit = anova(table, MD6)
-    here = compare(fit, "hsd")
-    like = compare(fit, "hsd", generalize=("topic",))
-    console.print(
-        f"[bold]{len(collection.systems)} systems, {len(collection.topics)} topics, 5 shards; AP[/bold]"
-        f"  ({int(first.isnull().sum())} of {table.size} cells without relevant documents count as zero)"
-    )
-    leaders = systems_table(here, 0.05).rename(columns={"groups": "on these topics"})
-    leaders["on topics like these"] = like.letters()["letters"].to_numpy()
-    if not quiet:
-        emit(leaders, Format.text, title="Systems, best first; those that share a letter are not told apart")
-    console.print(f"On these {len(collection.topics)} topics {_best(here.top_group())};")
-    console.print(f"on topics like these {_best(like.top_group())}.")
-    truth = dict(zip(made.systems, made.quality.tolist(), strict=True))
-    found = dict(zip(here.estimates.labels, here.estimates.values.tolist(), strict=True))
-    console.print(f"Kendall's tau with the simulated truth: {kendall_tau(found, truth):.3f}")
-    if not quiet:
-        emit(fit.table.reset_index(names="term"), Format.text, title=f"\nANOVA, {fit.model.title}")
+        scores = score(collection, ["AP", "P@10"], splits, jobs=jobs)
+        with writing(out / "scores.csv"):
+            write_scores(scores, out / "scores.csv")
+    call = current()
+    with progress("report: simulating tables, comparing splits", quiet) as told:
+        content = write_report(
+            out / "report.html",
+            scores["AP"],
+            model=MD6,
+            notes=(*collection.notes, *splits.notes),
+            inputs=[qrels, *files],
+            seed=seed,
+            recipe=call.recipe() if call is not None else None,
+            progress=told,
+        )
+    here, like = (claim.pairs for claim in content.claims)
     chart = interval_chart({here.claim: here, like.claim: like}, measure="AP")
-    save_chart(chart, out / "intervals.html")
-    save_chart(chart, out / "intervals.png")
-    here.to_frame().to_csv(out / "pairs.csv", index=False)
-    write_report(
-        out / "report.html",
-        scores["AP"],
-        model=MD6,
-        notes=(*collection.notes, *splits.notes),
-        inputs=[qrels, *sorted(runs.iterdir())],
-        seed=seed,
+    draw(chart, out / "intervals.html")
+    draw(chart, out / "intervals.png")
+    write_whole(out / "pairs.csv", here.to_frame().to_csv(index=False).encode())
+    undefined = int(scores["AP"].isel(split=0).isnull().sum())
+    if format is not Format.text:
+        facts = {
+            "claims": {"here": here.claim, "like": like.claim},
+            "folder": str(out),
+            "seed": seed,
+            "kendall_tau": _tau(content, made),
+        }
+        emit(systems_frame(content), format, title=content.title, facts=facts)
+    elif not quiet:
+        _tell(content, made, out, undefined)
+
+
+def _tell(content: ReportContent, made: SimulatedCollection, out: Path, undefined: int) -> None:
+    """What came out, and where it is, in words."""
+    console = terminal()
+    here, like = content.claims
+    console.print(
+        f"[bold]{len(content.systems)} systems, {content.topics} topics, {content.shards} shards; AP[/bold]"
+        f"  ({undefined} of {content.fit.scores.size} cells without relevant documents count as zero)"
+    )
+    leaders = systems_table(here.pairs, content.alpha).rename(columns={"groups": "on these topics"})
+    leaders["on topics like these"] = like.pairs.letters()["letters"].to_numpy()
+    emit(leaders, Format.text, title="Systems, best first; those that share a letter are not told apart")
+    console.print(f"On these {content.topics} topics {_best(here.top)};")
+    console.print(f"on topics like these {_best(like.top)}.")
+    console.print(f"Kendall's tau with the simulated truth: {_tau(content, made):.3f}")
+    fit = content.fit
+    emit(fit.table.reset_index(names="term"), Format.text, title=f"\nANOVA, {fit.model.title}")
+    where = str(out).replace("[", r"\[")
+    console.print(
+        f"Wrote {where}/runs, qrels.txt, scores.csv, pairs.csv, intervals.html, intervals.png and report.html"
     )
     console.print(
-        f"Wrote {out}/runs, qrels.txt, scores.csv, pairs.csv, intervals.html, intervals.png and report.html"
+        f"[bold]Open {where}/report.html in a browser[/bold]: all of this for both claims, in one file"
     )
-    console.print(
-        f"[bold]Open {out}/report.html in a browser[/bold]: all of this for both claims, in one file"
-    )
+
+
+def _tau(content: ReportContent, made: SimulatedCollection) -> float:
+    truth = dict(zip(made.systems, made.quality.tolist(), strict=True))
+    means = content.claims[0].pairs.estimates
+    return float(kendall_tau(dict(zip(means.labels, means.values.tolist(), strict=True)), truth))
 
 
 def _best(top: tuple[str, ...]) -> str:

@@ -13,10 +13,11 @@ import xarray as xr
 
 from shardwise.arrays import Floats
 from shardwise.cli import inputs as opt
-from shardwise.cli.output import Format, emit
+from shardwise.cli.config import NothingGiven
+from shardwise.cli.output import Format, draw, emit, progress
+from shardwise.cli.shared import shared
 from shardwise.errors import InputError
 from shardwise.plot.design import pool_chart, topics_chart
-from shardwise.plot.intervals import save_chart
 from shardwise.read.scores import read_scores
 from shardwise.score.scoring import score
 from shardwise.study.design import (
@@ -65,10 +66,10 @@ Topics = Annotated[
     list[int] | None, typer.Option(help="Turn it round: what this number of topics reaches; repeatable.")
 ]
 Method = Annotated[str, typer.Option(help="Planned analysis: exact, sakai, two-way or paired-t.")]
-Chart = Annotated[Path | None, typer.Option(help="Draw to this file (html, png, svg, pdf, json).")]
 
 
 @design_app.command("power")
+@shared
 def power_command(
     sources: Sources = None,
     variance: Variance = None,
@@ -81,7 +82,8 @@ def power_command(
     measure: Measures = None,
     variance_method: VarianceMethod = "two-way",
     missing: opt.Missing = "refuse",
-    chart: Chart = None,
+    jobs: opt.Jobs = None,
+    chart: opt.Chart = None,
     quiet: opt.Quiet = False,
     format: opt.Format_ = Format.text,
     out: opt.Out = None,
@@ -90,7 +92,7 @@ def power_command(
 
     Example: shardwise design power --variance 0.053 --min-diff 0.1 --systems 10
     """
-    known, notes = _variances(sources, variance, measure, variance_method, missing, quiet)
+    known, notes = _variances(sources, variance, measure, variance_method, missing, jobs, quiet)
     rows = []
     for name, sigma_sq in known.items():
         for m, a in product(systems, alpha):
@@ -125,13 +127,14 @@ def power_command(
             )
             for (name, sigma_sq), m in product(known.items(), systems)
         ]
-        save_chart(topics_chart(pd.concat(pieces), "min_diff"), chart)
+        draw(topics_chart(pd.concat(pieces), "min_diff"), chart)
     shown = METHODS[SHORT.get(method, method)]
     title = f"{shown}: topics needed" if topics is None else f"{shown}: what the topics reach"
     emit(_plain(rows), format, out, title=title, notes=notes, facts={"method": shown})
 
 
 @design_app.command("interval")
+@shared
 def interval_command(
     sources: Sources = None,
     variance: Variance = None,
@@ -141,7 +144,8 @@ def interval_command(
     measure: Measures = None,
     variance_method: VarianceMethod = "two-way",
     missing: opt.Missing = "refuse",
-    chart: Chart = None,
+    jobs: opt.Jobs = None,
+    chart: opt.Chart = None,
     quiet: opt.Quiet = False,
     format: opt.Format_ = Format.text,
     out: opt.Out = None,
@@ -150,7 +154,7 @@ def interval_command(
 
     Example: shardwise design interval --variance 0.053 --width 0.1
     """
-    known, notes = _variances(sources, variance, measure, variance_method, missing, quiet)
+    known, notes = _variances(sources, variance, measure, variance_method, missing, jobs, quiet)
     rows = []
     for (name, sigma_sq), a in product(known.items(), alpha):
         row = {"measure": name, "variance": sigma_sq, "alpha": a}
@@ -162,12 +166,13 @@ def interval_command(
         else:
             rows += [{**row, "topics": n, "width": width_at(n=n, variance=sigma_sq, alpha=a)} for n in topics]
     if chart is not None:
-        save_chart(topics_chart(_interval_curve(known, width, alpha[0]), "width"), chart)
+        draw(topics_chart(_interval_curve(known, width, alpha[0]), "width"), chart)
     title = "expected width of the interval for a difference of two systems"
     emit(_plain(rows), format, out, title=title, notes=notes, facts={"method": title})
 
 
 @design_app.command("table")
+@shared
 def table_command(
     sources: Sources = None,
     variance: Variance = None,
@@ -182,7 +187,8 @@ def table_command(
     measure: Measures = None,
     variance_method: VarianceMethod = "two-way",
     missing: opt.Missing = "refuse",
-    chart: Chart = None,
+    jobs: opt.Jobs = None,
+    chart: opt.Chart = None,
     quiet: opt.Quiet = False,
     format: opt.Format_ = Format.text,
     out: opt.Out = None,
@@ -194,7 +200,7 @@ def table_command(
 
     Example: shardwise design table --variance AP=0.053 --variance nERR=0.1208 --method sakai
     """
-    known, notes = _variances(sources, variance, measure, variance_method, missing, quiet)
+    known, notes = _variances(sources, variance, measure, variance_method, missing, jobs, quiet)
     grid = design_table(
         known, min_diff=min_diff, systems=systems, alpha=alpha, power=power, method=method, width=width
     )
@@ -203,7 +209,7 @@ def table_command(
     )
     flat = grid.set_axis(names, axis="columns").reset_index()
     if chart is not None and width is not None:
-        save_chart(topics_chart(_interval_curve(known, width, alpha[0]), "width"), chart)
+        draw(topics_chart(_interval_curve(known, width, alpha[0]), "width"), chart)
     elif chart is not None:
         curve = design_curve(
             known,
@@ -213,13 +219,14 @@ def table_command(
             power=power[0],
             method=method,
         )
-        save_chart(topics_chart(curve), chart)
+        draw(topics_chart(curve), chart)
     goal = "intervals" if width is not None else METHODS[SHORT.get(method, method)]
     facts: dict[str, Any] = {"method": goal, "variances": known}
     emit(flat, format, out, title=f"{goal}: topics needed", notes=notes, facts=facts)
 
 
 @design_app.command("pools")
+@shared
 def pools_command(
     inputs: opt.Inputs,
     pool: Annotated[list[int], typer.Option(help="Pool depth to try; repeatable.")] = [10, 30, 50, 70, 100],  # noqa: B006
@@ -234,7 +241,7 @@ def pools_command(
     missing: opt.Missing = "refuse",
     names: opt.Names = "auto",
     jobs: opt.Jobs = None,
-    chart: Chart = None,
+    chart: opt.Chart = None,
     quiet: opt.Quiet = False,
     format: opt.Format_ = Format.text,
     out: opt.Out = None,
@@ -249,7 +256,7 @@ def pools_command(
         method=method, variance_method=variance_method, jobs=jobs,
     )  # fmt: skip
     if chart is not None:
-        save_chart(pool_chart(study), chart)
+        draw(pool_chart(study), chart)
     notes = () if quiet else (*collection.notes, *study.notes)
     facts = {"goals": list(study.goals), "variance_method": study.variance_method}
     emit(study.table, format, out, title="; ".join(study.goals), notes=notes, facts=facts)
@@ -261,11 +268,13 @@ def _variances(
     measures: list[str] | None,
     method: str,
     missing: str,
+    jobs: int | None,
     quiet: bool,
 ) -> tuple[dict[str, float], tuple[str, ...]]:
     """Variance of each measure, as stated or as estimated from scores or runs, and how it was found."""
     if bool(sources) == bool(given):
-        raise InputError(
+        kind = InputError if sources else NothingGiven
+        raise kind(
             "a variance is needed, stated or estimated",
             remedy="give --variance 0.053, or a table of scores, or a qrels file and runs, but one of them",
         )
@@ -273,11 +282,13 @@ def _variances(
         return _stated(given), ()
     paths = list(sources or ())
     if len(paths) == 1:
-        table = read_scores(paths[0])
+        policy: Any = missing
+        table = read_scores(paths[0], missing=policy)
         whole = _chosen(table, measures, paths[0]) if isinstance(table, xr.Dataset) else table
     else:
-        collection = opt.load_runs(paths, missing=missing, names="auto", depth=None, jobs=None, quiet=quiet)
-        whole = score(collection, measures or ["AP"], no_relevant="drop")
+        collection = opt.load_runs(paths, missing=missing, names="auto", depth=None, jobs=jobs, quiet=quiet)
+        with progress("scoring", quiet) as told:
+            whole = score(collection, measures or ["AP"], jobs=jobs, no_relevant="drop", progress=told)
     found = estimate(whole, method)
     each = found if isinstance(found, dict) else {found.measure or "score": found}
     notes = tuple(str(one) for one in each.values())

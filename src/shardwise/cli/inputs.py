@@ -2,21 +2,85 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 import xarray as xr
 
-from shardwise.cli.output import Format, progress_bar
+from shardwise.cli.output import Format, progress
 from shardwise.errors import InputError
+from shardwise.model.terms import NAMED, Model
 from shardwise.read.collection import Collection
 from shardwise.read.reader import read_collection
 from shardwise.read.scores import read_scores
 from shardwise.score.scoring import score
+from shardwise.score.undefined import fill_undefined
 from shardwise.shard.split import split
 from shardwise.shard.splits import Splits
 
+
+def file(value: Path | None) -> Path | None:
+    """Refuse before the long work what could not be written after it."""
+    if value is not None and not value.parent.is_dir():
+        raise InputError("no such folder", where=str(value.parent), remedy="make it, or write elsewhere")
+    if value is not None and value.is_dir():
+        raise InputError("is a folder, not a file", where=str(value), remedy="name a file in it")
+    return value
+
+
+def folder(value: Path | None) -> Path | None:
+    """Refuse a file where a folder is asked for."""
+    if value is not None and value.exists() and not value.is_dir():
+        raise InputError("is a file, not a folder", where=str(value), remedy="name a folder")
+    return value
+
+
+def level(value: float) -> float:
+    """Refuse a level at which nothing or everything would differ."""
+    if not 0.0 < value < 1.0:
+        raise InputError(f"level {value:g} is not between 0 and 1", remedy="write 0.05 for 5 %")
+    return value
+
+
+def model(text: str) -> Model:
+    """A model by name or formula."""
+    if re.fullmatch(r"MD\d*", text, re.IGNORECASE) and text.upper() not in NAMED:
+        raise InputError(f"no model is called '{text}'", remedy=f"choose one of {', '.join(NAMED)}")
+    return Model.parse(text)
+
+
+def expression(value: str | None) -> str | None:
+    """Refuse what is no regular expression."""
+    try:
+        re.compile(value or "")
+    except re.error as error:
+        raise InputError(
+            f"--by '{value}' is no regular expression ({error})", remedy="write for instance '^[A-Z]+'"
+        ) from None
+    return value
+
+
+def _chart(value: Path | None) -> Path | None:
+    if value is not None:
+        from shardwise.plot.intervals import ENDINGS  # drawing takes long to load
+
+        if value.suffix not in ENDINGS:
+            raise InputError(
+                f"no chart is written as '{value.suffix}'",
+                where=str(value),
+                remedy=f"choose one of {', '.join(ENDINGS)}",
+            )
+    return file(value)
+
+
+Measure = Annotated[str | None, typer.Option("--measure", "-m", help="The measure; AP for runs.")]
+Fit = Annotated[str, typer.Option(help="anova, or bootstrap: p-values from the model's residuals.")]
+Resamples = Annotated[
+    int | None,
+    typer.Option(help="Draw so many bootstrap resamples; without, as from infinitely many.", min=1),
+]
 Inputs = Annotated[
     list[Path],
     typer.Argument(
@@ -32,7 +96,9 @@ Splits_ = Annotated[int, typer.Option("--splits", help="Number of independent sp
 Kind = Annotated[str, typer.Option(help="How documents fall into shards: even, die, covered or attribute.")]
 By = Annotated[
     str | None,
-    typer.Option(help="Expression whose match in a document's name is its shard (kind attribute)."),
+    typer.Option(
+        help="Expression whose match in a document's name is its shard (kind attribute).", callback=expression
+    ),
 ]
 Corpus = Annotated[
     str | None, typer.Option(help="Size of the whole corpus, or a file with its document names.")
@@ -40,18 +106,28 @@ Corpus = Annotated[
 Generalize = Annotated[
     str, typer.Option(help="What the claim extends to: nothing (''), topic, or topic,shard.")
 ]
-Alpha = Annotated[float, typer.Option(help="Level of significance.", min=0.0, max=1.0)]
+Alpha = Annotated[float, typer.Option(help="Level of significance.", min=0.0, max=1.0, callback=level)]
 Fill = Annotated[str, typer.Option(help="Undefined cells: zero, one, lq, mean, drop, a number, or leave.")]
-Seed = Annotated[int, typer.Option(help="Seed of all randomness.")]
-Missing = Annotated[str, typer.Option(help="Topics that a run lacks: refuse, zero or drop.")]
+Seed = Annotated[int, typer.Option(help="Seed of all randomness.", min=0)]
+Missing = Annotated[
+    str,
+    typer.Option(
+        help="Topics that a run lacks: refuse, zero or drop; scores that a table lacks: refuse, undefined or zero."
+    ),
+]
 Names = Annotated[str, typer.Option(help="Systems are called by: auto, tag or file.")]
 Depth = Annotated[int | None, typer.Option(help="Cut every ranking at this depth.", min=1)]
 Jobs = Annotated[int | None, typer.Option(help="Number of threads; all processors by default.", min=1)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
 Format_ = Annotated[Format, typer.Option("--format", "-f", help="How the result is written.")]
-Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file.")]
-
-
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file.", callback=file)]
+Folder = Annotated[Path, typer.Option("--out", "-o", help="Folder for the files it makes.", callback=folder)]
+Chart = Annotated[
+    Path | None, typer.Option(help="Draw to this file (html, png, svg, pdf, json).", callback=_chart)
+]
+Report = Annotated[
+    Path | None, typer.Option(help="Write a report on both claims to this HTML file.", callback=file)
+]
 Subtopics = Annotated[
     bool,
     typer.Option("--subtopics", help="The second column of the qrels is a subtopic (diversity measures)."),
@@ -81,14 +157,13 @@ def load_runs(
     choices: dict[str, Any] = {"missing": missing, "names": names, "subtopics": subtopics}
     if intents is not None:
         choices["intents"] = str(intents)
-    with progress_bar(quiet) as bar:
-        task = bar.add_task("reading runs", total=None)
+    with progress("reading runs", quiet) as told:
         return read_collection(
             [str(path) for path in inputs[1:]],
             str(inputs[0]),
             depth=depth,
             jobs=jobs,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            progress=told,
             **choices,
         )
 
@@ -117,20 +192,14 @@ def score_runs(
     collection: Collection, measures: list[str], splits: Splits | None, *, jobs: int | None, quiet: bool
 ) -> xr.Dataset:
     """Score all systems with a progress bar."""
-    with progress_bar(quiet) as bar:
-        task = bar.add_task("scoring", total=None)
-        return score(
-            collection,
-            measures,
-            splits,
-            jobs=jobs,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
+    with progress("scoring", quiet) as told:
+        return score(collection, measures, splits, jobs=jobs, progress=told)
 
 
-def load_scores(path: Path, measure: str | None) -> xr.DataArray:
+def load_scores(path: Path, measure: str | None, missing: str) -> xr.DataArray:
     """Read one measure from a file of scores."""
-    table = read_scores(path)
+    policy: Any = missing
+    table = read_scores(path, missing=policy)
     if isinstance(table, xr.DataArray):
         return table
     known = [str(name) for name in table.data_vars]
@@ -141,6 +210,51 @@ def load_scores(path: Path, measure: str | None) -> xr.DataArray:
             remedy=f"choose one with --measure: {', '.join(known)}",
         )
     return table[measure]
+
+
+def load_one(
+    inputs: list[Path],
+    measure: str | None,
+    *,
+    shards: int,
+    splits: int,
+    kind: str,
+    by: str | None,
+    corpus: str | None,
+    seed: int,
+    missing: str,
+    names: str,
+    depth: int | None,
+    jobs: int | None,
+    quiet: bool,
+) -> tuple[xr.DataArray, tuple[str, ...]]:
+    """One measure from a file of scores, or of runs on the splits asked for, and what was decided on the way."""
+    if len(inputs) == 1:
+        return load_scores(inputs[0], measure, missing), ()
+    collection = load_runs(inputs, missing=missing, names=names, depth=depth, jobs=jobs, quiet=quiet)
+    made = make_splits(collection, shards=shards, splits=splits, kind=kind, by=by, corpus=corpus, seed=seed)
+    found = score_runs(collection, [measure or "AP"], made, jobs=jobs, quiet=quiet)
+    notes = (*collection.notes, *(made.notes if made is not None else ()))
+    return found[next(iter(found.data_vars))], notes
+
+
+def filled(scores: xr.DataArray, fill: str) -> tuple[xr.DataArray, tuple[str, ...]]:
+    """Scores with undefined cells filled as the option says, and a note on how many there were."""
+    holes = int(scores.isnull().sum())
+    if fill == "leave" or not holes:
+        return scores, ()
+    return fill_undefined(scores, fill_policy(fill)), (f"{holes} undefined cells: {fill}",)
+
+
+def bootstrap_options(fit: str, resamples: int | None) -> bool:
+    """Whether the fit is a bootstrap; refuse an unknown one, and resamples that nothing would draw."""
+    if fit not in ("anova", "bootstrap"):
+        raise InputError(f"no fit is called '{fit}'", remedy="choose anova or bootstrap")
+    if fit == "anova" and resamples is not None:
+        raise InputError(
+            "an ANOVA draws no resamples", remedy="add --fit bootstrap, or leave out --resamples"
+        )
+    return fit == "bootstrap"
 
 
 def dimensions(generalize: str) -> tuple[str, ...]:

@@ -10,7 +10,9 @@ import typer
 import xarray as xr
 
 from shardwise.cli import inputs as opt
-from shardwise.cli.output import Format, emit
+from shardwise.cli.config import VERSUS
+from shardwise.cli.output import Format, emit, progress
+from shardwise.cli.shared import shared
 from shardwise.compare.comparisons import compare
 from shardwise.errors import InputError
 from shardwise.model.mixed import mixed
@@ -20,10 +22,8 @@ from shardwise.score.scoring import score
 from shardwise.study.equivalence import equivalence
 from shardwise.study.instances import compare_instances
 
-VERSUS = "::"
-"""Stands between the runs of two systems; on the command line it is written ``--``."""
 
-
+@shared
 def instances_command(
     runs: Annotated[
         list[str],
@@ -52,6 +52,7 @@ def instances_command(
     alpha: opt.Alpha = 0.05,
     seed: opt.Seed = 0,
     missing: opt.Missing = "refuse",
+    jobs: opt.Jobs = None,
     quiet: opt.Quiet = False,
     format: opt.Format_ = Format.text,
     out: opt.Out = None,
@@ -62,16 +63,11 @@ def instances_command(
 
     Example: shardwise instances a/*.run -- b/*.run --qrels qrels.txt --margin 0.01
     """
-    read = _two_groups(runs, qrels, deterministic or [], missing) if VERSUS in runs else None
-    if read is None:
-        if not instances:
-            raise InputError(
-                "whose runs are these?",
-                remedy="write A... -- B... for two systems, or --instances '{system}_seed{instance}.run'",
-            )
-        naming: Any = instances[0] if len(instances) == 1 else instances
-        read = read_instances(runs, qrels, naming, deterministic=deterministic or [], missing=missing)
-    found = read.arrange(score(read.collection, measure))
+    with progress("reading runs", quiet) as told:
+        choices: dict[str, Any] = {"missing": missing, "jobs": jobs, "progress": told}
+        read = _read(runs, qrels, instances or [], deterministic or [], choices)
+    with progress("scoring", quiet) as told:
+        found = read.arrange(score(read.collection, measure, jobs=jobs, progress=told))
     table = found[next(iter(found.data_vars))]
     names = [str(name) for name in table["system"].values]
     if len(names) == 2:
@@ -79,11 +75,22 @@ def instances_command(
     else:
         frame, title, claim = _many(table, margin, side, alpha)
     notes = () if quiet else read.collection.notes
-    emit(frame, format, out, title=title, notes=notes, facts={"claim": claim, "margin": margin, "side": side})
+    facts = {"claim": claim, "margin": margin, "side": side, "alpha": alpha}
+    emit(frame, format, out, title=title, notes=notes, facts=facts)
 
 
-def _two_groups(runs: list[str], qrels: Path, deterministic: list[str], missing: str) -> InstanceRuns:
-    """Runs before the separator are instances of system a, those behind it of system b."""
+def _read(
+    runs: list[str], qrels: Path, instances: list[str], deterministic: list[str], choices: dict[str, Any]
+) -> InstanceRuns:
+    """Runs of two systems on either side of the separator, or of any number named by a pattern."""
+    if VERSUS not in runs:
+        if not instances:
+            raise InputError(
+                "whose runs are these?",
+                remedy="write A... -- B... for two systems, or --instances '{system}_seed{instance}.run'",
+            )
+        naming: Any = instances[0] if len(instances) == 1 else instances
+        return read_instances(runs, qrels, naming, deterministic=deterministic, **choices)
     at = runs.index(VERSUS)
     groups = {"a": runs[:at], "b": [run for run in runs[at + 1 :] if run != VERSUS]}
     if not all(groups.values()):
@@ -93,7 +100,7 @@ def _two_groups(runs: list[str], qrels: Path, deterministic: list[str], missing:
         for system, given in groups.items()
         for number, path in enumerate(expand(given), start=1)
     }
-    return read_instances(list(named), qrels, named, deterministic=deterministic, missing=missing)
+    return read_instances(list(named), qrels, named, deterministic=deterministic, **choices)
 
 
 def _pair(

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import shardwise
+from shardwise.cli.config import FILE, VERSUS, NothingGiven
+from shardwise.cli.wording import in_options, near
 from shardwise.errors import InputError
+from shardwise.plot.labels import visible
 
 COMMANDS = {
     "demo": "shardwise.cli.demo:demo_command",
@@ -19,12 +26,16 @@ COMMANDS = {
     "design": "shardwise.cli.design:design_app",
     "stability": "shardwise.cli.stability:stability_command",
     "instances": "shardwise.cli.instances:instances_command",
+    "calibrate": "shardwise.cli.calibrate:calibrate_command",
     "simulate": "shardwise.cli.simulate:simulate_command",
+    "repeat": "shardwise.cli.repeat:repeat_command",
+    "schema": "shardwise.cli.schema:schema_command",
 }
+UsageError: Any = typer.BadParameter.__bases__[0]  # typer brings its own click, or uses another's
 
 
-def build_app(wanted: str | None = None) -> typer.Typer:
-    """Put the commands together, or only the wanted one: loading all of them takes a while."""
+def build_app(wanted: str | None = None, names_only: bool = False) -> typer.Typer:
+    """Put the commands together, or only the wanted one, or their names: loading all of them takes a while."""
     app = typer.Typer(
         name="shardwise",
         help="Tell retrieval systems apart, and know what you may claim.",
@@ -34,7 +45,9 @@ def build_app(wanted: str | None = None) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_version)
     for name, place in COMMANDS.items():
-        if wanted is None or name == wanted:
+        if names_only:
+            app.command(name)(_nothing)
+        elif wanted is None or name == wanted:
             module, function = place.split(":")
             command = getattr(importlib.import_module(module), function)
             if isinstance(command, typer.Typer):
@@ -42,6 +55,36 @@ def build_app(wanted: str | None = None) -> typer.Typer:
             else:
                 app.command(name)(command)
     return app
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; what goes wrong is raised."""
+    words = list(arguments)
+    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
+        known = ", ".join(COMMANDS)
+        raise InputError(
+            f"no command is called '{words[0]}'",
+            remedy=near(words[0], COMMANDS) or f"the commands are {known}",
+        )
+    if words[:1] == ["instances"]:  # here -- stands between two systems, and options may follow it
+        words = [VERSUS if word == "--" else word for word in words]
+    completing = os.environ.get("_SHARDWISE_COMPLETE") is not None
+    wanted = _completed() if completing else next(iter(words), None)
+    if wanted not in COMMANDS and wanted != "--version":
+        wanted = None
+    command = typer.main.get_command(build_app(wanted, names_only=completing and wanted is None))
+    done = command.main(args=words, prog_name="shardwise", standalone_mode=False, obj=tuple(COMMANDS))
+    return done if isinstance(done, int) else 0
+
+
+def _completed() -> str | None:
+    """The command that a shell is completing a line of, if it is there yet."""
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+    return next(iter(line.split()[1:]), None)
+
+
+def _nothing() -> None:
+    """Stand for a command of which the name is enough."""
 
 
 def _version(
@@ -59,16 +102,91 @@ def _say_if_compiling() -> None:
         sys.stderr.write("first use: compiling the kernels, once (about half a minute)\n")
 
 
+def _run_here(words: list[str]) -> int:
+    """Run a command line; one that names no inputs takes them from a shardwise.toml in this folder, and says so."""
+    try:
+        return run(words)
+    except (UsageError, NothingGiven) as error:
+        argument = getattr(getattr(error, "param", None), "param_type_name", "") == "argument"
+        missing = isinstance(error, NothingGiven) or (argument and "Missing" in type(error).__name__)
+        if not missing or not Path(FILE).is_file() or any(word.startswith("--config") for word in words):
+            raise
+        if not {"-q", "--quiet"} & set(words):
+            sys.stderr.write(f"no inputs were named: taking them, and options, from {FILE} in this folder\n")
+        return run([*words, "--config", FILE])
+
+
 def main() -> None:
     """Run the command line; exit code 2 and one line where the input is at fault, 1 where we are."""
     _say_if_compiling()
-    if sys.argv[1:2] == ["instances"]:  # here -- stands between two systems, and options may follow it
-        sys.argv[2:] = ["::" if word == "--" else word for word in sys.argv[2:]]
     try:
-        build_app(next((word for word in sys.argv[1:2] if word in COMMANDS), None))()
+        code = _run_here(sys.argv[1:])
+        sys.stdout.flush()
     except InputError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(2)
+        code = _refuse(in_options(str(error)))
+    except UsageError as error:
+        code = _usage(error)
+    except MemoryError:
+        code = _refuse("this needs more memory than there is; take fewer splits, runs or resamples")
+    except OSError as error:
+        named = f"{error.filename}: " if error.filename else ""
+        code = _refuse(
+            f"{named}{error.strerror or error}; check the path, its permissions and the space left"
+        )
+        _forget_output()
     except KeyboardInterrupt:
+        code = 130
+    if code == 130:
         sys.stderr.write("stopped\n")
-        sys.exit(130)
+    sys.exit(code)
+
+
+def _refuse(line: str) -> int:
+    sys.stderr.write(f"{visible(line)}\n")
+    return 2
+
+
+def _usage(error: Any) -> int:
+    """One line for a command line that cannot be read; the help where nothing was asked for."""
+    said = error.format_message()
+    if type(error).__name__ == "NoArgsIsHelpError":
+        sys.stderr.write(f"{said}\n")
+        return 2
+    context = getattr(error, "ctx", None)
+    name = context.command_path if context is not None else "shardwise"
+    said = _reason(error, context) or f"{said[:1].lower()}{' '.join(said[1:].split()).rstrip('.')}"
+    return _refuse(f"{name}: {said}; see {name} --help")
+
+
+def _reason(error: Any, context: Any) -> str:
+    """What is wrong with an option or its value, in our words where we have any."""
+    if context is None:
+        return ""
+    if option := getattr(error, "option_name", ""):
+        known = [name for parameter in context.command.params for name in parameter.opts]
+        return f"no option is called {option}; {near(option, known)}".rstrip("; ")
+    named = getattr(error, "param", None)
+    parameters = getattr(context.command.callback, "parameters", ())
+    for parameter in parameters:
+        if named is not None and parameter.name == named.name and not parameter.argument:
+            for text in _given(named.opts):
+                try:
+                    parameter.parse(text)
+                except ValueError as reason:
+                    return f"--{parameter.key}: {reason}"
+    return ""
+
+
+def _given(names: list[str]) -> list[str]:
+    """Values of an option on the command line."""
+    words = sys.argv[1:]
+    apart = [value for word, value in pairwise(words) if word in names]
+    return apart + [
+        word.partition("=")[2] for word in words if word.partition("=")[0] in names and "=" in word
+    ]
+
+
+def _forget_output() -> None:
+    """What could not be written is not tried again at the end."""
+    with suppress(OSError, ValueError):  # a test's output is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

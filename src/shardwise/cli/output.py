@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -15,7 +19,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from shardwise.cli.shared import current
+from shardwise.errors import InputError
+from shardwise.plot.labels import visible
 from shardwise.read.whole import write_whole
+from shardwise.report.names import short, tex
+
+LONG = 45  # rows of LaTeX that fit on one page
 
 
 class Format(StrEnum):
@@ -37,14 +47,16 @@ def emit(
     facts: dict[str, Any] | None = None,
 ) -> None:
     """Print a table, or write it to a file whole or not at all."""
-    if format is Format.text and out is None:
+    if format is Format.text and out is None and sys.stdout.isatty():
         _print_table(terminal(), frame, title, notes)
         return
     text = render(frame, format, title=title, notes=notes, facts=facts)
-    if out is None:
-        sys.stdout.write(text)
+    if out is not None:
+        write_whole(out, text.encode("utf-8", "backslashreplace"))
+    elif sys.stdout.isatty():  # names come from files, and may hold what commands a terminal
+        sys.stdout.write("".join(f"{visible(line)}\n" for line in text.split("\n")[:-1]))
     else:
-        write_whole(out, text.encode("utf-8"))
+        sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def render(
@@ -58,24 +70,42 @@ def render(
     """Turn a table into text of the given format."""
     if format is Format.json:
         rows = [{name: _plain(value) for name, value in row.items()} for row in frame.to_dict("records")]
-        return (
-            json.dumps({"title": title, **(facts or {}), "notes": list(notes), "rows": rows}, indent=1) + "\n"
-        )
+        call = current()
+        head = {"command": " ".join(call.command)} if call is not None else {}
+        told = {**head, "title": title, **_plain(facts or {}), "notes": list(notes), "rows": rows}
+        return json.dumps(told, indent=1, allow_nan=False) + "\n"
     if format is Format.csv:
         return str(frame.to_csv(index=False, lineterminator="\n"))
     if format is Format.latex:
-        shown = frame.map(lambda value: printable(value) if isinstance(value, str) else value)
-        return str(shown.style.format(precision=4, escape="latex").hide(axis="index").to_latex(hrules=True))
+        return _latex(frame, title)
     console = Console(width=500, color_system=None)
     with console.capture() as captured:
         _print_table(console, frame, title, notes)
-    return captured.get()
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1])
 
 
-def printable(text: str, most: int = 60) -> str:
-    """Names come from files: show control characters as what they are, and cut what is endless."""
-    safe = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-    return safe if len(safe) <= most else safe[: most - 1] + "…"
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Name the file when it cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(
+            f"cannot be written ({reason})",
+            where=str(path),
+            remedy="check the folder, its permissions and the space left",
+        ) from None
+
+
+def draw(chart: Any, path: Path) -> None:
+    """Write a chart whole or not at all, as HTML, PNG, SVG, PDF or JSON by the ending of the file."""
+    from shardwise.plot.intervals import save_chart  # drawing takes long to load
+
+    with tempfile.TemporaryDirectory() as folder, writing(path):
+        made = Path(folder) / f"chart{path.suffix}"
+        save_chart(chart, made)
+        write_whole(path, made.read_bytes())
 
 
 def progress_bar(quiet: bool) -> Progress:
@@ -92,24 +122,38 @@ def progress_bar(quiet: bool) -> Progress:
     )
 
 
+@contextmanager
+def progress(doing: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar for one piece of work, as a function to be called with (done, in all)."""
+    with progress_bar(quiet) as bar:
+        task = bar.add_task(doing, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
 def terminal(quiet: bool = False) -> Console:
     """The screen; in a pipe, lines are as long as they need to be."""
     return Console(quiet=quiet, highlight=False, width=None if sys.stdout.isatty() else 500)
 
 
 def _print_table(console: Console, frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> None:
-    if title:
-        console.print(Text(title, style="bold"))
+    for line in title.split("\n") if title else ():  # names in it come from files, here and below
+        console.print(Text(_line(line), style="bold"))
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, column in frame.items():
-        table.add_column(str(name), justify="right" if pd.api.types.is_numeric_dtype(column) else "left")
+        numeric = pd.api.types.is_numeric_dtype(column)
+        table.add_column(Text(short(str(name))), justify="right" if numeric else "left")
     for row in frame.itertuples(index=False):
         table.add_row(
             *(Text(_cell(str(name), value)) for name, value in zip(frame.columns, row, strict=True))
         )
     console.print(table)
     for note in notes:
-        console.print(Text(printable(note, 400), style="dim"))
+        console.print(Text(short(note, 400), style="dim"))
+
+
+def _line(text: str) -> str:
+    """A line of words; names in it that are endless are cut."""
+    return re.sub(r"\S{61,}", lambda name: short(name[0]), short(text, 2000))
 
 
 def _cell(column: str, value: Any) -> str:
@@ -119,12 +163,48 @@ def _cell(column: str, value: Any) -> str:
             return "–"
         if number == 0 and column in {"p", "p_adjusted"}:
             return "<1e-300"
+        if column == "df":
+            return f"{number:.5g}"
         return f"{number:.4f}" if number == 0 or 1e-4 <= abs(number) < 1e5 else f"{number:.3g}"
-    return printable(str(value))
+    return short(str(value))
+
+
+def _latex(frame: pd.DataFrame, title: str) -> str:
+    """A booktabs table, a longtable where it does not fit on a page; the title is a comment above it."""
+    kind = "tabular" if len(frame) <= LONG else "longtable"
+    columns = "".join("r" if pd.api.types.is_numeric_dtype(column) else "l" for _, column in frame.items())
+    head = " & ".join(tex(str(name)) for name in frame.columns) + r" \\"
+    lines = [f"% {_line(line)}" for line in title.split("\n")] if title else []
+    lines += [rf"\begin{{{kind}}}{{{columns}}}", r"\toprule", head, r"\midrule"]
+    lines += [r"\endhead", r"\bottomrule", r"\endfoot"] if kind == "longtable" else []
+    for row in frame.itertuples(index=False):
+        cells = (_tex_cell(str(name), value) for name, value in zip(frame.columns, row, strict=True))
+        lines.append(" & ".join(cells) + r" \\")
+    lines += [r"\bottomrule"] if kind == "tabular" else []
+    return "\n".join([*lines, rf"\end{{{kind}}}"]) + "\n"
+
+
+def _tex_cell(column: str, value: Any) -> str:
+    if not isinstance(value, int | float | np.number) or isinstance(value, bool):
+        return tex(str(value))
+    shown = _cell(column, value)
+    if "e" in shown and np.isfinite(float(value)):
+        digits, power = shown.lstrip("<").split("e")
+        times = "" if digits == "1" and shown[0] == "<" else rf"{digits} \times "
+        return f"${'<' * (shown[0] == '<')}{times}10^{{{int(power)}}}$"
+    if shown == "–":
+        return "--"
+    return f"${shown}$" if shown.startswith("-") else shown
 
 
 def _plain(value: Any) -> Any:
     """A value that JSON knows; undefined is null."""
+    if isinstance(value, dict):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, Path):
+        return str(value)
     return None if isinstance(value, float) and not np.isfinite(value) else value

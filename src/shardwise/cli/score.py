@@ -6,10 +6,12 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.cli import inputs as opt
-from shardwise.cli.output import Format, emit
+from shardwise.cli.output import Format, emit, writing
+from shardwise.cli.shared import shared
 from shardwise.read.scores import write_scores
 
 
+@shared
 def score_command(
     inputs: opt.Inputs,
     measure: opt.Measures = ["AP"],  # noqa: B006 - typer copies it
@@ -51,10 +53,11 @@ def score_command(
     scores = opt.score_runs(collection, measure, made, jobs=jobs, quiet=quiet)
     notes = () if quiet else (*collection.notes, *(made.notes if made is not None else ()))
     if out is not None:
-        write_scores(scores, out)
-    title = f"{len(collection.systems)} systems, {len(collection.topics)} topics"
+        with writing(out):
+            write_scores(scores, out)
+    title = f"{_count(len(collection.systems), 'system')}, {_count(len(collection.topics), 'topic')}"
     if made is not None:
-        title += f", {made.n_splits} {made.kind} split{'s' * (made.n_splits > 1)} into {made.n_shards} shards"
+        title += f", {_count(made.n_splits, f'{made.kind} split')} into {_count(made.n_shards, 'shard')}"
     emit(means_table(scores), format, title=title, notes=(*notes, *_undefined(scores)))
 
 
@@ -64,6 +67,10 @@ def means_table(scores: xr.Dataset) -> pd.DataFrame:
     frame = scores.mean(others).to_dataframe()[list(scores.data_vars)]
     first = str(frame.columns[0])
     return frame.sort_values(first, ascending=False, kind="stable").reset_index()
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _undefined(scores: xr.Dataset) -> tuple[str, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from shardwise.cli import inputs as opt
-from shardwise.cli.output import Format, emit, progress_bar
-from shardwise.score.undefined import fill_undefined
+from shardwise.cli.output import Format, emit, progress
+from shardwise.cli.shared import shared
 from shardwise.study.stability import stability
 
 MEANINGS = {
@@ -21,12 +21,20 @@ MEANINGS = {
 }
 
 
+@shared
 def stability_command(
     inputs: opt.Inputs,
-    measure: Annotated[str | None, typer.Option("--measure", "-m", help="The measure; AP for runs.")] = None,
+    measure: opt.Measure = None,
     model: Annotated[str, typer.Option(help="MD2 to MD6, or a formula.")] = "MD6",
-    method: Annotated[str, typer.Option(help="hsd, bh, by, holm, bonferroni, scheffe or none.")] = "hsd",
+    method: Annotated[
+        str,
+        typer.Option(
+            help="hsd, bh, by, holm, bonferroni, scheffe or none; without: hsd, for a bootstrap bh."
+        ),
+    ] = "",
     generalize: opt.Generalize = "",
+    fit: opt.Fit = "anova",
+    resamples: opt.Resamples = None,
     alpha: opt.Alpha = 0.05,
     fill: opt.Fill = "zero",
     shards: opt.Shards = 5,
@@ -46,33 +54,26 @@ def stability_command(
 
     Example: shardwise stability qrels.txt runs/*.gz --measure AP --shards 5 --splits 11
     """
-    notes: tuple[str, ...] = ()
-    if len(inputs) == 1:
-        scores = opt.load_scores(inputs[0], measure)
-    else:
-        collection = opt.load_runs(inputs, missing=missing, names=names, depth=depth, jobs=jobs, quiet=quiet)
-        made = opt.make_splits(
-            collection, shards=shards, splits=splits, kind=kind, by=None, corpus=corpus, seed=seed
-        )
-        found = opt.score_runs(collection, [measure or "AP"], made, jobs=jobs, quiet=quiet)
-        scores = found[next(iter(found.data_vars))]
-        notes = (*collection.notes, *(made.notes if made is not None else ()))
-    holes = int(scores.isnull().sum())
-    if fill != "leave" and holes:
-        scores = fill_undefined(scores, opt.fill_policy(fill))
-        notes = (*notes, f"{holes} undefined cells: {fill}")
-    with progress_bar(quiet) as bar:
-        task = bar.add_task("splits", total=None)
+    bootstrap = opt.bootstrap_options(fit, resamples)
+    parsed = opt.model(model)
+    scores, notes = opt.load_one(
+        inputs, measure, shards=shards, splits=splits, kind=kind, by=None, corpus=corpus, seed=seed,
+        missing=missing, names=names, depth=depth, jobs=jobs, quiet=quiet,
+    )  # fmt: skip
+    scores, told = opt.filled(scores, fill)
+    how: dict[str, Any] = {"fit": "bootstrap", "n_resamples": resamples, "seed": seed} if bootstrap else {}
+    with progress("comparing splits", quiet) as bar:
         result = stability(
             scores,
-            model,
-            method,
+            parsed,
+            method or ("bh" if bootstrap else "hsd"),
             alpha=alpha,
             generalize=opt.dimensions(generalize),
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            progress=bar,
+            **how,
         )
     frame = result.mean().reset_index()
     frame["meaning"] = frame["figure"].map(MEANINGS)
     title = str(result).splitlines()[0]
     facts = {"alpha": alpha, "splits": len(result.comparisons), "claim": result.comparisons[0].claim}
-    emit(frame, format, out, title=title, notes=() if quiet else notes, facts=facts)
+    emit(frame, format, out, title=title, notes=() if quiet else (*notes, *told), facts=facts)

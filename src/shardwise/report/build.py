@@ -26,10 +26,11 @@ from shardwise.report.diagnostics import (
     residual_figures,
 )
 from shardwise.report.power import Power, power_of
-from shardwise.report.provenance import Hashed, hashed, scores_hash, versions
+from shardwise.report.provenance import Hashed, Recipe, hashed, scores_hash, versions
+from shardwise.report.trust import Trust, sentences, trust_in
 from shardwise.score.undefined import fill_undefined
 from shardwise.study.split_tables import agreement_over_splits, summary_over_splits
-from shardwise.study.splits import over_splits
+from shardwise.study.splits import Progress, over_splits
 from shardwise.study.stability import stability_of
 
 HERE: tuple[str, ...] = ()
@@ -93,12 +94,14 @@ class ReportContent:
     unsupported: str  # why there is no claim about topics like these, where there is none
     splits: tuple[SplitResult, ...]  # empty for a single split
     power: Power | None
+    trust: Trust
     residuals: Residuals
     remarks: tuple[Remark, ...]
     notes: tuple[str, ...]  # what the reader of the files decided and counted
     configuration: Mapping[str, Any]
     inputs: tuple[Hashed, ...]
     versions: Mapping[str, str]
+    recipe: Recipe | None  # the command, where it was one
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -129,6 +132,9 @@ def build_report(
     inputs: Iterable[str | os.PathLike[str]] = (),
     seed: int | None = None,
     settings: Mapping[str, Any] | None = None,
+    recipe: Recipe | None = None,
+    calibration: int | None = None,
+    progress: Progress | None = None,
 ) -> ReportContent:
     """Compute what a report shows; the arguments are those of `write_report`.
 
@@ -154,8 +160,12 @@ def build_report(
     except InputError as error:
         unsupported = str(error)
     residuals = residual_figures(fit)
+    trust = trust_in(
+        first, model, method, alpha=alpha, repetitions=calibration, seed=seed or 0, progress=progress
+    )
     several = table.sizes.get("split", 1) > 1
     topics = int(fit.scores.sizes["topic"])
+    steps = table.sizes.get("split", 1)
     name = measure or str(table.name or "score")
     configuration = {
         "measure": name,
@@ -176,18 +186,26 @@ def build_report(
         fit=fit,
         claims=claims,
         unsupported=unsupported,
-        splits=tuple(_over_splits(table, model, method, alpha, claim) for claim in claims) if several else (),
+        splits=tuple(
+            _over_splits(table, model, method, alpha, claim, _part(progress, k, len(claims), steps))
+            for k, claim in enumerate(claims)
+        )
+        if several
+        else (),
         power=power_of(claims[1].pairs.estimates, topics, alpha) if len(claims) > 1 else None,
+        trust=trust,
         residuals=residuals,
         remarks=(
             *remarks_on_scores(fit.scores, undefined, policy, fit.scores.size),
             *(Remark(_sentence(note)) for note in fit.notes),
             *remarks_on_residuals(residuals),
+            *(Remark(sentence, warning=True) for sentence, warning in sentences(trust) if warning),
         ),
         notes=tuple(notes),
         configuration=configuration,
         inputs=hashed(inputs),
         versions=versions(),
+        recipe=recipe,
     )
 
 
@@ -256,10 +274,15 @@ def _letters(pairs: Comparisons, alpha: float) -> tuple[tuple[str, ...], ...] | 
 
 
 def _over_splits(
-    table: xr.DataArray, model: Model, method: str, alpha: float, claim: ClaimResult
+    table: xr.DataArray,
+    model: Model,
+    method: str,
+    alpha: float,
+    claim: ClaimResult,
+    progress: Progress | None,
 ) -> SplitResult:
     generalize = LIKE if claim.key == "like" else HERE
-    each = over_splits(table, model, method, generalize=generalize)
+    each = over_splits(table, model, method, generalize=generalize, progress=progress)
     summary = summary_over_splits(each, alpha=alpha)
     return SplitResult(
         key=claim.key,
@@ -270,6 +293,13 @@ def _over_splits(
         common=int(summary["mean"]["common"]),
         pairs=len(each[0]),
     )
+
+
+def _part(progress: Progress | None, part: int, parts: int, steps: int) -> Progress | None:
+    """Progress of one of several equal parts, told as progress of the whole."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(part * steps + done, parts * steps)
 
 
 def _sentence(note: str) -> str:

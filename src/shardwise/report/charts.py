@@ -7,6 +7,7 @@ from typing import Any
 
 import vl_convert
 
+from shardwise.plot.calibration import error_rate_chart
 from shardwise.plot.intervals import COLOURS, Chart, interval_chart
 from shardwise.plot.p_curves import p_curve_chart
 from shardwise.plot.residuals import residual_chart
@@ -34,9 +35,10 @@ INK: dict[str, Any] = {
     },
     "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 12},
     "text": {"color": "currentColor", "fontSize": 12},
+    "title": {"color": "currentColor", "fontSize": 13, "fontWeight": "normal", "anchor": "start"},
     "rule": {"color": "currentColor"},
 }
-THEMED = {COLOURS[0]: "var(--here)", COLOURS[1]: "var(--like)"}
+THEMED = {COLOURS[0]: "var(--here)", COLOURS[1]: "var(--like)", "#606060": "currentColor"}
 
 
 def svg(specification: dict[str, Any], name: str) -> str:
@@ -80,6 +82,12 @@ def charts(content: ReportContent) -> dict[str, str]:
             "p-curve-chart",
             "Corrected p-values in ascending order, one curve a claim; where a curve crosses the level is the share of"
             " pairs told apart",
+        )
+    if content.trust.calibration is not None:
+        drawn["trust"] = inline_svg(
+            error_rate_chart(content.trust.rows.assign(nominal=content.alpha)),
+            "trust-chart",
+            "Simulated error rate of each method with its interval, one panel a claim, beside the promised level",
         )
     return drawn
 

@@ -130,6 +130,7 @@ SOURCES = {
                 ("number", "4"),
                 ("pages", "1165--1188"),
                 ("year", "2001"),
+                ("doi", "10.1214/aos/1013699998"),
             ),
         ),
         Source(
@@ -155,8 +156,10 @@ SOURCES = {
                 ("title", "A Method for Judging All Contrasts in the Analysis of Variance"),
                 ("journal", "Biometrika"),
                 ("volume", "40"),
+                ("number", "1/2"),
                 ("pages", "87--104"),
                 ("year", "1953"),
+                ("doi", "10.1093/biomet/40.1-2.87"),
             ),
         ),
     )

@@ -15,6 +15,7 @@ from shardwise.report.build import ReportContent
 from shardwise.report.charts import interval_figure
 from shardwise.report.citations import bibliography, methods_latex, methods_text
 from shardwise.report.latex import latex
+from shardwise.report.trust import Trust
 from shardwise.report.words import headline
 
 DIGITS = 7  # significant ones, so that the report stays small
@@ -153,6 +154,7 @@ def report_json(content: ReportContent) -> dict[str, Any]:
                 for need in c.power.needs
             ],
         },
+        "calibration": _calibration(c.trust),
         "residuals": {
             "skewness": _plain(c.residuals.skewness),
             "kurtosis": _plain(c.residuals.kurtosis),
@@ -163,8 +165,30 @@ def report_json(content: ReportContent) -> dict[str, Any]:
         "notes": list(c.notes),
         "methods": methods_text(c),
         "configuration": {name: _plain(value) for name, value in c.configuration.items()},
-        "inputs": [{"name": one.name, "bytes": one.size, "sha256": one.sha256} for one in c.inputs],
+        "inputs": [
+            {"name": one.name, "path": one.path, "bytes": one.size, "sha256": one.sha256} for one in c.inputs
+        ],
         "versions": dict(c.versions),
+        "recipe": None
+        if c.recipe is None
+        else {
+            "command": list(c.recipe.command),
+            "arguments": list(c.recipe.arguments),
+            "toml": c.recipe.toml,
+        },
+    }
+
+
+def _calibration(trust: Trust) -> dict[str, Any] | None:
+    lab = trust.calibration
+    if lab is None:
+        return None
+    return {
+        "repetitions": lab.repetitions,
+        "seed": lab.seed,
+        "used": list(trust.used),
+        "methods": _rows(lab.table),
+        "verdicts": [{"claim": one.claim, "use": dict(one.use), "text": one.text} for one in lab.verdicts],
     }
 
 

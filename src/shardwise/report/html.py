@@ -25,6 +25,9 @@ from shardwise.report.charts import charts
 from shardwise.report.citations import bibliography, methods_latex, methods_text
 from shardwise.report.downloads import Download, downloads
 from shardwise.report.names import script_json, short
+from shardwise.report.provenance import Recipe
+from shardwise.report.trust import sentences
+from shardwise.study.splits import Progress
 
 MOST_NAMED = 12  # systems of a top group that the answer lists
 
@@ -43,14 +46,19 @@ def write_report(
     inputs: Iterable[str | os.PathLike[str]] = (),
     seed: int | None = None,
     settings: Mapping[str, Any] | None = None,
+    recipe: Recipe | None = None,
+    calibration: int | None = None,
+    progress: Progress | None = None,
 ) -> ReportContent:
     """Analyse scores and write one HTML file that says what was found, for these topics and for topics like these.
 
     ``scores`` has the dimensions topic and system, perhaps shard, perhaps split; with several splits, the first is
     analysed and all are compared for stability. Without ``model``, MD6 on shards and MD1 on the whole collection.
     ``fill`` says what undefined scores count as (as in `fill_undefined`; "leave" to fit without them). ``notes`` are
-    printed among the diagnostics; ``inputs`` are files to be listed with their SHA-256; ``seed`` and ``settings`` are
-    recorded.
+    printed among the diagnostics; ``inputs`` are files to be listed with their SHA-256; ``seed``, ``settings`` and the
+    ``recipe`` of a command are recorded. ``calibration`` is the number of tables simulated in each world to see whether
+    the methods can be trusted on scores like these: by default 100 to 400, 0 for none. ``progress`` is called with
+    (done, in all), for the tables and then for the splits.
     """
     content = build_report(
         scores,
@@ -64,6 +72,9 @@ def write_report(
         inputs=inputs,
         seed=seed,
         settings=settings,
+        recipe=recipe,
+        calibration=calibration,
+        progress=progress,
     )
     write_whole(Path(path), html(content).encode("utf-8", "backslashreplace"))
     return content
@@ -106,6 +117,7 @@ def html(content: ReportContent) -> str:
         methods_latex=methods_latex(content),
         bibliography=bibliography(content),
         anova=_anova_rows(content),
+        trust=sentences(content.trust),
     )
 
 

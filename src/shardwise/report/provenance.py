@@ -1,10 +1,11 @@
-"""What is needed to repeat an analysis: inputs by hash, versions, settings."""
+"""What is needed to repeat an analysis: the command and its options, inputs by hash, versions."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import platform
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import metadata
@@ -21,11 +22,30 @@ LIBRARIES = ("numpy", "scipy", "xarray", "pandas", "numba", "altair")
 
 @dataclass(frozen=True, slots=True)
 class Hashed:
-    """One input file: its name, size in bytes and SHA-256."""
+    """One input file: its name, size in bytes, SHA-256, and its path as it was given."""
 
     name: str
     size: int
     sha256: str
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The command that an analysis was made by, so that it can be made again."""
+
+    command: tuple[str, ...]  # such as ("compare",)
+    arguments: tuple[str, ...]  # as typed
+    toml: str  # inputs and options of the command, defaults written out
+
+    @property
+    def typed(self) -> str:
+        """The command line, quoted as a shell reads it.
+
+        >>> Recipe(("compare",), ("compare", "my scores.csv"), "").typed
+        "shardwise compare 'my scores.csv'"
+        """
+        return shlex.join(("shardwise", *self.arguments))
 
 
 def hashed(paths: Iterable[str | os.PathLike[str]]) -> tuple[Hashed, ...]:
@@ -36,7 +56,7 @@ def hashed(paths: Iterable[str | os.PathLike[str]]) -> tuple[Hashed, ...]:
         try:
             with path.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
-            found.append(Hashed(path.name, path.stat().st_size, digest))
+            found.append(Hashed(path.name, path.stat().st_size, digest, str(item)))
         except OSError as error:
             raise InputError(
                 f"cannot be read ({error.strerror})", where=str(path), remedy="check the path"

@@ -1,0 +1,238 @@
+"""shardwise repeat: do the analysis of a report again, and say whether the numbers are the same."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+
+from shardwise.cli import inputs as opt
+from shardwise.cli.config import OUTPUT, Analysis, to_toml
+from shardwise.cli.output import Format, emit
+from shardwise.cli.shared import recorded
+from shardwise.errors import InputError
+from shardwise.read.whole import write_whole
+from shardwise.report.embedded import read_report
+from shardwise.report.provenance import hashed, versions
+
+PARTS = ("claims", "systems", "pairs", "anova", "splits", "power", "residuals", "scores", "inputs")
+ROUNDING = 1e-5
+"""Relative difference up to which numbers are the same: they are stored with seven digits, and processors differ."""
+
+
+@recorded
+def repeat_command(
+    report: Annotated[Path, typer.Argument(help="A report written by shardwise.", metavar="REPORT.html")],
+    inputs: Annotated[Path | None, typer.Option(help="Look for the inputs in this folder.")] = None,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
+    format: opt.Format_ = Format.text,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the new report to this file.", callback=opt.file)
+    ] = None,
+) -> None:
+    """Do the analysis of a report again from its inputs, and say whether the numbers are the same.
+
+    The inputs must be those of the report, byte for byte. Exit code 1 where numbers differ.
+
+    Example: shardwise repeat report.html --inputs data/ --out again.html
+    """
+    if inputs is not None and not inputs.is_dir():
+        raise InputError("no such folder", where=str(inputs), remedy="name the folder of the inputs")
+    before = read_report(report)
+    command, table = _recipe(before, str(report))
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "report.html"
+        if command == "demo":
+            arguments = ["--out", folder, "--quiet"]
+        else:
+            files = _files(table, _located(before, str(report), inputs), str(report))
+            arguments = [*files, "--report", str(made), "--out", str(Path(folder) / "result")]
+        options = Path(folder) / "analysis.toml"
+        options.write_text(to_toml([command], table), encoding="utf-8")
+        arguments += ["--config", str(options), *(["--jobs", str(jobs)] if jobs else [])]
+        _run(command, [*arguments, *(["--quiet"] if quiet else [])])
+        after = read_report(made)
+        if out is not None:
+            write_whole(out, made.read_bytes())
+    frame = compared(before, after)
+    verdict, code = _verdict(frame)
+    notes = [
+        f"{name} {then or 'absent'} then, {now or 'absent'} now"
+        for name, then, now in _changed(before.get("versions"), versions())
+    ]
+    used = len(before["inputs"]) if command != "demo" else 0
+    if not quiet:
+        notes += [f"{used} inputs are as they were"] if used else ["the inputs were simulated again"]
+        notes += [f"new report: {out}"] if out is not None else []
+    facts = {"same": code == 0, "versions_differ": bool(_changed(before.get("versions"), versions()))}
+    emit(frame, format, title=verdict, notes=tuple(notes), facts=facts)
+    if code:
+        raise typer.Exit(code)
+
+
+def _recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, Any]]:
+    """The command and its table; only commands that write reports are taken from a page."""
+    recipe = before.get("recipe")
+    if recipe is None:
+        raise InputError(
+            "this report was made from Python, and not by a command",
+            where=where,
+            remedy="run that program again; the report has the hash of its scores",
+        )
+    if (
+        not isinstance(recipe, dict)
+        or not isinstance(recipe.get("toml"), str)
+        or recipe.get("command") not in (["compare"], ["demo"])
+        or not isinstance(before.get("inputs"), list)
+    ):
+        raise InputError("has no analysis that can be repeated", where=where, remedy="it may be damaged")
+    command = str(recipe["command"][0])
+    tables = Analysis(recipe["toml"], where, None).tables
+    table = tables.get(command)
+    if set(tables) != {command} or not isinstance(table, dict) or OUTPUT & set(table):
+        raise InputError("holds more than an analysis", where=where, remedy="it was not written by shardwise")
+    return command, table
+
+
+def _located(before: Mapping[str, Any], where: str, folder: Path | None) -> dict[str, str]:
+    """Where each input is now, by its path then; refused unless it is the same byte for byte."""
+    found: dict[str, str] = {}
+    for one in before["inputs"]:
+        if not isinstance(one, dict) or not all(isinstance(one.get(key), str) for key in ("path", "sha256")):
+            raise InputError("its list of inputs cannot be read", where=where, remedy="it may be damaged")
+        path = Path(one["path"])
+        there = [place for place in _places(path, folder, Path(where).parent) if place.is_file()]
+        if not there:
+            searched = f"in {folder}" if folder is not None else "here"
+            raise InputError(
+                f"this input of the report is not {searched}",
+                where=str(path),
+                remedy="name the folder it is in with --inputs",
+            )
+        now = next((file for file in hashed(there) if file.sha256 == one["sha256"]), None)
+        if now is None:
+            (now,) = hashed(there[:1])
+            raise InputError(
+                f"is not the file that the report was made from (SHA-256 {now.sha256[:12]}…, {now.size} bytes;"
+                f" then {one['sha256'][:12]}…, {one.get('bytes')} bytes)",
+                where=now.path,
+                remedy="find the original, or analyse this one anew",
+            )
+        found[one["path"]] = now.path
+    return found
+
+
+def _places(path: Path, folder: Path | None, beside: Path) -> Iterator[Path]:
+    """Where a file may be: in the folder named, with as much of its path as is there; else as then, or beside it."""
+    if folder is None:
+        yield path
+        if not path.is_absolute():
+            yield beside / path
+    else:
+        parts = [part for part in path.parts if part not in (path.anchor, "..")]
+        yield from (folder.joinpath(*parts[k:]) for k in range(len(parts)))
+
+
+def _files(table: dict[str, Any], found: Mapping[str, str], where: str) -> list[str]:
+    """Take the inputs out of the analysis, as arguments that name where they are now; it may name no others."""
+
+    def moved(path: Any) -> str:
+        if not isinstance(path, str) or path not in found:
+            raise InputError(f"{path!r} is no input of the report", where=where, remedy="it may be damaged")
+        return f"./{found[path]}" if found[path].startswith("-") else found[path]
+
+    runs = table.pop("runs", [])
+    given = [table.pop(key) for key in ("scores", "qrels") if key in table]
+    arguments = [moved(path) for path in [*given, *(runs if isinstance(runs, list) else [runs])]]
+    corpus = table.pop("corpus", None)
+    if corpus is not None and runs:
+        arguments += ["--corpus", corpus if str(corpus).isdecimal() else moved(corpus)]
+    return arguments
+
+
+def _run(command: str, arguments: list[str]) -> None:
+    """Run one of our own commands."""
+    from shardwise.cli.main import run  # not above: it loads this module
+
+    run([command, *arguments])
+
+
+def compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> pd.DataFrame:
+    """For each part of two reports: how many figures it has, how many differ, by how much at most, and the first."""
+    rows = []
+    for part in PARTS:
+        then, now = dict(_figures(_part(before, part), part)), dict(_figures(_part(after, part), part))
+        gaps = {name: _gap(then.get(name), now.get(name)) for name in {**then, **now}}
+        worst = max(gaps.values(), default=0.0)
+        first = next((name for name, gap in gaps.items() if gap > ROUNDING), "")
+        rows.append(
+            {
+                "part": part,
+                "figures": len(gaps),
+                "different": sum(gap > ROUNDING for gap in gaps.values()),
+                "largest_difference": worst,
+                "first": f"{first}: {then.get(first)} then, {now.get(first)} now" if first else "",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _part(report: Mapping[str, Any], part: str) -> Any:
+    if part == "scores":
+        configuration = report.get("configuration")
+        return {"sha256": configuration.get("scores_sha256") if isinstance(configuration, dict) else None}
+    if part == "inputs":
+        files = report.get("inputs")
+        listed = [file for file in files if isinstance(file, dict)] if isinstance(files, list) else []
+        return [{"name": file.get("name"), "sha256": file.get("sha256")} for file in listed]
+    return report.get(part)
+
+
+def _figures(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """All single values within a piece of JSON, by where they stand."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from _figures(one, f"{name}.{key}")
+    elif isinstance(value, list):
+        for k, one in enumerate(value):
+            yield from _figures(one, f"{name}[{k}]")
+    else:
+        yield name, value
+
+
+def _gap(then: Any, now: Any) -> float:
+    """Relative difference of two numbers; infinite where anything else differs."""
+    if type(then) is type(now) and then == now:
+        return 0.0
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (then, now))
+    if not numbers or not (np.isfinite(then) and np.isfinite(now)):
+        return float("inf")
+    size = max(abs(then), abs(now))
+    return 0.0 if size < 1e-12 else abs(then - now) / size
+
+
+def _verdict(frame: pd.DataFrame) -> tuple[str, int]:
+    total, different = int(frame["figures"].sum()), int(frame["different"].sum())
+    worst = float(frame["largest_difference"].max())
+    if different:
+        first = next(text for text in frame["first"] if text)
+        return f"different: {different} of {total} figures, first {first}", 1
+    if worst > 0.0:
+        return f"the same but for rounding: {total} figures, none off by more than {worst:.1g} of its size", 0
+    return f"the same: {total} figures agree to the last stored digit", 0
+
+
+def _changed(then: Any, now: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Versions that are not what they were."""
+    old = {str(k): str(v) for k, v in then.items()} if isinstance(then, dict) else {}
+    return [
+        (name, old.get(name, ""), now.get(name, ""))
+        for name in {**old, **now}
+        if old.get(name) != now.get(name)
+    ]

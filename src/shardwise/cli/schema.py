@@ -1,0 +1,54 @@
+"""shardwise schema: what the JSON output of a command holds."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shardwise.cli import inputs as opt
+from shardwise.errors import InputError
+from shardwise.read.whole import write_whole
+
+
+def schema_command(
+    command: Annotated[
+        list[str], typer.Argument(help="The command, such as compare or design power.", metavar="COMMAND")
+    ],
+    out: opt.Out = None,
+) -> None:
+    """Print the JSON Schema that the output of a command with --format json keeps to.
+
+    Example: shardwise schema compare
+    """
+    text = json.dumps(schema(" ".join(command)), indent=1, ensure_ascii=False) + "\n"
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        write_whole(out, text.encode("utf-8"))
+
+
+def described() -> tuple[str, ...]:
+    """The commands that have a schema."""
+    files = resources.files("shardwise.cli").joinpath("schemas").iterdir()
+    return tuple(
+        sorted(Path(file.name).stem.replace("-", " ") for file in files if file.name.endswith(".json"))
+    )
+
+
+def schema(command: str) -> dict[str, Any]:
+    """JSON Schema of a command's JSON output.
+
+    >>> schema("compare")["properties"]["command"]
+    {'const': 'compare'}
+    """
+    if command not in described():
+        raise InputError(
+            f"no command '{command}' writes JSON", remedy=f"those that do are {', '.join(described())}"
+        )
+    file = resources.files("shardwise.cli").joinpath("schemas", f"{command.replace(' ', '-')}.json")
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found

@@ -1,0 +1,127 @@
+"""How far the report's own methods can be trusted: a small calibration on tables like the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+import xarray as xr
+
+from shardwise.errors import InputError
+from shardwise.model.terms import Model
+from shardwise.study.calibrate import Calibration, Progress, calibrate
+from shardwise.study.procedures import procedures
+from shardwise.study.verdict import Verdict
+
+# beside the methods of the report: what one might have used instead
+ALTERNATIVES: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    ("topic", "system"): ("MD1 hsd topic", "MD1 holm topic", "MD1 bh topic", "t holm", "t bh", "tukey"),
+    ("topic", "system", "shard"): ("MD6 hsd", "MD6 bh", "MD6 hsd topic", "MD6 bh topic", "t holm", "t bh"),
+}
+CLAIMS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
+    ("topic", "system"): (("topic",),),
+    ("topic", "system", "shard"): ((), ("topic",)),
+}
+PAIRS = 500_000  # decisions to simulate in all for one method and world
+FEWEST, MOST = 100, 400  # tables
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trust:
+    """What came out, or why nothing did."""
+
+    calibration: Calibration | None
+    used: tuple[str, ...]  # the methods of this report, by the name of their procedure
+    reason: str  # why there is none
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Advice, claim by claim."""
+        return () if self.calibration is None else self.calibration.verdicts
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """One row a method and claim, those of the report marked ``used``."""
+        if self.calibration is None:
+            return pd.DataFrame()
+        table = self.calibration.table
+        return table.assign(used=table["method"].isin(self.used) & table["meant"])
+
+
+def usual_repetitions(systems: int) -> int:
+    """Tables to simulate: fewer where there are more pairs, as the time goes with both.
+
+    >>> usual_repetitions(20), usual_repetitions(150)
+    (400, 100)
+    """
+    pairs = max(1, systems * (systems - 1) // 2)
+    return max(FEWEST, min(MOST, PAIRS // pairs))
+
+
+def trust_in(
+    table: xr.DataArray,
+    model: Model,
+    method: str,
+    *,
+    alpha: float,
+    repetitions: int | None,
+    seed: int,
+    progress: Progress | None = None,
+) -> Trust:
+    """Calibrate the methods of a report and the usual alternatives on tables like these; 0 repetitions for none."""
+    tables = usual_repetitions(table.sizes["system"]) if repetitions is None else repetitions
+    if tables == 0:
+        return Trust(None, (), "")
+    dims = tuple(d for d in ("topic", "system", "shard") if d in table.dims)
+    if set(table.dims) != set(dims):
+        return Trust(None, (), f"the scores have the dimensions {', '.join(map(str, table.dims))}")
+    known = procedures(dims)
+    suffixes = ("", " topic") if "shard" in dims else (" topic",)
+    used = tuple(n for n in (f"{model.name} {method}{suffix}" for suffix in suffixes) if n in known)
+    names = dict.fromkeys([*used, *ALTERNATIVES[dims]])
+    try:
+        found = calibrate(
+            table,
+            list(names),
+            claims=CLAIMS[dims],
+            nulls=["margins" if bool((table >= 0).all() & (table <= 1).all()) else "normal", "flip"],
+            alpha=alpha,
+            repetitions=tables,
+            seed=seed,
+            progress=progress,
+        )
+    except InputError as error:
+        return Trust(None, used, str(error))
+    return Trust(found, used, "")
+
+
+def sentences(trust: Trust) -> tuple[tuple[str, bool], ...]:
+    """What the methods of the report do on tables like these, and whether each sentence is a warning."""
+    lab = trust.calibration
+    if lab is None:
+        return ()
+    said: list[tuple[str, bool]] = []
+    rows = trust.rows
+    for _, row in rows[rows["method"].isin(trust.used)].iterrows():
+        what = {
+            "family": "calls some of them different in",
+            "discovery": "makes false claims at a rate of",
+            "pair": "calls a pair of them different in",
+        }[str(row["promise"])]
+        of = " of the tables" if row["promise"] == "family" else ""
+        figure = f"{100 * row['rate']:.1f} %{of} ({100 * row['low']:.1f} to {100 * row['high']:.1f} %)"
+        nominal = f"{100 * lab.alpha:g} %"
+        if row["used"]:
+            end = {
+                "holds": f"which keeps the promised {nominal}",
+                "unclear": f"from too few tables to tell whether it keeps the promised {nominal}",
+                "fails": f"more than the promised {nominal}: read its differences with care",
+            }[str(row["status"])]
+        elif row["status"] == "fails":
+            end = "as it is not made for this claim"
+        else:
+            continue
+        sentence = f"For {row['claim']}: where systems are equal, {row['method']} {what} {figure}, {end}."
+        said.append((sentence, bool(row["used"]) and row["status"] == "fails"))
+    return tuple(said)
