@@ -256,3 +256,24 @@ def test_all_instances_as_independent() -> None:
             assert found.p[i, k] == pytest.approx(wanted.pvalue, rel=1e-9)
             low, high = wanted.confidence_interval(1.0 - ALPHA)
             assert (found.lower[i, k], found.upper[i, k]) == (pytest.approx(low), pytest.approx(high))
+
+
+@pytest.mark.parametrize("name", ["MD1 dunnett topic", "MD6 dunnett", "MD6 dunnett topic+shard"])
+def test_dunnett_compares_with_the_first_system_only(name: str) -> None:
+    y = tables(1, 7, 5, 3)
+    model, _, *claim = name.split()
+    (found,) = decide_all([procedures(SHARDS)[name]], y, SHARDS, ALPHA)
+    for k, table in enumerate(y):
+        scores = labelled(table, *SHARDS)
+        fit = anova(scores.mean("shard") if model == "MD1" else scores, model)
+        first = str(scores["system"].to_numpy()[0])
+        over = tuple(claim[0].split("+")) if claim else ()
+        wanted = compare(fit, "dunnett", baseline=first, generalize=over)
+        frame = wanted.to_frame().merge(wanted.difference_intervals(1 - ALPHA), on=["a", "b"])
+        for j, other in enumerate(scores["system"].to_numpy()[1:]):
+            row = frame[(frame["a"] == other) | (frame["b"] == other)].iloc[0]
+            turned = row["a"] == other
+            low, high = (-row["upper"], -row["lower"]) if turned else (row["lower"], row["upper"])
+            got = (found.p[k, j], found.p_adjusted[k, j], found.lower[k, j], found.upper[k, j])
+            assert got == pytest.approx((row["p"], row["p_adjusted"], low, high), rel=1e-7, abs=1e-8)
+    assert np.isnan(found.p_adjusted[:, 4:]).all()

@@ -165,3 +165,15 @@ def test_the_worst_world_counts() -> None:
 def test_status() -> None:
     assert status(float("nan"), float("nan"), False, 0.05) == "unclear"
     assert status(0.0, 0.01, False, 0.05) == "holds"
+
+
+def test_pairs_that_were_not_compared_do_not_count() -> None:
+    """Against the first system only: ab (equal) and ac are asked, bc is not."""
+    truth = Truth.of(MEANS)
+    nan = float("nan")
+    one = Decisions(*(np.array([row]) for row in (
+        [0.3, -0.2, -0.2], [0.01, 0.01, nan], [0.01, 0.01, nan], [0.2, -0.3, nan], [0.4, -0.1, nan]
+    )))  # fmt: skip
+    found = tally(one, truth, "family", 0.05)
+    assert (found.raw[0], found.family[0], found.discovery[0]) == (1.0, 1.0, 0.5)
+    assert (found.coverage[0], found.together[0], found.found[0, 0]) == (0.5, 0.0, 1.0)

@@ -118,7 +118,7 @@ def procedures(dims: Dims, *, n_resamples: int = RESAMPLES) -> dict[str, Procedu
     """All procedures that can take tables of these dimensions, by name; ``n_resamples`` is of those that draw.
 
     >>> len(procedures(("topic", "system"))), "MD6 holm topic+shard" in procedures(("topic", "system", "shard"))
-    (60, True)
+    (62, True)
     """
     if tuple(dims) not in LAYOUTS:
         known = "; ".join(", ".join(layout) for layout in LAYOUTS)

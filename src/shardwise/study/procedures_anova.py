@@ -28,7 +28,7 @@ from shardwise.study.procedures_batch import (
     Procedure,
     procedure,
 )
-from shardwise.study.procedures_corrections import METHODS, by_t, without_noise
+from shardwise.study.procedures_corrections import METHODS, by_dunnett, by_t, without_noise
 
 CLAIMS: tuple[tuple[str, ...], ...] = ((), ("topic",), ("shard",), ("topic", "shard"))
 
@@ -126,6 +126,8 @@ def decide(batch: Batch, alpha: float, model: Model, method: str, generalize: tu
     difference, largest = differences(batch, model)
     se, df = spread(batch, model, generalize)
     difference, se = without_noise(difference, se, largest)
+    if method == "dunnett":
+        return by_dunnett(difference, se, df, batch.systems, alpha)
     return by_t(difference, se, df, method, batch.systems, alpha)
 
 
@@ -169,13 +171,14 @@ def anova_procedures() -> list[Procedure]:
     return [
         _procedure(model, method, generalize, dims)
         for model, generalize, dims in models()
-        for method in METHODS
+        for method in (*METHODS, "dunnett")
     ]
 
 
 def _procedure(model: Model, method: str, generalize: tuple[str, ...], dims: tuple[Dims, ...]) -> Procedure:
     words = method_title(method)
-    test = f"t with {words}" if method not in {"hsd", "scheffe"} else words
+    test = f"t with {words}" if method not in {"hsd", "scheffe", "dunnett"} else words
+    test += " against the first system" if method == "dunnett" else ""
     papers = {"hsd": "F19", "bh": "FF21"} if not generalize else {}
     return procedure(
         f"{model.name} {method}{claim_suffix(generalize)}",

@@ -28,6 +28,7 @@ PROMISES = {
     "holm": "family",
     "hsd": "family",
     "scheffe": "family",
+    "dunnett": "family",
 }
 
 
@@ -36,7 +37,7 @@ class Decisions:
     """What a procedure says of all pairs of every table: arrays (B, P), pairs as in ``np.triu_indices(R, 1)``.
 
     The difference of pair (a, b) is that of a less that of b. ``lower`` and ``upper`` are its interval at level
-    1 - alpha, NaN where the procedure has none.
+    1 - alpha, NaN where the procedure has none. Pairs that a procedure does not compare are NaN but for the difference.
     """
 
     difference: Floats

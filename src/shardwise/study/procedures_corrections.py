@@ -9,6 +9,7 @@ import numpy as np
 from scipy import special
 
 from shardwise.arrays import Floats
+from shardwise.compare import many_to_one
 from shardwise.compare.pairs import NOISE, t_statistic
 from shardwise.study import procedures_range as studentized
 from shardwise.study.procedures_batch import Decisions
@@ -92,6 +93,19 @@ def by_t(difference: Floats, se: Floats, df: Floats, method: str, systems: int, 
         critical = critical_t(interval_level(method, p_adjusted, alpha), df)
     half = se * critical
     return Decisions(difference, p, np.clip(p_adjusted, 0.0, 1.0), difference - half, difference + half)
+
+
+def by_dunnett(difference: Floats, se: Floats, df: Floats, systems: int, alpha: float) -> Decisions:
+    """Compare all systems with the first, whose pairs come first; nothing is said of the others (NaN)."""
+    m = systems - 1
+    t = np.abs(t_statistic(difference, se))[:, :m]
+    found = [np.full_like(difference, np.nan) for _ in range(4)]
+    p, p_adjusted, lower, upper = found
+    p[:, :m] = two_sided_t(t, df)
+    p_adjusted[:, :m] = np.clip(many_to_one.sf(t, m, np.broadcast_to(df, t.shape)), 0.0, 1.0)
+    half = se * many_to_one.isf(alpha, m, df)
+    lower[:, :m], upper[:, :m] = difference[:, :m] - half, difference[:, :m] + half
+    return Decisions(difference, p, p_adjusted, lower, upper)
 
 
 def by_p(difference: Floats, p: Floats, method: str) -> Decisions:

@@ -57,26 +57,29 @@ class Tally:
 
 def tally(decisions: Decisions, truth: Truth, promise: str, alpha: float) -> Tally:
     """Hold decisions against the truth."""
+    asked = np.isfinite(decisions.p_adjusted).any(axis=0)
     called = decisions.p_adjusted <= alpha
+    equal = truth.null & asked
     agrees = np.sign(decisions.difference) == np.sign(truth.difference)
     n_called = called.sum(axis=1)
-    false = called & truth.null
+    false = called & equal
     none = np.full(len(called), np.nan)
-    raw = (decisions.p[:, truth.null] <= alpha).mean(axis=1) if truth.null.any() else none
-    family = false.any(axis=1).astype(float) if truth.null.any() else none
-    holds = (decisions.lower <= truth.difference) & (truth.difference <= decisions.upper)
+    raw = (decisions.p[:, equal] <= alpha).mean(axis=1) if equal.any() else none
+    family = false.any(axis=1).astype(float) if equal.any() else none
+    holds = (decisions.lower <= truth.difference) & (truth.difference <= decisions.upper) | ~asked
     if np.isnan(decisions.lower).all():
         coverage = together = none
     elif promise == "discovery":  # Benjamini & Yekutieli 2005: true of the pairs that were selected
         coverage = 1.0 - (called & ~holds).sum(axis=1) / np.maximum(n_called, 1)
         together = none
     else:
-        coverage, together = holds.mean(axis=1), holds.all(axis=1).astype(float)
+        coverage, together = holds[:, asked].mean(axis=1), holds.all(axis=1).astype(float)
     truly = called & ~truth.null
     right = truly & agrees
-    found = np.empty((len(called), truth.sizes.size))
+    found = np.full((len(called), truth.sizes.size), np.nan)
     for g in range(truth.sizes.size):
-        found[:, g] = right[:, truth.size == g].mean(axis=1)
+        if (of_size := (truth.size == g) & asked).any():
+            found[:, g] = right[:, of_size].mean(axis=1)
     return Tally(
         raw=raw,
         family=family,
