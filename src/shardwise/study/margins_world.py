@@ -13,7 +13,7 @@ import numpy as np
 from shardwise.arrays import Bools, Floats, Ints
 from shardwise.errors import InputError
 from shardwise.rng import generator
-from shardwise.study.margins import Margins, expected_given, guides, to_scores
+from shardwise.study.margins import Margins, Tails, expected_given, guides, to_scores
 from shardwise.study.score_components import EFFECTS, ScoreComponents, variances_of
 from shardwise.study.worlds import axes_of, check_layout, claim_of, effects, effects_of
 
@@ -102,8 +102,10 @@ def margins_world(
         w = np.moveaxis(w, front, range(len(front))).reshape(len(owner), -1)
         spread = _spread(_only(latent, fresh), latent, deterministic, len(system.ravel()))[owner]
 
+        tails = Tails.of(w, spread)
+
         def mean(rows: Ints, shift: Floats) -> Floats:
-            return expected_given(own.probabilities(rows, shift), own, w[rows], spread[rows])
+            return expected_given(own.probabilities(rows, shift), own, rows, tails)
 
         shift = own.solve(means[owner], mean)
     else:

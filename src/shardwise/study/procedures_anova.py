@@ -13,6 +13,7 @@ import numpy as np
 
 from shardwise.arrays import Floats
 from shardwise.compare.methods import title as method_title
+from shardwise.compare.pairs import t_statistic
 from shardwise.errors import InputError
 from shardwise.model.balanced import rounding_floor, term_df
 from shardwise.model.claims import ERROR, combine, error_term, plural
@@ -28,7 +29,7 @@ from shardwise.study.procedures_batch import (
     Procedure,
     procedure,
 )
-from shardwise.study.procedures_corrections import METHODS, by_dunnett, by_t, without_noise
+from shardwise.study.procedures_corrections import METHODS, by_dunnett, by_t, two_sided_t, without_noise
 
 CLAIMS: tuple[tuple[str, ...], ...] = ((), ("topic",), ("shard",), ("topic", "shard"))
 
@@ -128,7 +129,10 @@ def decide(batch: Batch, alpha: float, model: Model, method: str, generalize: tu
     difference, se = without_noise(difference, se, largest)
     if method == "dunnett":
         return by_dunnett(difference, se, df, batch.systems, alpha)
-    return by_t(difference, se, df, method, batch.systems, alpha)
+    p = batch.once(
+        ("p", model.title, generalize), lambda: two_sided_t(np.asarray(t_statistic(difference, se)), df)
+    )
+    return by_t(difference, se, df, method, batch.systems, alpha, p)
 
 
 def supported(model: Model, generalize: tuple[str, ...]) -> bool:

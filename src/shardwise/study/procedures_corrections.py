@@ -77,10 +77,21 @@ def without_noise(difference: Floats, se: Floats, largest: Floats) -> tuple[Floa
     return np.where(np.abs(difference) <= noise, 0.0, difference), np.where(se <= noise, 0.0, se)
 
 
-def by_t(difference: Floats, se: Floats, df: Floats, method: str, systems: int, alpha: float) -> Decisions:
-    """Decide by Student's t; `se` and `df` are (B, P), or (B, 1) where all pairs of a table share them."""
+def by_t(
+    difference: Floats,
+    se: Floats,
+    df: Floats,
+    method: str,
+    systems: int,
+    alpha: float,
+    p: Floats | None = None,
+) -> Decisions:
+    """Decide by Student's t; `se` and `df` are (B, P), or (B, 1) where all pairs of a table share them.
+
+    `p` are the uncorrected p-values, where they are known already.
+    """
     t = np.abs(t_statistic(difference, se))
-    p = two_sided_t(t, df)
+    p = two_sided_t(t, df) if p is None else p
     m = systems - 1
     if method == "hsd":
         p_adjusted = studentized.sf(np.sqrt(2.0) * t, systems, df)  # F19 eq. 2

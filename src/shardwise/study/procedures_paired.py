@@ -15,7 +15,7 @@ from shardwise.compare.pairs import NOISE, t_statistic
 from shardwise.study import paired_kernels, procedures_kernels
 from shardwise.study.paired import WORDS
 from shardwise.study.procedures_batch import LAYOUTS, PROMISES, Batch, Decide, Decisions, Procedure, procedure
-from shardwise.study.procedures_corrections import STEPWISE, by_p, by_t
+from shardwise.study.procedures_corrections import STEPWISE, by_p, by_t, two_sided_t
 
 RESAMPLES = 1_000  # of the randomization tests and the bootstrap, unless another number is asked for
 
@@ -55,7 +55,9 @@ def _free_of_noise(se: Floats, y: Floats) -> Floats:
 def paired_t(batch: Batch, alpha: float, method: str) -> Decisions:
     """t = mean of the differences / (sd / sqrt(T)), T - 1 degrees of freedom."""
     mean, se = moments(batch)
-    return by_t(mean, se, np.full((len(mean), 1), batch.topics - 1.0), method, batch.systems, alpha)
+    df = np.full((len(mean), 1), batch.topics - 1.0)
+    p = batch.once("p of t", lambda: two_sided_t(np.asarray(t_statistic(mean, se)), df))
+    return by_t(mean, se, df, method, batch.systems, alpha, p)
 
 
 def unpaired_t(batch: Batch, alpha: float, method: str) -> Decisions:
