@@ -38,10 +38,13 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("reports")
-    write_report(made / "some.html", simulated(20, splits=2, holes=0.02))
+    write_report(made / "some.html", simulated(20, splits=2, holes=0.02), calibration=20)
     write_report(made / "many.html", simulated(150, topics=20))
     write_report(
-        made / "hostile.html", simulated(len(HOSTILE), names=HOSTILE), notes=["<script>alert(2)</script>"]
+        made / "hostile.html",
+        simulated(len(HOSTILE), names=HOSTILE),
+        notes=["<script>alert(2)</script>"],
+        calibration=10,
     )
     return made
 
@@ -164,6 +167,17 @@ def test_dark_and_light(browser: Any, folder: Path) -> None:
         light, dark = sorted((luminance(ground), luminance(ink)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) > 7, f"{scheme}: WCAG AAA contrast of text"
     assert luminance(shades["dark"][0]) < 0.05
+
+
+def test_trust_is_shown_and_fits_the_page(browser: Any, folder: Path) -> None:
+    with opened(browser, folder / "some.html") as page:
+        page.click("nav a[href='#trust']")
+        assert page.locator("#trust").is_visible()
+        assert "20 tables like this one" in page.inner_text("#trust")
+        assert page.locator("#trust table").count() == 2  # one a claim
+        assert page.locator("#trust tbody tr", has_text="(used here)").count() == 2
+        assert page.locator("#trust svg[role=img]").is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 def test_many_systems_are_quick(browser: Any, folder: Path) -> None:
