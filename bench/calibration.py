@@ -1,6 +1,7 @@
 """What methods do on data like TREC's: the grid behind "Which method should I use?".
 
 python -m bench.calibration [folder of the data]
+python -m bench.calibration --tables      (the tables again, from the figures that are there)
 
 Writes docs/bench/calibration.csv (every figure) and docs/bench/calibration_*.md (what the page shows).
 """
@@ -30,8 +31,10 @@ TABLES = ROOT / "docs" / "bench"
 REPETITIONS = 1000
 SIZES = ((25, 20), (50, 5), (50, 20), (50, 40), (100, 20))  # topics, systems
 SHARDED = ((30, 20, 5), (50, 20, 2), (50, 20, 5), (50, 20, 10), (100, 10, 5))
-EXTRA = ("bootstrap holm", "wilcoxon none", "sign none", "MD6 hsd shard", "MD6 bh topic+shard", "tukey")
 TABLE, SHARDS = ("topic", "system"), ("topic", "system", "shard")
+EXTRA = {TABLE: ("MD1 none topic",), SHARDS: ("MD6 bh topic+shard", "MD6 hsd shard", "t bh", "tukey")}
+ABOUT = {"family": "any", "discovery": "among found", "pair": "each"}
+OWN = "own size"
 
 
 def sources(folder: Path) -> dict[str, xr.DataArray]:
@@ -64,23 +67,24 @@ def designs(scores: xr.DataArray) -> list[dict[str, int]]:
 
 
 def tried(name: str, scores: xr.DataArray) -> pd.DataFrame:
-    """Both simulated nulls at every size, and the nulls made of the scores at 20 of their systems."""
-    frames = []
+    """Like 20 of the systems at their own size, as `calibrate` chooses them; then others, to check the advice."""
     dims = SHARDS if "shard" in scores.dims else TABLE
-    methods = list(
-        dict.fromkeys([*DEFAULT[dims], *(m for m in EXTRA if dims == SHARDS or not m.startswith("MD6"))])
-    )
-    cases: list[tuple[str, xr.DataArray, dict[str, Any]]] = [
-        (" × ".join(map(str, size.values())), scores, {"nulls": ["margins", "normal"], **size})
-        for size in designs(scores)
-    ]
+    methods = list(dict.fromkeys([*DEFAULT[dims], *EXTRA[dims]]))
     step = max(1, scores.sizes["system"] // 20)
     some = scores.isel(system=slice(0, 20 * step, step))
     own = " × ".join(str(some.sizes[d]) for d in dims)
-    cases.append((f"{own}, own scores", some, {"nulls": ["permute", "flip", "resample"]}))
-    for design, table, how in cases:
+    cases: list[tuple[str, xr.DataArray, dict[str, Any]]] = [
+        (f"{own}, {OWN}", some, {}),
+        (f"{own}, topics resampled", some, {"nulls": ["resample"], "claims": [("topic",)]}),
+        *(
+            (" × ".join(map(str, size.values())), scores, {"nulls": ["margins", "normal"], **size})
+            for size in designs(scores)
+        ),
+    ]
+    frames = []
+    for seed, (design, table, how) in enumerate(cases, start=1):
         began = time.perf_counter()
-        found = calibrate(table, methods, repetitions=REPETITIONS, seed=1, **how)
+        found = calibrate(table, methods, repetitions=REPETITIONS, seed=seed, **how)
         frames.append(row_of(found, name, design))
         print(f"{name}, {design}: {time.perf_counter() - began:.0f} s", flush=True)
     return pd.concat(frames)
@@ -102,7 +106,40 @@ def pages(every: pd.DataFrame) -> dict[str, str]:
             key = f"calibration_{kind}_{'_'.join(str(claim).replace(',', '').split())}"
             found[key] = rates_table(own)
         found[f"calibration_{kind}_advice"] = advice_table(part)
+        found[f"calibration_{kind}_held"] = held_table(part)
     return found
+
+
+def held_table(part: pd.DataFrame) -> str:
+    """What was advised at each collection's own size, and what it did in all the other designs."""
+    rows = []
+    for name, own in part.groupby("data", sort=False):
+        at_home = own["design"].str.contains(OWN)
+        for _, chosen in own[at_home & own["advised"]].iterrows():
+            others = own[~at_home & (own["claim"] == chosen["claim"]) & (own["method"] == chosen["method"])]
+            failed = others[others["status"] == "fails"]
+            rows.append(
+                [
+                    str(name),
+                    str(chosen["claim"]),
+                    f"{chosen['method']} ({ABOUT[chosen['promise']]})",
+                    f"{100 * chosen['rate']:.1f}",
+                    f"{100 * others['rate'].min():.1f}–{100 * others['rate'].max():.1f}",
+                    ", ".join(
+                        f"{d}: {100 * r:.1f}" for d, r in zip(failed["design"], failed["rate"], strict=True)
+                    )
+                    or "nowhere",
+                ]
+            )
+    head = [
+        "data",
+        "claim",
+        "advised",
+        "there, %",
+        f"in {others['design'].nunique()} other designs, %",
+        "fails",
+    ]
+    return markdown(head, rows)
 
 
 def rates_table(own: pd.DataFrame) -> str:
@@ -112,7 +149,7 @@ def rates_table(own: pd.DataFrame) -> str:
     order = own.groupby("method")["rate"].max().sort_values(kind="stable").index
     for method in order:
         mine = own[own["method"] == method]
-        promise = {"family": "any", "discovery": "among found", "pair": "each"}[mine["promise"].iloc[0]]
+        promise = ABOUT[mine["promise"].iloc[0]]
         cells = []
         for name in names:
             cell = mine[mine["data"] == name]
@@ -145,6 +182,9 @@ def advice_table(part: pd.DataFrame) -> str:
 
 def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if sys.argv[1:] == ["--tables"]:
+        write(pd.read_csv(TABLES / "calibration.csv"))
+        return
     folder = Path(
         sys.argv[1]
         if len(sys.argv) > 1
@@ -152,6 +192,10 @@ def main() -> None:
     )
     every = pd.concat([tried(name, scores) for name, scores in sources(folder).items()])
     every.round(5).to_csv(TABLES / "calibration.csv", index=False)
+    write(every)
+
+
+def write(every: pd.DataFrame) -> None:
     for name, table in pages(every).items():
         (TABLES / f"{name}.md").write_text(table + "\n")
 

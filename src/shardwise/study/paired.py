@@ -18,6 +18,7 @@ from shardwise.compare.pairs import NOISE, best_first, choose_pairs, t_statistic
 from shardwise.errors import InputError
 from shardwise.model.estimates import Estimates
 from shardwise.study import paired_kernels as kernels
+from shardwise.study.max_t import MaxT, flip_topics
 
 CHUNK = 4_000_000  # numbers of one block of bootstrap samples × pairs
 
@@ -95,8 +96,9 @@ def paired_tests(
     """Test every pair of systems on a topic × system table (a DataArray, or a DataFrame with one column a system).
 
     test: "t" (paired), "unpaired-t", "wilcoxon", "sign", "randomization" (Fisher's, of the mean difference),
-    "bootstrap" (studentised, J15 Algorithm 1), "tukey" (randomised Tukey HSD over all systems). `average` names further
-    dimensions, such as shard or instance, to be averaged per topic first. `correction`: none, bonferroni, holm, bh, by.
+    "bootstrap" (studentised, J15 Algorithm 1), "tukey" (randomised Tukey HSD over all systems), "max-t" (largest |t|
+    of all pairs under sign flips of topics, step-down). `average` names further dimensions, such as shard or instance,
+    to be averaged per topic first. `correction`: none, bonferroni, holm, bh, by; none for tukey and max-t.
     Monte-Carlo p-values are (r + 1)/(B + 1); replicate i depends on (seed, i) only.
 
     >>> table = pd.DataFrame({"x": [0.5, 0.6, 0.7, 0.9], "y": [0.4, 0.4, 0.6, 0.6], "z": [0.4, 0.5, 0.6, 0.7]})
@@ -106,10 +108,8 @@ def paired_tests(
     1  x  y       0.175  0.125
     2  z  y       0.050  0.500
     """
-    if test not in TESTS and test != "tukey":
-        raise InputError(
-            f"no test is called {test!r}", remedy=f"choose one of {', '.join([*TESTS, 'tukey'])}"
-        )
+    if test not in TESTS and test not in JOINT:
+        raise InputError(f"no test is called {test!r}", remedy=f"choose one of {', '.join([*TESTS, *JOINT])}")
     if n_resamples < 1 or seed < 0:
         raise InputError("n_resamples must be at least 1 and seed at least 0")
     labels, y = _table(scores, tuple(average))
@@ -118,8 +118,10 @@ def paired_tests(
     ia, ib = choose_pairs(estimates.labels, only, None)
     unit = 10.0 ** (math.ceil(math.log10(np.abs(y).max() or 1.0)) - 12)  # decimal, as most scores are
     table = Paired(y, unit, ia, ib, n_resamples, seed)
-    if test == "tukey":
-        return _randomised_tukey(table, estimates, correction)
+    if test in JOINT:
+        if correction != "none":
+            raise InputError(f"test={test!r} is corrected by construction", remedy="leave correction out")
+        return JOINT[test](table, estimates)
     family = stepwise(correction)
     found = TESTS[test](table)
     difference = np.abs(table.z.mean(axis=0))
@@ -272,10 +274,8 @@ def bootstrap(table: Paired) -> Outcome:
     return Outcome(plain.se, np.full(p.shape, np.nan), plain.statistic, p)
 
 
-def _randomised_tukey(table: Paired, estimates: Estimates, correction: str) -> Comparisons:
+def _randomised_tukey(table: Paired, estimates: Estimates) -> Comparisons:
     """Largest range of means over systems shuffled within topics: p-values corrected by construction."""
-    if correction != "none":
-        raise InputError("test='tukey' is corrected by construction", remedy="leave correction out")
     members = np.union1d(table.ia, table.ib)
     units = np.ascontiguousarray(table.units[:, members])
     ranges = kernels.permuted_ranges(units, kernels.key_of(table.seed), table.n_resamples)
@@ -290,6 +290,18 @@ def _randomised_tukey(table: Paired, estimates: Estimates, correction: str) -> C
     )
 
 
+def _max_t(table: Paired, estimates: Estimates) -> Comparisons:
+    """Largest |t| of all pairs over sign flips of topics, step-down: p-values corrected by construction."""
+    plain = paired_t(table)
+    mean = table.z.mean(axis=0)
+    key = kernels.key_of(table.seed)
+    found = flip_topics(table.y, table.ia, table.ib, mean, plain.se, key, table.n_resamples)
+    title = f"step-down max-t by sign flips ({table.n_resamples} resamples, seed {table.seed})"
+    return MaxT(estimates, table.ia, table.ib, np.abs(mean), plain.se, np.full(mean.shape, np.nan), plain.statistic,
+                found.p, found.p_adjusted, "max-t", title, len(table.y), found.maxima)  # fmt: skip
+
+
+JOINT: dict[str, Callable[[Paired, Estimates], Comparisons]] = {"tukey": _randomised_tukey, "max-t": _max_t}
 TESTS: dict[str, Callable[[Paired], Outcome]] = {
     "t": paired_t,
     "unpaired-t": unpaired_t,

@@ -56,6 +56,7 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "wilcoxon holm",
         "randomization none",
         "tukey",
+        "max-t",
     ),
     SHARDS: (
         "MD1 hsd topic",
@@ -70,6 +71,7 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "banova MD3 marginal-1 bh",
         "banova MD6 difference bh",
         "t holm",
+        "max-t",
     ),
     INSTANCES: (
         "unified none",
@@ -118,7 +120,7 @@ def procedures(dims: Dims, *, n_resamples: int = RESAMPLES) -> dict[str, Procedu
     """All procedures that can take tables of these dimensions, by name; ``n_resamples`` is of those that draw.
 
     >>> len(procedures(("topic", "system"))), "MD6 holm topic+shard" in procedures(("topic", "system", "shard"))
-    (62, True)
+    (63, True)
     """
     if tuple(dims) not in LAYOUTS:
         known = "; ".join(", ".join(layout) for layout in LAYOUTS)

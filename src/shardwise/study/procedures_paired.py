@@ -13,6 +13,7 @@ from shardwise.arrays import Floats, Ints, Words
 from shardwise.compare.methods import title as method_title
 from shardwise.compare.pairs import NOISE, t_statistic
 from shardwise.study import paired_kernels, procedures_kernels
+from shardwise.study.max_t import Flips, critical_t, flip_topics, half_widths
 from shardwise.study.paired import WORDS
 from shardwise.study.procedures_batch import LAYOUTS, PROMISES, Batch, Decide, Decisions, Procedure, procedure
 from shardwise.study.procedures_corrections import STEPWISE, by_p, by_t, two_sided_t
@@ -149,6 +150,24 @@ def _ranges(batch: Batch, n_resamples: int) -> tuple[Floats, Floats]:
     return np.sort(out, axis=1) * unit[:, None] / batch.topics, 2.0 * unit
 
 
+def max_t(batch: Batch, alpha: float, n_resamples: int) -> Decisions:
+    """Largest |t| of all pairs over sign flips of topics, step-down; intervals by the single step."""
+    difference, se = moments(batch)
+    y, (a, b) = batch.topic_means(), batch.pairs
+
+    def make() -> list[Flips]:
+        keys = keys_of(batch)
+        return [
+            flip_topics(y[i], a, b, difference[i], se[i], keys[i], n_resamples) for i in range(len(batch))
+        ]
+
+    found = batch.once(("sign flips", n_resamples), make)
+    critical = [critical_t(one.maxima, alpha, batch.topics) for one in found]
+    half = np.stack([half_widths(row, t) for row, t in zip(se, critical, strict=True)])
+    p, p_adjusted = (np.stack([getattr(one, name) for one in found]) for name in ("p", "p_adjusted"))
+    return Decisions(difference, p, p_adjusted, difference - half, difference + half)
+
+
 def paired_procedures(n_resamples: int = RESAMPLES) -> list[Procedure]:
     """All tests with all corrections; on tables with more dimensions the others are averaged out first."""
     some = f" ({n_resamples} resamples)"
@@ -176,15 +195,15 @@ def paired_procedures(n_resamples: int = RESAMPLES) -> list[Procedure]:
                     PROMISES[method],
                     SOURCES.get(name, "") if method == "none" else "",
                     decide,
+                    sound=name
+                    not in {"wilcoxon", "sign"},  # of medians and symmetry: equal means may fail them
                 )
             )
-    tukey = procedure(
-        "tukey",
-        f"randomised Tukey HSD{some}",
-        LAYOUTS,
-        ("topic",),
-        "family",
-        "",
-        partial(randomised_tukey, n_resamples=n_resamples),
-    )
-    return [*found, tukey]
+    joint: dict[str, tuple[str, Callable[..., Decisions]]] = {
+        "tukey": ("randomised Tukey HSD", randomised_tukey),
+        "max-t": ("step-down max-t by sign flips", max_t),
+    }
+    for name, (words, test) in joint.items():
+        decide = partial(test, n_resamples=n_resamples)
+        found.append(procedure(name, words + some, LAYOUTS, ("topic",), "family", "", decide))
+    return found
