@@ -2,6 +2,7 @@
 
 python -m bench.calibration [folder of the data]
 python -m bench.calibration --tables      (the tables again, from the figures that are there)
+python -m bench.calibration --held        (only the check of the advice on designs that it has not seen)
 
 Writes docs/bench/calibration.csv (every figure) and docs/bench/calibration_*.md (what the page shows).
 """
@@ -23,7 +24,7 @@ from shardwise.read.scores import read_scores
 from shardwise.score.scoring import score
 from shardwise.score.undefined import fill_undefined
 from shardwise.shard.split import split
-from shardwise.study.calibrate import Calibration, calibrate
+from shardwise.study.calibrate import CLAIMS, Calibration, calibrate
 from shardwise.study.procedures import DEFAULT
 
 ROOT = Path(__file__).parent.parent
@@ -74,7 +75,7 @@ def tried(name: str, scores: xr.DataArray) -> pd.DataFrame:
     some = scores.isel(system=slice(0, 20 * step, step))
     own = " × ".join(str(some.sizes[d]) for d in dims)
     cases: list[tuple[str, xr.DataArray, dict[str, Any]]] = [
-        (f"{own}, {OWN}", some, {}),
+        (f"{own}, {OWN}", some, {"nulls": ["margins", "permute", "flip"]}),
         (f"{own}, topics resampled", some, {"nulls": ["resample"], "claims": [("topic",)]}),
         *(
             (" × ".join(map(str, size.values())), scores, {"nulls": ["margins", "normal"], **size})
@@ -105,41 +106,7 @@ def pages(every: pd.DataFrame) -> dict[str, str]:
         for claim, own in part.groupby("claim", sort=False):
             key = f"calibration_{kind}_{'_'.join(str(claim).replace(',', '').split())}"
             found[key] = rates_table(own)
-        found[f"calibration_{kind}_advice"] = advice_table(part)
-        found[f"calibration_{kind}_held"] = held_table(part)
     return found
-
-
-def held_table(part: pd.DataFrame) -> str:
-    """What was advised at each collection's own size, and what it did in all the other designs."""
-    rows = []
-    for name, own in part.groupby("data", sort=False):
-        at_home = own["design"].str.contains(OWN)
-        for _, chosen in own[at_home & own["advised"]].iterrows():
-            others = own[~at_home & (own["claim"] == chosen["claim"]) & (own["method"] == chosen["method"])]
-            failed = others[others["status"] == "fails"]
-            rows.append(
-                [
-                    str(name),
-                    str(chosen["claim"]),
-                    f"{chosen['method']} ({ABOUT[chosen['promise']]})",
-                    f"{100 * chosen['rate']:.1f}",
-                    f"{100 * others['rate'].min():.1f}–{100 * others['rate'].max():.1f}",
-                    ", ".join(
-                        f"{d}: {100 * r:.1f}" for d, r in zip(failed["design"], failed["rate"], strict=True)
-                    )
-                    or "nowhere",
-                ]
-            )
-    head = [
-        "data",
-        "claim",
-        "advised",
-        "there, %",
-        f"in {others['design'].nunique()} other designs, %",
-        "fails",
-    ]
-    return markdown(head, rows)
 
 
 def rates_table(own: pd.DataFrame) -> str:
@@ -165,19 +132,70 @@ def rates_table(own: pd.DataFrame) -> str:
     return markdown(["method", "promises about", "made for it", *names, "power"], rows)
 
 
-def advice_table(part: pd.DataFrame) -> str:
-    """How often each method was advised, by claim and promise."""
-    chosen = part[part["advised"]].groupby(["claim", "promise", "method"], sort=False).size()
-    cases = part.groupby("claim", sort=False).apply(
-        lambda g: len(g.groupby(["data", "design"])), include_groups=False
-    )
+def held(folder: Path) -> pd.DataFrame:
+    """Advice for 20 systems of each collection, and what the advised methods do in designs that it has not seen.
+
+    The same systems, but other numbers of them, of topics and of shards, other seeds, and both kinds of margins.
+    """
     rows = []
-    for (claim, promise), own in chosen.groupby(level=[0, 1], sort=False):
-        counts = own.sort_values(ascending=False, kind="stable")
-        said = ", ".join(f"{method} {n}" for (_, _, method), n in counts.items())
-        none = int(cases[claim] - counts.sum())
-        rows.append([str(claim), str(promise), said, str(none)])
-    return markdown(["claim", "promise", "advised, in so many designs", "nothing advised"], rows)
+    for name, scores in sources(folder).items():
+        dims = SHARDS if "shard" in scores.dims else TABLE
+        step = max(1, scores.sizes["system"] // 20)
+        some = scores.isel(system=slice(0, 20 * step, step))
+        advice = calibrate(some, [*DEFAULT[dims], *EXTRA[dims]], repetitions=REPETITIONS, seed=1)
+        for claim, verdict in zip(CLAIMS[dims], advice.verdicts, strict=True):
+            at_home = advice.table[advice.table["claim"] == verdict.claim].set_index("method")
+            other = {"margins": [], "normal": []} if verdict.use else {}
+            for null, seen in other.items():
+                for k, size in enumerate(others(some)):
+                    how: dict[str, Any] = {"claims": [claim], "nulls": [null], "seed": 100 + k, **size}
+                    found = calibrate(some, list(verdict.use.values()), repetitions=REPETITIONS, **how)
+                    seen.append(found.table.assign(design=" × ".join(map(str, size.values())), null=null))
+            for promise in ("family", "discovery", "pair"):
+                if not ((at_home["promise"] == promise) & at_home["meant"]).any():
+                    continue
+                row = {"data": name, "claim": verdict.claim, "promise": promise}
+                method = verdict.use.get(promise)
+                if method is None:
+                    row |= {"advised": "nothing"}
+                else:
+                    every = pd.concat([table for seen in other.values() for table in seen])
+                    mine = every[every["method"] == method]
+                    failed = mine[mine["status"] == "fails"]
+                    row |= {"advised": method, "there": at_home.loc[method, "rate"]}
+                    row |= {"least": mine["rate"].min(), "most": mine["rate"].max(), "designs": len(mine)}
+                    row["fails"] = "; ".join(
+                        f"{d}, {n}: {100 * r:.1f}"
+                        for d, n, r in zip(failed["design"], failed["null"], failed["rate"], strict=True)
+                    )
+                rows.append(row)
+        print(f"{name}: checked", flush=True)
+    return pd.DataFrame(rows)
+
+
+def others(some: xr.DataArray) -> list[dict[str, int]]:
+    """Sizes that the advice has not seen."""
+    r = some.sizes["system"]
+    if "shard" in some.dims:
+        sizes = ((25, r, 5), (75, r, 5), (50, r, 3), (50, r, 8), (50, r // 2, 5))
+        return [{"topics": t, "systems": n, "shards": s} for t, n, s in sizes]
+    return [{"topics": t, "systems": n} for t, n in ((25, r), (40, r), (100, r), (50, r // 2), (50, r // 4))]
+
+
+def held_table(checked: pd.DataFrame) -> str:
+    rows = []
+    for _, row in checked.iterrows():
+        head = [str(row["data"]), str(row["claim"]), ABOUT[str(row["promise"])], str(row["advised"])]
+        if row["advised"] == "nothing":
+            rows.append([*head, "–", "–", "–"])
+            continue
+        between = f"{100 * row['least']:.1f}–{100 * row['most']:.1f}"
+        rows.append([*head, f"{100 * row['there']:.1f}", between, str(row["fails"]) or "nowhere"])
+    many = int(checked["designs"].max())
+    return markdown(
+        ["data", "claim", "promise about", "advised", "there, %", f"in {many} other designs, %", "fails, %"],
+        rows,
+    )
 
 
 def main() -> None:
@@ -187,9 +205,16 @@ def main() -> None:
         return
     folder = Path(
         sys.argv[1]
-        if len(sys.argv) > 1
+        if len(sys.argv) > 1 and sys.argv[1] != "--held"
         else os.environ.get("SHARDWISE_DATA", ROOT.parent / "shared" / "data")
     )
+    if sys.argv[1:] != ["--held"]:
+        grid(folder)
+    checked = held(folder)
+    (TABLES / "calibration_held.md").write_text(held_table(checked) + "\n")
+
+
+def grid(folder: Path) -> None:
     every = pd.concat([tried(name, scores) for name, scores in sources(folder).items()])
     every.round(5).to_csv(TABLES / "calibration.csv", index=False)
     write(every)

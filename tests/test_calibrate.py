@@ -243,11 +243,11 @@ def test_scores_bring_their_own_nulls() -> None:
     worlds = found.rates[~found.rates["planted"]].groupby("claim", sort=False)["null"].unique()
     assert {claim: tuple(kinds) for claim, kinds in worlds.items()} == {
         "these topics, these shards": ("margins", "flip"),
-        "topics like these, these shards": ("margins", "permute", "flip"),
+        "topics like these, these shards": ("margins", "permute", "flip", "resample"),
         "topics like these, shards like these": ("margins", "permute", "flip"),
     }
     wide = sw.calibrate(y - 5, ["MD6 hsd topic"], repetitions=20, claims=[TOPIC], planted=False)
-    assert wide.rates["null"].unique().tolist() == ["normal", "permute", "flip"]
+    assert wide.rates["null"].unique().tolist() == ["normal", "permute", "flip", "resample"]
 
 
 @pytest.mark.parametrize("r", [2, 3, 9, 10, 11, 30])

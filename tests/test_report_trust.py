@@ -31,7 +31,7 @@ def test_the_methods_of_the_report_are_tried(content: sw.ReportContent) -> None:
         content.fit.scores,
         list(dict.fromkeys(lab.table["method"])),
         claims=[(), ("topic",)],
-        nulls=["normal", "flip"],
+        nulls=["normal", "flip", "resample"],
         repetitions=60,
         seed=3,
     )

@@ -93,7 +93,11 @@ def trust_in(
             table,
             list(names),
             claims=CLAIMS[dims],
-            nulls=["margins" if bool((table >= 0).all() & (table <= 1).all()) else "normal", "flip"],
+            nulls=[
+                "margins" if bool((table >= 0).all() & (table <= 1).all()) else "normal",
+                "flip",
+                "resample",
+            ],
             alpha=alpha,
             repetitions=tables,
             seed=seed,

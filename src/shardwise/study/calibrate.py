@@ -105,7 +105,7 @@ def calibrate(
 
     nulls: "normal" (sums of normal effects), "margins" (bounded scores, every system with a distribution like its
     own), and made of the scores themselves "permute", "flip", "resample" (see `shardwise.study.nulls`). Without a
-    choice: margins for scores between 0 and 1, normal otherwise, with permute and flip where they fit the claim.
+    choice: margins for scores between 0 and 1, normal otherwise, with those made of the scores that fit the claim.
     Each claim is tried with all systems equal and, if ``planted``, once more with half of them equal and others better
     or worse by up to ``largest``. Sizes other than those of the scores leave simulated nulls only.
 

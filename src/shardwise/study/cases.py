@@ -124,7 +124,7 @@ def _usual(source: Source, claim: tuple[str, ...]) -> list[str]:
         return ["normal"]
     y = source.scores.to_numpy()
     bounded = bool(y.min() >= 0 and y.max() <= 1) and source.dims[-1] != "instance"
-    of_data = [kind for kind in ("permute", "flip") if data.speaks_for(kind, source.dims, claim)]
+    of_data = [kind for kind in data.KINDS if data.speaks_for(kind, source.dims, claim)]
     return ["margins" if bounded else "normal", *(of_data if source.as_measured else [])]
 
 
