@@ -28,6 +28,8 @@ def one_by_one(name: str, scores: xr.DataArray) -> float:
     words = name.split()
     if words[0] == "t":
         pairs = paired_tests(scores, "t", correction=words[1], average=["shard"])
+    elif words[0] == "max-t":
+        pairs = paired_tests(scores, "max-t", average=["shard"], n_resamples=1000)
     elif words[0] == "banova":
         how = {"null": "difference"} if words[2] == "difference" else {"null": "marginal", "tails": 1}
         pairs = compare(bootstrap_anova(scores, words[1]), words[3], **how)
