@@ -193,7 +193,7 @@ def test_known_error_rates_of_instances(
 @pytest.mark.calibration
 def test_advice_keeps_on_designs_it_has_not_seen(repetitions: float) -> None:
     """Advice from one design, tried on others: more and fewer topics and systems, bounded scores, other seeds."""
-    n = int(300 * repetitions)
+    n = int(200 * repetitions)
     like = sw.simulate_scores(
         topics=50, systems=12, shards=4, sd={**KNOWN, "system": 0.05}, mean=0.35, margins="beta", seed=21
     )
