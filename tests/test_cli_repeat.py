@@ -241,10 +241,10 @@ def test_a_page_that_asks_for_more(folder: Path, change: Change) -> None:
     [
         "not base64!",
         base64.b64encode(b"not gzip").decode(),
-        base64.b64encode(gzip.compress(b"not json")).decode(),
-        base64.b64encode(gzip.compress(b"[1]")).decode(),
-        base64.b64encode(gzip.compress(b"[" * 100_000)).decode(),
-        base64.b64encode(gzip.compress(b"{}" * 50)[:-9]).decode(),
+        base64.b64encode(gzip.compress(b"not json", mtime=0)).decode(),
+        base64.b64encode(gzip.compress(b"[1]", mtime=0)).decode(),
+        base64.b64encode(gzip.compress(b"[" * 100_000, mtime=0)).decode(),
+        base64.b64encode(gzip.compress(b"{}" * 50, mtime=0)[:-9]).decode(),
         5,
     ],
 )
@@ -259,7 +259,14 @@ def test_a_page_with_anything_inside(tmp_path: Path, packed: object) -> None:
 def test_what_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shardwise.report.embedded.MOST_INSIDE", 1000)
     data = script_json(
-        {"files": [{"name": "report.json", "packed": base64.b64encode(gzip.compress(b" " * 2000)).decode()}]}
+        {
+            "files": [
+                {
+                    "name": "report.json",
+                    "packed": base64.b64encode(gzip.compress(b" " * 2000, mtime=0)).decode(),
+                }
+            ]
+        }
     )
     (tmp_path / "r.html").write_text(f'<script id="data">{data}</script>')
     assert "cut short or endless" in shardwise("repeat", tmp_path / "r.html").stderr
