@@ -30,13 +30,22 @@ SCORES = "topic,x,y,z\n" + "".join(
 )
 
 
+def stoppable() -> None:
+    """What a shell starts in the background ignores Control-C, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def on_terminal(*arguments: object) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """Start a command with a terminal as standard error, and standard output in a pipe."""
     master, slave = pty.openpty()
     variables = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
     process = subprocess.Popen(
-        [*COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, stderr=slave, env=variables
+        [*COMMAND, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        env=variables,
+        preexec_fn=stoppable,
     )
     os.close(slave)
     try:
@@ -141,7 +150,12 @@ def test_stopped_while_files_are_written(tmp_path: Path) -> None:
     """A simulated campaign is there as a whole or not at all, and so is its draft."""
     out = tmp_path / "made"
     command = [*COMMAND, "simulate", "--systems", "150", "--topics", "30", "--out", str(out)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=stoppable,
+    )
     end = time.monotonic() + PATIENCE
     while process.poll() is None and not list(out.glob(".partial-*/runs/*")):
         assert time.monotonic() < end
