@@ -19,13 +19,13 @@ import pandas as pd
 import xarray as xr
 
 from bench.replication import load, markdown
-from shardwise.read.reader import read_collection
-from shardwise.read.scores import read_scores
-from shardwise.score.scoring import score
-from shardwise.score.undefined import fill_undefined
-from shardwise.shard.split import split
-from shardwise.study.calibrate import CLAIMS, Calibration, calibrate
-from shardwise.study.procedures import DEFAULT
+from shardwise.io.reader import read_collection
+from shardwise.io.scores import read_scores
+from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
+from shardwise.procedures.registry import DEFAULT
+from shardwise.scoring.scoring import score
+from shardwise.scoring.undefined import fill_undefined
+from shardwise.sharding.split import split
 
 ROOT = Path(__file__).parent.parent
 TABLES = ROOT / "docs" / "bench"

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from shardwise.study.simulate_collection import simulate_collection
+from shardwise.lab.simulate_collection import simulate_collection
 
 TITLES = {
     "parse": "parse and code all runs",

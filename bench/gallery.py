@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 
 import shardwise as sw
+from shardwise.fits.bootstrap import BootstrapFit
 from shardwise.plot.agreement import agreement_chart
 from shardwise.plot.calibration import error_rate_chart, power_chart
 from shardwise.plot.effects import density_chart, effect_chart
@@ -25,7 +26,7 @@ PICTURES = Path(__file__).parent.parent / "docs" / "images"
 
 @cache
 def collection() -> sw.Collection:
-    return sw.simulate_collection(
+    return sw.simulate.collection(
         topics=40, systems=24, depth=300, corpus=40_000, relevant=60, seed=3
     ).collection()
 
@@ -49,7 +50,7 @@ def few() -> xr.DataArray:
 
 
 @cache
-def rates() -> dict[float, sw.InstanceComparison]:
+def rates() -> dict[float, sw.instances.InstanceComparison]:
     """Five seeds at each of seven settings against a deterministic system; dearer settings are better."""
     rng = np.random.default_rng(1)
     topics = rng.beta(2, 3, 100)
@@ -83,7 +84,7 @@ def both_claims() -> dict[str, sw.Comparisons]:
     return {"these topics": sw.compare(fit), "topics like these": sw.compare(fit, generalize=("topic",))}
 
 
-def bootstraps() -> dict[str, sw.BootstrapFit]:
+def bootstraps() -> dict[str, BootstrapFit]:
     return {
         "without interaction (MD2)": sw.bootstrap_anova(few(), sw.MD2),
         "with interaction (MD3)": sw.bootstrap_anova(few(), sw.MD3),
@@ -107,7 +108,7 @@ def density() -> Any:
 
 
 def agreement() -> Any:
-    above, below = (sw.over_splits(scores(measure), sw.MD3) for measure in ("AP", "P@10"))
+    above, below = (sw.stability.over_splits(scores(measure), sw.MD3) for measure in ("AP", "P@10"))
     return agreement_chart(above, below, names=("AP", "P@10"))
 
 
@@ -145,7 +146,7 @@ def powers() -> pd.DataFrame:
     """Power of the paired t-test by simulation from the scores, for three numbers of topics."""
     frames = []
     for size in np.linspace(0.01, 0.12, 12):
-        found = sw.simulated_power(
+        found = sw.planning.simulated_power(
             whole()["AP"], topics=[25, 50, 100], min_diff=size, systems=2, test="t", repetitions=500, seed=1
         ).table
         names = {"power_low": "low", "power_high": "high"}
@@ -157,39 +158,39 @@ def powers() -> pd.DataFrame:
     return pd.concat(frames).sort_values(["topics", "difference"])
 
 
-def pools() -> sw.PoolStudy:
-    return sw.pool_depth_study(collection(), depths=[10, 20, 50, 100], measure=["AP", "nDCG@20"])
+def pools() -> sw.planning.PoolStudy:
+    return sw.planning.pool_depth_study(collection(), depths=[10, 20, 50, 100], measure=["AP", "nDCG@20"])
 
 
 CHARTS: dict[str, Callable[[], Any]] = {
-    "intervals": lambda: sw.interval_chart(both_claims(), measure="AP"),
+    "intervals": lambda: sw.plot.interval_chart(both_claims(), measure="AP"),
     "models": lambda: model_chart(models(), measure="AP"),
     "kinds": lambda: kind_chart(both_claims()["these topics"], measure="AP"),
     "effects": lambda: effect_chart(bootstraps()),
     "density": density,
-    "matrix": lambda: sw.matrix_chart(tests()),
+    "matrix": lambda: sw.plot.matrix_chart(tests()),
     "agreement": agreement,
-    "stability": lambda: sw.stability(scores(), sw.MD6).plot(),
+    "stability": lambda: sw.stability.between_splits(scores(), sw.MD6).plot(),
     "shares": lambda: sw.anova(few(), sw.MD6).plot(),
     "residuals": lambda: sw.anova(few(), sw.MD6).plot("residuals"),
-    "p-curves": lambda: sw.p_curve_chart(both_claims()),
-    "settings": lambda: margin_chart(sw.smallest_setting(rates(), 0.02), measure="nDCG@10"),
+    "p-curves": lambda: sw.plot.p_curve_chart(both_claims()),
+    "settings": lambda: margin_chart(sw.instances.smallest_setting(rates(), 0.02), measure="nDCG@10"),
     "equivalence": lambda: sw.equivalence(
         sw.compare(sw.anova(few().isel(system=slice(0, 5)), sw.MD6)), 0.03
     ).plot("AP"),
     "instances": lambda: sw.compare_instances(*seeds()).plot(margin=0.02, measure="nDCG@10"),
-    "p-spread": lambda: p_spread_chart(sw.p_value_spread(*seeds(), seed=1)),
-    "components": lambda: sw.instance_components(sw.compare_instances(*seeds())).plot(),
-    "variances": lambda: sw.variance_chart(sw.variance_table(whole())),
-    "topics": lambda: sw.topics_chart(
-        sw.design_curve({"AP": 0.053, "nERR": 0.1208}, systems=range(2, 101, 2))
+    "p-spread": lambda: p_spread_chart(sw.instances.p_value_spread(*seeds(), seed=1)),
+    "components": lambda: sw.planning.instance_components(sw.compare_instances(*seeds())).plot(),
+    "variances": lambda: sw.plot.variance_chart(sw.planning.variance_table(whole())),
+    "topics": lambda: sw.plot.topics_chart(
+        sw.planning.design_curve({"AP": 0.053, "nERR": 0.1208}, systems=range(2, 101, 2))
     ),
-    "reach": lambda: sw.variance(whole()["AP"]).plot(),
+    "reach": lambda: sw.planning.variance(whole()["AP"]).plot(),
     "pools": lambda: pools().plot(),
-    "power": lambda: sw.simulated_power(
+    "power": lambda: sw.planning.simulated_power(
         whole()["AP"], topics=[20, 40, 60, 80, 120], min_diff=0.06, systems=5, repetitions=1000, seed=1
     ).plot(),
-    "ranking": lambda: sw.generalizability(whole()["AP"]).plot(),
+    "ranking": lambda: sw.planning.generalizability(whole()["AP"]).plot(),
     "error-rates": lambda: error_rate_chart(error_rates()),
     "power-curves": lambda: power_chart(powers(), measure="AP"),
 }

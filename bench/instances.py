@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from shardwise.compare.comparisons import compare
-from shardwise.model.mixed import mixed
-from shardwise.model.posterior import posterior
-from shardwise.study.instances import compare_instances
+from shardwise.comparing.comparisons import compare
+from shardwise.comparing.instances import compare_instances
+from shardwise.fits.mixed import mixed
+from shardwise.fits.posterior import posterior
 
 SIZE = (2, 100, 50)
 PEER_SIZES = [(2, 5, 10), (2, 10, 20), (2, 20, 40), SIZE]

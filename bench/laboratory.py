@@ -8,14 +8,14 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from shardwise.compare.comparisons import compare
-from shardwise.model.anova import anova
-from shardwise.model.bootstrap import bootstrap_anova
-from shardwise.study.calibrate import calibrate
-from shardwise.study.paired import paired_tests
-from shardwise.study.procedures import DEFAULT
-from shardwise.study.score_components import ScoreComponents
-from shardwise.study.worlds import NormalWorld
+from shardwise.comparing.comparisons import compare
+from shardwise.comparing.paired import paired_tests
+from shardwise.fits.anova import anova
+from shardwise.fits.bootstrap import bootstrap_anova
+from shardwise.fits.components import ScoreComponents
+from shardwise.lab.calibrate import calibrate
+from shardwise.lab.worlds.base import NormalWorld
+from shardwise.procedures.registry import DEFAULT
 
 SHARDS = ("topic", "system", "shard")
 SHAPE = (50, 20, 5)

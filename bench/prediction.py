@@ -16,11 +16,11 @@ import pandas as pd
 import xarray as xr
 
 from bench.replication import load, markdown, sharded
-from shardwise.read.reader import read_collection
-from shardwise.read.scores import read_scores
-from shardwise.score.scoring import score
-from shardwise.shard.split import split
-from shardwise.study.predict import PredictiveCheck, across_collections, split_half
+from shardwise.io.reader import read_collection
+from shardwise.io.scores import read_scores
+from shardwise.lab.holdout.checks import PredictiveCheck, across_collections, split_half
+from shardwise.scoring.scoring import score
+from shardwise.sharding.split import split
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "prediction.md"

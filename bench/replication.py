@@ -17,20 +17,20 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.compare.comparisons import compare
-from shardwise.model.anova import anova
-from shardwise.model.bootstrap import bootstrap_anova
-from shardwise.model.terms import MD2, MD3, MD6
-from shardwise.read.collection import Collection
-from shardwise.read.reader import read_collection
-from shardwise.score.scoring import score
-from shardwise.score.undefined import fill_undefined
-from shardwise.shard.split import split
-from shardwise.study.paired import paired_tests
-from shardwise.study.related import within_across
-from shardwise.study.split_tables import agreement_over_splits, found_over_splits, summary_over_splits
-from shardwise.study.splits import combined_p, over_splits
-from shardwise.study.stability import FF21, stability_of_fills, stability_of_methods
+from shardwise.comparing.comparisons import compare
+from shardwise.comparing.over_splits import combined_p, over_splits
+from shardwise.comparing.paired import paired_tests
+from shardwise.comparing.split_tables import agreement_over_splits, found_over_splits, summary_over_splits
+from shardwise.comparing.stability import FF21, stability_of_fills, stability_of_methods
+from shardwise.comparing.within_across import within_across
+from shardwise.core.model import MD2, MD3, MD6
+from shardwise.fits.anova import anova
+from shardwise.fits.bootstrap import bootstrap_anova
+from shardwise.io.collection import Collection
+from shardwise.io.reader import read_collection
+from shardwise.scoring.scoring import score
+from shardwise.scoring.undefined import fill_undefined
+from shardwise.sharding.split import split
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "replication.md"

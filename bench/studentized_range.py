@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from shardwise.compare import studentized_range as sr
+from shardwise.numerics import studentized_range as sr
 
 SYSTEMS, DF, PAIRS = 129, 6272.0, 8256
 SCIPY_VALUES = (

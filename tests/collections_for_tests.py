@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from shardwise.read.collection import UNJUDGED, Collection
-from shardwise.shard.splits import Splits
+from shardwise.io.collection import UNJUDGED, Collection
+from shardwise.sharding.splits import Splits
 
 V = TypeVar("V")
 Qrels = dict[str, dict[str, int]]

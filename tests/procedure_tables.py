@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shardwise.arrays import Floats
-from shardwise.compare.comparisons import Comparisons
-from shardwise.errors import InputError
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
 
 ALPHA = 0.1
 Answer = tuple[Floats, Floats, Floats, Floats, Floats]  # difference, p, p_adjusted, lower, upper

@@ -11,10 +11,10 @@ import xarray as xr
 from scipy import stats
 
 from selective_search.instances import AGAIN, EXHAUSTIVE
-from shardwise.compare.pairs import t_statistic
-from shardwise.rng import generator
-from shardwise.study.equivalence import SettingSeries, equivalence, smallest_setting
-from shardwise.study.instances import InstanceComparison, compare_instances, single_instance_tests
+from shardwise.comparing.equivalence import SettingSeries, equivalence, smallest_setting
+from shardwise.comparing.instances import InstanceComparison, compare_instances, single_instance_tests
+from shardwise.comparing.pairs import t_statistic
+from shardwise.core.rng import generator
 
 TESTS: dict[str, dict[str, Any]] = {
     "unified": {},

@@ -10,8 +10,8 @@ import numpy as np
 import Stemmer  # type: ignore[import-not-found]
 
 from selective_search.texts import Texts
-from shardwise.arrays import Bools, Codes, Floats, Grades, Ints
-from shardwise.read.collection import UNJUDGED, Collection
+from shardwise.core.arrays import Bools, Codes, Floats, Grades, Ints
+from shardwise.io.collection import UNJUDGED, Collection
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,9 +15,9 @@ from selective_search.engine import Engine, build, collection, rankings, tokeniz
 from selective_search.partition import partition, tf_idf
 from selective_search.redde import central_sample, select_shards
 from selective_search.texts import Texts
-from shardwise.arrays import Codes, Grades, Ints
-from shardwise.read.instances import flag_deterministic
-from shardwise.rng import generator
+from shardwise.core.arrays import Codes, Grades, Ints
+from shardwise.core.rng import generator
+from shardwise.io.instances import flag_deterministic
 
 EXHAUSTIVE = "exhaustive"
 AGAIN = "again"  # the largest rate once more, with instances of its own

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.cluster import KMeans  # type: ignore[import-untyped]
 from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[import-untyped]
 
-from shardwise.arrays import Codes
+from shardwise.core.arrays import Codes
 
 
 def tf_idf(tokens: Sequence[Sequence[str]]) -> Any:

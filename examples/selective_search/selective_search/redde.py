@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shardwise.arrays import Bools, Codes, Floats
+from shardwise.core.arrays import Bools, Codes, Floats
 
 
 def central_sample(n_docs: int, rate: float, rng: np.random.Generator) -> Codes:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shardwise.errors import InputError
+from shardwise.core.errors import InputError
 
 DOCUMENT = re.compile(r"<DOC>\s*<DOCNO>\s*(.*?)\s*</DOCNO>(.*?)</DOC>", re.DOTALL)
 QUERY = re.compile(r"<num>\s*(.*?)\s*</num>\s*<title>\s*(.*?)\s*</title>", re.DOTALL)

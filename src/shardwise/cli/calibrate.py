@@ -10,10 +10,10 @@ import xarray as xr
 from shardwise.cli import inputs as opt
 from shardwise.cli.output import Format, draw, emit, progress
 from shardwise.cli.shared import shared
-from shardwise.errors import InputError
-from shardwise.study.calibrate import Calibration, calibrate
-from shardwise.study.predict import split_half
-from shardwise.study.procedures import procedures
+from shardwise.core.errors import InputError
+from shardwise.lab.calibrate import Calibration, calibrate
+from shardwise.lab.holdout.checks import split_half
+from shardwise.procedures.registry import procedures
 
 USUAL = ("hsd", "holm", "bh", "none")  # corrections of a model that was named
 BESIDE = "t holm"  # to compare a named model with

@@ -12,12 +12,12 @@ import xarray as xr
 from shardwise.cli import inputs as opt
 from shardwise.cli.output import Format, draw, emit, progress
 from shardwise.cli.shared import current, shared
-from shardwise.compare.comparisons import Comparisons, compare
-from shardwise.errors import InputError
-from shardwise.model.anova import AnovaFit, anova
-from shardwise.model.bootstrap import BootstrapFit, bootstrap_anova
-from shardwise.model.terms import Model
-from shardwise.read.files import expand
+from shardwise.comparing.comparisons import Comparisons, compare
+from shardwise.core.errors import InputError
+from shardwise.core.model import Model
+from shardwise.fits.anova import AnovaFit, anova
+from shardwise.fits.bootstrap import BootstrapFit, bootstrap_anova
+from shardwise.io.files import expand
 
 
 @shared

@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
 from shardwise.cli.wording import near
-from shardwise.errors import InputError
+from shardwise.core.errors import InputError
 
 FILE = "shardwise.toml"
 VERSUS = "::"

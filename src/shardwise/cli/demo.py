@@ -9,18 +9,18 @@ from shardwise.cli.compare import systems_table
 from shardwise.cli.output import Format, draw, emit, progress, terminal, writing
 from shardwise.cli.shared import current, shared
 from shardwise.cli.simulate import write_files
-from shardwise.compare.rankings import kendall_tau
-from shardwise.model.terms import MD6
+from shardwise.comparing.rankings import kendall_tau
+from shardwise.core.model import MD6
+from shardwise.io.atomic import write_whole
+from shardwise.io.reader import read_collection
+from shardwise.io.scores import write_scores
+from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
 from shardwise.plot.intervals import interval_chart
-from shardwise.read.reader import read_collection
-from shardwise.read.scores import write_scores
-from shardwise.read.whole import write_whole
 from shardwise.report.build import ReportContent
 from shardwise.report.downloads import systems_frame
 from shardwise.report.html import write_report
-from shardwise.score.scoring import score
-from shardwise.shard.split import split
-from shardwise.study.simulate_collection import SimulatedCollection, simulate_collection
+from shardwise.scoring.scoring import score
+from shardwise.sharding.split import split
 
 
 @shared

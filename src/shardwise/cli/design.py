@@ -11,16 +11,16 @@ import pandas as pd
 import typer
 import xarray as xr
 
-from shardwise.arrays import Floats
 from shardwise.cli import inputs as opt
 from shardwise.cli.config import NothingGiven
 from shardwise.cli.output import Format, draw, emit, progress
 from shardwise.cli.shared import shared
-from shardwise.errors import InputError
-from shardwise.plot.design import pool_chart, topics_chart
-from shardwise.read.scores import read_scores
-from shardwise.score.scoring import score
-from shardwise.study.design import (
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
+from shardwise.io.scores import read_scores
+from shardwise.planning.pools import pool_depth_study
+from shardwise.planning.tables import design_curve, design_table
+from shardwise.planning.topics import (
     METHODS,
     SHORT,
     min_diff_at,
@@ -29,9 +29,9 @@ from shardwise.study.design import (
     topics_for_power,
     width_at,
 )
-from shardwise.study.design_tables import design_curve, design_table
-from shardwise.study.pools import pool_depth_study
-from shardwise.study.variance import variance as estimate
+from shardwise.planning.variance import variance as estimate
+from shardwise.plot.design import pool_chart, topics_chart
+from shardwise.scoring.scoring import score
 
 design_app = typer.Typer(
     help="Design a test collection: how many topics, how deep a pool, at what cost.", no_args_is_help=True

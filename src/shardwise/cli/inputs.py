@@ -10,15 +10,15 @@ import typer
 import xarray as xr
 
 from shardwise.cli.output import Format, progress
-from shardwise.errors import InputError
-from shardwise.model.terms import NAMED, Model
-from shardwise.read.collection import Collection
-from shardwise.read.reader import read_collection
-from shardwise.read.scores import read_scores
-from shardwise.score.scoring import score
-from shardwise.score.undefined import fill_undefined
-from shardwise.shard.split import split
-from shardwise.shard.splits import Splits
+from shardwise.core.errors import InputError
+from shardwise.core.model import NAMED, Model
+from shardwise.io.collection import Collection
+from shardwise.io.reader import read_collection
+from shardwise.io.scores import read_scores
+from shardwise.scoring.scoring import score
+from shardwise.scoring.undefined import fill_undefined
+from shardwise.sharding.split import split
+from shardwise.sharding.splits import Splits
 
 
 def file(value: Path | None) -> Path | None:

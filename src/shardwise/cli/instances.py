@@ -13,14 +13,14 @@ from shardwise.cli import inputs as opt
 from shardwise.cli.config import VERSUS
 from shardwise.cli.output import Format, emit, progress
 from shardwise.cli.shared import shared
-from shardwise.compare.comparisons import compare
-from shardwise.errors import InputError
-from shardwise.model.mixed import mixed
-from shardwise.read.files import expand
-from shardwise.read.instances import InstanceRuns, read_instances
-from shardwise.score.scoring import score
-from shardwise.study.equivalence import equivalence
-from shardwise.study.instances import compare_instances
+from shardwise.comparing.comparisons import compare
+from shardwise.comparing.equivalence import equivalence
+from shardwise.comparing.instances import compare_instances
+from shardwise.core.errors import InputError
+from shardwise.fits.mixed import mixed
+from shardwise.io.files import expand
+from shardwise.io.instances import InstanceRuns, read_instances
+from shardwise.scoring.scoring import score
 
 
 @shared

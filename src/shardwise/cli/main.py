@@ -16,7 +16,7 @@ import typer
 import shardwise
 from shardwise.cli.config import FILE, VERSUS, NothingGiven
 from shardwise.cli.wording import in_options, near
-from shardwise.errors import InputError
+from shardwise.core.errors import InputError
 from shardwise.plot.labels import visible
 
 COMMANDS = {
@@ -98,7 +98,7 @@ def _version(
 def _say_if_compiling() -> None:
     """The first use after installation compiles the kernels, which takes a while: say so on a terminal."""
     package = Path(shardwise.__file__).parent
-    if sys.stderr.isatty() and not any(package.glob("read/__pycache__/*.nbi")):
+    if sys.stderr.isatty() and not any(package.glob("io/__pycache__/*.nbi")):
         sys.stderr.write("first use: compiling the kernels, once (about half a minute)\n")
 
 

@@ -20,9 +20,9 @@ from rich.table import Table
 from rich.text import Text
 
 from shardwise.cli.shared import current
-from shardwise.errors import InputError
+from shardwise.core.errors import InputError
+from shardwise.io.atomic import write_whole
 from shardwise.plot.labels import visible
-from shardwise.read.whole import write_whole
 from shardwise.report.names import short, tex
 
 LONG = 45  # rows of LaTeX that fit on one page

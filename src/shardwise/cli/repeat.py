@@ -15,8 +15,8 @@ from shardwise.cli import inputs as opt
 from shardwise.cli.config import OUTPUT, Analysis, to_toml
 from shardwise.cli.output import Format, emit
 from shardwise.cli.shared import recorded
-from shardwise.errors import InputError
-from shardwise.read.whole import write_whole
+from shardwise.core.errors import InputError
+from shardwise.io.atomic import write_whole
 from shardwise.report.embedded import read_report
 from shardwise.report.provenance import hashed, versions
 

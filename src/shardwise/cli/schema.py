@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from shardwise.cli import inputs as opt
-from shardwise.errors import InputError
-from shardwise.read.whole import write_whole
+from shardwise.core.errors import InputError
+from shardwise.io.atomic import write_whole
 
 
 def schema_command(

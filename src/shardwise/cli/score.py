@@ -8,7 +8,7 @@ import xarray as xr
 from shardwise.cli import inputs as opt
 from shardwise.cli.output import Format, emit, writing
 from shardwise.cli.shared import shared
-from shardwise.read.scores import write_scores
+from shardwise.io.scores import write_scores
 
 
 @shared

@@ -12,7 +12,7 @@ import typer
 from shardwise.cli import inputs as opt
 from shardwise.cli.output import Format, emit
 from shardwise.cli.shared import shared
-from shardwise.study.simulate_collection import SimulatedCollection, simulate_collection
+from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
 
 
 @shared

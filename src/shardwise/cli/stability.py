@@ -9,7 +9,7 @@ import typer
 from shardwise.cli import inputs as opt
 from shardwise.cli.output import Format, emit, progress
 from shardwise.cli.shared import shared
-from shardwise.study.stability import stability
+from shardwise.comparing.stability import stability
 
 MEANINGS = {
     "AA": "pairs where both splits find the same system better",

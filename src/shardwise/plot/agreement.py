@@ -8,14 +8,14 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from shardwise.compare.comparisons import Comparisons
-from shardwise.errors import InputError
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.split_tables import agreement_matrix
+from shardwise.comparing.stability import Stability
+from shardwise.comparing.within_across import WithinAcross
+from shardwise.core.errors import InputError
 from shardwise.plot.labels import distinct, short
-from shardwise.plot.look import COLOURS, INK, bare, colour, data, legend, numbers, shape, words
 from shardwise.plot.matrix import shades
-from shardwise.study.related import WithinAcross
-from shardwise.study.split_tables import agreement_matrix
-from shardwise.study.stability import Stability
+from shardwise.plot.theme import COLOURS, INK, bare, colour, data, legend, numbers, shape, words
 
 GREYS = ("#000000", "#d0d0d0")  # evenly divided to one split against all others
 FIGURES = {

@@ -7,9 +7,9 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from shardwise.errors import InputError
+from shardwise.core.errors import InputError
 from shardwise.plot.labels import distinct, short
-from shardwise.plot.look import (
+from shardwise.plot.theme import (
     COLOURS,
     PLAIN,
     bare,

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import altair as alt
 
-from shardwise.model.mixed import MixedFit
-from shardwise.model.posterior import Posterior
-from shardwise.plot.look import COLOURS, bare, data, numbers, words
-from shardwise.study.design_shards import ShardComponents
+from shardwise.fits.mixed import MixedFit
+from shardwise.fits.posterior import Posterior
+from shardwise.planning.shards import ShardComponents
+from shardwise.plot.theme import COLOURS, bare, data, numbers, words
 
 
 def component_chart(source: MixedFit | ShardComponents) -> alt.LayerChart:

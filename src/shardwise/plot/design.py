@@ -7,10 +7,10 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from shardwise.errors import InputError
+from shardwise.core.errors import InputError
+from shardwise.planning.pools import PoolStudy
 from shardwise.plot.labels import distinct, short
-from shardwise.plot.look import PLAIN, bare, colour, dash, data, legend, numbers, records, shape, words
-from shardwise.study.pools import PoolStudy
+from shardwise.plot.theme import PLAIN, bare, colour, dash, data, legend, numbers, records, shape, words
 
 _WIDTH, _HEIGHT = 420, 300
 TITLES = {

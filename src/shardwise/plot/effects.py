@@ -8,10 +8,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from shardwise.errors import InputError
-from shardwise.model.bootstrap import BootstrapFit
+from shardwise.core.errors import InputError
+from shardwise.fits.bootstrap import BootstrapFit
 from shardwise.plot.labels import distinct, short
-from shardwise.plot.look import (
+from shardwise.plot.theme import (
     COLOURS,
     CROWDED,
     across,

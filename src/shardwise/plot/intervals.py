@@ -9,11 +9,11 @@ from typing import Any
 
 import altair as alt
 
-from shardwise.compare.comparisons import Comparisons
-from shardwise.errors import InputError
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.core.errors import InputError
 from shardwise.plot.labels import distinct, short
-from shardwise.plot.look import COLOURS as COLOURS
-from shardwise.plot.look import (
+from shardwise.plot.theme import COLOURS as COLOURS
+from shardwise.plot.theme import (
     CROWDED,
     across,
     colour,
@@ -25,8 +25,8 @@ from shardwise.plot.look import (
     system_axis,
     words,
 )
-from shardwise.plot.look import Chart as Chart
-from shardwise.plot.look import bare as bare
+from shardwise.plot.theme import Chart as Chart
+from shardwise.plot.theme import bare as bare
 
 ENDINGS = (".html", ".png", ".svg", ".pdf", ".json")
 

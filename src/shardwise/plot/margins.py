@@ -9,12 +9,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from shardwise.errors import InputError
+from shardwise.comparing.equivalence import Equivalence, SettingSeries
+from shardwise.comparing.instances import InstanceComparison
+from shardwise.core.errors import InputError
 from shardwise.plot.labels import distinct, short
-from shardwise.plot.look import COLOURS, CROWDED, INK, bare, data, numbers, records, words
 from shardwise.plot.matrix import square
-from shardwise.study.equivalence import Equivalence, SettingSeries
-from shardwise.study.instances import InstanceComparison
+from shardwise.plot.theme import COLOURS, CROWDED, INK, bare, data, numbers, records, words
 
 MOST_ROWS = 45  # pairs; more, unless all have one system in common, are drawn as a square of systems
 DECIDED = {  # what the interval shows, given the margin: the claim, nothing, or its contrary

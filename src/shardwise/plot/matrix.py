@@ -8,10 +8,10 @@ from typing import Any
 
 import altair as alt
 
-from shardwise.compare.comparisons import Comparisons
-from shardwise.errors import InputError
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.core.errors import InputError
 from shardwise.plot.labels import distinct, short
-from shardwise.plot.look import CROWDED, bare, data, numbers, words
+from shardwise.plot.theme import CROWDED, bare, data, numbers, words
 
 NEITHER = "none"
 MOST_NAMED = 3  # methods; of more it is told how many find a difference, not which

@@ -7,11 +7,11 @@ from typing import Any
 
 import altair as alt
 
-from shardwise.compare.comparisons import Comparisons
-from shardwise.compare.rankings import kendall_tau
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.rankings import kendall_tau
 from shardwise.plot.intervals import beside
 from shardwise.plot.labels import distinct, short
-from shardwise.plot.look import (
+from shardwise.plot.theme import (
     across,
     bare,
     colour,

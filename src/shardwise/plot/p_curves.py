@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import altair as alt
 import numpy as np
 
-from shardwise.compare.comparisons import Comparisons
-from shardwise.compare.rankings import discriminative_power
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.rankings import discriminative_power
 from shardwise.plot.labels import distinct
-from shardwise.plot.look import bare, colour, dash, data, legend, level_line, numbers, words
+from shardwise.plot.theme import bare, colour, dash, data, legend, level_line, numbers, words
 
 MOST_POINTS = 200  # of a curve; more do not show
 

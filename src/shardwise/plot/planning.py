@@ -7,9 +7,15 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from shardwise.errors import InputError
+from shardwise.core.errors import InputError
+from shardwise.planning.generalizability import Generalizability
+from shardwise.planning.instances import InstanceComponents, variance_grid
+from shardwise.planning.shards import ShardDesign
+from shardwise.planning.simulated import SimulatedPower
+from shardwise.planning.tables import reach_curve
+from shardwise.planning.variance import VarianceEstimate
 from shardwise.plot.design import reach_chart
-from shardwise.plot.look import (
+from shardwise.plot.theme import (
     COLOURS,
     PLAIN,
     bare,
@@ -23,12 +29,6 @@ from shardwise.plot.look import (
     shape,
     words,
 )
-from shardwise.study.design_shards import ShardDesign
-from shardwise.study.design_simulated import SimulatedPower
-from shardwise.study.design_tables import reach_curve
-from shardwise.study.generalizability import Generalizability
-from shardwise.study.instance_planning import InstanceComponents, variance_grid
-from shardwise.study.variance import VarianceEstimate
 
 _WIDTH, _HEIGHT = 420, 280
 TOPICS = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 125, 150, 200, 250, 300, 400)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import altair as alt
 import numpy as np
 
+from shardwise.lab.holdout.checks import PredictiveCheck
 from shardwise.plot.intervals import COLOURS, bare
 from shardwise.plot.labels import visible
-from shardwise.study.predict import PredictiveCheck
 
 _SIDE = 300
 MOST = 0.5  # no order is predicted to be reversed more often than not

@@ -6,9 +6,9 @@ import altair as alt
 import numpy as np
 from scipy import special
 
-from shardwise.arrays import Floats
-from shardwise.model.anova import AnovaFit
-from shardwise.plot.look import COLOURS, bare, data
+from shardwise.core.arrays import Floats
+from shardwise.fits.anova import AnovaFit
+from shardwise.plot.theme import COLOURS, bare, data
 
 MOST_POINTS = 200
 

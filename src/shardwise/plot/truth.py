@@ -5,9 +5,9 @@ from __future__ import annotations
 import altair as alt
 import numpy as np
 
+from shardwise.lab.simulate_collection import SimulatedCollection
 from shardwise.plot.labels import distinct
-from shardwise.plot.look import COLOURS, CROWDED, across, bare, data, level_line, numbers, system_axis, words
-from shardwise.study.simulate_collection import SimulatedCollection
+from shardwise.plot.theme import COLOURS, CROWDED, across, bare, data, level_line, numbers, system_axis, words
 
 
 def truth_chart(made: SimulatedCollection) -> alt.HConcatChart:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import altair as alt
 import numpy as np
 
-from shardwise.model.anova import AnovaFit
-from shardwise.plot.look import COLOURS, bare, data
+from shardwise.fits.anova import AnovaFit
+from shardwise.plot.theme import COLOURS, bare, data
 
 
 def variance_share_chart(fit: AnovaFit) -> alt.LayerChart:
@@ -15,7 +15,7 @@ def variance_share_chart(fit: AnovaFit) -> alt.LayerChart:
     On unbalanced data sums of squares are of type III and the shares need not add up to one.
 
     >>> import numpy as np, xarray as xr
-    >>> from shardwise.model.anova import anova
+    >>> from shardwise.fits.anova import anova
     >>> fit = anova(xr.DataArray(np.eye(3), dims=("topic", "system")), "topic + system")
     >>> (rows,) = variance_share_chart(fit).to_dict()["datasets"].values()
     >>> {row["term"]: row["share"] for row in rows}

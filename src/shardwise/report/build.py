@@ -11,13 +11,16 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.arrays import Floats
-from shardwise.compare.comparisons import Comparisons, compare
-from shardwise.compare.groups import letter
-from shardwise.errors import InputError
-from shardwise.model.anova import AnovaFit, anova
-from shardwise.model.design import one_variable
-from shardwise.model.terms import MD1, MD6, Model
+from shardwise.comparing.comparisons import Comparisons, compare
+from shardwise.comparing.over_splits import Progress, over_splits
+from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
+from shardwise.comparing.stability import stability_of
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
+from shardwise.core.model import MD1, MD6, Model
+from shardwise.fits.anova import AnovaFit, anova
+from shardwise.fits.suitable import one_variable
+from shardwise.numerics.groups import letter
 from shardwise.report.diagnostics import (
     Remark,
     Residuals,
@@ -28,10 +31,7 @@ from shardwise.report.diagnostics import (
 from shardwise.report.power import Power, power_of
 from shardwise.report.provenance import Hashed, Recipe, hashed, scores_hash, versions
 from shardwise.report.trust import Trust, sentences, trust_in
-from shardwise.score.undefined import fill_undefined
-from shardwise.study.split_tables import agreement_over_splits, summary_over_splits
-from shardwise.study.splits import Progress, over_splits
-from shardwise.study.stability import stability_of
+from shardwise.scoring.undefined import fill_undefined
 
 HERE: tuple[str, ...] = ()
 LIKE: tuple[str, ...] = ("topic",)

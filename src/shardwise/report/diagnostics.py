@@ -8,9 +8,9 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from shardwise.arrays import Floats
-from shardwise.model.anova import AnovaFit
-from shardwise.model.design import level_names
+from shardwise.core.arrays import Floats
+from shardwise.fits.anova import AnovaFit
+from shardwise.fits.suitable import level_names
 from shardwise.report.names import short
 
 FEW_TOPICS = 25

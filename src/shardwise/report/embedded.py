@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from shardwise.errors import InputError
+from shardwise.core.errors import InputError
 
 MOST_PAGE = 200 * 1024**2  # bytes; a report of 150 systems has under 6 MB
 MOST_INSIDE = 400 * 1024**2  # bytes of report.json once unpacked: a few bytes could claim to be endless
@@ -22,7 +22,7 @@ def read_report(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     >>> read_report("nowhere/report.html")
     Traceback (most recent call last):
-    shardwise.errors.InputError: nowhere/report.html: cannot be read (No such file or directory); check the path
+    shardwise.core.errors.InputError: nowhere/report.html: cannot be read (No such file or directory); check the path
     """
     where = str(path)
     try:

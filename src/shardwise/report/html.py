@@ -15,9 +15,10 @@ import numpy as np
 import xarray as xr
 from markupsafe import Markup
 
-from shardwise.model.terms import Model
+from shardwise.comparing.over_splits import Progress
+from shardwise.core.model import Model
+from shardwise.io.atomic import write_whole
 from shardwise.plot.labels import visible
-from shardwise.read.whole import write_whole
 from shardwise.report import words
 from shardwise.report.axis import Axis, axis_for
 from shardwise.report.build import ClaimResult, ReportContent, build_report
@@ -27,7 +28,6 @@ from shardwise.report.downloads import Download, downloads
 from shardwise.report.names import script_json, short
 from shardwise.report.provenance import Recipe
 from shardwise.report.trust import sentences
-from shardwise.study.splits import Progress
 
 MOST_NAMED = 12  # systems of a top group that the answer lists
 

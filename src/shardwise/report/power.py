@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shardwise.model.estimates import Estimates
-from shardwise.study.design import min_diff_at, topics_for_power
+from shardwise.core.estimates import Estimates
+from shardwise.planning.topics import min_diff_at, topics_for_power
 
 POWER = 0.8
 

@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 import shardwise
-from shardwise.errors import InputError
+from shardwise.core.errors import InputError
 
 LIBRARIES = ("numpy", "scipy", "xarray", "pandas", "numba", "altair")
 

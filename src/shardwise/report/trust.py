@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import pandas as pd
 import xarray as xr
 
-from shardwise.errors import InputError
-from shardwise.model.terms import Model
-from shardwise.study.calibrate import Calibration, Progress, calibrate
-from shardwise.study.procedures import procedures
-from shardwise.study.verdict import Verdict
+from shardwise.core.errors import InputError
+from shardwise.core.model import Model
+from shardwise.lab.calibrate import Calibration, Progress, calibrate
+from shardwise.lab.verdict import Verdict
+from shardwise.procedures.registry import procedures
 
 # beside the methods of the report: what one might have used instead
 ALTERNATIVES: Mapping[tuple[str, ...], tuple[str, ...]] = {

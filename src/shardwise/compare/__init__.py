@@ -1,1 +1,0 @@
-"""Estimates -> Comparisons: it never sees a fit or a score."""

@@ -1,0 +1,1 @@
+"""Estimates into comparisons, and what follows from them."""

@@ -1,0 +1,251 @@
+"""No worse, equivalent, better by enough? A lack of significance answers none of these (J15 §2.3, §5.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.instances import InstanceComparison
+from shardwise.core.arrays import Bools, Floats
+from shardwise.core.errors import InputError
+from shardwise.fits.posterior import Mixture
+from shardwise.numerics.student import t_statistic
+
+SIDES = {"both": "equivalent", "lower": "no worse", "superior": "better"}
+METHODS = {
+    "tost": "one-sided t-tests",
+    "interval": "inclusion of the two-sided interval",
+    "hpd": "inclusion of the highest-density interval",
+}
+
+Source = InstanceComparison | Comparisons
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Equivalence:
+    """Whether differences a - b lie where they should, given a margin that matters.
+
+    `table` has `a, b, difference, lower, upper, p, holds, smallest_margin`; p is NaN where an interval decides.
+    """
+
+    table: pd.DataFrame
+    margin: float
+    side: str
+    method: str
+    alpha: float
+    level: float  # of the intervals in the table
+    claim: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim holds for every pair."""
+        return bool(self.table["holds"].all())
+
+    @property
+    def smallest_margin(self) -> float:
+        """The smallest margin at which the claim would hold for every pair (the largest one for superiority).
+
+        A margin chosen after the fact proves nothing; this is for judging how far off a claim is.
+        """
+        values = self.table["smallest_margin"]
+        return float(values.min() if self.side == "superior" else values.max())
+
+    def plot(self, measure: str = "score") -> Any:
+        """Draw the differences against the margin (J15 Fig. 12): an altair chart."""
+        drawing = import_module("shardwise.plot.margins")  # by name: numbers do not depend on charts
+        return drawing.margin_chart(self, measure=measure)
+
+    def __repr__(self) -> str:
+        return f"<Equivalence of {len(self.table)} pairs: {self}>"
+
+    def __str__(self) -> str:
+        met = int(self.table["holds"].sum())
+        goal = {
+            "both": f"equivalent within ±{self.margin:g}",
+            "lower": f"not worse by {self.margin:g} or more",
+            "superior": f"better by more than {self.margin:g}",
+        }[self.side]
+        words = f"{METHODS[self.method]} at alpha {self.alpha:g}"
+        if len(self.table) == 1:
+            row = self.table.iloc[0]
+            verdict = goal if row["holds"] else f"not shown to be {goal}"
+            return (
+                f"{row['a']} against {row['b']}: {verdict} "
+                f"({self.level:.0%} interval {row['lower']:.4f} to {row['upper']:.4f}; {words}); claim: {self.claim}"
+            )
+        return f"{met} of {len(self.table)} pairs {goal} ({words}); claim: {self.claim}"
+
+
+def equivalence(
+    result: Source, margin: float = 0.01, side: str = "both", *, method: str = "tost", alpha: float = 0.05
+) -> Equivalence:
+    """Test whether two systems (or each pair) differ by less than a margin, or by more than one.
+
+    side: "both" (equivalent: |a - b| < margin), "lower" (non-inferior: a - b > -margin), "superior" (a - b > margin;
+    give margin=0 for plain superiority). The null hypothesis is always the opposite, so failing to prove it is no
+    proof of its contrary. method: "tost" (two one-sided t-tests, of which the 1 - 2 alpha interval is the picture),
+    "interval" (the two-sided 1 - alpha interval, a test at alpha/2), "hpd" (the same with the highest posterior
+    density, as in J15; only for `compare_instances`). Pairs of `Comparisons` are judged one by one, without
+    correction, the better system first.
+
+    >>> from shardwise.comparing.instances import compare_instances
+    >>> rng = np.random.default_rng(3)
+    >>> topics = rng.normal(0.4, 0.2, 200)
+    >>> a = pd.DataFrame(topics[:, None] + rng.normal(0, 0.02, (200, 10)))
+    >>> print(equivalence(compare_instances(a, pd.Series(topics)), margin=0.01))
+    a against b: equivalent within ±0.01 (90% interval -0.0001 to 0.0015; one-sided t-tests at alpha 0.05); claim: ...
+    """
+    if side not in SIDES:
+        raise InputError(f"no side is called {side!r}", remedy=f"choose one of {', '.join(SIDES)}")
+    if method not in METHODS:
+        raise InputError(f"no method is called {method!r}", remedy=f"choose one of {', '.join(METHODS)}")
+    if not np.isfinite(margin) or margin < 0 or (margin == 0 and side == "both"):
+        raise InputError(f"a margin of {margin} cannot be met", remedy="give a small positive number")
+    if not 0.0 < alpha < 0.5:
+        raise InputError(f"alpha {alpha} is not between 0 and .5", remedy="write .05 for 5 %")
+    pairs = _pairs(result)
+    level = 1.0 - 2.0 * alpha if method == "tost" else 1.0 - alpha
+    d = pairs["difference"].to_numpy(dtype=float)
+    p = np.full(len(pairs), np.nan)
+    if method == "hpd":
+        lower, upper = _hpd(result, level)
+    else:
+        se, df = (pairs[name].to_numpy(dtype=float) for name in ("se", "df"))
+        if not (np.isfinite(se).all() and np.isfinite(df).all()):
+            raise InputError(
+                "the result has no standard errors with df", remedy="use method='mixed' or a t-test"
+            )
+        half = stats.t.isf((1.0 - level) / 2.0, df) * se
+        lower, upper = d - half, d + half
+        if method == "tost":
+            p = _one_sided(d, se, df, margin, side)
+    holds, smallest = _verdict(lower, upper, margin, side)
+    table = pairs[["a", "b", "difference"]].assign(
+        lower=lower, upper=upper, p=p, holds=holds, smallest_margin=smallest
+    )
+    return Equivalence(table, margin, side, method, alpha, level, result.claim)
+
+
+def _pairs(result: Source) -> pd.DataFrame:
+    if not isinstance(result, InstanceComparison | Comparisons):
+        raise InputError(
+            f"a {type(result).__name__} cannot be tested for equivalence",
+            remedy="give the result of compare_instances, compare or paired_tests",
+        )
+    return result.to_frame()
+
+
+def _hpd(result: Source, level: float) -> tuple[Floats, Floats]:
+    if not isinstance(result, InstanceComparison):
+        raise InputError("only compare_instances has a posterior", remedy="use method='tost'")
+    low, high = result.interval(level, "hpd")
+    return np.array([low]), np.array([high])
+
+
+def _one_sided(d: Floats, se: Floats, df: Floats, margin: float, side: str) -> Floats:
+    """The larger of the one-sided p-values that a claim needs (Schuirmann 1987)."""
+    edge = margin if side == "superior" else -margin
+    above = stats.t.sf(t_statistic(d - edge, se), df)  # against a - b ≤ edge
+    if side != "both":
+        return np.asarray(above)
+    below = stats.t.sf(t_statistic(margin - d, se), df)  # against a - b ≥ margin
+    return np.maximum(above, below)
+
+
+def _verdict(lower: Floats, upper: Floats, margin: float, side: str) -> tuple[Bools, Floats]:
+    """Whether the interval lies where it should, and the margin at which it just would."""
+    if side == "both":
+        return (lower > -margin) & (upper < margin), np.maximum(np.abs(lower), np.abs(upper))
+    if side == "lower":
+        return lower > -margin, np.maximum(-lower, 0.0)
+    return lower > margin, lower
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SettingSeries:
+    """A series of settings, each tested for being no worse (J15 Fig. 12).
+
+    `table` has one row a setting, smallest first: `setting, difference, lower, upper, p, holds`.
+    """
+
+    table: pd.DataFrame
+    margin: float
+    side: str
+    claim: str
+
+    @property
+    def smallest(self) -> Any:
+        """The smallest setting that is no worse and from which on all larger ones are, or None.
+
+        Going down from the largest setting and stopping at the first failure keeps the error of the whole series at
+        alpha; picking the smallest success anywhere (`first`) does not.
+        """
+        holds = self.table["holds"].to_numpy(dtype=bool)
+        run = int(np.argmin(holds[::-1])) if not holds.all() else len(holds)
+        return None if run == 0 else self.table["setting"].iloc[len(holds) - run]
+
+    @property
+    def first(self) -> Any:
+        """The smallest setting that is no worse, whatever the larger ones are (as J15 picks it), or None."""
+        found = self.table.loc[self.table["holds"], "setting"]
+        return None if found.empty else found.iloc[0]
+
+    def plot(self, measure: str = "score") -> Any:
+        """Draw the differences against the margin (J15 Fig. 12): an altair chart."""
+        drawing = import_module("shardwise.plot.margins")  # by name: numbers do not depend on charts
+        return drawing.margin_chart(self, measure=measure)
+
+    def __repr__(self) -> str:
+        return f"<SettingSeries of {len(self.table)}: {self}>"
+
+    def __str__(self) -> str:
+        goal = f"{SIDES[self.side]} (margin {self.margin:g})"
+        answer = "no setting is" if self.smallest is None else f"the smallest setting is {self.smallest}:"
+        return f"{answer} {goal}; claim: {self.claim}"
+
+
+def smallest_setting(
+    results: Mapping[Any, Source],
+    margin: float = 0.01,
+    side: str = "lower",
+    *,
+    method: str = "tost",
+    alpha: float = 0.05,
+) -> SettingSeries:
+    """Find the smallest setting (sample rate, number of shards, …) that is no worse than the baseline (J15 §5.4).
+
+    `results` maps each setting, a number or anything that sorts, to its comparison with the baseline.
+    """
+    if not results:
+        raise InputError("no settings were given", remedy="map each setting to its comparison")
+    rows, claim = [], ""
+    for setting in sorted(results):
+        found = equivalence(results[setting], margin, side, method=method, alpha=alpha)
+        if len(found.table) != 1:
+            raise InputError(
+                f"setting {setting} has {len(found.table)} pairs", remedy="give one comparison each"
+            )
+        row = found.table.iloc[0]
+        rows.append(
+            {"setting": setting}
+            | {name: row[name] for name in ("difference", "lower", "upper", "p", "holds")}
+        )
+        claim = found.claim
+    return SettingSeries(pd.DataFrame(rows), margin, side, claim)
+
+
+def posterior_probability(result: InstanceComparison, margin: float = 0.01, side: str = "both") -> float:
+    """Posterior probability of being equivalent, no worse or better by the margin."""
+    if side not in SIDES:
+        raise InputError(f"no side is called {side!r}", remedy=f"choose one of {', '.join(SIDES)}")
+    law: Mixture = result.posterior()
+    if side == "both":
+        return law.cdf(margin) - law.cdf(-margin)
+    return law.above(margin if side == "superior" else -margin)

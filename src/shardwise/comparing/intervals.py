@@ -1,0 +1,82 @@
+"""Half-widths of the intervals around system means (F19 §5)."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
+from shardwise.core.estimates import Estimates
+from shardwise.numerics import studentized_range
+from shardwise.numerics.corrections import Family, critical_t, uncorrected_level
+
+KINDS = ("tukey", "anova", "sem")
+
+
+def own_variances(estimates: Estimates) -> Floats:
+    """(R,) variances v_u of the single means, such that v_u + v_v is the variance of a difference.
+
+    Where the pairs are unlike, the v_u are their least-squares fit (quasi-variances, Firth & de Menezes 2004).
+
+    >>> pairs = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
+    >>> own_variances(Estimates(("x", "y", "z"), np.zeros(3), 2.0, 9.0, "", difference_variance=pairs))
+    array([1., 2., 3.])
+    """
+    r = len(estimates.labels)
+    if estimates.difference_variance is None or r == 2:
+        both = estimates.variance_of_differences()[0, 1]
+        return np.full(r, both / 2)
+    rows = np.where(np.eye(r, dtype=bool), 0.0, estimates.difference_variance).sum(axis=1)
+    total = rows.sum() / (2 * (r - 1))
+    return np.asarray(np.maximum((rows - total) / (r - 2), 0.0))
+
+
+def has_own(estimates: Estimates) -> bool:
+    """Whether the model gives single means a variance or a law, so that a method has intervals of its own."""
+    return estimates.law is not None or bool(np.isfinite(estimates.variance))
+
+
+def half_widths(estimates: Estimates, method: str, family: Family, alpha: float) -> Floats:
+    """(R,) half-widths by which two intervals overlap exactly when the method does not tell the pair apart.
+
+    Half the critical difference of the method (F19 eq. 3); exact where all pairs have one variance, else by
+    quasi-variances.
+    """
+    if estimates.law is not None:
+        critical = estimates.law.critical(uncorrected_level(method, family.p, alpha))
+        return np.full(len(estimates.labels), critical / 2)
+    t = critical_t(method, family, alpha, np.array([estimates.df]))[0]
+    return np.asarray(t * np.sqrt(2.0 * own_variances(estimates)) / 2)
+
+
+def tukey(estimates: Estimates, systems: int, alpha: float) -> Floats:
+    """F19 eq. 3: ½·Q·sqrt(MS_error / (T·S))."""
+    _needs_variance(estimates, "tukey")
+    return np.asarray(
+        studentized_range.isf(alpha, systems, estimates.df) / 2 * np.sqrt(own_variances(estimates))
+    )
+
+
+def sem(estimates: Estimates, alpha: float) -> Floats:
+    """F19 eq. 4: t·sd/sqrt(n) of each system's own scores, whatever the model."""
+    if estimates.own_sd is None or estimates.own_count is None:
+        raise InputError(
+            "the model did not hand over the systems' own standard deviations", remedy="use kind='anova'"
+        )
+    n = estimates.own_count
+    return np.asarray(stats.t.isf(alpha / 2, n - 1) * estimates.own_sd / np.sqrt(n))
+
+
+def anova(estimates: Estimates, alpha: float) -> Floats:
+    """F19 eq. 5: t·sqrt(MS_error / (T·S))."""
+    _needs_variance(estimates, "anova")
+    return np.asarray(stats.t.isf(alpha / 2, estimates.df) * np.sqrt(own_variances(estimates)))
+
+
+def _needs_variance(estimates: Estimates, kind: str) -> None:
+    if not (np.isfinite(estimates.variance) and estimates.df > 0):
+        raise InputError(
+            f"kind={kind!r} needs the error variance and degrees of freedom of a model, which this comparison lacks",
+            remedy="leave kind out, or use kind='sem'",
+        )

@@ -1,0 +1,248 @@
+"""The same comparison on many splits of the documents, and one conclusion from all of them (V17 §5, F19 §9.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+from scipy import optimize
+
+from shardwise.comparing.comparisons import Comparisons, compare
+from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.errors import InputError
+from shardwise.core.estimates import Estimates
+from shardwise.core.model import Model
+from shardwise.fits.anova import anova
+from shardwise.fits.bootstrap import bootstrap_anova, step_up
+from shardwise.numerics.corrections import stepwise
+
+Decisions = npt.NDArray[np.int8]
+Progress = Callable[[int, int], None]
+Fit = Literal["anova", "bootstrap"] | Callable[[xr.DataArray, Model | str], Any]
+
+
+def over_splits(
+    scores: xr.DataArray,
+    model: Model | str,
+    method: str = "hsd",
+    *,
+    fit: Fit = "anova",
+    n_resamples: int | None = None,
+    seed: int = 0,
+    only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
+    baseline: str | None = None,
+    progress: Progress | None = None,
+    **claim: Any,
+) -> tuple[Comparisons, ...]:
+    """Fit and compare each split by itself; ``fit`` is "anova", "bootstrap" or a function of scores and model.
+
+    ``method``, ``only``, ``baseline`` and the claim (``generalize``; for the bootstrap ``null``, ``tails``, …) are as
+    in `compare`. With ``n_resamples`` the bootstrap of split i is seeded by (seed, i). ``progress`` is called with
+    (splits done, splits in all).
+
+    >>> rng = np.random.default_rng(3)
+    >>> values = rng.normal([[[[0.2], [0.3], [0.4]]]], 0.05, (4, 20, 3, 2))
+    >>> scores = xr.DataArray(values, dims=("split", "topic", "system", "shard"))
+    >>> [int(c.reject().sum()) for c in over_splits(scores, "topic*system", fit="bootstrap", method="bh")]
+    [3, 3, 3, 3]
+    """
+    if "split" not in scores.dims:
+        raise InputError(
+            "the scores have no dimension split", remedy="score with splits, as in score(runs, 'AP', splits)"
+        )
+    if n_resamples is not None and fit != "bootstrap":
+        raise InputError("n_resamples is for fit='bootstrap'", remedy="leave it out")
+    found: list[Comparisons] = []
+    total = scores.sizes["split"]
+    for i in range(total):
+        one = scores.isel(split=i)
+        try:
+            fitted: Any
+            if fit == "anova":
+                fitted = anova(one, model)
+            elif fit == "bootstrap":
+                own = int(np.random.SeedSequence(seed, spawn_key=(i,)).generate_state(1)[0])
+                fitted = bootstrap_anova(one, model, n_resamples=n_resamples, seed=own)
+            elif callable(fit):
+                fitted = fit(one, model)
+            else:
+                raise InputError(f"fit={fit!r} is not known", remedy="choose 'anova' or 'bootstrap'")
+            found.append(compare(fitted, method, only=only, baseline=baseline, **claim))
+        except InputError as error:
+            raise InputError(str(error), where=f"split {i}") from error
+        if progress is not None:
+            progress(i + 1, total)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aligned:
+    """The same pairs in several comparisons: systems best first by their mean estimate."""
+
+    estimates: Estimates
+    ia: Ints
+    ib: Ints
+    agrees: npt.NDArray[
+        np.bool_
+    ]  # (J, P): whether the comparison puts the pair in the order of the mean estimates
+    p: Floats  # (J, P)
+    p_adjusted: Floats  # (J, P)
+
+    def decisions(self, alpha: float) -> Decisions:
+        """(J, P): 1 where the first of the pair is found better, -1 where the second, 0 where neither."""
+        return np.where(self.p_adjusted <= alpha, np.where(self.agrees, 1, -1), 0).astype(np.int8)
+
+    def directed(self, p: Floats) -> Floats:
+        """The p-values as evidence for the order of the mean estimates: 1 where a comparison has the other order."""
+        return np.where(self.agrees, p, 1.0)
+
+
+def align(comparisons: Sequence[Comparisons]) -> Aligned:
+    """Put comparisons of the same pairs of systems into one order."""
+    if not comparisons:
+        raise InputError("there are no comparisons", remedy="give at least one")
+    first = comparisons[0].estimates
+    place = {label: k for k, label in enumerate(first.labels)}
+    if any(set(c.estimates.labels) != set(place) for c in comparisons):
+        raise InputError(
+            "the comparisons are not of the same systems", remedy="compare the same systems in each"
+        )
+    values = np.zeros(len(place))
+    for c in comparisons:
+        values[[place[label] for label in c.estimates.labels]] += c.estimates.values / len(comparisons)
+    order = np.argsort(-values, kind="stable")
+    rank = np.argsort(order)
+    rows = [
+        _in_order(c, rank[[place[label] for label in c.estimates.labels]], len(place)) for c in comparisons
+    ]
+    codes = rows[0][0]
+    if any(not np.array_equal(codes, row[0]) for row in rows):
+        raise InputError(
+            "the comparisons are not of the same pairs", remedy="give all the same only= and baseline="
+        )
+    scales = [c.estimates.scale for c in comparisons]
+    estimates = Estimates(
+        labels=tuple(first.labels[k] for k in order),
+        values=values[order],
+        variance=float("nan"),
+        df=float("nan"),
+        claim=first.claim,
+        model=first.model,
+        error=first.error,
+        scale=float(np.mean(scales)),
+    )
+    agrees = np.stack([row[1] for row in rows])
+    p, p_adjusted = np.stack([row[2] for row in rows]), np.stack([row[3] for row in rows])
+    return Aligned(estimates, codes // len(place), codes % len(place), agrees, p, p_adjusted)
+
+
+def _in_order(c: Comparisons, rank: Ints, systems: int) -> tuple[Ints, Bools, Floats, Floats]:
+    """Codes of the pairs in ascending order, whether each is in the common order, and the p-values."""
+    a, b = rank[c.ia], rank[c.ib]
+    codes = np.asarray(np.minimum(a, b) * systems + np.maximum(a, b), np.int64)
+    order = np.argsort(codes)
+    return codes[order], (a < b)[order], c.p[order], c.p_adjusted[order]
+
+
+def unanimous(comparisons: Sequence[Comparisons]) -> Comparisons:
+    """Two systems differ only if every split says so, and the same one is better (V17 Fig. 7).
+
+    The p-value of a pair is the largest of the splits; an inverted order counts as 1.
+    """
+    return _agreed(comparisons, len(comparisons), "unanimous", "in each of these {} splits")
+
+
+def majority(comparisons: Sequence[Comparisons]) -> Comparisons:
+    """Two systems differ if more than half of the splits say so, for the system with the better mean."""
+    return _agreed(comparisons, len(comparisons) // 2 + 1, "majority", "in most of these {} splits")
+
+
+def _agreed(comparisons: Sequence[Comparisons], needed: int, name: str, claim: str) -> Comparisons:
+    both = align(comparisons)
+    p = np.sort(both.directed(both.p), axis=0)[needed - 1]
+    p_adjusted = np.sort(both.directed(both.p_adjusted), axis=0)[needed - 1]
+    title = f"{name} over {len(comparisons)} splits, each {comparisons[0].title}"
+    return _result(both, p, p_adjusted, name, title, claim.format(len(comparisons)))
+
+
+def combined_p(
+    comparisons: Sequence[Comparisons], how: Literal["harmonic", "cauchy"] = "harmonic", method: str = "bh"
+) -> Comparisons:
+    """Combine the uncorrected p-values of all splits into one per pair, then correct over the pairs.
+
+    The splits divide the same documents, so their p-values depend on each other in unknown ways. ``"harmonic"`` is the
+    harmonic mean times the factor that makes it valid under any dependence (Vovk & Wang 2020); ``"cauchy"``
+    (Liu & Xie 2020) is sharper, and valid for small p-values. ``method``: bonferroni, holm, bh, by, none.
+    """
+    rules = {"harmonic": harmonic_mean_p, "cauchy": cauchy_p}
+    if how not in rules:
+        raise InputError(f"how={how!r} is not known", remedy=f"choose {' or '.join(map(repr, rules))}")
+    correction = stepwise(method)
+    both = align(comparisons)
+    p = rules[how](both.directed(both.p))
+    words = {"harmonic": "harmonic mean p", "cauchy": "Cauchy combination"}[how]
+    title = f"{words} over {len(comparisons)} splits with {correction.title}"
+    return _result(
+        both, p, correction.adjust(p), method, title, f"whatever of these {len(comparisons)} splits is chosen"
+    )
+
+
+def harmonic_mean_p(p: Floats) -> Floats:
+    """Harmonic mean along the first axis, times the least factor valid under any dependence.
+
+    The factor for J p-values is (y + J)²/((y + 1) J) with y² = J((y + 1) log(y + 1) - y), 2 for two of them
+    (Vovk & Wang 2020, Proposition 6).
+
+    >>> float(harmonic_mean_p(np.array([0.01, 0.03])).round(4))
+    0.03
+    """
+    p = np.asarray(p, np.float64)
+    mean = len(p) / np.sum(1.0 / np.maximum(p, 1e-300), axis=0)
+    return np.asarray(np.minimum(_harmonic_factor(len(p)) * np.where((p == 0).any(axis=0), 0.0, mean), 1.0))
+
+
+def _harmonic_factor(j: int) -> float:
+    if j <= 2:
+        return float(j)
+    y = optimize.brentq(lambda y: y * y - j * ((y + 1.0) * np.log1p(y) - y), 1e-3, 1e3 * j * j)
+    return float((y + j) ** 2 / ((y + 1.0) * j))
+
+
+def cauchy_p(p: Floats) -> Floats:
+    """Cauchy combination along the first axis: the upper tail of the mean of cot(π p).
+
+    A p-value above .99 counts as .99, lest it outweigh all others: cot(π) is -∞.
+
+    >>> cauchy_p(np.array([[0.02], [0.02]])).round(4)
+    array([0.02])
+    """
+    p = np.clip(np.asarray(p, np.float64), 1e-300, 0.99)
+    small = p < 1e-8
+    cot = np.where(
+        small, 1.0 / (np.pi * np.where(small, p, 1.0)), 1.0 / np.tan(np.pi * np.where(small, 0.5, p))
+    )
+    return np.asarray(np.arctan2(1.0, cot.mean(axis=0)) / np.pi)
+
+
+def voorhees_bh(comparisons: Comparisons, alpha: float = 0.05) -> Comparisons:
+    """Correct p-values as V17 §3.1 does: all by the one factor N/k, k the largest with p_(k) ≤ αk/N.
+
+    The decisions at this alpha are those of Benjamini–Hochberg; the corrected p-values hold for this alpha alone.
+    """
+    k = step_up(comparisons.p, alpha)
+    p = np.minimum(comparisons.p * (len(comparisons) / k), 1.0) if k else np.ones(len(comparisons))
+    title = f"Benjamini–Hochberg at {alpha:g} (V17: p·N/k, k = {k})"
+    return replace(comparisons, p_adjusted=p, method="bh", title=title)
+
+
+def _result(both: Aligned, p: Floats, p_adjusted: Floats, method: str, title: str, claim: str) -> Comparisons:
+    e = replace(both.estimates, claim=f"{both.estimates.claim}, {claim}")
+    nothing = np.full(p.shape, np.nan)
+    difference = e.values[both.ia] - e.values[both.ib]
+    return Comparisons(
+        e, both.ia, both.ib, difference, nothing, nothing, nothing, p, p_adjusted, method, title
+    )

@@ -1,0 +1,101 @@
+"""Which systems meet which: the family of pairs that a comparison, and its correction, is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.errors import InputError
+from shardwise.core.estimates import Estimates
+from shardwise.numerics.student import NOISE
+
+
+def best_first(estimates: Estimates) -> Estimates:
+    """The same estimates with systems by descending value, ties in the order given."""
+    labels, values = estimates.labels, np.asarray(estimates.values, dtype=float)
+    if len(labels) < 2:
+        raise InputError(f"{len(labels)} system: nothing to compare", remedy="give at least two systems")
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise InputError(f"two systems are called {twice!r}", remedy="give every system its own name")
+    if not np.isfinite(values).all():
+        lost = labels[int(np.flatnonzero(~np.isfinite(values))[0])]
+        raise InputError(f"the estimate of system {lost!r} is not a number", remedy="mend or drop its scores")
+    order = np.argsort(-values, kind="stable")
+
+    def vector(x: Floats | None) -> Floats | None:
+        return None if x is None else np.asarray(x, dtype=float)[order]
+
+    def square(x: Floats | None) -> Floats | None:
+        return None if x is None else np.asarray(x, dtype=float)[np.ix_(order, order)]
+
+    return replace(
+        estimates,
+        labels=tuple(labels[k] for k in order),
+        values=values[order],
+        difference_variance=square(estimates.difference_variance),
+        difference_df=square(estimates.difference_df),
+        own_sd=vector(estimates.own_sd),
+        own_count=vector(estimates.own_count),
+    )
+
+
+def choose_pairs(
+    labels: Sequence[str], only: Sequence[str] | Sequence[tuple[str, str]] | None, baseline: str | None
+) -> tuple[Ints, Ints]:
+    """Index arrays (better, worse) of the pairs asked for, labels being best first.
+
+    >>> choose_pairs(["x", "y", "z"], None, None)
+    (array([0, 0, 1]), array([1, 2, 2]))
+    >>> choose_pairs(["x", "y", "z"], None, "y")
+    (array([0, 1]), array([1, 2]))
+    """
+    place = {label: k for k, label in enumerate(labels)}
+    if only is not None and any(not isinstance(item, str) for item in only):
+        if baseline is not None:
+            raise InputError("only= lists pairs and baseline= is given too", remedy="give one of the two")
+        return _listed_pairs([(item[0], item[1]) for item in only], place)
+    chosen = np.arange(len(labels))
+    if only is not None:
+        if isinstance(only, str):
+            raise InputError(f"only={only!r} is a single name", remedy="give a list of names or of pairs")
+        chosen = np.unique([_find(str(name), place) for name in only])
+    if baseline is not None:
+        base = _find(baseline, place)
+        others = chosen[chosen != base]
+        ia, ib = np.minimum(others, base), np.maximum(others, base)
+    else:
+        upper = np.triu_indices(len(chosen), 1)
+        ia, ib = chosen[upper[0]], chosen[upper[1]]
+    if not ia.size:
+        raise InputError("a single system is left: nothing to compare", remedy="name at least two systems")
+    return ia, ib
+
+
+def _listed_pairs(listed: list[tuple[str, str]], place: dict[str, int]) -> tuple[Ints, Ints]:
+    found = np.array([[_find(a, place), _find(b, place)] for a, b in listed])
+    same = found[:, 0] == found[:, 1]
+    if same.any():
+        raise InputError(f"system {listed[int(same.argmax())][0]!r} is to be compared with itself")
+    found = np.unique(np.sort(found, axis=1), axis=0)
+    return found[:, 0], found[:, 1]
+
+
+def _find(name: str, place: dict[str, int]) -> int:
+    if name not in place:
+        some = ", ".join(list(place)[:5])
+        raise InputError(
+            f"no system is called {name!r}", remedy=f"the systems are {some}{', …' * (len(place) > 5)}"
+        )
+    return place[name]
+
+
+def differences(estimates: Estimates, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
+    """Difference of each pair and its standard error, rounding noise taken as the zero that it is."""
+    noise = NOISE * float(np.abs(estimates.values).max())
+    difference = estimates.values[ia] - estimates.values[ib]
+    se = np.sqrt(estimates.variance_of_differences()[ia, ib])
+    return np.where(difference <= noise, 0.0, difference), np.where(se <= noise, 0.0, se)

@@ -1,0 +1,121 @@
+"""How alike two rankings of systems are, and how sharply a measure tells systems apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
+
+Ranking = Mapping[str, float] | pd.Series | npt.ArrayLike
+
+
+def kendall_tau(scores: Ranking, reference: Ranking) -> float:
+    """Kendall's τ-b between two score vectors of the same systems; without ties it is τ itself.
+
+    Named scores (dict, Series) are matched by name, plain arrays by position.
+
+    >>> round(kendall_tau({"x": 0.3, "y": 0.2, "z": 0.1}, {"z": 1.0, "y": 3.0, "x": 2.0}), 4)
+    0.3333
+    """
+    x, y = _matched(scores, reference)
+    for vector in (x, y):
+        if (vector == vector[0]).all():
+            raise InputError("all systems have the same score: they have no ranking")
+    return float(stats.kendalltau(x, y, variant="b").statistic)
+
+
+def tau_ap(scores: Ranking, reference: Ranking) -> float:
+    """τ_AP of a ranking against a reference ranking (Yilmaz, Aslam & Robertson 2008): swaps near the top weigh more.
+
+    2/(N-1)·Σ_i C(i)/(i-1) - 1 over the ranks i = 2…N of `scores`, C(i) the systems above rank i that the reference puts
+    above that system too. Not symmetric. With ties, the expected value when they are broken at random
+    (Urbano & Marrero 2017, τ_AP,a).
+
+    >>> round(tau_ap([4, 3, 2, 1], [3, 4, 2, 1]), 4)  # one swap at the top: ranks 2, 3, 4 give 0, 1, 1
+    0.3333
+    >>> round(tau_ap([4, 3, 2, 1], [4, 3, 1, 2]), 4)  # one swap at the bottom: 1, 1, 2/3
+    0.7778
+    """
+    x, y = _matched(scores, reference)
+    above = x[None, :] > x[:, None]  # [i, j]: j stands above i
+    agree = np.where(y[None, :] == y[:, None], 0.5, y[None, :] > y[:, None])
+    level = (x[None, :] == x[:, None]) & ~np.eye(x.size, dtype=bool)
+    k = above.sum(axis=1)
+    right = (above * agree).sum(axis=1)
+    tied = level.sum(axis=1)
+    among = (level * agree).sum(axis=1) / np.maximum(tied, 1)
+    total = 0.0
+    for extra in range(int(tied.max()) + 1):  # systems of the same score that chance puts above
+        rank_above = k + extra
+        open_ = (extra <= tied) & (rank_above > 0)
+        share = (right + extra * among)[open_] / rank_above[open_]
+        total += float((share / (tied[open_] + 1)).sum())
+    return 2.0 * total / (x.size - 1) - 1.0
+
+
+def discriminative_power(
+    comparisons: Comparisons | Sequence[Comparisons] | Mapping[str, Comparisons], *, column: str = "p"
+) -> pd.DataFrame:
+    """Curves of sorted p-values ("ASL curves", Sakai 2006): `name, rank, share, p`, the smallest p first.
+
+    `share` is the share of pairs up to this rank: the curve read at p = alpha is the discriminative power at alpha.
+    """
+    if column not in {"p", "p_adjusted"}:
+        raise InputError(f"{column!r} holds no p-values", remedy="choose p or p_adjusted")
+    frames = []
+    for name, one in _named(comparisons).items():
+        p = np.sort(getattr(one, column))
+        rank = np.arange(1, p.size + 1)
+        frames.append(pd.DataFrame({"name": name, "rank": rank, "share": rank / p.size, "p": p}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def share_significant(
+    comparisons: Comparisons | Sequence[Comparisons] | Mapping[str, Comparisons], alpha: float = 0.05
+) -> pd.DataFrame:
+    """Pairs told apart at alpha after correction: `pairs, significant, share`, one row per set of comparisons."""
+    named = _named(comparisons)
+    found = [int(one.reject(alpha).sum()) for one in named.values()]
+    pairs = [len(one) for one in named.values()]
+    share = np.array(found) / np.array(pairs)
+    index = pd.Index(list(named), name="name")
+    return pd.DataFrame({"pairs": pairs, "significant": found, "share": share}, index=index)
+
+
+def _named(
+    comparisons: Comparisons | Sequence[Comparisons] | Mapping[str, Comparisons],
+) -> dict[str, Comparisons]:
+    if isinstance(comparisons, Comparisons):
+        return {comparisons.title: comparisons}
+    if isinstance(comparisons, Mapping):
+        return dict(comparisons)
+    return {f"{k}: {one.title}": one for k, one in enumerate(comparisons, start=1)}
+
+
+def _matched(scores: Ranking, reference: Ranking) -> tuple[Floats, Floats]:
+    """Both as arrays in one order of systems."""
+    x, y = _series(scores), _series(reference)
+    if x.index.has_duplicates or y.index.has_duplicates:
+        raise InputError("a system is named twice in a ranking")
+    if set(x.index) != set(y.index):
+        odd = sorted(map(str, set(x.index) ^ set(y.index)))
+        raise InputError(f"the rankings are not of the same systems: {odd[0]!r} is in one only")
+    pair = np.asarray(x, dtype=float), np.asarray(y.reindex(x.index), dtype=float)
+    if len(x) < 2 or not all(np.isfinite(vector).all() for vector in pair):
+        raise InputError("a ranking needs at least two systems, each with a finite score")
+    return pair
+
+
+def _series(scores: Ranking) -> pd.Series[float]:
+    if isinstance(scores, Mapping):
+        scores = pd.Series(dict(scores))
+    return (
+        scores.astype(float) if isinstance(scores, pd.Series) else pd.Series(np.asarray(scores, dtype=float))
+    )

@@ -1,0 +1,246 @@
+"""Would you change your mind? Agreement between splits, fill policies and methods (FF21 §5, Tables 5-8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import combinations
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.over_splits import Decisions, Progress, align, over_splits
+from shardwise.comparing.split_tables import half_width
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
+from shardwise.core.model import Model
+from shardwise.scoring.undefined import fill_undefined
+
+FIGURES = ("AA", "AD", "PA", "PD", "PAA", "PPA")
+POLICIES = ("zero", "lq", "mean", "one")  # FF21 §3.3
+FF21: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "bANOVA(BH)": {"fit": "bootstrap", "method": "bh", "null": "marginal", "tails": 1},
+        "tANOVA(BH)": {"method": "bh"},
+        "tANOVA(HSD)": {"method": "hsd"},
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stability:
+    """How far the conclusions from different splits agree."""
+
+    between: (
+        xr.DataArray
+    )  # (figure, split, other): counts and proportions for each two splits, NaN for a split itself
+    comparisons: tuple[Comparisons, ...]
+    alpha: float
+    level: float
+
+    def mean(self) -> pd.DataFrame:
+        """Average over all pairs of splits with t-intervals, ``mean, half_width`` (FF21 Table 6)."""
+        rows = {
+            str(name): _upper(self.between.sel(figure=name).to_numpy())
+            for name in self.between["figure"].values
+        }
+        return pd.DataFrame(
+            {
+                "mean": {
+                    name: float(np.nanmean(v)) if not np.isnan(v).all() else np.nan
+                    for name, v in rows.items()
+                },
+                "half_width": {name: half_width(v, self.level) for name, v in rows.items()},
+            }
+        ).rename_axis("figure")
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each two splits."""
+        j = self.between.sizes["split"]
+        splits = self.between["split"].to_numpy()
+        rows = [
+            {"split": splits[a], "other": splits[b]}
+            | {str(f): float(self.between.sel(figure=f).values[a, b]) for f in self.between["figure"].values}
+            for a, b in combinations(range(j), 2)
+        ]
+        return pd.DataFrame(rows)
+
+    def plot(self, kind: str = "figures") -> Any:
+        """Draw the figures of agreement, or the pairs the splits are divided over ("pairs"): an altair chart."""
+        if kind not in {"figures", "pairs"}:
+            raise InputError(f"no chart is called {kind!r}", remedy="choose figures or pairs")
+        drawing = import_module("shardwise.plot.agreement")  # by name: numbers do not depend on charts
+        if kind == "pairs":
+            return drawing.agreement_chart(self, alpha=self.alpha)
+        return drawing.stability_chart(self)
+
+    def __str__(self) -> str:
+        table = self.mean()
+        first = self.comparisons[0]
+        head = f"{len(self.comparisons)} splits, {len(first)} pairs at {self.alpha:g}, each {first}"
+        lines = [f"{name:>4} {row['mean']:.3f} ± {row['half_width']:.3f}" for name, row in table.iterrows()]
+        return "\n".join([head, *lines])
+
+
+def stability(
+    scores: xr.DataArray,
+    model: Model | str,
+    method: str = "hsd",
+    *,
+    alpha: float = 0.05,
+    level: float = 0.95,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Stability:
+    """Count, for each two splits, how often they lead to the same conclusion (FF21 §5.2).
+
+    AA: both find the same system better; AD: both find a difference, in opposite directions; PA: neither finds any; PD:
+    one does. PAA = 2AA/(2AA + PD) and PPA = 2PA/(2PA + PD). ``options`` are those of `over_splits`.
+
+    >>> rng = np.random.default_rng(3)
+    >>> values = rng.normal([[[[0.2], [0.3], [0.4]]]], 0.05, (4, 20, 3, 2))
+    >>> scores = xr.DataArray(values, dims=("split", "topic", "system", "shard"))
+    >>> stability(scores, "topic*system").mean()["mean"].tolist()
+    [3.0, 0.0, 0.0, 0.0, 1.0, nan]
+    """
+    return stability_of(
+        over_splits(scores, model, method, progress=progress, **options), alpha=alpha, level=level
+    )
+
+
+def stability_of(
+    comparisons: Sequence[Comparisons], *, alpha: float = 0.05, level: float = 0.95
+) -> Stability:
+    """The same from comparisons already made, one a split."""
+    if len(comparisons) < 2:
+        raise InputError(
+            "one split agrees with itself", remedy="give at least two, as in split(..., n_splits=5)"
+        )
+    decisions = align(comparisons).decisions(alpha)
+    j = len(decisions)
+    values = np.full((len(FIGURES), j, j), np.nan)
+    for a, b in combinations(range(j), 2):
+        values[:, a, b] = values[:, b, a] = _figures(decisions[a], decisions[b])
+    coords = {"figure": list(FIGURES), "split": np.arange(j), "other": np.arange(j)}
+    between = xr.DataArray(values, dims=("figure", "split", "other"), coords=coords)
+    return Stability(between, tuple(comparisons), alpha, level)
+
+
+def agreement(first: Comparisons, second: Comparisons, alpha: float = 0.05) -> dict[str, float]:
+    """AA, AD, PA, PD, PAA and PPA between two comparisons of the same pairs."""
+    decisions = align([first, second]).decisions(alpha)
+    return dict(zip(FIGURES, _figures(decisions[0], decisions[1]), strict=True))
+
+
+def _figures(one: Decisions, other: Decisions) -> tuple[float, ...]:
+    active = (one != 0) & (other != 0)
+    aa = float(np.sum(active & (one == other)))
+    ad = float(np.sum(active & (one != other)))
+    pa = float(np.sum((one == 0) & (other == 0)))
+    pd_ = float(one.size) - aa - ad - pa
+    return aa, ad, pa, pd_, _ratio(aa, pd_), _ratio(pa, pd_)
+
+
+def _ratio(agreements: float, disagreements: float) -> float:
+    whole = 2.0 * agreements + disagreements
+    return 2.0 * agreements / whole if whole else float("nan")
+
+
+def stability_of_fills(
+    scores: xr.DataArray,
+    model: Model | str,
+    method: str = "hsd",
+    *,
+    policies: Sequence[str | float] = POLICIES,
+    alpha: float = 0.05,
+    level: float = 0.95,
+    progress: Progress | None = None,
+    **options: Any,
+) -> xr.Dataset:
+    """Agreement between ways to fill undefined scores (FF21 Tables 7 and 8).
+
+    Dimensions ``fill, other, figure``; variables ``mean`` and ``half_width``. On the diagonal, each two splits under
+    one policy; off it, the same split under two policies, averaged over splits. ``significant`` counts the pairs found.
+    """
+    approaches = {
+        str(policy): (fill_undefined(scores, policy), {"method": method, **options}) for policy in policies
+    }
+    return _between(approaches, model, "fill", alpha, level, progress)
+
+
+def stability_of_methods(
+    scores: xr.DataArray,
+    model: Model | str,
+    approaches: Mapping[str, Mapping[str, Any]] = FF21,
+    *,
+    alpha: float = 0.05,
+    level: float = 0.95,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Agreement between ways to compare (FF21 Tables 5 and 6); without ``approaches``, the three of FF21.
+
+    Dimensions ``approach, other, figure``, where the figure ``extra`` counts pairs that the first finds and the other
+    does not. On the diagonal, each two splits under one approach. An approach is the options of `over_splits` by name.
+    """
+    named = {name: (scores, dict(options)) for name, options in approaches.items()}
+    return _between(named, model, "approach", alpha, level, progress)
+
+
+def _between(
+    approaches: Mapping[str, tuple[xr.DataArray, dict[str, Any]]],
+    model: Model | str,
+    dimension: str,
+    alpha: float,
+    level: float,
+    progress: Progress | None,
+) -> xr.Dataset:
+    made: list[Comparisons] = []
+    j = next(iter(approaches.values()))[0].sizes.get("split", 0)
+    total = len(approaches) * j
+    for number, (scores, options) in enumerate(approaches.values()):
+
+        def report(done: int, _: int, before: int = number * j) -> None:
+            if progress is not None:
+                progress(before + done, total)
+
+        made.extend(over_splits(scores, model, progress=report, **options))
+    decisions = align(made).decisions(alpha).reshape(len(approaches), j, -1)
+    names = [*FIGURES, "extra"]
+    mean = np.full((len(approaches), len(approaches), len(names)), np.nan)
+    half = mean.copy()
+    for a in range(len(approaches)):
+        for b in range(len(approaches)):
+            pairs = list(combinations(range(j), 2)) if a == b else [(i, i) for i in range(j)]
+            rows = [
+                (*_figures(decisions[a, x], decisions[b, y]), _extra(decisions[a, x], decisions[b, y]))
+                for x, y in pairs
+            ]
+            for f, values in enumerate(np.array(rows, np.float64).reshape(len(rows), len(names)).T):
+                if not np.isnan(values).all():
+                    mean[a, b, f] = np.nanmean(values)
+                    half[a, b, f] = half_width(values, level)
+    found = (decisions != 0).sum(axis=2).astype(np.float64)
+    dims = (dimension, "other", "figure")
+    return xr.Dataset(
+        {
+            "mean": (dims, mean),
+            "half_width": (dims, half),
+            "significant": ((dimension,), found.mean(axis=1)),
+            "significant_half_width": ((dimension,), np.array([half_width(row, level) for row in found])),
+        },
+        coords={dimension: list(approaches), "other": list(approaches), "figure": names},
+        attrs={"alpha": alpha, "level": level, "splits": j, "pairs": decisions.shape[2]},
+    )
+
+
+def _extra(one: Decisions, other: Decisions) -> float:
+    return float(np.sum((one != 0) & (other == 0)))
+
+
+def _upper(square: Floats) -> Floats:
+    return np.asarray(square[np.triu_indices(len(square), 1)])

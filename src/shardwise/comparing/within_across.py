@@ -1,0 +1,132 @@
+"""Few related systems: a model of them alone, or of all systems there are (V17 §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from shardwise.comparing.comparisons import Comparisons, compare
+from shardwise.core.errors import InputError
+from shardwise.core.model import MD2, MD3, Model
+from shardwise.fits.anova import anova
+from shardwise.fits.bootstrap import BootstrapFit, bootstrap_anova
+
+CONDITIONS = ("across", "confined", "within")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WithinAcross:
+    """Interval widths and decisions on related systems, by what the model was fitted to."""
+
+    widths: pd.DataFrame  # condition × model: mean interval width over all related systems (V17 Table 6)
+    decisions: (
+        pd.DataFrame
+    )  # one row a related pair, under the last model: set, a, b, and a column a condition
+
+    def agreement(self) -> pd.DataFrame:
+        """Pairs on which each two conditions decide alike: ``pairs, same, share``."""
+        rows = {}
+        for k, one in enumerate(CONDITIONS):
+            for other in CONDITIONS[k + 1 :]:
+                same = int((self.decisions[one] == self.decisions[other]).sum())
+                pairs = len(self.decisions)
+                rows[f"{one} / {other}"] = {"pairs": pairs, "same": same, "share": same / pairs}
+        return pd.DataFrame.from_dict(rows, orient="index")
+
+    def plot(self) -> Any:
+        """Draw the widths of the intervals: an altair chart."""
+        drawing = import_module("shardwise.plot.agreement")  # by name: numbers do not depend on charts
+        return drawing.width_chart(self)
+
+
+def within_across(
+    scores: xr.DataArray,
+    sets: Mapping[str, Sequence[str]],
+    models: Sequence[Model | str] = (MD2, MD3),
+    *,
+    bootstrap: bool = True,
+    method: str = "bh",
+    alpha: float = 0.05,
+    **claim: Any,
+) -> WithinAcross:
+    """Compare systems of each set with each other under three conditions (V17 Table 6).
+
+    ``across``: model and correction over all systems. ``confined``: model over all systems, comparisons and their
+    correction within the set. ``within``: model, comparisons and correction of the set alone. V17 has the first and the
+    last, without (MD2) and with (MD3) interactions; give ``null="marginal", tails=1`` for its p-values.
+    """
+    small = [name for name, members in sets.items() if len(set(members)) < 2]
+    if small or not sets:
+        raise InputError(
+            f"the set {small[0]!r} has fewer than two systems"
+            if small
+            else "there are no sets of related systems",
+            remedy="give sets of two or more",
+        )
+    widths: dict[str, dict[str, float]] = {condition: {} for condition in CONDITIONS}
+    decisions: list[pd.DataFrame] = []
+    for model in models:
+        name = model if isinstance(model, str) else model.short
+        everything = _fit(scores, model, bootstrap)
+        overall = compare(everything, method, **claim)
+        measured: dict[str, list[float]] = {condition: [] for condition in CONDITIONS}
+        decisions = []
+        for label, members in sets.items():
+            chosen = list(dict.fromkeys(members))
+            known = set(map(str, scores["system"].values.tolist()))
+            unknown = [system for system in chosen if system not in known]
+            if unknown:
+                raise InputError(f"no system is called {unknown[0]!r}", where=f"set {label!r}")
+            alone = _fit(scores.sel(system=chosen), model, bootstrap)
+            inside = compare(everything, method, only=chosen, **claim)
+            by_itself = compare(alone, method, **claim)
+            for condition, fitted, found in (
+                ("across", everything, overall),
+                ("confined", everything, inside),
+                ("within", alone, by_itself),
+            ):
+                measured[condition] += _widths(fitted, found, chosen, alpha, claim)
+            decisions.append(_decided(label, chosen, (overall, inside, by_itself), alpha))
+        for condition in CONDITIONS:
+            widths[condition][name] = float(np.mean(measured[condition]))
+    return WithinAcross(
+        pd.DataFrame.from_dict(widths, orient="index").rename_axis("condition"),
+        pd.concat(decisions, ignore_index=True),
+    )
+
+
+def _fit(scores: xr.DataArray, model: Model | str, bootstrap: bool) -> Any:
+    return bootstrap_anova(scores, model) if bootstrap else anova(scores, model)
+
+
+def _widths(
+    fitted: Any, found: Comparisons, systems: Sequence[str], alpha: float, claim: Mapping[str, Any]
+) -> list[float]:
+    """V17's trimmed intervals of the bootstrap, else the intervals of the method."""
+    if isinstance(fitted, BootstrapFit) and claim.get("null") == "marginal":
+        frame = fitted.intervals(1.0 - alpha, pairs=found.p, **claim)
+    else:
+        frame = found.intervals(1.0 - alpha)
+    chosen = frame.loc[list(systems)]
+    return [float(width) for width in chosen["upper"] - chosen["lower"]]
+
+
+def _decided(label: str, systems: Sequence[str], found: Sequence[Comparisons], alpha: float) -> pd.DataFrame:
+    wanted = set(systems)
+    frames = []
+    for condition, c in zip(CONDITIONS, found, strict=True):
+        frame = c.to_frame()[["a", "b"]].assign(found=c.reject(alpha))
+        frame = frame[frame["a"].isin(wanted) & frame["b"].isin(wanted)]
+        ordered = [tuple(sorted(pair)) for pair in zip(frame["a"], frame["b"], strict=True)]
+        sign = np.where(frame["a"].to_numpy() == [a for a, _ in ordered], 1, -1)
+        index = pd.MultiIndex.from_tuples(ordered, names=["a", "b"])
+        frames.append(pd.Series(np.where(frame["found"], sign, 0), index=index, name=condition))
+    joined = pd.concat(frames, axis=1).reset_index()
+    joined.insert(0, "set", label)
+    return joined

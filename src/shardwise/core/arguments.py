@@ -1,0 +1,143 @@
+"""Arguments that many functions share, checked in one place and with one meaning."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from shardwise.core.errors import InputError, unknown
+
+Progress = Callable[[int, int], None]  # done, of how many
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def level(value: float, name: str = "alpha", *, most: float = 1.0) -> float:
+    """Return a probability strictly between 0 and 1 (or ``most``), or refuse it.
+
+    >>> level(0.05)
+    0.05
+    >>> level(5)
+    Traceback (most recent call last):
+    ...
+    shardwise.core.errors.InputError: level 5 is not between 0 and 1; write 0.05 for 5 %
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0.0 < number < most:
+        raise InputError(
+            f"level {value:g} is not between 0 and {most:g}"
+            if math.isfinite(number)
+            else f"{value!r} is no level",
+            remedy="write 0.05 for 5 %" if name == "alpha" else "write 0.95 for 95 %",
+            argument=name,
+            value=value,
+        )
+    return number
+
+
+def whole(value: Any, name: str, *, least: int = 1, what: str = "") -> int:
+    """Return a whole number of at least ``least``, or refuse it; 2.5 is not taken for 2.
+
+    >>> whole(3, "n_shards")
+    3
+    >>> whole(2.5, "n_shards", what="shards")
+    Traceback (most recent call last):
+    ...
+    shardwise.core.errors.InputError: 2.5 shards: give a whole number, 1 or more
+    """
+    try:
+        number = int(value)
+        fits = number == value and not isinstance(value, bool) and number >= least
+    except (TypeError, ValueError, OverflowError):
+        fits = False
+    if not fits:
+        raise InputError(
+            f"{value} {what or name}: give a whole number, {least} or more", argument=name, value=value
+        )
+    return number
+
+
+def chosen(value: Any, name: str, choices: Iterable[Any], *, what: str = "") -> Any:
+    """Return a value that is one of the choices, or refuse it."""
+    known = tuple(choices)
+    if value not in known:
+        raise unknown(name, value, known, what=what)
+    return value
+
+
+def processors() -> int:
+    """Return how many processors this process may use: those of its affinity, at most the quota of its cgroup."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = _quota()
+    return max(1, min(count, math.ceil(quota)) if quota is not None else count)
+
+
+def _quota(root: Path = CGROUP) -> float | None:
+    """Processors that the cgroup grants, None where it sets no limit."""
+    try:
+        if (root / "cpu.max").is_file():
+            granted, period = (root / "cpu.max").read_text().split()[:2]
+        else:
+            granted = (root / "cpu" / "cpu.cfs_quota_us").read_text().strip()
+            period = (root / "cpu" / "cpu.cfs_period_us").read_text().strip()
+        share = float(granted) / float(period)
+    except (OSError, ValueError, ZeroDivisionError):  # "max", or no cgroup at all
+        return None
+    return share if share > 0 else None
+
+
+def workers(jobs: int | None) -> int:
+    """Return the number of workers that ``jobs`` asks for: None for all processors there are, else 1 or more."""
+    return processors() if jobs is None else whole(jobs, "jobs")
+
+
+def mapped(
+    work: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    *,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    steps: Callable[[Task], int] = lambda task: 1,
+) -> Iterator[Result]:
+    """Yield the results of tasks in their order, from threads of this process or from the executor given.
+
+    ``steps`` says how many steps a task counts for ``progress``. An executor of processes or machines needs a work
+    function at module level.
+
+    >>> list(mapped(abs, [-1, 2, -3], jobs=2))
+    [1, 2, 3]
+    """
+    total, done = sum(map(steps, tasks)), 0
+    count = workers(jobs)
+    if executor is None and (count == 1 or len(tasks) < 2):
+        results: Iterator[Result] = map(work, tasks)
+        for task, result in zip(tasks, results, strict=True):
+            done += steps(task)
+            if progress is not None:
+                progress(done, total)
+            yield result
+        return
+    pool = executor or ThreadPoolExecutor(min(count, len(tasks)))
+    futures = [pool.submit(work, task) for task in tasks]
+    try:
+        for task, future in zip(tasks, futures, strict=True):
+            result = future.result()
+            done += steps(task)
+            if progress is not None:
+                progress(done, total)
+            yield result
+    finally:
+        for future in futures:
+            future.cancel()
+        if executor is None:
+            pool.shutdown(wait=True, cancel_futures=True)

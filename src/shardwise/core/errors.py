@@ -1,0 +1,101 @@
+"""The one error that input can cause: what, where, and what to do about it, in the words of whoever called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An argument of a function, which the command line spells in its own way: ``names='file'``, ``--names file``."""
+
+    name: str
+    value: Any = None  # None: the argument itself is meant, not one of its values
+
+    def python(self) -> str:
+        """As it is written in Python."""
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """Words that differ between Python and the command line."""
+
+    python: str
+    command: str
+
+
+Part = str | Option | Either
+Words = str | tuple[Part, ...]
+
+
+class InputError(ValueError):
+    """The input is at fault: one line with place, problem and remedy.
+
+    ``problem`` and ``remedy`` are text, or tuples of text with `Option` and `Either` in between; ``where`` is a file,
+    perhaps with a line. ``argument``, ``value`` and ``choices`` name the argument at fault, what it was and what it
+    might have been.
+
+    >>> error = InputError("has more than one run tag", where="a.run", remedy=("use ", Option("names", "file")))
+    >>> print(error)
+    a.run: has more than one run tag; use names='file'
+    """
+
+    def __init__(
+        self,
+        problem: Words,
+        *,
+        where: str = "",
+        remedy: Words = "",
+        argument: str = "",
+        value: Any = None,
+        choices: Iterable[Any] = (),
+    ) -> None:
+        self.problem, self.where, self.remedy = problem, where, remedy
+        self.argument, self.value, self.choices = argument, value, tuple(choices)
+        super().__init__(self.text())
+
+    def text(self, option: Callable[[Option], str] = Option.python, *, command: bool = False) -> str:
+        """Return the line for a reader: ``option`` spells arguments, ``command`` chooses the words."""
+
+        def said(words: Words) -> str:
+            parts = (words,) if isinstance(words, str) else words
+            return "".join(
+                part
+                if isinstance(part, str)
+                else option(part)
+                if isinstance(part, Option)
+                else (part.command if command else part.python)
+                for part in parts
+            )
+
+        place = f"{self.where}: " if self.where else ""
+        remedy = said(self.remedy)
+        return f"{place}{said(self.problem)}" + (f"; {remedy}" if remedy else "")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.problem, self.where, self.remedy, self.argument, self.value, self.choices)
+
+
+def _again(
+    problem: Words, where: str, remedy: Words, argument: str, value: Any, choices: tuple[Any, ...]
+) -> InputError:
+    return InputError(problem, where=where, remedy=remedy, argument=argument, value=value, choices=choices)
+
+
+def unknown(argument: str, value: Any, choices: Iterable[Any], *, what: str = "") -> InputError:
+    """Return the refusal of a value that is none of the choices.
+
+    >>> print(unknown("side", "upper", ("both", "lower")))
+    no side is called 'upper'; choose one of both, lower
+    """
+    known = tuple(choices)
+    return InputError(
+        f"no {what or argument} is called {value!r}",
+        remedy=f"choose one of {', '.join(map(str, known))}",
+        argument=argument,
+        value=value,
+        choices=known,
+    )

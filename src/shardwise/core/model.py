@@ -1,0 +1,132 @@
+"""Models as data: a set of terms over the dimensions of the scores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+
+from shardwise.core.errors import InputError
+
+Term = frozenset[str]
+
+USUAL_ORDER = ("topic", "system", "shard", "split", "instance")
+NAME = re.compile(r"\w[\w.\-]*")
+
+
+def label(term: Term) -> str:
+    """Return a term as it is written, its dimensions in the usual order.
+
+    >>> label(frozenset({"system", "topic"}))
+    'topic:system'
+    """
+    return ":".join(in_order(term))
+
+
+def in_order(dimensions: Iterable[str]) -> tuple[str, ...]:
+    """Return dimensions in the usual order, others after them by name."""
+    places = {dimension: place for place, dimension in enumerate(USUAL_ORDER)}
+    return tuple(sorted(dimensions, key=lambda dimension: (places.get(dimension, len(places)), dimension)))
+
+
+def margins(term: Term) -> list[Term]:
+    """Return the proper, non-empty subsets of a term."""
+    return [frozenset(part) for size in range(1, len(term)) for part in combinations(sorted(term), size)]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A linear model of the scores: a grand mean plus the effects of these terms.
+
+    >>> print(Model.parse("topic*system + shard"))
+    topic + system + topic:system + shard
+    >>> Model.of("topic", "system", "system:topic").terms
+    ('topic', 'system', 'topic:system')
+    """
+
+    terms: tuple[str, ...]
+    name: str = ""
+    on_shards: bool | None = None  # False: for the whole collection only; True: for shards only
+
+    def __post_init__(self) -> None:
+        if not self.terms:
+            raise InputError("the model has no terms", remedy="name some, as in 'topic + system'")
+        for text in self.terms:
+            if not all(NAME.fullmatch(part) for part in text.split(":")):
+                raise InputError(f"{text!r} is not a term", remedy="write topic or topic:system")
+        sets = [frozenset(term.split(":")) for term in self.terms]
+        object.__setattr__(self, "terms", tuple(label(term) for term in sets))
+        for term in sets:
+            if sets.count(term) > 1:
+                raise InputError(f"the model names {label(term)} twice", remedy="name it once")
+            absent = [label(margin) for margin in margins(term) if margin not in sets]
+            if absent:
+                raise InputError(
+                    f"the model has {label(term)} but not {' and '.join(absent)}, "
+                    "so it would change with the coding of the levels",
+                    remedy=f"add {' + '.join(absent)}",
+                )
+
+    @classmethod
+    def of(cls, *terms: str, name: str = "", on_shards: bool | None = None) -> Model:
+        """Make a model of terms such as ``"topic"`` and ``"topic:system"``."""
+        return cls(terms, name, on_shards)
+
+    @classmethod
+    def parse(cls, text: str) -> Model:
+        """Read a formula such as ``topic + system + topic:system``, or the name of a model.
+
+        ``topic*system`` stands for ``topic + system + topic:system``.
+
+        >>> Model.parse("MD3") == MD3
+        True
+        """
+        if text.strip().upper() in NAMED:
+            return NAMED[text.strip().upper()]
+        terms: dict[Term, None] = {}
+        for piece in text.split("+"):
+            factors = [part.strip() for part in piece.split("*")]
+            sets = [frozenset(name.strip() for name in factor.split(":")) for factor in factors]
+            if not all(NAME.fullmatch(name) for term in sets for name in term):
+                raise InputError(
+                    f"cannot read {piece.strip()!r} in the model {text!r}",
+                    remedy=f"write topic + system + topic:system, topic*system, or one of {', '.join(NAMED)}",
+                )
+            for size in range(1, len(sets) + 1):
+                for chosen in combinations(sets, size):
+                    terms[frozenset[str]().union(*chosen)] = None
+        return cls.of(*(label(term) for term in terms))
+
+    @property
+    def sets(self) -> tuple[Term, ...]:
+        """The terms as sets of dimensions, in the same order."""
+        return tuple(frozenset(term.split(":")) for term in self.terms)
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The dimensions that the model names, in the usual order."""
+        return in_order(frozenset[str]().union(*self.sets))
+
+    @property
+    def title(self) -> str:
+        """Name and terms, for results: ``MD3: topic + system + topic:system``."""
+        return f"{self.name}: {self}" if self.name else str(self)
+
+    @property
+    def short(self) -> str:
+        """The name where there is one, else the formula."""
+        return self.name or str(self)
+
+    def __str__(self) -> str:
+        return " + ".join(self.terms)
+
+
+# F19 §3.1; MD1 and MD2 have the same terms and differ in what the scores are of.
+MD1 = Model.of("topic", "system", name="MD1", on_shards=False)
+MD2 = Model.of("topic", "system", name="MD2", on_shards=True)
+MD3 = Model.of(*MD2.terms, "topic:system", name="MD3")
+MD4 = Model.of(*MD3.terms, "shard", name="MD4")
+MD5 = Model.of(*MD4.terms, "system:shard", name="MD5")
+MD6 = Model.of(*MD5.terms, "topic:shard", name="MD6")
+NAMED = {str(model.name): model for model in (MD1, MD2, MD3, MD4, MD5, MD6)}

@@ -1,0 +1,1 @@
+"""Models of labelled scores, ready to be compared."""

@@ -1,0 +1,320 @@
+"""Bootstrap ANOVA (V17 §2.2, FF21 §3.2): the residuals, drawn anew, say how far the system effects may be off.
+
+Every system draws its n residuals from the one pool of all N. So a resampled effect is the estimate plus
+rbar_j - rbar, the laws of all systems are the same but for their place, and no resampling is needed to know them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from math import sqrt
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
+from shardwise.core.estimates import Estimates
+from shardwise.core.model import Model
+from shardwise.fits.anova import AnovaFit, anova
+from shardwise.numerics.bootstrap.distributions import EffectLaw, Null, PairLaw
+from shardwise.numerics.bootstrap.draws import Draws, Spread
+from shardwise.numerics.bootstrap.ideal import ideal, smoothed
+from shardwise.numerics.bootstrap.montecarlo import Progress, Sample, resample, smooth
+from shardwise.numerics.bootstrap.spectrum import Pool
+from shardwise.numerics.error_terms import ERROR, plural
+from shardwise.numerics.least_squares import EMPTY, solve
+
+Density = Literal["exact", "kde"]
+Residuals = Literal["scaled", "raw"]
+Trim = Literal["share", "count"]
+
+PAPER_RESAMPLES = 10_000  # V17 §2.2, FF21 §3.2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BootstrapFit:
+    """A model of the scores with the bootstrap laws of its system effects."""
+
+    anova: AnovaFit
+    means: Estimates  # system means as the model itself sees them
+    draws: Draws  # what one resampled system mean is made of
+    replicates: xr.DataArray | None  # (resample, system) resampled errors of the effects; None: ideal
+    seed: int
+    of: str
+
+    @property
+    def model(self) -> Model:
+        """The model that was fitted."""
+        return self.anova.model
+
+    @property
+    def n_resamples(self) -> int | None:
+        """Number of resamples; None for the ideal bootstrap."""
+        return None if self.replicates is None else self.replicates.sizes["resample"]
+
+    @property
+    def inflation(self) -> float:
+        """sqrt(N / error df): least squares makes residuals smaller than errors, and this undoes it."""
+        return sqrt(self.draws.pool.values.size / _error(self.anova, "df"))
+
+    @property
+    def effects(self) -> pd.Series[float]:
+        """Estimated effects of the systems."""
+        values = self.means.values
+        return pd.Series(values - values.mean(), index=pd.Index(self.means.labels, name=self.of))
+
+    def effect_law(
+        self, system: str, *, density: Density = "exact", residuals: Residuals = "raw"
+    ) -> EffectLaw:
+        """Bootstrap law of one system's effect: cdf, density, quantiles (V17 Fig. 3)."""
+        effects = self.effects
+        if system not in effects.index:
+            raise InputError(
+                f"no {self.of} is called {system!r}",
+                remedy=f"the first is {effects.index[0]!r}",
+            )
+        own = None if self.replicates is None else self.replicates.sel({self.of: system}).to_numpy()
+        return EffectLaw(
+            float(effects[system]), self._spread("marginal", density, own), self._scale(residuals)
+        )
+
+    def curves(
+        self, systems: Sequence[str], *, points: int = 201, density: Density = "exact"
+    ) -> pd.DataFrame:
+        """Densities of several systems' effects, long: ``system, value, density, cdf``."""
+        frames = [
+            self.effect_law(system, density=density).curve(points).assign(**{self.of: system})
+            for system in systems
+        ]
+        return pd.concat(frames, ignore_index=True)[[self.of, "value", "density", "cdf"]]
+
+    def estimates(
+        self,
+        *,
+        generalize: Iterable[str] = (),
+        null: Null = "difference",
+        tails: int = 2,
+        density: Density = "exact",
+        residuals: Residuals | None = None,
+    ) -> Estimates:
+        """Return the means of the systems with the bootstrap law that differences are measured against.
+
+        ``null="difference"``: the law of the difference of two systems. ``null="marginal"``: that of one system's
+        effect, as V17 Fig. 3 (``tails=1``) and FF21's code (``tails=2``) have it; it is narrower by a factor √2 or
+        more, and therefore liberal. ``residuals="scaled"`` multiplies residuals by sqrt(N / error df), so that their
+        variance is the error mean square; ``"raw"`` takes them as they are, as the papers do. Without a choice,
+        residuals are scaled for ``"difference"`` and raw for ``"marginal"``. ``density="kde"`` smooths the
+        replicates by a Gaussian kernel (FF21 §3.2); without resamples, as it would smooth 10,000.
+        """
+        _refuse_generalize(generalize)
+        _one_of("null", null, ("difference", "marginal"))
+        if tails not in (1, 2):
+            raise InputError(f"tails={tails}", remedy="choose 1 or 2")
+        scale = self._scale(residuals or _usual(null))
+        law = PairLaw(
+            self._spread(null, density, None), null, tails, scale, self._words(null, tails, density, scale)
+        )
+        return replace(
+            self.means,
+            variance=scale**2 * self.draws.variance,
+            df=float("nan"),
+            difference_variance=None,
+            difference_df=None,
+            error="residuals",
+            law=law,
+        )
+
+    def intervals(
+        self,
+        level: float = 0.95,
+        *,
+        null: Null = "marginal",
+        tails: int = 1,
+        trim: Trim = "share",
+        density: Density = "exact",
+        residuals: Residuals | None = None,
+        pairs: Floats | None = None,
+    ) -> pd.DataFrame:
+        """Intervals of the system effects as in V17 §3.1: ``estimate, lower, upper``.
+
+        With k of the N pairs told apart by Benjamini-Hochberg at alpha = 1 - level, a share αk/(2N) of the estimates is
+        dropped at either end (``trim="share"``); ``trim="count"`` drops that number of estimates instead,
+        rounded, which leaves nearly the full range of the M estimates (FF21 Table 3). Without resamples, M is the
+        papers' 10,000. ``pairs`` are the uncorrected p-values of the N pairs, where these are not all pairs.
+        """
+        if not 0.0 < level < 1.0:
+            raise InputError(f"level {level} is not between 0 and 1", remedy="write .95 for 95 %")
+        _one_of("trim", trim, ("share", "count"))
+        alpha = 1.0 - level
+        found = self.estimates(null=null, tails=tails, density=density, residuals=residuals)
+        if pairs is None and found.law is not None:
+            a, b = np.triu_indices(len(found.labels), 1)
+            pairs = found.law.p_values(np.abs(found.values[a] - found.values[b]))
+        p = np.asarray(pairs)
+        share = alpha * max(step_up(p, alpha), 1) / (2.0 * p.size)
+        scale = self._scale(residuals or _usual(null))
+        if self.replicates is None:
+            # a count leaves estimate number count + 1 of M, whose expected place is this
+            tail = share if trim == "share" else (round(share) + 1.0) / (PAPER_RESAMPLES + 1.0)
+            law = EffectLaw(0.0, self._spread("marginal", density, None), scale)
+            lower, upper = law.quantile(np.array([tail, 1.0 - tail]))
+        else:
+            ordered = np.sort(self.replicates.to_numpy(), axis=0) * scale
+            dropped = int(share * len(ordered)) if trim == "share" else round(share)
+            lower, upper = ordered[dropped], ordered[-1 - dropped]
+        effects = self.effects
+        return pd.DataFrame({"estimate": effects, "lower": effects + lower, "upper": effects + upper})
+
+    def plot(self, pair: tuple[str, str] | None = None, level: float = 0.95, **options: Any) -> Any:
+        """Draw the effects with their intervals (V17 Fig. 2), or the laws of one pair (V17 Fig. 3): an altair chart.
+
+        ``options`` are those of `intervals`, or of `density_chart` for a pair.
+        """
+        drawing = import_module("shardwise.plot.effects")  # by name: numbers do not depend on charts
+        if pair is not None:
+            return drawing.density_chart(self, *pair, **options)
+        return drawing.effect_chart(self, level=level, **options)
+
+    def _scale(self, residuals: str) -> float:
+        return self.inflation if _one_of("residuals", residuals, ("scaled", "raw")) == "scaled" else 1.0
+
+    def _spread(self, null: str, density: str, own: Floats | None) -> Spread:
+        """Law of the error of an effect or a difference; all systems share it, so their replicates are pooled."""
+        _one_of("density", density, ("exact", "kde"))
+        systems = self.anova.scores.sizes[self.of]
+        if self.replicates is None:
+            draws = self.draws.twice() if null == "difference" else self.draws.minus(systems)
+            return smoothed(draws, PAPER_RESAMPLES) if density == "kde" else ideal(draws)
+        errors = self.replicates.to_numpy()
+        if own is not None:
+            values = own
+        elif null == "marginal":
+            values = errors.ravel()
+        else:
+            neighbours = errors - np.roll(errors, 1, axis=1)  # R differences of every replicate
+            values = np.concatenate([neighbours.ravel(), -neighbours.ravel()])  # the law is symmetric
+        return smooth(values, len(errors)) if density == "kde" else Sample(np.sort(values))
+
+    def _words(self, null: str, tails: int, density: str, scale: float) -> str:
+        drawn = f"bootstrap ({self.n_resamples} resamples, seed {self.seed})"
+        kind = "ideal bootstrap" if self.n_resamples is None else drawn
+        what = "of a difference" if null == "difference" else f"of one {self.of}'s effect"
+        sides = "one-tailed" if tails == 1 else "two-tailed"
+        of = f"residuals × {scale:.4g}" if scale != 1.0 else "raw residuals"
+        return " ".join([kind, what, f"({sides}, {of}{', kernel density' * (density == 'kde')})"])
+
+    def __str__(self) -> str:
+        how = "ideal" if self.n_resamples is None else f"{self.n_resamples} resamples, seed {self.seed}"
+        return f"bootstrap ANOVA ({how}) of {self.model.title}; {self.draws.pool.values.size} residuals"
+
+
+def bootstrap_anova(
+    scores: xr.DataArray | xr.Dataset,
+    model: Model | str,
+    *,
+    n_resamples: int | None = None,
+    seed: int = 0,
+    of: str = "system",
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> BootstrapFit:
+    """Fit a model and find the bootstrap laws of its system effects.
+
+    Without ``n_resamples`` the laws are those of infinitely many resamples, computed and not simulated. With it, so
+    many resamples are drawn; replicate i depends on (seed, i) only, whatever the number of ``jobs``.
+
+    >>> scores = xr.DataArray([[.1, .2, .4], [.3, .3, .6], [.2, .5, .6]], dims=("topic", "system"))
+    >>> fit = bootstrap_anova(scores, "topic + system")
+    >>> fit.effect_law("2").quantile([.05, .95]).round(3).tolist()
+    [0.137, 0.219]
+    """
+    fit = anova(scores, model)
+    estimates = fit.estimates(of=of)  # refuses what cannot be compared, with the reason
+    residuals = _residuals(fit)
+    pool = Pool.of(residuals if _error(fit, "ss") > 0.0 else np.zeros(residuals.size))
+    weights, counts = _weights(fit, of)
+    draws = Draws(pool, weights, counts)
+    replicates = None
+    if n_resamples is not None:
+        systems = fit.scores.sizes[of]
+        means = resample(draws, systems, n_resamples, seed, jobs, progress)
+        means -= means.mean(axis=1, keepdims=True)
+        replicates = xr.DataArray(means, dims=("resample", of), coords={of: list(estimates.labels)})
+    return BootstrapFit(fit, estimates, draws, replicates, seed, of)
+
+
+def step_up(p: Floats, alpha: float) -> int:
+    """Largest k with p_(k) ≤ α k / N (V17 §3.1), 0 if there is none.
+
+    >>> step_up(np.array([0.01, 0.04, 0.03, 0.5]), 0.05)
+    1
+    """
+    k = np.arange(1, p.size + 1)
+    below = np.flatnonzero(np.sort(p) <= alpha * k / p.size)
+    return int(below[-1]) + 1 if below.size else 0
+
+
+def _residuals(fit: AnovaFit) -> Floats:
+    """All residuals there are; on full tables without aligning labels, which takes longer than the arithmetic."""
+    if fit.incomplete is not None:
+        residuals = fit.residuals.to_numpy()
+        return np.asarray(residuals[~np.isnan(residuals)])
+    left = fit.scores.variable - fit.grand_mean
+    for effect in fit.effects.values():
+        left = left - effect.variable
+    return np.asarray(left.to_numpy(), np.float64)
+
+
+def _weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:
+    """How often each score of a system counts in its mean: distinct weights, and how many scores have them.
+
+    Where scores are missing, the adjusted mean is a linear function of the scores that are there. It is the same for
+    all systems if they miss the same scores, and only then do all systems share one law.
+    """
+    if fit.incomplete is None:
+        n = fit.scores.size // fit.scores.sizes[of]
+        return np.array([1.0 / n]), np.array([float(n)])
+    if of not in fit.incomplete.even:
+        raise InputError(
+            f"the {plural(of)} lack different scores, so their bootstrap laws differ and cannot be pooled",
+            remedy="fill the missing scores with fill_undefined, or keep what all have, or use anova",
+        )
+    stratum = fit.incomplete.strata[frozenset({of})]
+    table = replace(stratum.table, means=np.eye(len(stratum.table.weights)))
+    terms = stratum.terms
+    row = solve(table, terms).effects(EMPTY)[0]
+    each = row / stratum.table.weights
+    rounded = np.round(each / np.abs(each).max(), 12)
+    distinct, place = np.unique(rounded, return_inverse=True)
+    counts = np.bincount(place, stratum.table.weights)
+    weights = np.bincount(place, each * stratum.table.weights) / counts
+    used = np.abs(distinct) > 0
+    return weights[used], counts[used]
+
+
+def _error(fit: AnovaFit, column: str) -> float:
+    return float(fit.table[column].to_numpy(np.float64)[fit.table.index.get_loc(ERROR)])
+
+
+def _usual(null: str) -> Residuals:
+    return "scaled" if null == "difference" else "raw"
+
+
+def _refuse_generalize(generalize: Iterable[str]) -> None:
+    over = (generalize,) if isinstance(generalize, str) else tuple(generalize)
+    if over:
+        raise InputError(
+            f"the bootstrap draws residuals, not {plural(over[0])}: it speaks of these {plural(over[0])} alone",
+            remedy=f"use anova with generalize={over!r}",
+        )
+
+
+def _one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise InputError(f"{name}={value!r} is not known", remedy=f"choose {' or '.join(map(repr, choices))}")
+    return value

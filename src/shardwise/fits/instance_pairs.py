@@ -1,0 +1,161 @@
+"""Two systems' scores, matched by topic: who has which instances, who is deterministic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
+from shardwise.io.instances import DETERMINISTIC
+
+Source = xr.DataArray | pd.DataFrame | pd.Series
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """(M, N) scores of two systems on the same topics; a deterministic one has M = 1."""
+
+    names: tuple[str, str]
+    topics: tuple[str, ...]
+    labels: tuple[tuple[str, ...], tuple[str, ...]]
+    a: Floats
+    b: Floats
+    deterministic: tuple[bool, bool]
+
+    @property
+    def n(self) -> int:
+        """Number of topics."""
+        return len(self.topics)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Number of instances of each."""
+        return len(self.a), len(self.b)
+
+    def complete(self, instead: str) -> Pair:
+        """The same, or a refusal if a score is missing."""
+        for name, y in zip(self.names, (self.a, self.b), strict=True):
+            lost = ~np.isfinite(y)
+            if lost.any():
+                topic = self.topics[int(lost.any(axis=0).argmax())]
+                raise InputError(
+                    f"{int(lost.sum())} scores of {name} are missing, first topic {topic}",
+                    remedy=f"drop these topics, or use {instead}",
+                )
+        return self
+
+    def replicated(self) -> Pair:
+        """The same, or a refusal if a non-deterministic system has a single instance."""
+        for name, m, fixed in zip(self.names, self.counts, self.deterministic, strict=True):
+            if m < 2 and not fixed:
+                raise InputError(
+                    f"{name} has a single instance, which does not show how instances vary",
+                    remedy="give more; if it is deterministic, drop the dimension: scores.squeeze('instance')",
+                )
+        return self
+
+    def scores(self) -> xr.DataArray:
+        """Both systems with the dimensions system, instance, topic."""
+        instances = list(dict.fromkeys([*self.labels[0], *self.labels[1]]))
+        y = np.full((2, len(instances), self.n), np.nan)
+        for k, values in enumerate((self.a, self.b)):
+            y[k, [instances.index(label) for label in self.labels[k]]] = values
+        coords = {"system": list(self.names), "instance": instances, "topic": list(self.topics)}
+        return xr.DataArray(y, dims=("system", "instance", "topic"), coords=coords)
+
+    def topic_differences(self) -> Floats:
+        """(N',) differences of per-topic means, on topics that both have."""
+        both = np.isfinite(self.a).any(axis=0) & np.isfinite(self.b).any(axis=0)
+        return np.asarray(np.nanmean(self.a[:, both], axis=0) - np.nanmean(self.b[:, both], axis=0))
+
+    def paired_instances(self) -> Floats:
+        """(M, N) differences instance by instance; a deterministic system meets all of the other's."""
+        if not any(self.deterministic) and len(self.a) != len(self.b):
+            raise InputError(
+                f"{self.counts[0]} and {self.counts[1]} instances cannot be paired",
+                remedy="use reading='averaged' or method='mixed', which need no pairs",
+            )
+        return self.a - self.b
+
+    def single(self, instance: Any) -> Pair:
+        """One instance of each system that is not deterministic, the first unless named."""
+        parts, labels = [], []
+        for name, y, own, fixed in zip(
+            self.names, (self.a, self.b), self.labels, self.deterministic, strict=True
+        ):
+            at = 0
+            if instance is not None and not fixed:
+                if str(instance) not in own:
+                    raise InputError(
+                        f"{name} has no instance {instance}", remedy=f"it has {', '.join(own[:5])}"
+                    )
+                at = own.index(str(instance))
+            parts.append(y[at : at + 1])
+            labels.append((own[at],))
+        return replace(self, a=parts[0], b=parts[1], labels=(labels[0], labels[1]))
+
+
+def pair_of(a: Source, b: Source) -> Pair:
+    """Check two systems' scores and match their topics by name."""
+    same = getattr(a, "name", None) == getattr(b, "name", None)  # the measure's then, not the systems'
+    one, two = _system(a, "a", not same), _system(b, "b", not same)
+    names = (one[0], two[0])
+    if names[0] == names[1]:
+        raise InputError(f"both systems are called {names[0]!r}", remedy="give each its own name")
+    if set(one[1]) != set(two[1]):
+        odd = sorted(set(one[1]) ^ set(two[1]))
+        raise InputError(
+            f"the systems do not have the same topics: {', '.join(odd[:5])} is in one only",
+            remedy="select the topics that both have",
+        )
+    if len(one[1]) < 2:
+        raise InputError(f"{len(one[1])} topic is too few for a test over topics", remedy="give at least two")
+    order = [two[1].index(topic) for topic in one[1]]
+    return Pair(names, one[1], (one[2], two[2]), one[3], two[3][:, order], (one[4], two[4]))
+
+
+def _system(
+    source: Source, name: str, own_name: bool
+) -> tuple[str, tuple[str, ...], tuple[str, ...], Floats, bool]:
+    """Name, topics, instances, (M, N) scores and whether the system is deterministic."""
+    if isinstance(source, pd.Series):
+        coords = {"topic": source.index.to_numpy()}
+        source = xr.DataArray(source.to_numpy(dtype=float), dims=("topic",), coords=coords, name=source.name)
+    elif isinstance(source, pd.DataFrame):
+        table = {"topic": source.index.to_numpy(), "instance": [str(column) for column in source.columns]}
+        source = xr.DataArray(source.to_numpy(dtype=float), dims=("topic", "instance"), coords=table)
+    if not isinstance(source, xr.DataArray) or set(source.dims) not in ({"topic"}, {"topic", "instance"}):
+        found = ", ".join(map(str, getattr(source, "dims", ()))) or type(source).__name__
+        raise InputError(
+            f"{name} has {found} instead of the dimensions instance and topic",
+            remedy="choose one system and one measure, as in scores['AP'].sel(system='bm25')",
+        )
+    flag = DETERMINISTIC in source.coords and bool(source[DETERMINISTIC].item())
+    fixed = flag or "instance" not in source.dims
+    data = source if "instance" in source.dims else source.expand_dims("instance")
+    data = data.transpose("instance", "topic")
+    y = np.asarray(data.to_numpy(), dtype=float)
+    there = np.isfinite(y).any(axis=1)
+    title = str((own_name and source.name) or name)
+    if "system" in source.coords:
+        title = str(source["system"].item())
+    if not there.any() or np.isinf(y).any():
+        problem = "an infinite score" if there.any() else "no scores"
+        raise InputError(f"{title} has {problem}", remedy="mend it or leave it out")
+    labels = data["instance"].to_numpy() if "instance" in data.coords else np.arange(len(y))
+    if labels.ndim == 0:
+        labels = labels[None]
+    y, labels = y[there], labels[there]
+    if flag and not all(np.array_equal(y[0], row, equal_nan=True) for row in y[1:]):
+        raise InputError(
+            f"{title} is flagged deterministic, but its instances differ", remedy="remove the flag"
+        )
+    if fixed:
+        y, labels = y[:1], labels[:1]
+    topics = data["topic"].to_numpy() if "topic" in data.coords else np.arange(y.shape[1])
+    return title, tuple(map(str, topics)), tuple(map(str, labels)), y, fixed

@@ -1,0 +1,1 @@
+"""Files and objects into collections and scores, and back."""

@@ -1,0 +1,126 @@
+"""What was retrieved and what was judged, coded as integers."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints
+from shardwise.io.archive import load_arrays, save_arrays
+
+UNJUDGED = np.int16(-32768)
+"""Grade of a retrieved document that nobody judged for the topic."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subtopics:
+    """Judgments by subtopic (intent), for measures of diversity.
+
+    The subtopics of topic t are ``names[starts[t] : starts[t + 1]]``. The judged document at place j of
+    ``Collection.qrel_docs`` has the grades ``grades[edges[j] : edges[j + 1]]`` for the subtopics numbered
+    ``codes`` within its topic.
+    """
+
+    names: tuple[str, ...]
+    starts: Ints  # (T + 1,)
+    weights: (
+        Floats  # like names: probability of each intent, up to a factor; 1 throughout where none is known
+    )
+    edges: Ints  # (len(qrel_docs) + 1,)
+    codes: Codes
+    grades: Grades  # like codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strata:
+    """From which stratum of the pool each judged document was sampled; grades below 0: not sampled."""
+
+    names: tuple[str, ...]
+    codes: Codes  # like Collection.qrel_docs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collection:
+    """Systems, topics and documents as integers, rankings in trec_eval order, judgments.
+
+    The ranking of system r for topic t is ``docs[starts[r * T + t] : starts[r * T + t + 1]]``, best first,
+    and ``grades`` has the judgment of each of its entries. Documents are numbered in byte order of their
+    names, so codes do not depend on the order of files. Document d is called
+    ``names[name_starts[d] : name_starts[d + 1]]``. Where judgments are by subtopic, the grade of a document is its
+    highest over the subtopics.
+    """
+
+    systems: tuple[str, ...]
+    topics: tuple[str, ...]
+    names: Bytes  # all document names, one after another
+    name_starts: Ints  # (n_docs + 1,)
+    docs: Codes  # all rankings, one after another, systems outermost
+    starts: Ints  # (R * T + 1,)
+    grades: Grades  # like docs; UNJUDGED where nobody judged
+    qrel_docs: Codes  # judged documents, topic after topic, ascending within a topic
+    qrel_grades: Grades  # like qrel_docs
+    qrel_starts: Ints  # (T + 1,)
+    notes: tuple[str, ...] = field(default=())  # what the reader decided, counted and left out
+    subtopics: Subtopics | None = None
+    strata: Strata | None = None
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents that a run retrieved or someone judged."""
+        return len(self.name_starts) - 1
+
+    def docnos(self) -> list[str]:
+        """Names of all documents, in code order."""
+        text = self.names.tobytes()
+        edges = self.name_starts.tolist()
+        return [text[a:b].decode("utf-8", "surrogateescape") for a, b in itertools.pairwise(edges)]
+
+    def ranking(self, system: int, topic: int) -> Codes:
+        """Document codes that a system retrieved for a topic, best first."""
+        at = system * len(self.topics) + topic
+        return self.docs[self.starts[at] : self.starts[at + 1]]
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Collection:
+        """Read a collection that `save` wrote."""
+        arrays, facts = load_arrays(path, "collection")
+        parts: dict[str, Any] = {
+            part: kind(tuple(facts[part]), **{name: arrays.pop(f"{part}_{name}") for name in names})
+            for part, (kind, names) in _PARTS.items()
+            if part in facts
+        }
+        return cls(
+            systems=tuple(facts["systems"]),
+            topics=tuple(facts["topics"]),
+            notes=tuple(facts["notes"]),
+            **(parts | arrays),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the collection as one compact file."""
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        facts: dict[str, Any] = {"systems": self.systems, "topics": self.topics, "notes": self.notes}
+        for part, (_, names) in _PARTS.items():
+            held = getattr(self, part)
+            if held is not None:
+                arrays |= {f"{part}_{name}": getattr(held, name) for name in names}
+                facts[part] = held.names
+        save_arrays(path, "collection", arrays, facts)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{len(self.systems)} systems, {len(self.topics)} topics, {self.n_docs} documents,"
+            f" {len(self.docs)} ranked, {len(self.qrel_docs)} judged"
+        ]
+        return "\n".join([*lines, *(f"- {note}" for note in self.notes)])
+
+
+_ARRAYS = ("names", "name_starts", "docs", "starts", "grades", "qrel_docs", "qrel_grades", "qrel_starts")
+_PARTS: dict[str, tuple[type[Subtopics] | type[Strata], tuple[str, ...]]] = {
+    "subtopics": (Subtopics, ("starts", "weights", "edges", "codes", "grades")),
+    "strata": (Strata, ("codes",)),
+}

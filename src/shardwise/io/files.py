@@ -1,0 +1,130 @@
+"""Paths -> bytes: globs, folders, compressed files."""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zstandard
+
+from shardwise.core.arrays import Bytes
+from shardwise.core.errors import InputError
+from shardwise.io.trec.intrinsics import PADDING
+
+SUFFIXES: dict[str, Callable[..., Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": zstandard.open,
+}
+_MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+_DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+
+PathLike = str | os.PathLike[str]
+
+
+def expand(paths: PathLike | Iterable[PathLike]) -> list[Path]:
+    """List the files meant by paths, globs and folders, each once, in the order given and sorted within each.
+
+    Hidden files are passed over in folders.
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    found: dict[Path, None] = {}
+    for item in given:
+        path = Path(item)
+        if path.is_dir():
+            inside = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
+            if not inside:
+                raise InputError(
+                    "the folder has no files", where=str(path), remedy="give the folder of the run files"
+                )
+        elif path.exists():
+            inside = [path]
+        elif glob.has_magic(str(item)):
+            inside = sorted(Path(p) for p in glob.glob(str(item), recursive=True) if Path(p).is_file())
+            if not inside:
+                raise InputError(
+                    "no file matches", where=str(item), remedy="check the pattern and the folder"
+                )
+        else:
+            raise InputError("no such file", where=str(item), remedy="check the path")
+        found.update(dict.fromkeys(inside))
+    if not found:
+        raise InputError("no files were given", remedy="name at least one run file, folder or pattern")
+    return list(found)
+
+
+def bare_name(path: Path) -> str:
+    """File name without the ending of its compression.
+
+    >>> bare_name(Path("runs/input.BM25.gz"))
+    'input.BM25'
+    """
+    return path.name.removesuffix(path.suffix) if path.suffix in SUFFIXES else path.name
+
+
+def _compression(path: Path) -> str:
+    """Ending that says how a file is compressed, by its name or else by its first bytes; "" for plain."""
+    if path.suffix in SUFFIXES:
+        return path.suffix
+    with open(path, "rb") as stream:
+        start = stream.read(6)
+    return next((ending for magic, ending in _MAGIC.items() if start.startswith(magic)), "")
+
+
+def _room(buffer: Bytes, size: int) -> Bytes:
+    return buffer if len(buffer) >= size else np.empty(size + size // 4, dtype=np.uint8)
+
+
+def read_bytes(path: Path, buffer: Bytes) -> tuple[Bytes, int]:
+    """Read a file, uncompressed, into the buffer or a larger one; return it and the number of bytes.
+
+    Newlines stand behind the last byte, so that a line always ends and whole words can be read.
+    """
+    if path.is_dir():
+        raise InputError("is a folder, not a file", where=str(path), remedy="name the file in it")
+    ending = ""
+    try:
+        ending = _compression(path)
+        if ending:
+            with SUFFIXES[ending](path, "rb") as stream:
+                text = stream.read()
+            size = len(text)
+            buffer = _room(buffer, size + PADDING)
+            buffer[:size] = np.frombuffer(text, dtype=np.uint8)
+        else:
+            with open(path, "rb", buffering=0) as stream:
+                size = os.fstat(stream.fileno()).st_size
+                buffer = _room(buffer, size + PADDING)
+                size = 0
+                while got := stream.readinto(buffer.data[size:-PADDING]):
+                    size += got
+                    if size == len(buffer) - PADDING:  # a pipe, or a file that grows
+                        larger = np.empty(2 * len(buffer), dtype=np.uint8)
+                        larger[:size] = buffer[:size]
+                        buffer = larger
+    except FileNotFoundError:
+        raise InputError("no such file", where=str(path), remedy="check the path") from None
+    except PermissionError:
+        raise InputError("may not be read", where=str(path), remedy="check its permissions") from None
+    except _DAMAGE as error:
+        raise InputError(
+            f"cannot be read as a {ending or 'plain'} file ({_reason(error)})",
+            where=str(path),
+            remedy="it may be damaged or cut short: fetch it again, or check its ending",
+        ) from None
+    buffer[size : size + PADDING] = 10
+    return buffer, size
+
+
+def _reason(error: Exception) -> str:
+    text = str(error).strip().rstrip(".")
+    return text[:1].lower() + text[1:] if text else type(error).__name__

@@ -1,0 +1,162 @@
+"""Runs and judgments that are already in memory: data frames, dictionaries, ranx objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
+from shardwise.io.trec.interning import MAX_NAME
+
+_TOPIC = ("query_id", "qid", "topic", "q_id")
+_DOC = ("doc_id", "docno", "docid")
+_SCORE = ("score", "sim")
+_GRADE = ("relevance", "label", "rel", "grade")
+_SYSTEM = ("system", "name", "run", "run_id", "tag")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """One run, or the judgments, as three columns."""
+
+    name: str
+    topics: list[str]
+    docs: list[bytes]
+    values: Floats
+
+
+def run_tables(runs: Any, name: str = "run") -> list[Table]:
+    """Turn anything in memory that holds runs into tables, one a system."""
+    if isinstance(runs, pd.DataFrame):
+        return _frame_runs(runs, name)
+    if _is_ranx(runs):
+        return [_from_dict(runs.to_dict(), str(getattr(runs, "name", None) or name))]
+    if isinstance(runs, Mapping):
+        if not runs:
+            raise InputError("no runs were given", remedy="give at least one")
+        if _depth(runs) == 2:
+            return [_from_dict(runs, name)]
+        return [table for system, run in runs.items() for table in run_tables(run, str(system))]
+    if isinstance(runs, Iterable):
+        items = list(runs)
+        if not items:
+            raise InputError("no runs were given", remedy="give at least one")
+        if all(hasattr(item, "query_id") and hasattr(item, "doc_id") for item in items[:1]):
+            return _frame_runs(pd.DataFrame(items), name)
+        return [table for i, run in enumerate(items) for table in run_tables(run, f"{name}{i + 1}")]
+    raise InputError(
+        f"cannot read runs from {type(runs).__name__}",
+        remedy="give paths, data frames, dictionaries {topic: {document: score}} or ranx runs",
+    )
+
+
+def qrels_table(qrels: Any) -> Table:
+    """Turn anything in memory that holds judgments into one table."""
+    if _is_ranx(qrels):
+        qrels = qrels.to_dict()
+    if isinstance(qrels, Mapping):
+        return _from_dict(qrels, "qrels")
+    frame = qrels if isinstance(qrels, pd.DataFrame) else pd.DataFrame(list(qrels))
+    return _from_columns(frame, "qrels", _GRADE)
+
+
+def labelled_table(frame: pd.DataFrame, label_names: tuple[str, ...]) -> tuple[Table, list[str]]:
+    """Judgments of a data frame, and the column that says the subtopic or stratum of each."""
+    labels = [str(label) for label in _column(frame, label_names, "qrels")]
+    return _from_columns(frame, "qrels", _GRADE), labels
+
+
+def _is_ranx(value: Any) -> bool:
+    return type(value).__module__.split(".")[0] == "ranx"
+
+
+def _depth(value: Any) -> int:
+    """How deep mappings are nested: 2 for {topic: {document: score}}."""
+    depth = 0
+    while isinstance(value, Mapping):
+        depth += 1
+        value = next(iter(value.values()), None)
+    return depth
+
+
+def _frame_runs(frame: pd.DataFrame, name: str) -> list[Table]:
+    system = next((column for column in _SYSTEM if column in frame.columns), None)
+    if system is None:
+        return [_from_columns(frame, name, _SCORE)]
+    return [_from_columns(part, str(key), _SCORE) for key, part in frame.groupby(system, sort=False)]
+
+
+def _column(frame: pd.DataFrame, choices: tuple[str, ...], name: str) -> Any:
+    for column in choices:
+        if column in frame.columns:
+            return frame[column]
+    have = ", ".join(map(str, frame.columns))
+    raise InputError(
+        f"no column named {' or '.join(choices)} among {have}", where=name, remedy="rename the column"
+    )
+
+
+def _from_columns(frame: pd.DataFrame, name: str, value_names: tuple[str, ...]) -> Table:
+    topics = [str(topic) for topic in _column(frame, _TOPIC, name)]
+    docs = [str(doc) for doc in _column(frame, _DOC, name)]
+    return _table(name, topics, docs, list(_column(frame, value_names, name)))
+
+
+def _from_dict(nested: Mapping[Any, Any], name: str) -> Table:
+    topics: list[str] = []
+    docs: list[str] = []
+    values: list[Any] = []
+    for topic, row in nested.items():
+        if not isinstance(row, Mapping):
+            raise InputError(
+                f"topic {topic} holds {type(row).__name__}, not a dictionary",
+                where=name,
+                remedy="give {topic: {document: score}}",
+            )
+        topics.extend([str(topic)] * len(row))
+        docs.extend(map(str, row.keys()))
+        values.extend(row.values())
+    return _table(name, topics, docs, values)
+
+
+def _table(name: str, topics: list[str], docs: list[str], values: list[Any]) -> Table:
+    if not docs:
+        raise InputError("there are no rows", where=name, remedy="remove it, or run the system again")
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        row = next(i for i, value in enumerate(values) if not _is_number(value))
+        raise InputError(
+            f"'{values[row]}' is not a number",
+            where=f"{name}, row {row + 1}",
+            remedy="write a number such as 12.5",
+        ) from None
+    if np.isnan(numbers).any():
+        row = int(np.flatnonzero(np.isnan(numbers))[0])
+        raise InputError(
+            "the value is NaN, which has no place in an order",
+            where=f"{name}, row {row + 1}",
+            remedy="remove the row or give the document a number",
+        )
+    names = [doc.encode("utf-8", "surrogateescape") for doc in docs]
+    for row, raw in enumerate(names):
+        if not raw or len(raw) > MAX_NAME or b"\0" in raw:
+            raise InputError(
+                f"document name {docs[row][:40]!r} is empty, longer than {MAX_NAME} bytes or has a zero byte",
+                where=f"{name}, row {row + 1}",
+                remedy="give the document a proper name",
+            )
+    return Table(name, topics, names, numbers)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True

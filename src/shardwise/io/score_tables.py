@@ -1,0 +1,348 @@
+"""Rows of a score table -> a labelled tensor, every doubt told with file and line."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.errors import InputError
+from shardwise.io.files import bare_name, read_bytes
+
+DIMENSIONS = ("split", "topic", "system", "shard", "instance")
+Missing = Literal["refuse", "undefined", "zero"]
+
+_Column = Sequence[Any] | npt.NDArray[Any]
+_ROLES = {
+    "topic": ("topic", "topic_id", "query", "query_id", "qid", "item"),
+    "system": ("system", "system_id", "run", "run_id", "runid", "name", "tag"),
+    "shard": ("shard",),
+    "split": ("split",),
+    "instance": ("instance", "replicate"),
+    "measure": ("measure", "metric"),
+    "value": ("value", "score"),
+}
+_ROLE_OF = {spelling: role for role, spellings in _ROLES.items() for spelling in spellings}
+_UNDEFINED = {"", "nan", "na", "n/a", "null", "none"}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_SUMMARY = "all"  # trec_eval's and ir_measures' name for the mean over topics
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Records:
+    """Scores one by one: where each belongs, its value, and where it was read."""
+
+    source: str
+    labels: dict[str, list[str]]  # dimension -> label of each score
+    measures: list[str]
+    values: Floats
+    lines: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """Named columns as they stand in the source, and the line of each row."""
+
+    source: str
+    system: str  # name of the one system, should the table not name it
+    columns: Mapping[str, _Column]
+    lines: Ints
+    place: str = ""  # before the line number: "row " for tables that have no lines
+
+
+def from_text(path: Path, measure: str | None) -> Records:
+    """Read CSV, TSV, ``trec_eval -q`` or ``ir_measures --by_query`` output."""
+    buffer, size = read_bytes(path, np.empty(0, dtype=np.uint8))
+    try:
+        text = buffer[:size].tobytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = buffer[: error.start].tobytes().count(b"\n") + 1
+        raise InputError("not a text file in UTF-8", where=f"{path}:{line}") from None
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    if not first:
+        raise InputError("the file is empty", where=str(path), remedy="give a table of scores")
+    delimiter = next((mark for mark in "\t,;" if mark in first), None)
+    try:
+        rows = _rows(text, delimiter)
+    except csv.Error as error:
+        raise InputError(
+            f"not a table of scores ({error})", where=str(path), remedy="check the quotes"
+        ) from None
+    if delimiter in ("\t", None) and len(rows[0][1]) == 3 and _is_evaluation(rows):
+        return _long(_evaluation(rows, path), measure)
+    lines = np.array([line for line, _ in rows[1:]], dtype=np.int64)
+    header = [name.strip() for name in rows[0][1]]
+    if all("." in name and _NUMBER.fullmatch(name) for name in header):
+        raise InputError(
+            "the first row has numbers instead of names", where=f"{path}:1", remedy="add a header"
+        )
+    for line, fields in rows[1:]:
+        if len(fields) != len(header):
+            raise InputError(
+                f"{len(fields)} columns instead of {len(header)}",
+                where=f"{path}:{line}",
+                remedy="give every row as many columns as the header",
+            )
+    columns = _columns(header, [fields for _, fields in rows[1:]], f"{path}:{rows[0][0]}")
+    return _from_columns(_Table(str(path), _stem(path), columns, lines), measure)
+
+
+def from_frame(frame: pd.DataFrame, source: str, measure: str | None) -> Records:
+    """Read a data frame, long or wide; a named index counts as a column."""
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+    header = [str(name) for name in frame.columns]
+    if len(set(header)) != len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise InputError(f"two columns are called {twice!r}", where=source, remedy="rename one")
+    columns: dict[str, _Column] = {name: frame.iloc[:, i].to_numpy() for i, name in enumerate(header)}
+    rows = np.arange(1, len(frame) + 1, dtype=np.int64)
+    return _from_columns(_Table(source, Path(source).stem, columns, rows, "row "), measure)
+
+
+def tensor(parts: Sequence[Records], missing: Missing) -> xr.Dataset:
+    """Put scores into a Dataset, one variable a measure; refuse doubles, and gaps unless told otherwise."""
+    if missing not in get_args(Missing):
+        remedy = f"choose one of {', '.join(get_args(Missing))}"
+        raise InputError(f"missing={missing!r} is not a policy", remedy=remedy)
+    dims = [dim for dim in DIMENSIONS if any(dim in part.labels for part in parts)]
+    for part in parts:
+        for dim in dims:
+            if dim not in part.labels:
+                raise InputError(f"has no column {dim!r}, unlike other files", where=part.source)
+    codes, labels = zip(*(_coded([part.labels[dim] for part in parts]) for dim in dims), strict=True)
+    measure_codes, measures = _coded([part.measures for part in parts])
+    values = np.concatenate([part.values for part in parts])
+    shape = (len(measures), *map(len, labels))
+    at = np.ravel_multi_index((measure_codes, *codes), shape)
+    _refuse_doubles(at, parts, dims)
+    out = np.full(shape, 0.0 if missing == "zero" else np.nan)
+    out.reshape(-1)[at] = values
+    absent = int(np.prod(shape)) - len(at)
+    if absent and missing == "refuse":
+        gone = np.setdiff1d(np.arange(np.prod(shape)), at)[0]
+        m, *cell = (int(i) for i in np.unravel_index(gone, shape))
+        names = ", ".join(f"{dim} {label[i]}" for dim, label, i in zip(dims, labels, cell, strict=True))
+        raise InputError(
+            f"{absent} scores are missing, the first for {measures[m]}, {names}",
+            where=parts[0].source,
+            remedy="add the rows, or choose missing='undefined' or 'zero'",
+        )
+    coords = {dim: _coordinate(dim, label) for dim, label in zip(dims, labels, strict=True)}
+    attrs = {"missing_rows": absent} if absent else {}
+    variables = {
+        name: (dims, out[m], {"undefined": int(np.isnan(out[m]).sum())} | attrs)
+        for m, name in enumerate(measures)
+    }
+    return xr.Dataset(variables, coords=coords)
+
+
+def _rows(text: str, delimiter: str | None) -> list[tuple[int, list[str]]]:
+    """Line number and fields of every row that is not blank."""
+    if delimiter is None:
+        pairs = enumerate(text.splitlines(), start=1)
+        return [(number, line.split()) for number, line in pairs if line.strip()]
+    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter)
+    return [(reader.line_num, fields) for fields in reader if any(field.strip() for field in fields)]
+
+
+def _columns(header: list[str], rows: list[list[str]], where: str) -> dict[str, _Column]:
+    twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
+    if twice is not None:
+        raise InputError(f"two columns are called {twice!r}", where=where, remedy="rename one")
+    if not rows:
+        raise InputError("the table has no rows", where=where, remedy="give at least one topic")
+    return dict(zip(header, zip(*rows, strict=True), strict=True))
+
+
+def _is_evaluation(rows: list[tuple[int, list[str]]]) -> bool:
+    """Three columns without a header: the last holds numbers from the first row on."""
+    fields = rows[0][1]
+    return fields[0].strip() in ("runid", "relstring") or bool(_NUMBER.fullmatch(fields[2].strip()))
+
+
+def _evaluation(rows: list[tuple[int, list[str]]], path: Path) -> _Table:
+    """What ``trec_eval -q`` (measure topic value) or ``ir_measures`` (topic measure value) printed."""
+    for line, fields in rows:
+        if len(fields) != 3:
+            where, remedy = f"{path}:{line}", "expected measure, topic, value as trec_eval -q prints"
+            raise InputError(f"{len(fields)} columns instead of 3", where=where, remedy=remedy)
+    table = [(line, a.strip(), b.strip(), c.strip()) for line, (a, b, c) in rows]
+    system = next((value for _, name, _, value in table if name == "runid"), _stem(path))
+    table = [row for row in table if row[1] not in ("runid", "relstring")]
+    measure_first = _measure_first([row[1] for row in table], [row[2] for row in table])
+    named = [(line, b, a, value) if measure_first else (line, a, b, value) for line, a, b, value in table]
+    named = [row for row in named if row[1] != _SUMMARY]
+    if not named:
+        raise InputError("has means over topics only", where=str(path), remedy="run trec_eval with -q")
+    lines, topics, measures, values = zip(*named, strict=True)
+    columns = {"topic": topics, "measure": measures, "value": values}
+    return _Table(str(path), system, columns, np.array(lines, dtype=np.int64))
+
+
+def _measure_first(first: list[str], second: list[str]) -> bool:
+    """Whether measures stand in the first column: by the summary rows, else by which has fewer names."""
+    if (_SUMMARY in second) != (_SUMMARY in first):
+        return _SUMMARY in second
+    few, many = len(set(first)), len(set(second))
+    return few < many or (few == many and not first[0][:1].isdigit())
+
+
+def _stem(path: Path) -> str:
+    return Path(bare_name(path)).stem
+
+
+def _from_columns(table: _Table, measure: str | None) -> Records:
+    roles = {_ROLE_OF[name.lower()] for name in table.columns if name.lower() in _ROLE_OF}
+    if "topic" in roles and roles & {"system", "value"}:
+        return _long(table, measure)
+    return _wide(table, measure)
+
+
+def _long(table: _Table, measure: str | None) -> Records:
+    """One row a score, or a row of scores of several measures."""
+    roles = _roles(table)
+    labels = {role: _texts(table, name) for role, name in roles.items() if role in DIMENSIONS}
+    labels.setdefault("system", [table.system] * len(table.lines))
+    if "measure" in roles:
+        if "value" not in roles:
+            remedy = "call it value or score"
+            raise InputError("has a column of measures but none of values", where=table.source, remedy=remedy)
+        values, names = _numbers(table, roles["value"]), _texts(table, roles["measure"])
+        return Records(table.source, labels, names, values, table.lines)
+    columns = [name for name in table.columns if name not in roles.values() or name == roles.get("value")]
+    if measure in columns:
+        columns = [str(measure)]
+    if not columns:
+        raise InputError(
+            "has no column of scores", where=table.source, remedy="add one, called after the measure"
+        )
+    called = [
+        measure if measure and len(columns) == 1 else "score" if name == roles.get("value") else name
+        for name in columns
+    ]
+    values = np.concatenate([_numbers(table, name) for name in columns])
+    measures = [name for name in called for _ in table.lines]
+    repeated = {dim: label * len(columns) for dim, label in labels.items()}
+    return Records(table.source, repeated, measures, values, np.tile(table.lines, len(columns)))
+
+
+def _wide(table: _Table, measure: str | None) -> Records:
+    """One row a topic (of a shard of a split), one column a system."""
+    roles = {role: name for role, name in _roles(table).items() if role in DIMENSIONS and role != "system"}
+    first = next(iter(table.columns))
+    if "topic" not in roles and first.lower() in ("", "unnamed: 0", "index"):
+        roles["topic"] = first
+    labels = {role: _texts(table, name) for role, name in roles.items()}
+    labels.setdefault("topic", [str(i) for i in range(1, len(table.lines) + 1)])
+    systems = [name for name in table.columns if name not in roles.values()]
+    if not systems:
+        raise InputError("has no columns of scores", where=table.source, remedy="give one column a system")
+    values = np.concatenate([_numbers(table, name) for name in systems])
+    repeated = {dim: label * len(systems) for dim, label in labels.items()}
+    repeated["system"] = [name for name in systems for _ in table.lines]
+    lines = np.tile(table.lines, len(systems))
+    return Records(table.source, repeated, [measure or "score"] * len(values), values, lines)
+
+
+def _roles(table: _Table) -> dict[str, str]:
+    roles: dict[str, str] = {}
+    for name in table.columns:
+        role = _ROLE_OF.get(name.lower())
+        if role is None:
+            continue
+        if role in roles:
+            remedy = f"keep one of them as the {role}"
+            raise InputError(
+                f"columns {roles[role]!r} and {name!r} mean the same", where=table.source, remedy=remedy
+            )
+        roles[role] = name
+    return roles
+
+
+def _texts(table: _Table, name: str) -> list[str]:
+    texts = [_text(label) for label in table.columns[name]]
+    if "" in texts:
+        raise InputError(
+            f"column {name!r} is empty", where=_where(table, texts.index("")), remedy="fill it in"
+        )
+    return texts
+
+
+def _text(label: Any) -> str:
+    if isinstance(label, float | np.floating):  # pandas makes floats of whole numbers beside a gap
+        return "" if np.isnan(label) else str(int(label)) if label == int(label) else str(label)
+    return str(label).strip()
+
+
+def _numbers(table: _Table, name: str) -> Floats:
+    column = table.columns[name]
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
+        values = column.astype(np.float64)
+    else:
+        values = np.array([_number(token) for token in column])
+    wrong = np.flatnonzero(np.isinf(values))
+    if len(wrong):
+        token = str(column[wrong[0]])
+        remedy = (
+            f"write it with a point, as in {token.replace(',', '.')}"
+            if "," in token
+            else ("give a number, or leave it empty if the score is undefined")
+        )
+        raise InputError(
+            f"{name}: {token!r} is not a number", where=_where(table, int(wrong[0])), remedy=remedy
+        )
+    return values
+
+
+def _number(token: Any) -> float:
+    """Value of a cell, NaN if undefined, infinite if it is no number at all."""
+    text = "" if token is None or token is pd.NA else str(token).strip()
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    return float("nan") if text.lower() in _UNDEFINED else float("inf")
+
+
+def _where(table: _Table, row: int) -> str:
+    return f"{table.source}:{table.place}{table.lines[row]}"
+
+
+def _coded(parts: Sequence[Sequence[str]]) -> tuple[Ints, list[str]]:
+    """Numbers of labels, and the labels in the order they first appear."""
+    codes, labels = pd.factorize(np.array([label for part in parts for label in part], dtype=object))
+    return codes.astype(np.int64), [str(label) for label in labels]
+
+
+def _refuse_doubles(at: Ints, parts: Sequence[Records], dims: Sequence[str]) -> None:
+    order = np.argsort(at, kind="stable")
+    again = np.flatnonzero(np.diff(at[order]) == 0)
+    if not len(again):
+        return
+    one, two = (int(i) for i in np.sort(order[again[0] : again[0] + 2]))
+    ends = np.cumsum([len(part.values) for part in parts])
+
+    def find(i: int) -> tuple[Records, int]:
+        p = int(np.searchsorted(ends, i, side="right"))
+        return parts[p], i - int(ends[p] - len(parts[p].values))
+
+    (early, i), (late, k) = find(one), find(two)
+    names = ", ".join(f"{dim} {late.labels[dim][k]}" for dim in dims)
+    raise InputError(
+        f"a second score of {late.measures[k]} for {names}; the first is at {early.source}:{early.lines[i]}",
+        where=f"{late.source}:{late.lines[k]}",
+        remedy="keep one",
+    )
+
+
+def _coordinate(dim: str, labels: list[str]) -> list[str] | Ints:
+    numbered = dim in ("split", "instance") and all(label.isdigit() for label in labels)
+    return np.array(labels, dtype=np.int64) if numbered else labels

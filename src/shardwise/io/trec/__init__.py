@@ -1,0 +1,1 @@
+"""The byte level of TREC files: parsing, interning, ranking."""

@@ -1,0 +1,324 @@
+"""Document names -> integers: an open-addressing table over exact names.
+
+A name is kept as ``stride`` words of eight bytes, big-endian, padded with zero bytes (no name contains one),
+so equal words mean equal names: the hash only says where to look, and a collision cannot mix two names up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from shardwise.core.arrays import Bytes, Codes, Ints, Words
+from shardwise.io.trec.intrinsics import prefetch
+
+MAX_NAME = 1024
+"""Longest document name in bytes; a longer one means a damaged file."""
+
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+_TOP = np.uint64(0xFFFFFFFF00000000)
+_LOW = np.uint64(0x00000000FFFFFFFF)
+_1 = np.uint64(1)
+_0 = np.uint64(0)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def mix(h: np.uint64, word: np.uint64) -> np.uint64:
+    """Stir one more word of a name into its hash.
+
+    Short names differ in the upper bytes only, which a product alone would never carry downwards.
+    """
+    h ^= word
+    h = (h ^ (h >> _HALF)) * _SPREAD
+    h = (h ^ (h >> np.uint64(29))) * _SPREAD
+    return h ^ (h >> _HALF)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def home(slots: Words, h: np.uint64) -> int:
+    """Slot at which the search for a hash begins."""
+    return int(h >> _HALF) & (len(slots) - 1)
+
+
+@njit(cache=True, nogil=True)
+def bring_near(slots: Words, words: Words, stride: int, h: np.uint64) -> None:
+    """Ask for the name that a hash most likely stands for, whose slot is near already."""
+    slot = slots[home(slots, h)]
+    if slot != _0:
+        prefetch(words, (int(slot & _LOW) - 1) * stride)
+
+
+@njit(cache=True, nogil=True)
+def find(slots: Words, words: Words, stride: int, name: Words, n_words: int, h: np.uint64) -> tuple[int, int]:
+    """Return (code, slot) of a name of ``n_words`` words with hash ``h``; code -1: it may be put into that slot."""
+    mask = len(slots) - 1
+    at = home(slots, h)
+    top = (h << _HALF) & _TOP
+    while True:
+        slot = slots[at]
+        if slot == _0:
+            return -1, at
+        if slot & _TOP == top:
+            code = int(slot & _LOW) - 1
+            base = code * stride
+            same = True
+            for k in range(n_words):
+                if words[base + k] != name[k]:
+                    same = False
+                    break
+            if same and n_words < stride and words[base + n_words] != _0:
+                same = False
+            if same:
+                return code, at
+        at = (at + 1) & mask
+
+
+@njit(cache=True, nogil=True)
+def put(
+    slots: Words, words: Words, stride: int, name: Words, n_words: int, h: np.uint64, code: int, slot: int
+) -> None:
+    """Give a new name its code; the caller has seen to it that there is room."""
+    slots[slot] = ((h << _HALF) & _TOP) | np.uint64(code + 1)
+    base = code * stride
+    for k in range(n_words):
+        words[base + k] = name[k]
+    for k in range(n_words, stride):
+        words[base + k] = _0
+
+
+@njit(cache=True, nogil=True)
+def _rehash(slots: Words, words: Words, stride: int, count: int) -> None:
+    mask = len(slots) - 1
+    for code in range(count):
+        h = _0
+        for k in range(stride):
+            word = words[code * stride + k]
+            if word == _0:
+                break
+            h = mix(h, word)
+        at = home(slots, h)
+        while slots[at] != _0:
+            at = (at + 1) & mask
+        slots[at] = ((h << _HALF) & _TOP) | np.uint64(code + 1)
+
+
+@njit(cache=True, nogil=True)
+def pack(text: Bytes, start: int, stop: int, name: Words) -> tuple[int, np.uint64]:
+    """Write a name into words; return how many and their hash."""
+    n_words = 0
+    h = _0
+    word = _0
+    for i in range(start, stop):
+        word = (word << np.uint64(8)) | np.uint64(text[i])
+        if (i - start) & 7 == 7:
+            name[n_words] = word
+            h = mix(h, word)
+            n_words += 1
+            word = _0
+    left = (stop - start) & 7
+    if left:
+        word <<= np.uint64(8 * (8 - left))
+        name[n_words] = word
+        h = mix(h, word)
+        n_words += 1
+    return n_words, h
+
+
+class Coder:
+    """A growing dictionary of names, filled by one worker."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.stride = 2
+        self.slots: Words = np.zeros(1 << 14, dtype=np.uint64)
+        self.words: Words = np.zeros(self.stride << 13, dtype=np.uint64)
+
+    def make_room(self, n_words: int) -> None:
+        """Make room for one more name of that many words, and for as many again as there are."""
+        if n_words > self.stride:
+            wide = np.zeros((len(self.words) // self.stride, n_words), dtype=np.uint64)
+            wide[: self.count, : self.stride] = self.matrix()
+            self.words, self.stride = wide.ravel(), n_words
+        if (self.count + 1) * 2 >= len(self.slots):
+            self.slots = np.zeros(len(self.slots) * 2, dtype=np.uint64)
+            _rehash(self.slots, self.words, self.stride, self.count)
+        if (self.count + 1) * self.stride > len(self.words):
+            self.words = np.concatenate([self.words, np.zeros(len(self.words), dtype=np.uint64)])
+
+    def matrix(self) -> Words:
+        """(count, stride) words of the names so far, by code."""
+        return self.words[: self.count * self.stride].reshape(self.count, self.stride)
+
+    def code(self, names: list[bytes]) -> Codes:
+        """Codes of some names, new ones included."""
+        codes = np.empty(len(names), dtype=np.int32)
+        edges = np.concatenate([[0], np.cumsum([len(name) for name in names])]).astype(np.int64)
+        text = np.frombuffer(bytearray(b"".join(names)), dtype=np.uint8)  # writable: one compiled version
+        scratch = np.empty(MAX_NAME // 8, dtype=np.uint64)
+        done = 0
+        while done < len(names):
+            self.make_room(-(-len(names[done]) // 8))
+            done, self.count = _code_all(
+                text, edges, codes, done, self.slots, self.words, self.stride, self.count, scratch
+            )
+        return codes
+
+    def absorb(self, other: Coder) -> Codes:
+        """Take in all names of another coder; return the codes they have here."""
+        codes = np.empty(other.count, dtype=np.int32)
+        rows = np.ascontiguousarray(other.matrix())
+        done = 0
+        self.make_room(other.stride)
+        while True:
+            done, self.count = _absorb(rows, codes, done, self.slots, self.words, self.stride, self.count)
+            if done == other.count:
+                return codes
+            self.make_room(other.stride)
+
+
+@njit(cache=True, nogil=True)
+def _code_all(
+    text: Bytes,
+    edges: Ints,
+    codes: Codes,
+    done: int,
+    slots: Words,
+    words: Words,
+    stride: int,
+    count: int,
+    scratch: Words,
+) -> tuple[int, int]:
+    """Code names until all are done or room has to be made; return (done, count)."""
+    while done < len(codes):
+        n_words, h = pack(text, edges[done], edges[done + 1], scratch)
+        if n_words > stride or (count + 1) * 2 >= len(slots) or (count + 1) * stride > len(words):
+            break
+        code, slot = find(slots, words, stride, scratch, n_words, h)
+        if code < 0:
+            code = count
+            put(slots, words, stride, scratch, n_words, h, code, slot)
+            count += 1
+        codes[done] = code
+        done += 1
+    return done, count
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Merged:
+    """The names of several coders in byte order, and what became of each coder's codes."""
+
+    names: Bytes
+    name_starts: Ints
+    codes: tuple[Codes, ...]  # per coder: old code -> new code
+
+
+def merge(coders: list[Coder]) -> Merged:
+    """Number the names of all coders in byte order, so that codes depend on nothing but the names."""
+    first = coders[0]
+    pooled = [np.arange(first.count, dtype=np.int32), *(first.absorb(other) for other in coders[1:])]
+    order = np.arange(first.count, dtype=np.int64)
+    _sort_names(first.words, first.stride, order)
+    new = np.empty(first.count, dtype=np.int32)
+    new[order] = np.arange(first.count, dtype=np.int32)
+    rows = first.matrix()[order]
+    starts = np.concatenate([[0], np.cumsum(_name_lengths(rows))]).astype(np.int64)
+    names = np.empty(int(starts[-1]), dtype=np.uint8)
+    _spell(rows, starts, names)
+    return Merged(names=names, name_starts=starts, codes=tuple(new[codes] for codes in pooled))
+
+
+@njit(cache=True, nogil=True)
+def _absorb(
+    rows: Words, codes: Codes, done: int, slots: Words, words: Words, stride: int, count: int
+) -> tuple[int, int]:
+    """Code the names of another table until all are done or room has to be made; return (done, count)."""
+    while done < len(codes):
+        if (count + 1) * 2 >= len(slots) or (count + 1) * stride > len(words):
+            break
+        n_words = 0
+        h = _0
+        while n_words < rows.shape[1] and rows[done, n_words] != _0:
+            h = mix(h, rows[done, n_words])
+            n_words += 1
+        code, slot = find(slots, words, stride, rows[done], n_words, h)
+        if code < 0:
+            code = count
+            put(slots, words, stride, rows[done], n_words, h, code, slot)
+            count += 1
+        codes[done] = code
+        done += 1
+    return done, count
+
+
+@njit(cache=True, nogil=True)
+def _follows(words: Words, stride: int, a: int, b: int, depth: int) -> bool:
+    """Whether name a stands after name b, given that they agree in the first words."""
+    for k in range(depth, stride):
+        x = words[a * stride + k]
+        y = words[b * stride + k]
+        if x != y:
+            return bool(x > y)
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _sort_names(words: Words, stride: int, order: Ints) -> None:
+    """Sort codes by their names: quicksort on one word, three ways, the equal part going on to the next word.
+
+    Bentley & Sedgewick 1997, "Fast algorithms for sorting and searching strings", with words for characters.
+    """
+    stack = [(0, len(order), 0)]
+    while len(stack) > 0:
+        low, high, depth = stack.pop()
+        if high - low < 16 or depth == stride:
+            for i in range(low + 1, high):
+                code = order[i]
+                j = i
+                while j > low and _follows(words, stride, order[j - 1], code, depth):
+                    order[j] = order[j - 1]
+                    j -= 1
+                order[j] = code
+            continue
+        a = words[order[low] * stride + depth]
+        b = words[order[(low + high) // 2] * stride + depth]
+        c = words[order[high - 1] * stride + depth]
+        pivot = max(min(a, b), min(max(a, b), c))
+        less, i, more = low, low, high
+        while i < more:
+            word = words[order[i] * stride + depth]
+            if word < pivot:
+                order[less], order[i] = order[i], order[less]
+                less += 1
+                i += 1
+            elif word > pivot:
+                more -= 1
+                order[more], order[i] = order[i], order[more]
+            else:
+                i += 1
+        stack.append((low, less, depth))
+        stack.append((less, more, depth + 1))
+        stack.append((more, high, depth))
+
+
+@njit(cache=True, nogil=True)
+def _name_lengths(rows: Words) -> Ints:
+    lengths = np.zeros(len(rows), dtype=np.int64)
+    for i in range(len(rows)):
+        for k in range(rows.shape[1]):
+            word = rows[i, k]
+            while word != _0:
+                lengths[i] += 1
+                word <<= np.uint64(8)
+    return lengths
+
+
+@njit(cache=True, nogil=True)
+def _spell(rows: Words, starts: Ints, names: Bytes) -> None:
+    for i in range(len(rows)):
+        for j in range(starts[i + 1] - starts[i]):
+            names[starts[i] + j] = np.uint8(
+                (rows[i, j >> 3] >> np.uint64(8 * (7 - (j & 7)))) & np.uint64(255)
+            )

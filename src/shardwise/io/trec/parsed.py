@@ -1,0 +1,294 @@
+"""One worker's way from sources to coded rankings and judgments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints
+from shardwise.core.errors import InputError
+from shardwise.io.files import read_bytes
+from shardwise.io.run_tables import Table
+from shardwise.io.trec import lines
+from shardwise.io.trec.interning import MAX_NAME, Coder
+from shardwise.io.trec.ranking import group_rows, order_groups
+
+_BOM = (0xEF, 0xBB, 0xBF)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParsedRun:
+    """Rankings of one source in trec_eval order, documents in the codes of one worker."""
+
+    source: str
+    label: str | None  # the run tag, if one and the same throughout
+    topics: tuple[str, ...]
+    edges: Ints  # (len(topics) + 1,)
+    docs: Codes
+    worker: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParsedQrels:
+    """Judgments of one source, documents in the codes of one worker."""
+
+    source: str
+    topics: tuple[str, ...]
+    edges: Ints
+    docs: Codes
+    grades: Grades
+    worker: int
+    repeated: int  # judgments that only repeat another
+
+
+class Worker:
+    """Parses one source after another into a dictionary of its own; several work side by side."""
+
+    def __init__(self, number: int, single: bool) -> None:
+        self.number = number
+        self.single = single
+        self.coder = Coder()
+        self._serial = 1
+        self._buffer: Bytes = np.empty(1 << 22, dtype=np.uint8)
+        self._docs: Codes = np.empty(1 << 16, dtype=np.int32)
+        self._values: Floats = np.empty(1 << 16)
+        self._stamps: Codes = np.zeros(1 << 13, dtype=np.int32)
+
+    def run(self, source: Path | Table) -> ParsedRun:
+        """Parse and order one run."""
+        where = str(source) if isinstance(source, Path) else source.name
+        if isinstance(source, Path):
+            rows, label = self._parse_file(source, is_run=True)
+        else:
+            rows, label = self._code_table(source), None
+        topics, topic_of_run = _distinct(rows.topics)
+        docs = self._docs[: rows.count].copy()
+        values = self._values[: rows.count]
+        order = None
+        edges = np.append(rows.run_rows, rows.count)
+        if len(topics) < len(rows.topics):  # topics come back: bring their lines together
+            order, edges = group_rows(topic_of_run, rows.run_rows, rows.count, len(topics))
+            docs, values = docs[order], values[order]
+        self._stamp_room()
+        group, repeat = order_groups(
+            docs, values, edges, self._stamps, self._serial, self.single, self.coder.words, self.coder.stride
+        )
+        self._serial += len(topics)
+        if repeat >= 0:
+            row = repeat if order is None else int(order[repeat])
+            raise InputError(
+                f"document '{self._name(docs[repeat])}' appears twice for topic {topics[group]}",
+                where=_where(source, row, self._buffer),
+                remedy="a run ranks a document once: remove one of the two lines",
+            )
+        return ParsedRun(where, label, topics, edges, docs, self.number)
+
+    def qrels(self, source: Path | Table) -> ParsedQrels:
+        """Parse one source of judgments."""
+        where = str(source) if isinstance(source, Path) else source.name
+        rows = (
+            self._parse_file(source, is_run=False)[0]
+            if isinstance(source, Path)
+            else self._code_table(source)
+        )
+        values = self._values[: rows.count]
+        odd = np.flatnonzero((values != np.round(values)) | (np.abs(values) > 32767))
+        if len(odd):
+            raise InputError(
+                f"grade {values[odd[0]]:g} is not a whole number between -32767 and 32767",
+                where=_where(source, int(odd[0]), self._buffer),
+                remedy="grades are whole numbers such as 0, 1, 2",
+            )
+        topics, topic_of_run = _distinct(rows.topics)
+        order, edges = group_rows(topic_of_run, rows.run_rows, rows.count, len(topics))
+        group = np.repeat(np.arange(len(topics)), np.diff(edges))
+        docs = self._docs[: rows.count][order]
+        grades = values[order].astype(np.int16)
+        keys = group.astype(np.int64) * max(self.coder.count, 1) + docs
+        by_key = np.argsort(keys, kind="stable")
+        same = keys[by_key][1:] == keys[by_key][:-1]
+        clash = np.flatnonzero(same & (grades[by_key][1:] != grades[by_key][:-1]))
+        if len(clash):
+            first, second = by_key[clash[0]], by_key[clash[0] + 1]
+            raise InputError(
+                f"topic {topics[group[second]]}, document '{self._name(docs[second])}' is judged"
+                f" {grades[second]}, but {grades[first]} before",
+                where=_where(source, int(order[second]), self._buffer),
+                remedy="keep one of the two judgments",
+            )
+        keep = np.sort(by_key[np.concatenate([[True], ~same])])
+        kept_edges = np.searchsorted(keep, edges)
+        return ParsedQrels(where, topics, kept_edges, docs[keep], grades[keep], self.number, int(same.sum()))
+
+    def _name(self, code: int) -> str:
+        raw: bytes = self.coder.matrix()[code].astype(">u8").tobytes()
+        return raw.rstrip(b"\0").decode("utf-8", "backslashreplace")
+
+    def _stamp_room(self) -> None:
+        if len(self._stamps) < self.coder.count:
+            more = np.zeros(2 * self.coder.count - len(self._stamps), dtype=np.int32)
+            self._stamps = np.concatenate([self._stamps, more])
+
+    def _more_rows(self, room: int) -> None:
+        if room > len(self._docs):
+            self._docs = np.concatenate([self._docs, np.empty(room - len(self._docs), dtype=np.int32)])
+            self._values = np.concatenate([self._values, np.empty(room - len(self._values))])
+
+    def _code_table(self, table: Table) -> _Rows:
+        self._more_rows(len(table.docs))
+        self._docs[: len(table.docs)] = self.coder.code(table.docs)
+        self._values[: len(table.docs)] = table.values
+        topics: list[str] = []
+        run_rows: list[int] = []
+        for row, topic in enumerate(table.topics):
+            if not topics or topic != topics[-1]:
+                topics.append(topic)
+                run_rows.append(row)
+        return _Rows(topics, np.array(run_rows, dtype=np.int64), len(table.docs))
+
+    def _parse_file(self, path: Path, is_run: bool) -> tuple[_Rows, str | None]:
+        self._buffer, end = read_bytes(path, self._buffer)
+        buf = self._buffer
+        state = np.zeros(lines.STATE_SIZE, dtype=np.int64)
+        state[lines.NAMES] = self.coder.count
+        state[lines.LABEL_LEN] = state[lines.TOPIC_LEN] = -1
+        state[lines.ONE_LABEL] = 1
+        if end >= 3 and tuple(buf[:3]) == _BOM:
+            state[lines.POS] = 3
+        run_rows: Ints = np.empty(1 << 10, dtype=np.int64)
+        run_spans: Ints = np.empty(1 << 11, dtype=np.int64)
+        slow: Ints = np.empty((1 << 8, 4), dtype=np.int64)
+        scratch = np.empty(lines.SCRATCH, dtype=np.uint64)
+        value = np.zeros(1)
+        while True:
+            status = lines.parse_lines(
+                buf, end, is_run, state, self.coder.slots, self.coder.words, self.coder.stride,
+                self._docs, self._values, run_rows, run_spans, slow, scratch, value.view(np.uint64), value,
+            )  # fmt: skip
+            self.coder.count = int(state[lines.NAMES])
+            _read_slowly(path, buf, slow[: state[lines.SLOW]], self._values, is_run)
+            state[lines.SLOW] = 0
+            if status == lines.DONE:
+                break
+            if status == lines.NO_ROOM:
+                self.coder.make_room(int(state[lines.NEED]))
+            elif status == lines.NO_ROWS:
+                self._more_rows(2 * len(self._docs))
+            elif status == lines.NO_RUNS:
+                run_rows = np.concatenate([run_rows, run_rows])
+                run_spans = np.concatenate([run_spans, run_spans])
+            elif status != lines.NO_SLOW:
+                raise _line_error(path, buf, state, status, is_run)
+        if not state[lines.ROWS]:
+            raise InputError(
+                "the file is empty", where=str(path), remedy="remove it, or run the system again"
+            )
+        topics = [
+            _text(buf[a:b].tobytes(), f"{path}", "topic")
+            for a, b in run_spans[: 2 * state[lines.RUNS]].reshape(-1, 2).tolist()
+        ]
+        label = None
+        if is_run and state[lines.ONE_LABEL]:
+            at = int(state[lines.LABEL])
+            label = _text(buf[at : at + int(state[lines.LABEL_LEN])].tobytes(), f"{path}", "run tag")
+        return _Rows(topics, run_rows[: state[lines.RUNS]].copy(), int(state[lines.ROWS])), label
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Rows just read into the worker's arrays: where the topic changes, and to what."""
+
+    topics: list[str]
+    run_rows: Ints
+    count: int
+
+
+def _text(raw: bytes, where: str, what: str) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        shown = raw.decode("utf-8", "backslashreplace")
+        raise InputError(
+            f"{what} '{shown}' is not valid UTF-8",
+            where=where,
+            remedy="the file may be damaged, or save it as UTF-8",
+        ) from None
+
+
+def _distinct(topics: list[str]) -> tuple[tuple[str, ...], Codes]:
+    """Distinct topics in order of appearance, and the number of each item's topic."""
+    number: dict[str, int] = {}
+    codes = np.array([number.setdefault(topic, len(number)) for topic in topics], dtype=np.int32)
+    return tuple(number), codes
+
+
+def _read_slowly(path: Path, buf: Bytes, slow: Ints, values: Floats, is_run: bool) -> None:
+    """Read the numbers that the kernel left over: infinities, very long ones, and what is no number at all."""
+    what = "score" if is_run else "grade"
+    for row, start, stop, line in slow.tolist():
+        raw = buf[start:stop].tobytes()
+        try:
+            if b"_" in raw:
+                raise ValueError
+            values[row] = float(raw)
+        except ValueError:
+            shown = raw.decode("utf-8", "backslashreplace")
+            remedy = "write a number such as 12.5"
+            if raw.count(b",") == 1 and raw.replace(b",", b"").replace(b"-", b"").isdigit():
+                remedy = f"write it with a point, as in {shown.replace(',', '.')}"
+            raise InputError(
+                f"{what} '{shown}' is not a number", where=f"{path}:{line}", remedy=remedy
+            ) from None
+        if np.isnan(values[row]):
+            raise InputError(
+                f"{what} is NaN, which has no place in an order",
+                where=f"{path}:{line}",
+                remedy="remove the line or give the document a number",
+            )
+
+
+def _line_error(path: Path, buf: Bytes, state: Ints, status: int, is_run: bool) -> InputError:
+    where = f"{path}:{int(state[lines.LINE]) + 1}"
+    if status == lines.BAD_BYTE:
+        byte = int(buf[state[lines.ERROR_AT]])
+        return InputError(
+            f"byte 0x{byte:02x} does not belong in a text file",
+            where=where,
+            remedy="the file may be damaged: fetch it again",
+        )
+    if status == lines.LONG_NAME:
+        return InputError(
+            f"document name of more than {MAX_NAME} bytes",
+            where=where,
+            remedy="the file may be damaged: fetch it again",
+        )
+    columns = int(state[lines.COLUMNS])
+    want, other = (6, 4) if is_run else (4, 6)
+    kind = "run (topic Q0 document rank score tag)" if is_run else "qrels (topic iteration document grade)"
+    problem = (
+        f"{columns} columns where a {kind} has {want}"
+        if is_run
+        else f"{columns} columns where {kind} have {want}"
+    )
+    if columns == other:
+        remedy = (
+            "this looks like a qrels file given as a run"
+            if is_run
+            else "this looks like a run given as qrels"
+        )
+    else:
+        remedy = "mend the line, or check that the file is complete"
+    return InputError(problem, where=where, remedy=remedy)
+
+
+def _where(source: Path | Table, row: int, buf: Bytes) -> str:
+    """Place of a row in words: file and line, or table and row."""
+    if isinstance(source, Path):
+        filled = 0
+        for number, line in enumerate(bytes(buf).split(b"\n"), start=1):
+            filled += bool(line.strip())
+            if filled == row + 1:
+                return f"{source}:{number}"
+    return f"{source.name}, row {row + 1}"

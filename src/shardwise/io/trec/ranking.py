@@ -1,0 +1,128 @@
+"""Rows of one file -> rankings in trec_eval order, compiled.
+
+trec_eval sorts by score, descending, and breaks ties by document name, descending; it ignores the rank
+column. Until 9.0.7 it kept scores in single precision, since 9.0.8 in double.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from shardwise.core.arrays import Codes, Floats, Ints, Words
+
+
+@njit(cache=True, nogil=True)
+def _name_follows(a: int, b: int, words: Words, stride: int) -> bool:
+    """Whether document a has the greater name."""
+    for k in range(stride):
+        x = words[a * stride + k]
+        y = words[b * stride + k]
+        if x != y:
+            return bool(x > y)
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _insertion_sort(docs: Codes, scores: Floats, words: Words, stride: int) -> bool:
+    """Sort what is nearly sorted, as runs with a few ties are; give up, returning False, if it is not."""
+    moves = 0
+    for i in range(1, len(docs)):
+        if scores[i - 1] > scores[i]:
+            continue
+        doc, score = docs[i], scores[i]
+        j = i
+        while j > 0 and (
+            score > scores[j - 1]
+            or (score == scores[j - 1] and _name_follows(doc, docs[j - 1], words, stride))
+        ):
+            docs[j], scores[j] = docs[j - 1], scores[j - 1]
+            j -= 1
+        docs[j], scores[j] = doc, score
+        moves += i - j
+        if moves > 4 * len(docs):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _merge_sort(docs: Codes, scores: Floats, words: Words, stride: int) -> None:
+    n = len(docs)
+    spare_docs = np.empty_like(docs)
+    spare_scores = np.empty_like(scores)
+    width = 1
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle = min(low + width, n)
+            high = min(low + 2 * width, n)
+            i, j = low, middle
+            for k in range(low, high):
+                if j >= high:
+                    left = True
+                elif i >= middle:
+                    left = False
+                elif scores[i] != scores[j]:
+                    left = scores[i] > scores[j]
+                else:
+                    left = not _name_follows(docs[j], docs[i], words, stride)
+                if left:
+                    spare_docs[k], spare_scores[k] = docs[i], scores[i]
+                    i += 1
+                else:
+                    spare_docs[k], spare_scores[k] = docs[j], scores[j]
+                    j += 1
+        docs[:] = spare_docs
+        scores[:] = spare_scores
+        width *= 2
+
+
+@njit(cache=True, nogil=True)
+def order_groups(
+    docs: Codes,
+    scores: Floats,
+    edges: Ints,
+    stamps: Codes,
+    serial: int,
+    single: bool,
+    words: Words,
+    stride: int,
+) -> tuple[int, int]:
+    """Sort each group of rows, in place; return (-1, -1), or the group and row where a document is repeated.
+
+    Group g is rows ``edges[g]`` to ``edges[g + 1]``. ``stamps`` remembers per document the last group that had
+    it; groups are numbered from ``serial`` on.
+    """
+    if single:
+        for i in range(len(scores)):
+            scores[i] = np.float64(np.float32(scores[i]))
+    for g in range(len(edges) - 1):
+        low, high = edges[g], edges[g + 1]
+        for i in range(low, high):
+            doc = docs[i]
+            if stamps[doc] == serial + g:
+                return g, i
+            stamps[doc] = serial + g
+        if not _insertion_sort(docs[low:high], scores[low:high], words, stride):
+            _merge_sort(docs[low:high], scores[low:high], words, stride)
+    return -1, -1
+
+
+@njit(cache=True, nogil=True)
+def group_rows(topic_of_run: Codes, run_rows: Ints, n_rows: int, n_topics: int) -> tuple[Ints, Ints]:
+    """Bring rows of the same topic together, in file order; return rows and the edges of the topics."""
+    edges = np.zeros(n_topics + 1, dtype=np.int64)
+    n_runs = len(run_rows)
+    for r in range(n_runs):
+        stop = run_rows[r + 1] if r + 1 < n_runs else n_rows
+        edges[topic_of_run[r] + 1] += stop - run_rows[r]
+    for t in range(n_topics):
+        edges[t + 1] += edges[t]
+    at = edges[:-1].copy()
+    rows = np.empty(n_rows, dtype=np.int64)
+    for r in range(n_runs):
+        stop = run_rows[r + 1] if r + 1 < n_runs else n_rows
+        t = topic_of_run[r]
+        for row in range(run_rows[r], stop):
+            rows[at[t]] = row
+            at[t] += 1
+    return rows, edges

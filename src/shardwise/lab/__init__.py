@@ -1,0 +1,1 @@
+"""Worlds with known truth, and what methods do there."""

@@ -1,0 +1,1 @@
+"""Does it hold on other topics?"""

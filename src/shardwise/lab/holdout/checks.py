@@ -1,0 +1,312 @@
+"""Does it hold on other topics? Decisions on one half of the data verified on the other (F19 §10, future work)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
+from shardwise.core.rng import generator
+from shardwise.fits.components import checked_scores, layout_of
+from shardwise.fits.suitable import level_names, one_variable
+from shardwise.lab.holdout.counts import FIGURES
+from shardwise.lab.holdout.plan import Plan, Tally, joined, tables
+from shardwise.numerics.error_terms import plural
+from shardwise.procedures.registry import DEFAULT, Procedure, parse_procedure
+
+CHUNK = 200_000  # pairs × repeats in memory at once, for each worker
+
+Scores = xr.DataArray | xr.Dataset | pd.DataFrame
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PredictiveCheck:
+    """How well what was decided on one sample of topics holds on another.
+
+    ``table`` has one row a procedure: of all pairs the share on which both samples decide alike (``agreement``); of the
+    pairs found the share found again in the same direction, with means in the opposite order on the other sample
+    (``reversal``), found there in the opposite direction; the reversals that its claim predicts; the share of
+    differences inside the prediction interval, of all pairs and of those found; and the Brier score of the predicted
+    reversals of all pairs (0 is perfect, .25 a coin). ``curve`` has predicted against observed reversals, one row for
+    each kind of prediction and bin. ``repeats`` has the figures of every repeat.
+    """
+
+    table: pd.DataFrame
+    curve: pd.DataFrame
+    repeats: pd.DataFrame
+    setting: str  # what was decided where, in words
+    alpha: float
+    level: float
+
+    @property
+    def spread(self) -> pd.DataFrame:
+        """Standard deviation of each figure between repeats; no standard error, as repeats share their topics."""
+        keys = list(self.table.index.names)
+        asked = [name for name in FIGURES if name in self.repeats]
+        return self.repeats.groupby(keys, sort=False)[asked].std(ddof=1)
+
+    def plot(self) -> Any:
+        """Draw predicted against observed reversals, and what each procedure finds and loses."""
+        drawing = import_module("shardwise.plot.predict")  # by name: numbers do not depend on charts
+        return drawing.prediction_chart(self)
+
+    def __repr__(self) -> str:
+        return f"<PredictiveCheck of {len(self.table)} rows: {self.setting}>"
+
+    def __str__(self) -> str:
+        lines = [self.setting]
+        for key, row in self.table.iterrows():
+            name = " from ".join(key) if isinstance(key, tuple) else str(key)
+            lines.append(f"{name}: {_sentence(row, self.level)}")
+        if len(self.repeats) > len(self.table):
+            lines.append(
+                "All repeats halve the same scores, so they are not independent: their spread shows how much depends on"
+                " the halving, and is no standard error."
+            )
+        return "\n".join(lines)
+
+
+def _sentence(row: pd.Series[Any], level: float) -> str:
+    inside = f"{row['coverage']:.1%} of all differences lie in the {100 * level:g} % prediction interval"
+    if not row["found"] > 0:
+        return f"no pair is found; {inside}"
+    extra = ""
+    if row.get("extra", 0.0) > 0:
+        extra = (
+            f"; {row['extra']:.1f} of its pairs the reference does not find, and of these"
+            f" {row['extra_reversal']:.1%} are in the opposite order"
+        )
+    return (
+        f"{row['found']:.1f} pairs found ({row['found_share']:.1%}); of these {row['found_again']:.1%} found again,"
+        f" {row['reversal']:.1%} in the opposite order (predicted {row['predicted_reversal']:.1%}),"
+        f" {row['significant_reversal']:.2%} significantly so; {inside}{extra}"
+    )
+
+
+def split_half(
+    scores: Scores,
+    procedures: str | Procedure | Iterable[str | Procedure] | None = None,
+    *,
+    over: Literal["topic", "shard"] = "topic",
+    reference: str | None = None,
+    alpha: float = 0.05,
+    level: float = 0.95,
+    repeats: int = 50,
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> PredictiveCheck:
+    """Halve the topics at random, decide all pairs on each half, and verify on the other.
+
+    ``over="shard"`` halves the shards instead, all topics being in both halves. Without ``procedures``, the usual ones
+    for the layout; ``reference`` names one of them, and what the others find beyond it is counted as ``extra``, with
+    the share of these in the opposite order. Repeat i depends on (seed, i) only. Topics keep all their shards,
+    instances and splits.
+
+    >>> rng = np.random.default_rng(1)
+    >>> values = rng.normal(0.3, 0.1, (40, 1)) + rng.normal([0.0, 0.01, 0.2, 0.4], 0.05, (40, 4))
+    >>> scores = xr.DataArray(values, dims=("topic", "system"))
+    >>> split_half(scores, ["t holm"], repeats=10).table[["found", "found_again", "reversal"]].round(2)
+            found  found_again  reversal
+    procedure...
+    t holm    5.2         0.96      0.04
+    """
+    y, dims = _checked(scores)
+    _check_levels(alpha, level)
+    if repeats < 1 or seed < 0:
+        raise InputError("repeats must be at least 1 and seed at least 0")
+    n = _size(dims, y, over)
+    r = y.shape[dims.index("system")]
+    pairs = r * (r - 1) // 2
+    chosen, strict = _chosen(procedures, dims, reference)
+    plan = Plan(dims, chosen, frozenset((over,)), alpha, level, seed, strict)
+    axis = dims.index(over)
+    workers = _workers(jobs)
+    per = max(1, min(-(-repeats // workers), CHUNK // pairs))
+
+    def halves(first: int) -> tuple[Tally, Tally]:
+        orders = [generator(seed, i).permutation(n) for i in range(first, min(first + per, repeats))]
+        a, b = (
+            np.stack([y.take(np.sort(order[part]), axis=axis) for order in orders])
+            for part in (slice(n // 2), slice(n // 2, None))
+        )
+        return plan.both_ways(a, b, first)
+
+    found: list[tuple[Tally, Tally]] = []
+    limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
+    with limits(1, "blas"), ThreadPoolExecutor(workers) as pool:
+        for one in pool.map(halves, range(0, repeats, per)):
+            found.append(one)
+            if progress is not None:
+                progress(min(len(found) * per, repeats), repeats)
+    forth, back = (joined([one[k] for one in found]) for k in (0, 1))
+    sizes = " and ".join(str(k) for k in dict.fromkeys((n // 2, n - n // 2)))
+    setting = (
+        f"{n} {plural(over)} halved at random {repeats} times ({sizes} a half): {pairs} pairs of {r} systems decided on"
+        f" each half at {alpha:g}, verified on the other"
+    )
+    return PredictiveCheck(*tables(plan, {"": forth + back}), setting, alpha, level)
+
+
+def across_collections(
+    a: Scores,
+    b: Scores,
+    procedures: str | Procedure | Iterable[str | Procedure] | None = None,
+    *,
+    reference: str | None = None,
+    alpha: float = 0.05,
+    level: float = 0.95,
+    seed: int = 0,
+    names: tuple[str, str] = ("a", "b"),
+) -> PredictiveCheck:
+    """Decide all pairs of the systems that two score sets have in common on one set, and verify on the other.
+
+    Systems are matched by name; both sets need the same dimensions, not the same sizes. Everything is new in the other
+    set, topics and shards. ``reference`` is as in `split_half`. ``table`` has two rows a procedure, one for each set
+    decided on, called as in ``names``.
+
+    >>> rng = np.random.default_rng(1)
+    >>> means = {"system": ["bm25", "qld", "random"]}
+    >>> old, new = (xr.DataArray(rng.normal([.3, .3, .1], .1, (n, 3)), means, ("topic", "system")) for n in (30, 50))
+    >>> across_collections(old, new, ["t holm"], names=("old", "new")).table[["found", "found_again", "reversal"]]
+                          found  found_again  reversal
+    procedure decided_on
+    t holm    old           2.0          1.0       0.0
+              new           2.0          1.0       0.0
+    """
+    _check_levels(alpha, level)
+    if names[0] == names[1] or not all(names):
+        raise InputError(
+            f"the score sets are called {names[0]!r} and {names[1]!r}", remedy="give them different names"
+        )
+    first, second, common = _matched(a, b, names)
+    (y, dims), (z, _) = _checked(first), _checked(second)
+    chosen, strict = _chosen(procedures, dims, reference)
+    plan = Plan(dims, chosen, frozenset(("topic", "shard")), alpha, level, seed, strict)
+    forth, back = plan.both_ways(y[None], z[None], 0)
+    size = [dict(zip(dims, one.shape, strict=True))["topic"] for one in (y, z)]
+    setting = (
+        f"{len(common) * (len(common) - 1) // 2} pairs of the {len(common)} systems in both {names[0]}"
+        f" ({size[0]} topics) and {names[1]} ({size[1]} topics) decided on each at {alpha:g}, verified on the other"
+    )
+    return PredictiveCheck(*tables(plan, dict(zip(names, (forth, back), strict=True))), setting, alpha, level)
+
+
+def _array(scores: Scores) -> xr.DataArray:
+    if isinstance(scores, pd.DataFrame):
+        if not all(pd.api.types.is_numeric_dtype(kind) for kind in scores.dtypes):
+            raise InputError("a column of the table holds no numbers", remedy="set the topic column as index")
+        return xr.DataArray(
+            scores.to_numpy(dtype=float),
+            dims=("topic", "system"),
+            coords={"topic": scores.index.to_numpy(), "system": [str(name) for name in scores.columns]},
+        )
+    return one_variable(scores)
+
+
+def _checked(scores: Scores) -> tuple[Floats, tuple[str, ...]]:
+    """A complete array in the package's order of dimensions, and that order."""
+    array = _array(scores)
+    return checked_scores(array), layout_of(array)
+
+
+def _size(dims: tuple[str, ...], y: Floats, over: str) -> int:
+    """Number of what is halved, enough for two halves that can be judged."""
+    if over not in ("topic", "shard"):
+        raise InputError(
+            f"over={over!r}: only topics and shards are halved", remedy='write "topic" or "shard"'
+        )
+    if over not in dims:
+        raise InputError(f"the scores have {', '.join(dims)}, no shards to halve", remedy="score on shards")
+    if over == "shard" and "split" in dims:
+        raise InputError(
+            "half of the shards of one split hold documents of both halves of another",
+            remedy="choose one split, as in scores.isel(split=0)",
+        )
+    n: int = y.shape[dims.index(over)]
+    if n < 4:
+        raise InputError(f"{n} {plural(over)} cannot be halved into twos", remedy="give at least four")
+    return n
+
+
+def _check_levels(alpha: float, level: float) -> None:
+    for value in (alpha, level):
+        if not 0.0 < value < 1.0:
+            raise InputError(f"level {value} is not between 0 and 1", remedy="write .05 for 5 %")
+
+
+def _chosen(
+    wanted: str | Procedure | Iterable[str | Procedure] | None, dims: tuple[str, ...], reference: str | None
+) -> tuple[tuple[Procedure, ...], int | None]:
+    """The procedures asked for, or the usual ones of the layout, and the place of the reference among them."""
+    if wanted is None:
+        wanted = DEFAULT[dims]
+    elif isinstance(wanted, str | Procedure):
+        wanted = [wanted]
+    found = [parse_procedure(one) if isinstance(one, str) else one for one in wanted]
+    if not found:
+        raise InputError("no procedure to check", remedy='name some, as in ["t holm", "MD1 hsd"]')
+    for one in found:
+        if dims not in one.dims:
+            raise InputError(
+                f"{one.name} does not fit scores by {', '.join(dims)}",
+                remedy=f"it takes {' or '.join(', '.join(layout) for layout in one.dims)}",
+            )
+    chosen = {one.name: one for one in found}
+    if reference is None:
+        return tuple(chosen.values()), None
+    strict = parse_procedure(reference).name if reference not in chosen else reference
+    if strict not in chosen:
+        raise InputError(f"the reference {strict!r} is not checked", remedy="name it among the procedures")
+    return tuple(chosen.values()), list(chosen).index(strict)
+
+
+def _matched(a: Scores, b: Scores, names: tuple[str, str]) -> tuple[xr.DataArray, xr.DataArray, list[str]]:
+    """Both score sets with the systems that they share, in the order of the first."""
+    first, second = _array(a), _array(b)
+    layouts = [layout_of(one) for one in (first, second)]
+    if layouts[0] != layouts[1]:
+        raise InputError(
+            f"{names[0]} has {', '.join(layouts[0])} and {names[1]} {', '.join(layouts[1])}",
+            remedy="give both the same dimensions, as by averaging over shards",
+        )
+    labels = []
+    for one, name in zip((first, second), names, strict=True):
+        if "system" not in one.coords:
+            raise InputError(f"the systems of {name} have no names", remedy="matching systems takes names")
+        own = level_names(one, "system")
+        if len(set(own)) < len(own):
+            twice = next(label for label in own if own.count(label) > 1)
+            raise InputError(f"two systems of {name} are called {twice!r}", remedy="give each its own name")
+        labels.append(own)
+    common = [label for label in labels[0] if label in set(labels[1])]
+    if len(common) < 2:
+        shown = " against ".join(", ".join(own[:3]) + ", …" * (len(own) > 3) for own in labels)
+        raise InputError(
+            f"{names[0]} and {names[1]} have {len(common) or 'no'} system{'s' * (len(common) != 1)} of the same name"
+            f" ({shown})",
+            remedy="rename the systems that are the same, as by scores.assign_coords(system=[...]); two are needed",
+        )
+    picked = [
+        one.isel(system=[own.index(label) for label in common])
+        for one, own in zip((first, second), labels, strict=True)
+    ]
+    return picked[0], picked[1], common
+
+
+def _workers(jobs: int | None) -> int:
+    if jobs is not None and jobs < 1:
+        raise InputError(
+            f"jobs={jobs} leaves nobody to work", remedy="give 1 or more, or None for all processors"
+        )
+    return jobs or os.cpu_count() or 1

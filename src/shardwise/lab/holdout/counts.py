@@ -1,0 +1,115 @@
+"""Decisions on one sample held against another: counts, one row a sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shardwise.core.arrays import Bools, Floats
+from shardwise.lab.holdout.distributions import Prediction
+
+Signs = npt.NDArray[np.int8]
+
+FIGURES = (
+    "found",
+    "found_share",
+    "agreement",
+    "found_again",
+    "reversal",
+    "significant_reversal",
+    "predicted_reversal",
+    "coverage",
+    "coverage_found",
+    "brier",
+    "extra",
+    "extra_reversal",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlook:
+    """What was predicted of every pair, and what came: (B, P) each."""
+
+    reversal: Floats  # predicted probability of the opposite order
+    inside: Bools  # the difference there lies in the prediction interval
+    ordered: Bools  # the means here differ, so there is an order to reverse
+    reversed: Bools  # the means there are in the opposite order
+
+
+def outlook(law: Prediction, here: Floats, there: Floats, level: float) -> Outlook:
+    """Hold the predicted differences against those that came."""
+    return Outlook(
+        reversal=law.reversal(here),
+        inside=law.inside(here, there, level),
+        ordered=here != 0.0,
+        reversed=here * there < 0.0,
+    )
+
+
+def signs(difference: Floats, p_adjusted: Floats, alpha: float) -> Signs:
+    """Decisions: 1 where the first system of a pair is found better, -1 where the second, 0 for neither."""
+    return np.asarray(np.sign(difference) * (p_adjusted <= alpha), np.int8)
+
+
+def counts(
+    decided: Signs, checked: Signs, there: Floats, seen: Outlook, strict: Signs | None = None
+) -> dict[str, Floats]:
+    """Count, for each sample (B,), what became of the pairs ``decided`` on it; ``checked`` are those of the other.
+
+    ``strict`` are another procedure's decisions on the same sample: pairs that it does not find are extra.
+    """
+    found = decided != 0
+    extra = found & (strict == 0) if strict is not None else np.zeros_like(found)
+    columns = {
+        "pairs": np.ones_like(found),
+        "found": found,
+        "alike": decided == checked,
+        "again": found & (decided == checked),
+        "opposed": decided * checked < 0,
+        "reversed": decided * there < 0.0,
+        "expected": np.where(found, seen.reversal, 0.0),
+        "inside": seen.inside,
+        "inside_found": seen.inside & found,
+        "ordered": seen.ordered,
+        "extra": extra,
+        "extra_reversed": extra & (decided * there < 0.0),
+        "squared": np.where(seen.ordered, (seen.reversal - seen.reversed) ** 2, 0.0),
+    }
+    return {name: np.asarray(values.sum(axis=1), np.float64) for name, values in columns.items()}
+
+
+def figures(c: dict[str, Floats], samples: float) -> dict[str, Floats]:
+    """Rates from sums of counts over that many samples; NaN where nothing was found."""
+    return {
+        "found": c["found"] / samples,
+        "found_share": _share(c["found"], c["pairs"]),
+        "agreement": _share(c["alike"], c["pairs"]),
+        "found_again": _share(c["again"], c["found"]),
+        "reversal": _share(c["reversed"], c["found"]),
+        "significant_reversal": _share(c["opposed"], c["found"]),
+        "predicted_reversal": _share(c["expected"], c["found"]),
+        "coverage": _share(c["inside"], c["pairs"]),
+        "coverage_found": _share(c["inside_found"], c["found"]),
+        "brier": _share(c["squared"], c["ordered"]),
+        "extra": c["extra"] / samples,
+        "extra_reversal": _share(c["extra_reversed"], c["extra"]),
+    }
+
+
+def binned(seen: Outlook, edges: Floats) -> Floats:
+    """(B, bins, 3): pairs with an order, their predicted reversals and those that came, by predicted probability."""
+    bins = len(edges) - 1
+    place = np.clip(np.searchsorted(edges, seen.reversal, side="right") - 1, 0, bins - 1)
+    out = np.zeros((len(place), bins, 3))
+    for i in range(len(place)):
+        kept = seen.ordered[i]
+        for k, weight in enumerate((None, seen.reversal[i, kept], seen.reversed[i, kept])):
+            out[i, :, k] = np.bincount(place[i, kept], weight, bins)
+    return out
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    shares: Floats = np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=np.asarray(whole) > 0)
+    return shares

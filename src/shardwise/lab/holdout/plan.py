@@ -1,0 +1,168 @@
+"""Samples decided and verified in batches, and tables made of what was counted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shardwise.core.arrays import Floats
+from shardwise.lab.holdout.counts import binned, counts, figures, outlook, signs
+from shardwise.lab.holdout.distributions import REPLICATES, Basis, basis_of, predict
+from shardwise.numerics.student import NOISE
+from shardwise.procedures.batch import Decisions, Procedure, decide_all
+
+EDGES = np.array(
+    [0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5]
+)  # predicted probabilities; more than half is none
+OTHER = 1 << 31  # second samples count from here in the random streams
+MODEL = re.compile(r"\bMD[1-6]\b|\bjoint\b")  # whose error is pooled over all systems
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Counts of a number of repeats."""
+
+    counts: tuple[dict[str, Floats], ...]  # one a procedure, each (repeats,)
+    bins: dict[Basis, Floats]  # (repeats, bins, 3)
+    samples: int  # decided in a repeat
+
+    def __add__(self, other: Tally) -> Tally:
+        """The same repeats, with further samples."""
+        both = zip(self.counts, other.counts, strict=True)
+        return Tally(
+            tuple({name: c[name] + d[name] for name in c} for c, d in both),
+            {basis: self.bins[basis] + other.bins[basis] for basis in self.bins},
+            self.samples + other.samples,
+        )
+
+    def then(self, later: Tally) -> Tally:
+        """These repeats followed by others."""
+        both = zip(self.counts, later.counts, strict=True)
+        return Tally(
+            tuple({name: np.concatenate([c[name], d[name]]) for name in c} for c, d in both),
+            {basis: np.concatenate([self.bins[basis], later.bins[basis]]) for basis in self.bins},
+            self.samples,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """What is decided how, and what is new in the sample on which it is verified."""
+
+    dims: tuple[str, ...]
+    procedures: tuple[Procedure, ...]
+    new: frozenset[str]  # of "topic", "shard"
+    alpha: float
+    level: float
+    seed: int
+    reference: int | None = None  # place of the procedure whose finds are not extra
+
+    def bases(self) -> list[Basis]:
+        """What each procedure's prediction rests on."""
+        return [basis_of(_model(p.name), self.dims, p.generalize, self.new) for p in self.procedures]
+
+    def both_ways(self, a: Floats, b: Floats, first: int) -> tuple[Tally, Tally]:
+        """Decide on each of two batches of samples and verify on the other; repeats are numbered from ``first``."""
+        chosen = list(self.procedures)
+        on_a = decide_all(chosen, a, self.dims, self.alpha, self.seed, first)
+        on_b = decide_all(chosen, b, self.dims, self.alpha, self.seed, OTHER + first)
+        return self._verify(a, b, on_a, on_b), self._verify(b, a, on_b, on_a)
+
+    def _verify(
+        self, here: Floats, there: Floats, decided: Sequence[Decisions], checked: Sequence[Decisions]
+    ) -> Tally:
+        before, after = self._differences(here), self._differences(there)
+        sizes, other_sizes = self._sizes(here), self._sizes(there)
+        bases = self.bases()
+        seen = {
+            basis: outlook(predict(here, self.dims, basis, sizes, other_sizes), before, after, self.level)
+            for basis in dict.fromkeys(bases)
+        }
+        here_signs, there_signs = (
+            [signs(d.difference, d.p_adjusted, self.alpha) for d in made] for made in (decided, checked)
+        )
+        strict = None if self.reference is None else here_signs[self.reference]
+        counted = tuple(
+            counts(d, c, after, seen[basis], strict)
+            for basis, d, c in zip(bases, here_signs, there_signs, strict=True)
+        )
+        return Tally(counted, {basis: binned(one, EDGES) for basis, one in seen.items()}, 1)
+
+    def _differences(self, y: Floats) -> Floats:
+        """(B, P) differences of system means, those of mere rounding set to 0."""
+        others = tuple(1 + k for k, name in enumerate(self.dims) if name != "system")
+        means = y.mean(axis=others)
+        a, b = np.triu_indices(means.shape[1], 1)
+        difference = means[:, a] - means[:, b]
+        return np.where(np.abs(difference) <= NOISE * np.abs(y).max(), 0.0, difference)
+
+    def _sizes(self, y: Floats) -> tuple[int, int]:
+        topics = y.shape[1 + self.dims.index("topic")]
+        return topics, y.shape[-1] if self.dims[-1] in REPLICATES else 1
+
+
+def _model(name: str) -> str:
+    found = MODEL.search(name)
+    return found.group() if found else ""
+
+
+def joined(parts: Sequence[Tally]) -> Tally:
+    """All repeats in one tally."""
+    return reduce(Tally.then, parts)
+
+
+def tables(plan: Plan, tallies: dict[str, Tally]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Figures by procedure, predicted against observed reversals, and figures by repeat.
+
+    ``tallies`` are by the sample decided on; the name "" stands for either, and makes no column.
+    """
+    rows: list[dict[str, Any]] = []
+    single: list[pd.DataFrame] = []
+    for k, (one, basis) in enumerate(zip(plan.procedures, plan.bases(), strict=True)):
+        for sample, tally in tallies.items():
+            head = {"procedure": one.name} | ({"decided_on": sample} if sample else {})
+            c = tally.counts[k]
+            repeats = len(c["found"])
+            total = {name: np.asarray(values.sum()) for name, values in c.items()}
+            rates = {name: float(v) for name, v in figures(total, tally.samples * repeats).items()}
+            rows.append(head | rates | {"prediction": basis.words, "title": one.title})
+            each = pd.DataFrame(figures(c, tally.samples)).assign(repeat=np.arange(repeats), **head)
+            single.append(each[[*head, "repeat", *rates]])
+    keys = ["procedure"] if "" in tallies else ["procedure", "decided_on"]
+    table, each_repeat = pd.DataFrame(rows).set_index(keys), pd.concat(single, ignore_index=True)
+    if plan.reference is None:
+        unasked = ["extra", "extra_reversal"]
+        table, each_repeat = table.drop(columns=unasked), each_repeat.drop(columns=unasked)
+    return table, _curve(tallies), each_repeat
+
+
+def _curve(tallies: dict[str, Tally]) -> pd.DataFrame:
+    rows = []
+    for sample, tally in tallies.items():
+        for basis, bins in tally.bins.items():
+            repeats = len(bins)
+            for k in range(len(EDGES) - 1):
+                pairs, predicted, observed = bins[:, k].sum(axis=0)
+                if not pairs:
+                    continue
+                own = bins[bins[:, k, 0] > 0, k]
+                shares = own[:, 2] / own[:, 0]
+                rows.append(
+                    {"prediction": basis.words}
+                    | ({"decided_on": sample} if sample else {})
+                    | {
+                        "low": EDGES[k],
+                        "high": EDGES[k + 1],
+                        "pairs": pairs / (tally.samples * repeats),
+                        "predicted": predicted / pairs,
+                        "observed": observed / pairs,
+                        "spread": float(shares.std(ddof=1)) if len(shares) > 1 else float("nan"),
+                    }
+                )
+    return pd.DataFrame(rows)

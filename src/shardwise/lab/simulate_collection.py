@@ -1,0 +1,266 @@
+"""TREC-like runs and qrels with known system quality, for demonstrations, tests and benchmarks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from shardwise.core.arrays import Bytes, Codes, Floats, Ints
+from shardwise.core.errors import InputError
+from shardwise.core.rng import generator
+from shardwise.io.collection import Collection
+from shardwise.io.reader import read_collection
+
+_SOURCES = ("GAZ", "WIRE", "REGISTER", "TIMES")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SimulatedCollection:
+    """Runs and judgments, and the truth they were drawn from."""
+
+    systems: tuple[str, ...]
+    topics: tuple[str, ...]
+    quality: Floats  # (R,) true quality of each system, best first
+    difficulty: Floats  # (T,) what each topic takes from every system
+    interaction: Floats  # (T, R) what a topic gives to or takes from a single system
+    docs: Codes  # (R, T, depth) numbers of the retrieved documents, best first
+    scores: npt.NDArray[np.float32]  # (R, T, depth)
+    qrel_docs: tuple[Ints, ...]  # per topic, numbers of the judged documents
+    qrel_grades: tuple[Ints, ...]
+    corpus: int  # number of documents in the corpus
+
+    def docno(self, number: int) -> str:
+        """Name of a document."""
+        return _docno(number, self.corpus)
+
+    def plot(self) -> Any:
+        """Draw the true quality of the systems and the difficulty of the topics: an altair chart."""
+        drawing = import_module("shardwise.plot.truth")  # by name: numbers do not depend on charts
+        return drawing.truth_chart(self)
+
+    def write(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
+        """Write ``runs/*.run`` and ``qrels.txt``; return the folder of the runs and the qrels file."""
+        root = Path(folder)
+        runs = root / "runs"
+        runs.mkdir(parents=True, exist_ok=True)
+        names, starts = _docnos(self.corpus)
+        for r, system in enumerate(self.systems):
+            text = _run_text(system, self.topics, self.docs[r], self.scores[r], names, starts)
+            (runs / f"{system}.run").write_bytes(b"".join(text))
+        with open(root / "qrels.txt", "w", encoding="utf-8") as stream:
+            for topic, docs, grades in zip(self.topics, self.qrel_docs, self.qrel_grades, strict=True):
+                rows = zip(docs.tolist(), grades.tolist(), strict=True)
+                stream.writelines(f"{topic} 0 {self.docno(doc)} {grade}\n" for doc, grade in rows)
+        return runs, root / "qrels.txt"
+
+    def collection(self) -> Collection:
+        """Return the same runs and judgments as a Collection, without files."""
+        runs = {
+            system: {
+                topic: {
+                    self.docno(int(d)): float(s)
+                    for d, s in zip(self.docs[r, t], self.scores[r, t], strict=True)
+                }
+                for t, topic in enumerate(self.topics)
+            }
+            for r, system in enumerate(self.systems)
+        }
+        qrels = {
+            topic: {self.docno(int(d)): int(g) for d, g in zip(docs, grades, strict=True)}
+            for topic, docs, grades in zip(self.topics, self.qrel_docs, self.qrel_grades, strict=True)
+        }
+        return read_collection(runs, qrels)
+
+
+def simulate_collection(
+    *,
+    topics: int = 50,
+    systems: int = 20,
+    depth: int = 1000,
+    corpus: int = 528_155,
+    relevant: float = 80.0,
+    pool_depth: int = 100,
+    quality_sd: float = 0.35,
+    difficulty_sd: float = 0.6,
+    interaction_sd: float = 0.4,
+    grades: int = 2,
+    seed: int = 0,
+) -> SimulatedCollection:
+    """Simulate runs and pooled judgments of a retrieval campaign.
+
+    A topic has a log-normal number of relevant documents (``relevant`` on average: a few topics have very many,
+    many have few) among candidates that look relevant to every system to a degree all systems share, which makes their
+    rankings overlap. A system scores a candidate by that shared degree, noise of its own, and, if the
+    document is relevant, a lift of 1 + quality - difficulty + interaction. The ``pool_depth`` best documents of each
+    run are judged, with grades from 0 to ``grades``.
+
+    >>> made = simulate_collection(topics=3, systems=2, depth=10, corpus=500, relevant=5, pool_depth=5, seed=1)
+    >>> made.docs.shape, bool(made.quality[0] >= made.quality[1])
+    ((2, 3, 10), True)
+    """
+    _check_sizes(
+        topics=topics, systems=systems, depth=depth, relevant=relevant, pool_depth=pool_depth, grades=grades
+    )
+    if corpus < 4 * depth:
+        raise InputError(
+            f"a corpus of {corpus} is too small for depth {depth}", remedy=f"use at least {4 * depth}"
+        )
+    rng = generator(seed, 0)
+    quality = np.sort(rng.normal(0.0, quality_sd, systems))[::-1].copy()
+    difficulty = rng.normal(0.0, difficulty_sd, topics)
+    interaction = rng.normal(0.0, interaction_sd, (topics, systems))
+    docs = np.empty((systems, topics, depth), dtype=np.int32)
+    scores = np.empty((systems, topics, depth), dtype=np.float32)
+    judged = []
+    for t in range(topics):
+        lift = np.maximum(0.0, 1.0 + quality - difficulty[t] + interaction[t])
+        drawn = _topic(generator(seed, 1, t), lift, depth, corpus, relevant, grades)
+        docs[:, t], scores[:, t] = drawn.docs, drawn.scores
+        judged.append(drawn.judgments(pool_depth))
+    digits = len(str(systems))
+    return SimulatedCollection(
+        systems=tuple(f"sys{r + 1:0{digits}d}" for r in range(systems)),
+        topics=tuple(str(401 + t) for t in range(topics)),
+        quality=quality,
+        difficulty=difficulty,
+        interaction=interaction,
+        docs=docs,
+        scores=scores,
+        qrel_docs=tuple(pair[0] for pair in judged),
+        qrel_grades=tuple(pair[1] for pair in judged),
+        corpus=corpus,
+    )
+
+
+def _check_sizes(**sizes: float) -> None:
+    for name, size in sizes.items():
+        if size < 1:
+            raise InputError(f"{name}={size} is too small", remedy="give at least 1")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Topic:
+    """What every system retrieved for one topic, and the grade of every candidate."""
+
+    docs: Codes  # (R, depth)
+    scores: npt.NDArray[np.float32]
+    candidates: Ints
+    grade_of: Ints  # like candidates
+
+    def judgments(self, pool_depth: int) -> tuple[Ints, Ints]:
+        """Documents of the pool and their grades; at least one relevant document is always judged."""
+        pool = np.unique(self.docs[:, :pool_depth])
+        order = np.argsort(self.candidates)
+        grades = self.grade_of[order[np.searchsorted(self.candidates[order], pool)]]
+        if not grades.any():
+            found = int(np.argmax(self.grade_of))
+            pool, grades = np.append(pool, self.candidates[found]), np.append(grades, self.grade_of[found])
+        return pool.astype(np.int64), grades
+
+
+def _topic(
+    rng: np.random.Generator, lift: Floats, depth: int, corpus: int, relevant: float, grades: int
+) -> _Topic:
+    spread = 0.9
+    n_relevant = int(np.clip(rng.lognormal(np.log(relevant) - spread**2 / 2, spread), 1, corpus // 8))
+    n_candidates = min(corpus, 6 * depth + n_relevant)
+    candidates = rng.choice(corpus, size=n_candidates, replace=False).astype(np.int64)
+    grade_of = np.zeros(n_candidates, dtype=np.int64)
+    grade_of[:n_relevant] = 1 + rng.binomial(grades - 1, 0.35, n_relevant)
+    shared = rng.gumbel(0.0, 1.0, n_candidates).astype(np.float32)
+    n_systems = len(lift)
+    look = rng.standard_normal((n_systems, n_candidates), dtype=np.float32)
+    look += shared
+    look[:, :n_relevant] += (2.0 * lift[:, None] * (0.75 + 0.25 * grade_of[:n_relevant])).astype(np.float32)
+    best = np.argpartition(-look, depth - 1, axis=1)[:, :depth]
+    values = np.take_along_axis(look, best, axis=1)
+    order = np.argsort(-values, axis=1, kind="stable")
+    best = np.take_along_axis(best, order, axis=1)
+    scores = np.round(10.0 + np.take_along_axis(values, order, axis=1), 4)
+    return _Topic(candidates[best].astype(np.int32), scores, candidates, grade_of)
+
+
+def _docno(number: int, corpus: int) -> str:
+    """Name of a document: one of four sources, a volume and a number, of varying length."""
+    source = _SOURCES[number * len(_SOURCES) // corpus]
+    return f"{source}{number // 9973 % 90 + 10}-{number % 9973 * 7 % 9973}-{number // 9973}"
+
+
+def _docnos(corpus: int) -> tuple[Bytes, Ints]:
+    """All document names one after another, and where each starts."""
+    names = [_docno(number, corpus).encode() for number in range(corpus)]
+    starts = np.concatenate([[0], np.cumsum([len(name) for name in names])]).astype(np.int64)
+    return np.frombuffer(bytearray(b"".join(names)), dtype=np.uint8), starts
+
+
+def _run_text(
+    system: str,
+    topics: tuple[str, ...],
+    docs: Codes,
+    scores: npt.NDArray[np.float32],
+    names: Bytes,
+    starts: Ints,
+) -> Iterator[bytes]:
+    """Yield the lines of a run, topic after topic."""
+    tail = np.frombuffer(bytearray(f" {system}\n".encode()), dtype=np.uint8)
+    for t, topic in enumerate(topics):
+        head = np.frombuffer(bytearray(f"{topic} Q0 ".encode()), dtype=np.uint8)
+        longest = len(head) + len(tail) + int(np.diff(starts).max()) + 40
+        buffer = np.empty(longest * docs.shape[1], dtype=np.uint8)
+        yield buffer[
+            : _format(head, tail, docs[t], scores[t].astype(np.float64), names, starts, buffer)
+        ].tobytes()
+
+
+@njit(cache=True, nogil=True)
+def _digits(value: int, buffer: Bytes, at: int, least: int) -> int:
+    """Write a whole number with at least that many digits; return where it ends."""
+    size = 1
+    power = 10
+    while value >= power or size < least:
+        power *= 10
+        size += 1
+    for k in range(size):
+        buffer[at + size - 1 - k] = 48 + value % 10
+        value //= 10
+    return at + size
+
+
+@njit(cache=True, nogil=True)
+def _format(
+    head: Bytes, tail: Bytes, docs: Codes, scores: Floats, names: Bytes, starts: Ints, buffer: Bytes
+) -> int:
+    """Write the lines of one ranking; return the number of bytes."""
+    at = 0
+    for k in range(len(docs)):
+        for c in head:
+            buffer[at] = c
+            at += 1
+        for i in range(starts[docs[k]], starts[docs[k] + 1]):
+            buffer[at] = names[i]
+            at += 1
+        buffer[at] = 32
+        at = _digits(k + 1, buffer, at + 1, 1)
+        buffer[at] = 32
+        at += 1
+        value = scores[k]
+        if value < 0:
+            buffer[at] = 45
+            at += 1
+            value = -value
+        whole = int(value * 10000 + 0.5)
+        at = _digits(whole // 10000, buffer, at, 1)
+        buffer[at] = 46
+        at = _digits(whole % 10000, buffer, at + 1, 4)
+        for c in tail:
+            buffer[at] = c
+            at += 1
+    return at

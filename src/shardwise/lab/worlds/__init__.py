@@ -1,0 +1,1 @@
+"""Where score tables come from whose truth is known."""

@@ -1,0 +1,170 @@
+"""Worlds: where score tables come from whose truth is known.
+
+A world draws any number of tables; table i depends on the seed and i alone. The truth is the mean of each system for
+one claim: what the claim generalises over is sampled anew for every table, and what it holds fixed leaves no trace in
+the system means, because the interactions of systems with it sum to zero over the levels that are there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Protocol
+
+import numpy as np
+
+from shardwise.core.arrays import Bools, Floats
+from shardwise.core.errors import InputError
+from shardwise.core.rng import generator
+from shardwise.fits.components import EFFECTS, LAYOUTS, ScoreComponents
+
+SAMPLED = ("topic", "shard", "instance")
+
+
+class World(Protocol):
+    """Draws score tables with a known truth."""
+
+    @property
+    def name(self) -> str:
+        """What kind of scores, and the claim: "normal; topics like these"."""
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """Layout of a table."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes in the order of dims."""
+
+    @property
+    def generalize(self) -> tuple[str, ...]:
+        """What the truth generalises over; () is about these topics, shards and instances."""
+
+    @property
+    def truth(self) -> Floats:
+        """(R,) true system means for that claim; all equal is an exact null."""
+
+    def draw(self, first: int, count: int, seed: int) -> Floats:
+        """(count, *shape) scores: tables first to first + count - 1."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NormalWorld:
+    """Scores that are sums of normal effects.
+
+    ``means`` are the true system means. ``deterministic`` flags systems whose instances are copies of one another: they
+    have neither instance effects nor an error. Splits share topics and topic:system, nothing else.
+
+    >>> world = NormalWorld(np.full(3, .3), ScoreComponents(topic=.2, error=.1), ("topic", "system"), (50, 3))
+    >>> world.draw(0, 10, seed=1).shape, world.name
+    ((10, 50, 3), 'normal; topics like these')
+    """
+
+    means: Floats
+    sd: ScoreComponents
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    generalize: tuple[str, ...] = ("topic",)
+    deterministic: Bools | None = None
+
+    def __post_init__(self) -> None:
+        check_layout(self.dims, self.shape, self.generalize)
+        r = self.shape[self.dims.index("system")]
+        if np.shape(self.means) != (r,) or not np.isfinite(self.means).all():
+            raise InputError(f"the true means are not {r} numbers", remedy="give one for each system")
+        if self.deterministic is not None and (
+            np.shape(self.deterministic) != (r,) or "instance" not in self.dims
+        ):
+            raise InputError(
+                "deterministic systems need a flag for each system, and instances",
+                remedy="say how many instances the others have",
+            )
+
+    @property
+    def name(self) -> str:
+        """Normal scores and the claim."""
+        return f"normal; {claim_of(self.dims, self.generalize)}"
+
+    @property
+    def truth(self) -> Floats:
+        """(R,) true system means."""
+        return self.means
+
+    def draw(self, first: int, count: int, seed: int) -> Floats:
+        """(count, *shape) scores: tables first to first + count - 1."""
+        y = np.empty((count, *self.shape))
+        y[:] = self.means.reshape(axes_of(self.dims, self.shape, ("system",)))
+        for effect, part in effects(self.sd, self.dims, self.shape, first, count, seed).items():
+            fixed = held_fixed(effect, self.dims, self.generalize)
+            if fixed is not None:
+                part -= part.mean(axis=1 + fixed, keepdims=True)
+            if self.deterministic is not None and effect in ("instance", "error"):
+                part = np.where(self.deterministic[:, None], 0.0, part)
+            y += part
+        return y
+
+
+def effects(
+    sd: ScoreComponents, dims: tuple[str, ...], shape: tuple[int, ...], first: int, count: int, seed: int
+) -> dict[str, Floats]:
+    """Draw every effect with a spread: (count, *shape), of length 1 where an effect lacks a dimension."""
+    sizes = {
+        name: axes_of(dims, shape, inside)
+        for name, inside in effects_of(dims).items()
+        if getattr(sd, name) > 0
+    }
+    total = sum(map(prod, sizes.values()))
+    drawn = np.empty((count, total))
+    for i in range(count):
+        generator(seed, first + i).standard_normal(total, out=drawn[i])
+    parts, at = {}, 0
+    for name, size in sizes.items():
+        parts[name] = drawn[:, at : at + prod(size)].reshape(count, *size) * getattr(sd, name)
+        at += prod(size)
+    return parts
+
+
+def effects_of(dims: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Effects that a layout has, with their dimensions; what depends on shards is each split's own."""
+    found = {name: inside for name, inside in EFFECTS.items() if set(inside) <= set(dims)}
+    if dims[0] == "split":
+        found = {n: ("split", *inside) if "shard" in inside else inside for n, inside in found.items()}
+    return {**found, "error": dims}
+
+
+def axes_of(dims: tuple[str, ...], shape: tuple[int, ...], inside: tuple[str, ...]) -> tuple[int, ...]:
+    """Shape that broadcasts: the size of the dimensions inside, 1 elsewhere."""
+    return tuple(size if dim in inside else 1 for dim, size in zip(dims, shape, strict=True))
+
+
+def held_fixed(effect: str, dims: tuple[str, ...], generalize: tuple[str, ...]) -> int | None:
+    """Axis over which an effect of systems has to sum to zero, as the claim holds its levels fixed."""
+    inside = EFFECTS.get(effect, ())
+    if "system" not in inside:
+        return None
+    other = next(dim for dim in inside if dim != "system")
+    return None if other in generalize else dims.index(other)
+
+
+def claim_of(dims: tuple[str, ...], generalize: tuple[str, ...]) -> str:
+    """The claim in words."""
+    parts = [f"{d}s like these" if d in generalize else f"these {d}s" for d in SAMPLED if d in dims]
+    return ", ".join(parts)
+
+
+def check_layout(dims: tuple[str, ...], shape: tuple[int, ...], generalize: tuple[str, ...]) -> None:
+    """Refuse layouts, sizes and claims that do not fit together."""
+    if dims not in LAYOUTS or len(shape) != len(dims):
+        raise InputError(
+            f"{len(shape)} sizes for the dimensions {', '.join(dims)}",
+            remedy=f"use one of {'; '.join(', '.join(d) for d in LAYOUTS)}",
+        )
+    for dim, size in zip(dims, shape, strict=True):
+        if size != int(size) or size < (1 if dim == "split" else 2):
+            raise InputError(f"{size} {dim}s", remedy="give a whole number, at least 2")
+    for dim in generalize:
+        if dim not in dims or dim not in SAMPLED:
+            raise InputError(
+                f"cannot generalise over {dim}: the scores have {', '.join(dims)}",
+                remedy=f"choose from {', '.join(d for d in SAMPLED if d in dims)}",
+            )

@@ -1,0 +1,176 @@
+"""A world of bounded scores: y = quantile of the system's margin at Φ(z), where z has the dependence (Gaussian copula).
+
+z is a sum of normal effects of topic, topic:system, topic:shard, ... with total variance 1, so that every score has its
+system's margin exactly. For topic × system scores z may instead have any correlation between systems.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.errors import InputError
+from shardwise.core.rng import generator
+from shardwise.fits.components import EFFECTS, ScoreComponents, variances_of
+from shardwise.lab.worlds.base import axes_of, check_layout, claim_of, effects, effects_of
+from shardwise.lab.worlds.margins import Margins, Tails, expected_given, guides, to_scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MarginsWorld:
+    """Bounded scores with a known truth; made by ``margins_world``."""
+
+    means: Floats  # (R,)
+    margins: Margins
+    latent: ScoreComponents  # effects of z, of total variance 1
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    generalize: tuple[str, ...]
+    fixed: Floats  # effects of z on what the claim holds fixed, the same in every table
+    root: Floats | None  # (R, R) of the correlation between systems, in place of effects
+    deterministic: Bools | None
+    row: Ints  # (cells,) which of the margins as moved a cell has
+    cut: Floats
+    guide: Ints
+
+    @property
+    def name(self) -> str:
+        """Kinds of margins and the claim."""
+        kinds = " and ".join(sorted(set(self.margins.family)))
+        return f"{kinds} margins; {claim_of(self.dims, self.generalize)}"
+
+    @property
+    def truth(self) -> Floats:
+        """(R,) true system means."""
+        return self.means
+
+    def draw(self, first: int, count: int, seed: int) -> Floats:
+        """(count, *shape) scores: tables first to first + count - 1."""
+        z = np.empty((count, *self.shape))
+        if self.root is not None:
+            for i in range(count):
+                generator(seed, first + i).standard_normal(self.shape, out=z[i])
+            z = z @ self.root.T
+        else:
+            z[:] = self.fixed
+            fresh = _only(self.latent, _fresh(self.dims, self.generalize))
+            for effect, part in effects(fresh, self.dims, self.shape, first, count, seed).items():
+                z += _calm(effect, part, self.latent, self.deterministic)
+        flat = np.ascontiguousarray(z.reshape(count, -1))
+        to_scores(flat, self.row, self.cut, self.guide, self.margins.low, self.margins.high)
+        return flat.reshape(count, *self.shape)
+
+
+def margins_world(
+    means: Floats,
+    margins: Margins,
+    latent: ScoreComponents,
+    dims: tuple[str, ...],
+    shape: tuple[int, ...],
+    generalize: tuple[str, ...],
+    *,
+    root: Floats | None = None,
+    deterministic: Bools | None = None,
+    seed: int = 0,
+) -> MarginsWorld:
+    """Move each margin until the system's mean is exactly the truth that the claim is about.
+
+    Where topics, shards or instances are held fixed, their effects on z are drawn once, from the seed, and the mean
+    that has to be right is the average over these levels of the expected score given their effects.
+    """
+    check_layout(dims, shape, generalize)
+    latent = scaled(latent, dims)
+    _check_deterministic(deterministic, latent, dims)
+    margins = margins.suited(means)
+    fresh = _fresh(dims, generalize)
+    fixed = np.zeros((1,) * len(dims))
+    if root is None:
+        kept = _only(latent, [name for name in effects_of(dims) if name not in fresh])
+        for effect, part in effects(kept, dims, shape, 0, 1, _own(seed)).items():
+            fixed = fixed + _calm(effect, part, latent, deterministic)[0]
+    # the shards of each split are others, so that each split needs margins of its own to be right about its shards
+    groups = ("split", "system") if "shard" not in generalize else ("system",)
+    layout = axes_of(dims, shape, groups)
+    system = np.arange(shape[dims.index("system")]).reshape(axes_of(dims, shape, ("system",)))
+    owner = np.broadcast_to(system, layout).ravel()
+    own = margins.at(owner)
+    if np.any(fixed):
+        w = np.broadcast_to(fixed, np.broadcast_shapes(fixed.shape, layout))
+        front = [dims.index(dim) for dim in groups if dim in dims]
+        w = np.moveaxis(w, front, range(len(front))).reshape(len(owner), -1)
+        spread = _spread(_only(latent, fresh), latent, deterministic, len(system.ravel()))[owner]
+
+        tails = Tails.of(w, spread)
+
+        def mean(rows: Ints, shift: Floats) -> Floats:
+            return expected_given(own.probabilities(rows, shift), own, rows, tails)
+
+        shift = own.solve(means[owner], mean)
+    else:
+        shift = own.solve(means[owner])
+    cut, guide = guides(own.probabilities(np.arange(own.size), shift))
+    row = np.broadcast_to(np.arange(own.size).reshape(layout), shape).ravel()
+    return MarginsWorld(
+        means, margins, latent, dims, shape, generalize, fixed, root, deterministic, row, cut, guide
+    )
+
+
+def _fresh(dims: tuple[str, ...], generalize: tuple[str, ...]) -> tuple[str, ...]:
+    """Effects drawn anew for each table: the error, and what involves a dimension the claim generalises over."""
+    return (*(n for n in effects_of(dims) if set(EFFECTS.get(n, ())) & set(generalize)), "error")
+
+
+def _only(sd: ScoreComponents, names: tuple[str, ...] | list[str]) -> ScoreComponents:
+    """The components of these effects alone."""
+    return ScoreComponents(**{name: getattr(sd, name) for name in names}, mean=sd.mean, negative=sd.negative)
+
+
+def _own(seed: int) -> int:
+    """A seed for what is drawn once, which no table's draws share."""
+    return int(np.random.SeedSequence(seed, spawn_key=(0, 0)).generate_state(1, np.uint64)[0])
+
+
+def scaled(sd: ScoreComponents, dims: tuple[str, ...]) -> ScoreComponents:
+    """Shares of the variance of a score given its system, as standard deviations of total variance 1."""
+    inside = _only(sd, list(effects_of(dims)))
+    total = float(np.sqrt(sum(variances_of(inside).values())))
+    if not total > 0:
+        raise InputError("all standard deviations are 0", remedy="give one of topic, topic:system or error")
+    shares = {name: float(getattr(inside, name)) / total for name in effects_of(dims)}
+    return ScoreComponents(**shares, mean=sd.mean, negative=sd.negative)
+
+
+def _spread(fresh: ScoreComponents, latent: ScoreComponents, deterministic: Bools | None, r: int) -> Floats:
+    """(R,) standard deviation of what is drawn anew of z."""
+    parts = variances_of(fresh)
+    variance = np.full(r, sum(parts.values()))
+    if deterministic is not None:
+        calm = sum(v for name, v in parts.items() if name not in ("instance", "error"))
+        variance[deterministic] = calm / _calm_share(latent)
+    return np.asarray(np.sqrt(variance))
+
+
+def _calm_share(latent: ScoreComponents) -> float:
+    return 1.0 - latent.instance**2 - latent.error**2
+
+
+def _calm(effect: str, part: Floats, latent: ScoreComponents, deterministic: Bools | None) -> Floats:
+    """An effect on z, where deterministic systems have neither instances nor error but the same variance 1."""
+    if deterministic is None:
+        return part
+    factor = 0.0 if effect in ("instance", "error") else 1.0 / np.sqrt(_calm_share(latent))
+    return np.asarray(part * np.where(deterministic, factor, 1.0)[:, None])
+
+
+def _check_deterministic(flags: Bools | None, latent: ScoreComponents, dims: tuple[str, ...]) -> None:
+    if flags is None:
+        return
+    if "instance" not in dims:
+        raise InputError("deterministic systems need instances", remedy="say how many the others have")
+    if flags.any() and not _calm_share(latent) > 1e-12:
+        raise InputError(
+            "a deterministic system would have the same score on all topics",
+            remedy="give topic or topic:system a standard deviation",
+        )

@@ -1,0 +1,234 @@
+"""Equal systems made out of one's own scores: worlds without a difference that keep what the scores look like.
+
+Three ways, each with its own idea of "no difference":
+
+* permute: within a topic every system might as well have had the other's scores. Labels are shuffled within topics,
+  jointly over shards. Systems become exchangeable, so their variances become alike.
+* flip: systems are moved to the same mean; then the sign of what a random dimension did to them is drawn anew, jointly
+  for all systems. Each system keeps its own variance and its correlation with the others, but not its skewness.
+* resample: systems are moved to the same mean; then topics are drawn with replacement. All is kept, at the price that
+  no topic is new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
+from shardwise.core.rng import generator
+from shardwise.lab.worlds.base import World, check_layout, claim_of
+
+KINDS = ("permute", "flip", "resample")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PermutedWorld:
+    """Scores with the systems shuffled within each topic, then moved to their true means."""
+
+    name: str
+    dims: tuple[str, ...]
+    generalize: tuple[str, ...]
+    truth: Floats  # (R,)
+    scores: Floats  # in the order of dims
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes in the order of dims."""
+        return self.scores.shape
+
+    def draw(self, first: int, count: int, seed: int) -> Floats:
+        """Replicates first, first + 1, …: (count, *shape)."""
+        y = np.moveaxis(self.scores, _axes(self.dims), (0, 1))
+        t, r = y.shape[:2]
+        out = np.empty((count, *y.shape))
+        rows = np.arange(t)[:, None]
+        for k in range(count):
+            order = generator(seed, first + k).permuted(np.tile(np.arange(r), (t, 1)), axis=1)
+            out[k] = y[rows, order]
+        return _planted(_back(out, self.dims), self.dims, self.truth - self.truth.mean())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResampledWorld:
+    """Scores with the systems moved to their true means, topics drawn with replacement."""
+
+    name: str
+    dims: tuple[str, ...]
+    generalize: tuple[str, ...]
+    truth: Floats
+    scores: Floats  # system means already alike
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes in the order of dims."""
+        return self.scores.shape
+
+    def draw(self, first: int, count: int, seed: int) -> Floats:
+        """Replicates first, first + 1, …: (count, *shape)."""
+        y = np.moveaxis(self.scores, _axes(self.dims), (0, 1))
+        drawn = np.stack([generator(seed, first + k).integers(len(y), size=len(y)) for k in range(count)])
+        return _planted(_back(y[drawn], self.dims), self.dims, self.truth - self.truth.mean())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlippedWorld:
+    """Scores with the systems moved to their true means, and random signs for what each random dimension did to them.
+
+    A score is a sum of effects; those of system with a dimension held fixed stay as they are, those with a random one
+    take the sign of its level. Effects are centred, which shrinks them by √(1 - 1/levels); this is undone.
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    generalize: tuple[str, ...]
+    truth: Floats
+    fixed: Floats  # all that stays, systems alike
+    flipped: tuple[tuple[Floats, tuple[int, ...]], ...]  # effects, and the axes along which signs are drawn
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes in the order of dims."""
+        return self.fixed.shape
+
+    def draw(self, first: int, count: int, seed: int) -> Floats:
+        """Replicates first, first + 1, …: (count, *shape)."""
+        out = np.repeat(self.fixed[None], count, axis=0)
+        for k in range(count):
+            rng = generator(seed, first + k)
+            for effect, axes in self.flipped:
+                size = [n if axis in axes else 1 for axis, n in enumerate(self.shape)]
+                out[k] += effect * (2.0 * rng.integers(2, size=size) - 1.0)
+        return _planted(out, self.dims, self.truth - self.truth.mean())
+
+
+def data_null(
+    kind: str,
+    scores: Floats,
+    dims: tuple[str, ...],
+    generalize: tuple[str, ...],
+    effects: Floats | None = None,
+) -> World:
+    """Make a world of equal systems (or of systems that differ by ``effects``) out of scores in the order of dims.
+
+    >>> rng = np.random.default_rng(5)
+    >>> world = data_null("flip", rng.normal([0.1, 0.5], 0.1, (9, 2)), ("topic", "system"), ("topic",))
+    >>> world.draw(0, 3, seed=1).shape, [round(float(m), 2) for m in world.truth]
+    ((3, 9, 2), [0.28, 0.28])
+    """
+    if kind not in KINDS:
+        raise InputError(f"no null is called {kind!r}", remedy=f"choose one of {', '.join(KINDS)}")
+    check_layout(dims, scores.shape, generalize)
+    if not np.isfinite(scores).all():
+        raise InputError(
+            f"{int((~np.isfinite(scores)).sum())} scores are undefined",
+            remedy='fill them first, as with fill_undefined(scores, "zero")',
+        )
+    system = dims.index("system")
+    shift = np.zeros(scores.shape[system]) if effects is None else np.asarray(effects, dtype=float)
+    truth = np.full(shift.shape, float(scores.mean())) + shift - shift.mean()
+    name = f"{kind}; {claim_of(dims, generalize)}"
+    if not speaks_for(kind, dims, generalize):
+        raise InputError(
+            f"the null {kind!r} says nothing of {claim_of(dims, generalize)}",
+            remedy='use "flip" or a simulated null for this claim',
+        )
+    if kind == "permute":
+        return PermutedWorld(name, dims, generalize, truth, scores)
+    level = _centred_systems(scores, system)
+    if kind == "resample":
+        return ResampledWorld(name, dims, generalize, truth, level)
+    return _flipped(name, level, dims, generalize, truth)
+
+
+def speaks_for(kind: str, dims: tuple[str, ...], generalize: tuple[str, ...]) -> bool:
+    """Whether this kind of null has no difference for a claim.
+
+    Shuffling within topics leaves what topics did to systems, so systems do differ on these very topics.
+    """
+    if kind == "permute":
+        return "topic" in generalize
+    if kind == "resample":
+        return generalize == ("topic",)
+    return "split" not in dims
+
+
+def _flipped(
+    name: str, y: Floats, dims: tuple[str, ...], generalize: tuple[str, ...], truth: Floats
+) -> FlippedWorld:
+    topic, system = dims.index("topic"), dims.index("system")
+    others = [axis for axis, dim in enumerate(dims) if dim not in ("topic", "system")]
+    by_topic = y.mean(axis=tuple(others), keepdims=True)
+    grand = by_topic.mean(axis=(topic, system), keepdims=True)
+    common = by_topic.mean(axis=system, keepdims=True)  # topic effects, no matter to a difference
+    topic_system = by_topic - common - (by_topic.mean(axis=topic, keepdims=True) - grand)
+    t = y.shape[topic]
+    if not others:
+        return FlippedWorld(
+            name, dims, generalize, truth, common + 0.0 * y, ((topic_system * _undo(t), (topic,)),)
+        )
+    (third,) = others
+    k = y.shape[third]
+    if dims[third] == "instance":  # instances of one system have nothing to do with those of another
+        own = y.mean(axis=topic, keepdims=True) - y.mean(axis=(topic, third), keepdims=True)
+        shared = common
+        own_axes: tuple[int, ...] = (system, third)
+        error_axes: tuple[int, ...] = (topic, system, third)
+    else:
+        by_shard = y.mean(axis=topic, keepdims=True)
+        own = by_shard - by_shard.mean(axis=system, keepdims=True)
+        own = own - own.mean(axis=third, keepdims=True)
+        shared = y.mean(axis=system, keepdims=True)
+        own_axes, error_axes = (third,), (topic, third)
+    error = y - shared - topic_system - own - (y.mean(axis=(topic, third), keepdims=True) - grand)
+    noise = error * np.sqrt(t * k / ((t - 1) * (k - 1)))
+    ms_error = float(np.mean(noise**2))
+
+    def without_error(effect: Floats, levels: int, repeats: int) -> Floats:
+        """An effect holds its share of error, which gets signs of its own; left in, it would count twice."""
+        total = float(np.mean(effect**2)) * repeats * levels / (levels - 1)
+        return np.asarray(effect * np.sqrt(max(0.0, 1.0 - ms_error / total) if total > 0 else 0.0))
+
+    if generalize == ("topic",) and dims[third] != "instance":  # a topic turns with all its shards
+        moved = ((topic_system + error) * _undo(t), (topic,))
+        return FlippedWorld(name, dims, generalize, truth, shared + without_error(own, k, t), (moved,))
+    fixed, flips = shared + 0.0 * y, [(noise, error_axes)]
+    for effect, axes, dim, levels, repeats in (
+        (topic_system, (topic,), "topic", t, k),
+        (own, own_axes, dims[third], k, t),
+    ):
+        pure = without_error(effect, levels, repeats)
+        if dim in generalize:
+            flips.append((pure * _undo(levels), axes))
+        else:
+            fixed = fixed + pure
+    return FlippedWorld(name, dims, generalize, truth, fixed, tuple(flips))
+
+
+def _undo(levels: int) -> float:
+    return float(np.sqrt(levels / (levels - 1)))
+
+
+def _axes(dims: tuple[str, ...]) -> tuple[int, int]:
+    return dims.index("topic"), dims.index("system")
+
+
+def _back(batch: Floats, dims: tuple[str, ...]) -> Floats:
+    """(B, T, R, …) to (B, *dims)."""
+    topic, system = _axes(dims)
+    return np.moveaxis(batch, (1, 2), (1 + topic, 1 + system))
+
+
+def _centred_systems(y: Floats, system: int) -> Floats:
+    others = tuple(axis for axis in range(y.ndim) if axis != system)
+    return np.asarray(y - y.mean(axis=others, keepdims=True) + y.mean())
+
+
+def _planted(batch: Floats, dims: tuple[str, ...], effects: Floats) -> Floats:
+    if np.any(effects):
+        shape = [1] * batch.ndim
+        shape[1 + dims.index("system")] = effects.size
+        batch = batch + effects.reshape(shape)
+    return batch

@@ -1,0 +1,155 @@
+"""The simulations of J15 (Jayasinghe et al. 2015), figures 2, 3 and 4, as worlds to draw from.
+
+Figures 2 and 4 compare a non-deterministic system, whose score on topic n by instance m is √((t_n² + i_m²)/2) with
+t_n uniform on [0, 1] and i_m drawn from N(μ, σ²) and capped to [0, 1], with a deterministic one of uniform scores. The
+two systems share no topic effect. Figure 3 has two systems whose difference on a topic is drawn from N(0, σ²).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import xarray as xr
+
+from shardwise.core.arrays import Bools, Floats
+from shardwise.core.errors import InputError
+from shardwise.core.rng import generator
+from shardwise.lab.simulate_scores import labelled
+from shardwise.lab.worlds.base import claim_of
+
+Figure = Literal["figure-2", "figure-3", "figure-4"]
+FIGURES = ("figure-2", "figure-3", "figure-4")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class J15World:
+    """Score tables as J15 simulates them; ``mu`` and ``sigma`` are None where each table draws its own."""
+
+    figure: str
+    mu: float | None
+    sigma: float | None
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    generalize: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Figure and claim."""
+        return f"J15 {self.figure}; {claim_of(self.dims, self.generalize)}"
+
+    @property
+    def deterministic(self) -> Bools | None:
+        """(2,) which system is deterministic."""
+        return np.array([False, True]) if "instance" in self.dims else None
+
+    @property
+    def truth(self) -> Floats:
+        """(2,) true means; NaN for figure 4, where each table has a truth of its own, see ``expected``."""
+        if self.mu is None or self.sigma is None:
+            return np.array([np.nan, 0.5])
+        if self.figure == "figure-3":
+            return np.full(2, 0.5)
+        return np.array([float(expected(self.mu, self.sigma)), 0.5])
+
+    def parameters(self, first: int, count: int, seed: int) -> tuple[Floats, Floats]:
+        """(count,) μ and σ of each table."""
+        drawn = np.array([generator(seed, first + i, 1).random(2) for i in range(count)]).reshape(count, 2)
+        # "the mean and the variance between 0 and 1" (J15 §4)
+        mu = drawn[:, 0] if self.mu is None else np.full(count, self.mu)
+        sigma = np.sqrt(drawn[:, 1]) if self.sigma is None else np.full(count, self.sigma)
+        return mu, sigma
+
+    def draw(self, first: int, count: int, seed: int) -> Floats:
+        """(count, *shape) scores: tables first to first + count - 1."""
+        y = np.empty((count, *self.shape))
+        mu, sigma = self.parameters(first, count, seed)
+        n = self.shape[0]
+        for i in range(count):
+            rng = generator(seed, first + i)
+            if self.figure == "figure-3":
+                difference = rng.normal(0.0, sigma[i], n)
+                y[i] = 0.5 + np.multiply.outer(difference, [0.5, -0.5])
+                continue
+            topic = rng.random((n, 1))
+            instance = np.clip(rng.normal(mu[i], sigma[i], self.shape[2]), 0.0, 1.0)
+            y[i, :, 0] = np.sqrt((topic**2 + instance**2) / 2.0)
+            y[i, :, 1] = rng.random((n, 1))
+        return y
+
+
+def j15_world(
+    figure: Figure,
+    *,
+    mu: float | None = None,
+    sigma: float | None = None,
+    topics: int = 50,
+    instances: int = 100,
+) -> J15World:
+    """The world of one of J15's figures.
+
+    Figure 2 has a grid of μ and σ; .5 and .1 unless given. Figure 4 draws both anew for each table unless given.
+    Figure 3 has no μ, and the paper does not state its σ; .1 unless given.
+
+    >>> j15_world("figure-2", mu=.5, sigma=0.).truth.round(3)
+    array([0.523, 0.5  ])
+    """
+    if figure not in FIGURES:
+        raise InputError(f"there is no simulation {figure!r}", remedy=f"choose from {', '.join(FIGURES)}")
+    if sigma is not None and not (np.isfinite(sigma) and sigma >= 0):
+        raise InputError(f"sigma = {sigma:g} is no standard deviation", remedy="give 0 or more")
+    if topics < 2 or instances < 2:
+        raise InputError("fewer than 2 topics or instances", remedy="the paper has 50 and 100")
+    if figure == "figure-3":
+        if mu is not None:
+            raise InputError("figure-3 has no mu: the systems are equal", remedy="leave it out")
+        return J15World(
+            figure, 0.0, 0.1 if sigma is None else sigma, ("topic", "system"), (topics, 2), ("topic",)
+        )
+    if figure == "figure-2":
+        mu, sigma = 0.5 if mu is None else mu, 0.1 if sigma is None else sigma
+    dims = ("topic", "system", "instance")
+    return J15World(figure, mu, sigma, dims, (topics, 2, instances), ("topic", "instance"))
+
+
+def j15_preset(
+    figure: Figure,
+    *,
+    mu: float | None = None,
+    sigma: float | None = None,
+    topics: int = 50,
+    instances: int = 100,
+    seed: int = 0,
+) -> xr.DataArray:
+    """One score table as J15 simulates it for a figure; the second system of figures 2 and 4 is deterministic.
+
+    >>> y = j15_preset("figure-4", seed=1)
+    >>> y.dims, y.shape, y.deterministic.values
+    (('topic', 'system', 'instance'), (50, 2, 100), array([False,  True]))
+    """
+    made = j15_world(figure, mu=mu, sigma=sigma, topics=topics, instances=instances)
+    y = labelled(
+        made, seed, ["non-deterministic", "deterministic"] if "instance" in made.dims else ["a", "b"]
+    )
+    of_mu, of_sigma = made.parameters(0, 1, seed)
+    return y.assign_attrs(mu=float(of_mu[0]), sigma=float(of_sigma[0]))
+
+
+def expected(mu: Floats | float, sigma: Floats | float) -> Floats:
+    """Expected score √((t² + i²)/2) of the non-deterministic system, t uniform, i from N(μ, σ²) capped to [0, 1].
+
+    J15 takes it for .5 where μ = .5. It is larger, .523 without variation: the root of a mean of squares is at least
+    the mean.
+    """
+    z = np.linspace(-8.5, 8.5, 4001)
+    weight = np.exp(-(z**2) / 2.0)
+    m, s = np.asarray(mu, dtype=float)[..., None], np.asarray(sigma, dtype=float)[..., None]
+    return np.asarray(_length(np.clip(m + s * z, 0.0, 1.0)) @ weight / weight.sum())
+
+
+def _length(i: Floats) -> Floats:
+    """∫ √((t² + i²)/2) dt over [0, 1]."""
+    root = np.sqrt(1.0 + i**2)
+    log = np.where(i > 0, i**2 * np.arcsinh(1.0 / np.where(i > 0, i, 1.0)), 0.0)
+    return np.asarray((root + log) / (2.0 * np.sqrt(2.0)))

@@ -1,1 +1,0 @@
-"""One ranking -> one number: definitions and compiled kernels."""

@@ -1,1 +1,0 @@
-"""Scores x Model -> Fit -> Estimates."""

@@ -1,0 +1,1 @@
+"""Every statistic once, as pure functions on arrays."""

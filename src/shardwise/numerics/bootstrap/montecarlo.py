@@ -1,0 +1,178 @@
+"""The bootstrap by resampling: compiled, parallel, each replicate from (seed, index) alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.errors import InputError
+from shardwise.numerics.bootstrap.draws import Draws
+from shardwise.numerics.bootstrap.ideal import bandwidth
+
+Progress = Callable[[int, int], None]
+
+BLOCK = 250  # replicates of one task
+GRID = 16384  # points of a smoothed law
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """A law known by draws from it; probabilities are (r + 1)/(B + 1), never 0."""
+
+    values: Floats  # ascending
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Outermost draws."""
+        return float(self.values[0]), float(self.values[-1])
+
+    def at_most(self, x: Floats) -> Floats:
+        """(draws ≤ x, and one) / (all draws, and one)."""
+        return np.asarray((np.searchsorted(self.values, x, "right") + 1.0) / (self.values.size + 1.0))
+
+    def at_least(self, x: Floats) -> Floats:
+        """(draws ≥ x, and one) / (all draws, and one)."""
+        r = self.values.size - np.searchsorted(self.values, x, "left")
+        return np.asarray((r + 1.0) / (self.values.size + 1.0))
+
+    def density(self, x: Floats) -> Floats:
+        """Gaussian kernel density, as for ``density="kde"``."""
+        return smooth(self.values, self.values.size).density(x)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Smoothed:
+    """Draws blurred by a Gaussian kernel, on a fine grid."""
+
+    low: float
+    step: float
+    pdf: Floats
+    cdf: Floats
+    bandwidth: float
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Ends of the grid."""
+        return self.low, self.low + self.step * (self.cdf.size - 1)
+
+    @property
+    def _grid(self) -> Floats:
+        return self.low + self.step * np.arange(self.cdf.size, dtype=np.float64)
+
+    def at_most(self, x: Floats) -> Floats:
+        """P(X ≤ x)."""
+        return np.asarray(np.interp(x, self._grid, self.cdf, 0.0, 1.0), np.float64)
+
+    def at_least(self, x: Floats) -> Floats:
+        """P(X ≥ x)."""
+        return np.asarray(np.interp(x, self._grid, 1.0 - self.cdf, 1.0, 0.0), np.float64)
+
+    def density(self, x: Floats) -> Floats:
+        """Density at x."""
+        return np.asarray(np.interp(x, self._grid, self.pdf, 0.0, 0.0), np.float64)
+
+
+def smooth(draws: Floats, n: int) -> Smoothed:
+    """Blur draws by a Gaussian kernel whose bandwidth is that of n of them.
+
+    >>> law = smooth(np.linspace(-1.0, 1.0, 201), 201)
+    >>> round(law.bandwidth, 4), round(float(law.at_most(np.array([0.0]))[0]), 4)
+    (0.2719, 0.5)
+    """
+    h = bandwidth(float(np.median(np.abs(draws - np.median(draws)))), n)
+    low, high = float(draws.min()), float(draws.max())
+    margin = max(9.0 * h, 1e-9 * max(abs(low), abs(high), 1e-300))
+    low, high = low - margin, high + margin
+    step = (high - low) / (GRID - 1)
+    place = (draws - low) / step
+    k = place.astype(np.int64)
+    right = place - k
+    mass = np.bincount(k, 1.0 - right, GRID + 1) + np.bincount(k + 1, right, GRID + 1)
+    spectrum = np.fft.rfft(mass[:GRID] / draws.size, 2 * GRID)
+    t = np.pi / (step * GRID) * np.arange(GRID + 1)
+    pdf = np.maximum(np.fft.irfft(spectrum * np.exp(-0.5 * (h * t) ** 2), 2 * GRID)[:GRID], 0.0)
+    cdf = np.cumsum(pdf) - 0.5 * pdf
+    return Smoothed(low, step, pdf / step, np.minimum(cdf, 1.0), h)
+
+
+def resample(
+    draws: Draws, systems: int, n_resamples: int, seed: int, jobs: int | None, progress: Progress | None
+) -> Floats:
+    """Return (n_resamples, systems) means of residuals drawn anew; memory never holds more than that and the pool."""
+    if n_resamples < 1 or seed < 0:
+        raise InputError("n_resamples must be at least 1 and seed at least 0")
+    if draws.pool.values.size >= 1 << 31:
+        raise InputError(
+            "more than two thousand million residuals cannot be resampled", remedy="use the ideal law"
+        )
+    out = np.empty((n_resamples, systems))
+    key = np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    counts = np.rint(draws.counts).astype(np.int64)
+    kernel: Any = means_of_draws
+
+    def run(first: int) -> None:
+        kernel(draws.pool.values, draws.weights, counts, key, first, out[first : first + BLOCK])
+
+    starts = range(0, n_resamples, BLOCK)
+    with ThreadPoolExecutor(_workers(jobs)) as workers:
+        tasks = [workers.submit(run, first) for first in starts]
+        for done, task in enumerate(as_completed(tasks), start=1):
+            task.result()
+            if progress is not None:
+                progress(min(done * BLOCK, n_resamples), n_resamples)
+    return out
+
+
+def _workers(jobs: int | None) -> int:
+    if jobs is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if jobs < 1:
+        raise InputError(
+            f"jobs={jobs} leaves nobody to work", remedy="give 1 or more, or None for all processors"
+        )
+    return jobs
+
+
+@njit(cache=True, nogil=True)
+def _mix(x: np.uint64) -> np.uint64:
+    """Steele, Lea & Flood's (2014) 64-bit finaliser."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def means_of_draws(
+    pool: Floats, weights: Floats, counts: Ints, key: np.uint64, first: int, out: Floats
+) -> None:
+    """Fill rows first, first + 1, … of the replicates: for each system a weighted sum of fresh draws.
+
+    The generator counts up from a start that depends on (key, replicate); each 64 bits give two draws.
+    """
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    low = np.uint64(0xFFFFFFFF)
+    half = np.uint64(32)
+    size = np.uint64(pool.size)
+    for i in range(out.shape[0]):
+        state = _mix(key ^ _mix(np.uint64(first + i) + golden))
+        for j in range(out.shape[1]):
+            total = 0.0
+            for g in range(weights.size):
+                one = other = 0.0
+                for _ in range(counts[g] // 2):
+                    state += golden
+                    word = _mix(state)
+                    one += pool[np.int64(((word >> half) * size) >> half)]
+                    other += pool[np.int64(((word & low) * size) >> half)]
+                if counts[g] % 2:
+                    state += golden
+                    one += pool[np.int64(((_mix(state) >> half) * size) >> half)]
+                total += weights[g] * (one + other)
+            out[i, j] = total

@@ -1,0 +1,163 @@
+"""What a difference between systems is about: the error term that goes with a claim.
+
+A dimension that the claim generalises over is a random sample of levels. In a balanced crossed design the mean of
+system j over all else then varies by the interactions of system with every set W of random dimensions, and by nothing
+else: interactions with dimensions held fixed sum to zero over the levels that are there. With
+
+    E[MS(system:W)] = sum of (cells per combination) · variance over all system:V with V containing W,
+
+inclusion-exclusion over the sets gives the one combination of mean squares with the right expectation:
+
+    MS = sum over non-empty W of (-1)^(|W|+1) · MS(system:W).
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
+from shardwise.core.model import Model, Term, label
+
+ERROR = "error"
+
+
+def error_term(
+    model: Model, dims: tuple[str, ...], target: str, generalize: tuple[str, ...]
+) -> dict[str, int]:
+    """Derive the mean squares, with signs, that a claim about differences between levels of ``target`` rests on.
+
+    >>> from shardwise.core.model import MD6
+    >>> error_term(MD6, ("topic", "system", "shard"), "system", ("topic", "shard"))
+    {'topic:system': 1, 'system:shard': 1, 'error': -1}
+    """
+    _check(dims, target, generalize, model)
+    if not generalize:
+        return {ERROR: 1}  # F19 eq. 1
+    everything = frozenset(dims)
+    absent = [
+        frozenset(part)
+        for size in range(1, len(dims) + 1)
+        for part in combinations(dims, size)
+        if frozenset(part) not in model.sets
+    ]
+    signs: dict[str, int] = {}
+    for size in range(1, len(generalize) + 1):
+        for chosen in combinations(generalize, size):
+            term = frozenset({target, *chosen})
+            if term in model.sets:
+                signs[label(term)] = (-1) ** (size + 1)
+            elif absent == [everything] == [term]:
+                signs[ERROR] = (-1) ** (size + 1)
+            else:
+                raise _unsupported(model, term, [t for t in absent if t != everything], generalize)
+    return signs
+
+
+def _check(dims: tuple[str, ...], target: str, generalize: tuple[str, ...], model: Model) -> None:
+    if frozenset({target}) not in model.sets:
+        raise InputError(
+            f"the model {model.short} has no {target}", remedy=f"add {target} to compare its levels"
+        )
+    for dimension in generalize:
+        if dimension == target:
+            raise InputError(f"cannot generalise over {target}, whose levels are compared")
+        if dimension not in dims:
+            raise InputError(
+                f"cannot generalise over {dimension}: the scores have only {', '.join(dims)}",
+                remedy=f"score on several {plural(dimension)}, or leave {dimension} out of generalize",
+            )
+
+
+def _unsupported(model: Model, term: Term, absent: list[Term], generalize: tuple[str, ...]) -> InputError:
+    over = " and ".join(plural(dimension) for dimension in generalize)
+    missing = [label(t) for t in absent if t <= term] or [label(t) for t in absent]
+    usual = {"topic:system": "MD3 to MD6 have topic:system", "system:shard": "MD6 has it"}
+    hint = f" ({usual[missing[0]]})" if missing[0] in usual else ""
+    return InputError(
+        f"{model.short} does not support a claim about {over} like these: its error pools {label(term)}"
+        f" with other variation",
+        remedy=f"use a model with {' + '.join(missing)}{hint}, or do not generalise",
+    )
+
+
+def combine(
+    signs: dict[str, int],
+    unit: Floats,
+    shares: dict[str, float] | None,
+    ms: dict[str, float],
+    df: dict[str, float],
+) -> tuple[Floats, Floats, str]:
+    """Return variance and Satterthwaite df of a difference, and its error term in words.
+
+    ``unit`` is the variance of a difference per unit of error variance. On balanced data every mean square of the
+    error term counts ``unit`` times. On unbalanced data ``shares`` says how often MS(t) counts, and the error
+    carries what is left of ``unit`` (nothing where a lone MS(t) counts for more). Each mean square is a lower bound
+    on its own, as no variance is negative: a combination of several that falls below one is replaced by it.
+    """
+    variance, freedom = _satterthwaite(_coefficients(signs, unit, shares), ms, df)
+    floored = False
+    for name in {**signs, ERROR: 1} if len(signs) > 1 else {}:
+        alone, alone_df = _satterthwaite(_coefficients({name: 1}, unit, shares), ms, df)
+        higher = alone > variance
+        floored = floored or bool(np.any(higher))
+        variance, freedom = np.where(higher, alone, variance), np.where(higher, alone_df, freedom)
+    first, *others = signs.items()
+    words = first[0] + "".join(f" {'+' if sign > 0 else '-'} {name}" for name, sign in others)
+    words += ", Satterthwaite df" if others else ""
+    return variance, freedom, words + "; a variance estimated below zero was set to zero" * floored
+
+
+def _coefficients(signs: dict[str, int], unit: Floats, shares: dict[str, float] | None) -> dict[str, Floats]:
+    if shares is None:
+        return {name: sign * unit for name, sign in signs.items()}
+    counted = {name: np.full_like(unit, shares[name]) for name in signs if name != ERROR}
+    rest = unit - sum(counted.values(), np.zeros_like(unit))
+    return {**counted, ERROR: rest if len(counted) > 1 else np.maximum(rest, 0.0)}
+
+
+def _satterthwaite(
+    coefficients: dict[str, Floats], ms: dict[str, float], df: dict[str, float]
+) -> tuple[Floats, Floats]:
+    parts = {name: coefficient * ms[name] for name, coefficient in coefficients.items()}
+    if len(parts) == 1:
+        ((name, variance),) = parts.items()
+        return variance, np.full_like(variance, df[name])
+    nothing = np.zeros_like(next(iter(parts.values())))
+    variance = sum(parts.values(), nothing)
+    spread = sum((part**2 / df[name] for name, part in parts.items()), nothing)
+    simplest = np.full_like(nothing, df[next(iter(parts))])
+    return variance, np.divide(variance**2, spread, out=simplest, where=spread > 0)
+
+
+def claim(shape: dict[str, int], target: str, generalize: tuple[str, ...]) -> str:
+    """Return what the comparison is about, in words.
+
+    >>> claim({"topic": 50, "system": 9, "shard": 5}, "system", ("topic",))
+    'on topics like these 50, on these 5 shards'
+    """
+    random = [f"{plural(d)} like these {shape[d]}" for d in generalize]
+    first = [f"on {text}" for text in random[:1]]
+    others = [
+        f"whatever the {plural(d)} ({text})" for d, text in zip(generalize[1:], random[1:], strict=True)
+    ]
+    fixed = [
+        f"these {size} {plural(d)}" if size > 1 else f"this {d}"
+        for d, size in shape.items()
+        if d != target and d not in generalize
+    ]
+    last = [f"on {' and '.join(fixed)}"] if fixed else []
+    return ", ".join([*first, *others, *last])
+
+
+def plural(dimension: str) -> str:
+    """Return the plural of a dimension's name.
+
+    >>> plural("topic"), plural("query")
+    ('topics', 'queries')
+    """
+    if dimension.endswith("y") and dimension[-2:-1] not in "aeiou":
+        return dimension[:-1] + "ies"
+    return dimension + "s"

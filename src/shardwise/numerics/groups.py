@@ -1,0 +1,97 @@
+"""Homogeneous groups: the largest sets of systems no two of which differ, and their letters."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from shardwise.core.arrays import Bools
+from shardwise.core.errors import InputError
+
+MOST_GROUPS = 20_000
+
+
+def maximal_groups(differ: Bools) -> list[list[int]]:
+    """All maximal sets of systems without a significant difference, best first; differ is (R, R), systems best first.
+
+    >>> maximal_groups(np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], dtype=bool))
+    [[0, 1], [1, 2]]
+    """
+    windows = _windows(differ)
+    groups = _cliques(differ) if windows is None else windows
+    return sorted(groups)
+
+
+def _windows(differ: Bools) -> list[list[int]] | None:
+    """Groups as runs of neighbours, where one critical difference serves all pairs; None where it does not."""
+    r = len(differ)
+    above = np.triu(differ, 1)
+    reach = np.where(above.any(axis=1), above.argmax(axis=1), r)  # first system that differs
+    expected = np.arange(r)[None, :] >= reach[:, None]
+    if not (above == np.triu(expected, 1)).all() or (np.diff(reach) < 0).any():
+        return None
+    starts = [0] + [k for (k0, k) in pairwise(range(r)) if reach[k] > reach[k0]]
+    return [list(range(k, int(reach[k]))) for k in starts]
+
+
+def _cliques(differ: Bools) -> list[list[int]]:
+    """Maximal cliques of the graph of pairs that do not differ (Bron & Kerbosch 1973, with Tomita's pivot)."""
+    r = len(differ)
+    alike = [sum(1 << j for j in range(r) if j != i and not differ[i, j]) for i in range(r)]
+    found: list[list[int]] = []
+    stack = [(0, (1 << r) - 1, 0)]
+    while stack:
+        clique, candidates, excluded = stack.pop()
+        if not candidates:
+            if not excluded:
+                found.append(_bits(clique))
+                if len(found) > MOST_GROUPS:
+                    raise InputError(
+                        f"more than {MOST_GROUPS} overlapping groups: they would explain nothing",
+                        remedy="use method='hsd', or top_group() and matrix()",
+                    )
+            continue
+        pivot = max(_bits(candidates | excluded), key=lambda u: (candidates & alike[u]).bit_count())
+        for v in _bits(candidates & ~alike[pivot]):
+            bit = 1 << v
+            stack.append((clique | bit, candidates & alike[v], excluded & alike[v]))
+            candidates &= ~bit
+            excluded |= bit
+    return found
+
+
+def _bits(word: int) -> list[int]:
+    found = []
+    while word:
+        low = word & -word
+        found.append(low.bit_length() - 1)
+        word ^= low
+    return found
+
+
+def letter(k: int) -> str:
+    """Name of group k: a, …, z, aa, ab, ….
+
+    >>> [letter(k) for k in (0, 25, 26, 27, 702)]
+    ['a', 'z', 'aa', 'ab', 'aaa']
+    """
+    name = ""
+    k += 1
+    while k:
+        k, rest = divmod(k - 1, 26)
+        name = chr(ord("a") + rest) + name
+    return name
+
+
+def letters(groups: list[list[int]], r: int) -> list[str]:
+    """Letters of each of r systems; with more than 26 groups the names are set apart by spaces.
+
+    >>> letters([[0, 1], [1, 2]], 3)
+    ['a', 'ab', 'b']
+    """
+    own: list[list[str]] = [[] for _ in range(r)]
+    for k, group in enumerate(groups):
+        for member in group:
+            own[member].append(letter(k))
+    return [(" " if len(groups) > 26 else "").join(names) for names in own]

@@ -1,0 +1,222 @@
+"""Weighted least squares on an incomplete table, by eliminating the largest term.
+
+A model with all its margins spans the same space as the indicators of its largest terms. The normal equations of
+one set of indicators are diagonal, so the term with most cells is eliminated first (its Schur complement is small)
+and what remains is factored by Cholesky with pivoting, which also tells the rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from scipy import linalg
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.model import Term
+
+EMPTY: Term = frozenset()
+RANK_TOLERANCE = 1e-10  # pivots of these integer-weighted designs are either far above or at rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """The cells of a table that hold data: where they are, their weight and their mean (one column a response)."""
+
+    shape: dict[str, int]
+    codes: dict[str, Ints]  # level of each cell, for each dimension
+    weights: Floats  # (C,)
+    means: Floats  # (C, Q)
+
+    def levels(self, term: Term) -> int:
+        """Number of combinations of the levels of a term."""
+        return prod(self.shape[dimension] for dimension in term)
+
+    def order(self, term: Term) -> list[str]:
+        """Dimensions of a term in the order of the table."""
+        return [dimension for dimension in self.shape if dimension in term]
+
+    def place(self, term: Term) -> Ints:
+        """Combination of levels of a term in which each cell lies."""
+        index = np.zeros(len(self.weights), np.int64)
+        for dimension in self.order(term):
+            index = index * self.shape[dimension] + self.codes[dimension]
+        return index
+
+    def empty(self, term: Term) -> Ints:
+        """Combinations of levels of a term without any data."""
+        return np.flatnonzero(np.bincount(self.place(term), minlength=self.levels(term)) == 0)
+
+    def overlap(self, one: Term, other: Term) -> Floats:
+        """(levels, levels) weight that two terms share in each pair of their combinations."""
+        wide = self.levels(other)
+        index = self.place(one) * wide + self.place(other)
+        return _totals(index, self.weights, self.levels(one) * wide).reshape(-1, wide)
+
+    def sums(self, term: Term) -> Floats:
+        """(levels, Q) weighted sums of the cell means in each combination of a term."""
+        responses = self.means.shape[1]
+        index = self.place(term)[:, None] * responses + np.arange(responses)
+        weighted = self.weights[:, None] * self.means
+        return _totals(index.ravel(), weighted.ravel(), self.levels(term) * responses).reshape(-1, responses)
+
+
+def largest(terms: Iterable[Term]) -> list[Term]:
+    """Return the terms that lie within no other, which span all the rest."""
+    every = set(terms)
+    return [term for term in sorted(every, key=sorted) if not any(term < other for other in every)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """Least-squares fit of some terms to a table, with what is needed to judge any linear function of it."""
+
+    table: Table
+    blocks: tuple[Term, ...]  # the eliminated term first
+    diagonal: Floats  # weights of the eliminated term's combinations
+    cross: Floats  # (q, levels of the eliminated term)
+    pivots: Ints  # (q,) order of the rest's combinations: r that span it, then those tied to them
+    factor: Floats  # (r, r) lower triangle of the Schur complement of those that span
+    ties: Floats  # (q - r, r) lower rows of the factor for those that are tied
+    parameters: Floats  # (P, Q), block after block
+    rank: int
+
+    @property
+    def fitted(self) -> Floats:
+        """(C, Q) fitted means of the cells."""
+        fitted = np.zeros_like(self.table.means)
+        start = 0
+        for block in self.blocks:
+            stop = start + self.table.levels(block)
+            fitted += self.parameters[start:stop][self.table.place(block)]
+            start = stop
+        return fitted
+
+    def reduced(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Linear functions after elimination: their direct part over its root weight, and the rest."""
+        split = len(self.diagonal)
+        direct = rows[:, :split] * _inverse_or_zero(self.diagonal)
+        return direct * np.sqrt(self.diagonal), rows[:, split:] - direct @ self.cross.T
+
+    def estimable(self, rows: Floats) -> bool:
+        """Whether the data determine these linear functions of the parameters."""
+        empty = np.concatenate(
+            [np.isin(np.arange(self.table.levels(b)), self.table.empty(b)) for b in self.blocks]
+        )
+        if np.any(rows[:, empty]):
+            return False
+        _, rest = self.reduced(rows)
+        scaled = self.scaled(rest)
+        gap = rest[:, self.pivots[len(self.factor) :]] - scaled @ self.ties.T
+        return not gap.size or bool(np.abs(gap).max() < 1e-8 * np.abs(rows).max())
+
+    def scaled(self, rest: Floats) -> Floats:
+        """Linear functions of the rest in coordinates with unit covariance."""
+        chosen = rest[:, self.pivots[: len(self.factor)]]
+        return np.asarray(linalg.solve_triangular(self.factor, chosen.T, lower=True).T)
+
+    def covariance(self, rows: Floats) -> Floats:
+        """Covariance of these linear functions for an error variance of one."""
+        direct, rest = self.reduced(rows)
+        scaled = self.scaled(rest)
+        return np.asarray(direct @ direct.T + scaled @ scaled.T)
+
+    def explained(self, rows: Floats) -> float:
+        """Trace of the covariance of these linear functions."""
+        direct, rest = self.reduced(rows)
+        return float(np.sum(direct**2) + np.sum(self.scaled(rest) ** 2))
+
+    def mean_rows(self, term: Term) -> Floats:
+        """Rows that give the effects of a term: equal-weight means over the full table, centred in the term."""
+        table = self.table
+        pieces = []
+        for block in self.blocks:
+            if not term <= block:
+                pieces.append(np.zeros((table.levels(term), table.levels(block))))
+                continue
+            factors = [
+                _centring(table.shape[d]) if d in term else np.full((1, table.shape[d]), 1.0 / table.shape[d])
+                for d in table.order(block)
+            ]
+            pieces.append(_kronecker(factors))
+        return np.hstack(pieces)
+
+    def effects(self, term: Term) -> Floats:
+        """(levels, Q) effects of a term, summing to zero over each of its dimensions."""
+        table = self.table
+        total = np.zeros((*(table.shape[d] for d in table.order(term)), table.means.shape[1]))
+        start = 0
+        for block in self.blocks:
+            stop = start + table.levels(block)
+            if term <= block:
+                order = table.order(block)
+                values = self.parameters[start:stop].reshape(*(table.shape[d] for d in order), -1)
+                total += values.mean(axis=tuple(axis for axis, d in enumerate(order) if d not in term))
+            start = stop
+        for axis in range(len(term)):
+            total -= total.mean(axis=axis, keepdims=True)
+        return total.reshape(table.levels(term), -1)
+
+
+def solve(table: Table, terms: Iterable[Term]) -> Solution:
+    """Fit some terms, margins included, to the cell means of a table."""
+    blocks = sorted(largest(terms), key=table.levels, reverse=True)
+    responses = table.means.shape[1]
+    if not blocks:
+        none = np.zeros((0, 0))
+        empty = np.zeros(0, np.int64)
+        return Solution(table, (), np.zeros(0), none, empty, none, none, np.zeros((0, responses)), 0)
+    first, *rest = blocks
+    diagonal = _totals(table.place(first), table.weights, table.levels(first))
+    inverse = _inverse_or_zero(diagonal)
+    cross = np.vstack([np.zeros((0, len(diagonal))), *(table.overlap(block, first) for block in rest)])
+    among = [np.hstack([table.overlap(block, other) for other in rest]) for block in rest]
+    schur = np.vstack(among) - (cross * inverse) @ cross.T if rest else np.zeros((0, 0))
+    pivots, factor, ties = _pivoted_cholesky(schur)
+    right_first = table.sums(first)
+    right_rest = np.vstack([np.zeros((0, responses)), *(table.sums(block) for block in rest)])
+    right_rest = right_rest - cross @ (inverse[:, None] * right_first)
+    solved_rest = np.zeros_like(right_rest)
+    span = pivots[: len(factor)]
+    solved_rest[span] = linalg.cho_solve((factor, True), right_rest[span])
+    solved_first = inverse[:, None] * (right_first - cross.T @ solved_rest)
+    return Solution(
+        table=table,
+        blocks=tuple(blocks),
+        diagonal=diagonal,
+        cross=cross,
+        pivots=pivots,
+        factor=factor,
+        ties=ties,
+        parameters=np.vstack([solved_first, solved_rest]),
+        rank=int(np.count_nonzero(diagonal)) + len(factor),
+    )
+
+
+def _pivoted_cholesky(schur: Floats) -> tuple[Ints, Floats, Floats]:
+    if not schur.size:
+        return np.arange(len(schur)), np.zeros((0, 0)), np.zeros((len(schur), 0))
+    limit = RANK_TOLERANCE * max(1.0, float(schur.diagonal().max()))
+    factor, pivots, rank, _ = linalg.lapack.dpstrf(schur, tol=limit, lower=1)
+    return np.asarray(pivots, np.int64) - 1, np.tril(factor[:rank, :rank]), factor[rank:, :rank]
+
+
+def _inverse_or_zero(weights: Floats) -> Floats:
+    return np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)
+
+
+def _centring(levels: int) -> Floats:
+    return np.eye(levels) - 1.0 / levels
+
+
+def _totals(index: Ints, weights: Floats, length: int) -> Floats:
+    return np.asarray(np.bincount(index, weights, length), np.float64)
+
+
+def _kronecker(factors: Iterable[Floats]) -> Floats:
+    product: Floats = np.ones((1, 1))
+    for factor in factors:
+        product = np.asarray(np.kron(product, factor), np.float64)
+    return product

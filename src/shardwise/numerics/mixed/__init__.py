@@ -1,0 +1,1 @@
+"""Mixed models on arrays."""

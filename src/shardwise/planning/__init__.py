@@ -1,0 +1,63 @@
+"""How many topics, shards, seeds and judgments: designs, and what they can reach."""
+
+from __future__ import annotations
+
+from shardwise.planning.generalizability import Generalizability as Generalizability
+from shardwise.planning.generalizability import generalizability as generalizability
+from shardwise.planning.instances import InstanceComponents as InstanceComponents
+from shardwise.planning.instances import instance_components as instance_components
+from shardwise.planning.instances import plan_budget as plan_budget
+from shardwise.planning.instances import plan_instances as plan_instances
+from shardwise.planning.instances import variance_grid as variance_grid
+from shardwise.planning.pools import PoolStudy as PoolStudy
+from shardwise.planning.pools import pool_depth_study as pool_depth_study
+from shardwise.planning.pools import pool_qrels as pool_qrels
+from shardwise.planning.shards import ShardComponents as ShardComponents
+from shardwise.planning.shards import ShardDesign as ShardDesign
+from shardwise.planning.shards import design_for_shards as design_for_shards
+from shardwise.planning.shards import shard_components as shard_components
+from shardwise.planning.simulated import SimulatedPower as SimulatedPower
+from shardwise.planning.simulated import simulated_power as simulated_power
+from shardwise.planning.tables import design_curve as design_curve
+from shardwise.planning.tables import design_table as design_table
+from shardwise.planning.tables import reach_curve as reach_curve
+from shardwise.planning.topics import min_diff_at as min_diff_at
+from shardwise.planning.topics import power_at as power_at
+from shardwise.planning.topics import topics_for_interval as topics_for_interval
+from shardwise.planning.topics import topics_for_power as topics_for_power
+from shardwise.planning.topics import width_at as width_at
+from shardwise.planning.variance import VarianceEstimate as VarianceEstimate
+from shardwise.planning.variance import pool_variances as pool_variances
+from shardwise.planning.variance import variance as variance
+from shardwise.planning.variance import variance_table as variance_table
+
+__all__ = [
+    "Generalizability",
+    "InstanceComponents",
+    "PoolStudy",
+    "ShardComponents",
+    "ShardDesign",
+    "SimulatedPower",
+    "VarianceEstimate",
+    "design_curve",
+    "design_for_shards",
+    "design_table",
+    "generalizability",
+    "instance_components",
+    "min_diff_at",
+    "plan_budget",
+    "plan_instances",
+    "pool_depth_study",
+    "pool_qrels",
+    "pool_variances",
+    "power_at",
+    "reach_curve",
+    "shard_components",
+    "simulated_power",
+    "topics_for_interval",
+    "topics_for_power",
+    "variance",
+    "variance_grid",
+    "variance_table",
+    "width_at",
+]

@@ -1,0 +1,302 @@
+"""How deep a pool to judge: variance, topics and judgments at each pool depth (S14 §5.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from shardwise.core.arrays import Bools, Ints
+from shardwise.core.errors import InputError
+from shardwise.io.collection import UNJUDGED, Collection, Strata, Subtopics
+from shardwise.planning.topics import topics_for_interval, topics_for_power
+from shardwise.planning.variance import VarianceEstimate, pool_variances, variance
+from shardwise.scoring.measures.names import parse_measure
+from shardwise.scoring.scoring import score
+
+Barren = Literal["drop", "zero"]
+_BEYOND = np.int64(2**62)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoolStudy:
+    """What each pool depth costs for the same goal.
+
+    ``table`` has one row a measure and depth: documents per topic in the pool (``pooled``), of these ``judged`` in
+    the qrels, of these ``relevant``; the ``variance`` of a score; and for each goal the ``topics`` it takes and the
+    ``judgments`` in all, topics x pooled.
+    """
+
+    table: pd.DataFrame
+    goals: tuple[str, ...]  # in words, "power" first where both are asked for
+    variance_method: str
+    notes: tuple[str, ...]
+
+    def cheapest(self, goal: Literal["power", "interval"] = "power") -> pd.DataFrame:
+        """For each measure the depth that takes fewest judgments."""
+        column = f"judgments_{goal}"
+        if column not in self.table:
+            raise InputError(f"the study has no goal {goal!r}", remedy=f"it has: {'; '.join(self.goals)}")
+        best = self.table.groupby("measure", sort=False)[column].idxmin()
+        return self.table.loc[best].reset_index(drop=True)
+
+    def plot(self, goal: Literal["power", "interval"] | None = None) -> Any:
+        """Draw topics against documents to judge, for a goal or the first there is (S14 Fig. 4): an altair chart."""
+        first: Literal["power", "interval"] = "power" if "topics_power" in self.table else "interval"
+        drawing = import_module("shardwise.plot.design")  # by name: numbers do not depend on charts
+        return drawing.pool_chart(self, goal or first)
+
+    def __str__(self) -> str:
+        head = [f"{self.variance_method}; {'; '.join(self.goals)}"]
+        return "\n".join([*head, self.table.to_string(index=False), *(f"- {note}" for note in self.notes)])
+
+
+def pool_depth_study(
+    collections: Collection | Sequence[Collection],
+    depths: Iterable[int] = (10, 30, 50, 70, 100),
+    measure: Any = "AP",
+    *,
+    min_diff: float | None = 0.15,
+    systems: int = 10,
+    power: float = 0.8,
+    width: float | None = 0.15,
+    alpha: float = 0.05,
+    method: str = "exact",
+    variance_method: str = "two-way",
+    no_relevant: Barren = "drop",
+    jobs: int | None = None,
+) -> PoolStudy:
+    """Judge again with pools of several depths, score again, and count topics and judgments (S14 §5.4).
+
+    The depth-d pool of a topic holds the first d documents of every run; it keeps the grades of the qrels, and its
+    documents without a judgment count as not relevant. Several collections are pooled, each weighted by its topics
+    less one (S14 eq. 8). ``measure`` is one measure or several. ``min_diff`` (with ``systems`` and ``power``) and
+    ``width`` are the goals, as in ``topics_for_power`` and ``topics_for_interval``; None leaves one out.
+
+    A topic without relevant documents in the shallowest pool is dropped at every depth, so that all depths see
+    the same topics, or scores ``zero`` there.
+
+    >>> from shardwise.lab.simulate_collection import simulate_collection
+    >>> made = simulate_collection(topics=20, systems=6, depth=100, corpus=5000, relevant=30, seed=2)
+    >>> study = pool_depth_study(made.collection(), depths=[10, 50], measure="AP", width=None)
+    >>> study.table[["measure", "depth", "pooled", "topics_power", "judgments_power"]].round(1)
+      measure  depth  pooled  topics_power  judgments_power
+    0      AP     10    26.4           103             2720
+    1      AP     50   119.9            82             9830
+    """
+    each = [collections] if isinstance(collections, Collection) else list(collections)
+    cuts = _checked_depths(each, depths)
+    several = measure if isinstance(measure, Sequence) and not isinstance(measure, str) else [measure]
+    names = [str(parse_measure(one)) for one in several]
+    if min_diff is None and width is None:
+        raise InputError("there is no goal", remedy="give min_diff, width, or both")
+    if no_relevant not in ("drop", "zero"):
+        raise InputError(f"no_relevant={no_relevant!r} is not a policy", remedy="choose drop or zero")
+    pools = [best_ranks(collection, cuts[-1]) for collection in each]
+    kept, notes = _topics_kept(each, pools, names, cuts[0], no_relevant, jobs)
+    rows = []
+    for depth in cuts:
+        counts = np.zeros(3)
+        estimates: dict[str, list[VarianceEstimate]] = {name: [] for name in names}
+        for collection, pool, keep in zip(each, pools, kept, strict=True):
+            shallow = _cut(collection, pool, depth)
+            scores = score(shallow, names, no_relevant="zero", jobs=jobs).isel(topic=np.flatnonzero(keep))
+            found = variance(scores, variance_method)
+            counts += _counts(shallow, pool, depth, keep)
+            for name in names:
+                estimates[name].append(found[name])
+        pooled, judged, relevant = counts / sum(int(keep.sum()) for keep in kept)
+        for name in names:
+            sigma_sq = pool_variances(estimates[name]).sigma_sq
+            row: dict[str, Any] = {"measure": name, "depth": depth, "pooled": pooled, "judged": judged}
+            row |= {"relevant": relevant, "variance": sigma_sq}
+            needed = {}
+            if min_diff is not None:
+                needed["power"] = topics_for_power(
+                    variance=sigma_sq,
+                    min_diff=min_diff,
+                    systems=systems,
+                    alpha=alpha,
+                    power=power,
+                    method=method,
+                )
+            if width is not None:
+                needed["interval"] = topics_for_interval(variance=sigma_sq, width=width, alpha=alpha)
+            for goal, topics in needed.items():
+                row |= {f"topics_{goal}": topics, f"judgments_{goal}": round(int(topics) * pooled)}
+            rows.append(row)
+    table = pd.DataFrame(rows)
+    table = pd.concat([table[table["measure"] == name] for name in dict.fromkeys(names)], ignore_index=True)
+    return PoolStudy(
+        table=table,
+        goals=_goals(min_diff, systems, power, width, alpha),
+        variance_method=next(iter(estimates.values()))[0].method,
+        notes=(*notes, *_lacking(table)),
+    )
+
+
+def pool_qrels(collection: Collection, depth: int) -> Collection:
+    """The collection as if only the first ``depth`` documents of every run had been judged.
+
+    >>> from shardwise.io.reader import read_collection
+    >>> runs = {"x": {"1": {"a": 3., "b": 2., "c": 1.}}, "y": {"1": {"c": 2., "a": 1.}}}
+    >>> qrels = {"1": {"a": 1, "b": 1, "c": 0, "d": 1}}
+    >>> shallow = pool_qrels(read_collection(runs, qrels), 1)
+    >>> [shallow.docnos()[d] for d in shallow.qrel_docs]
+    ['a', 'c']
+    """
+    depth = _checked_depths([collection], [depth])[0]
+    return _cut(collection, best_ranks(collection, depth), depth)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BestRanks:
+    """For each topic and document that some run has near its top, the best rank it has in any run."""
+
+    keys: Ints  # topic x number of documents + document, ascending
+    ranks: Ints  # from 0
+
+    def of(self, keys: Ints) -> Ints:
+        """Best ranks of some topics and documents; those that are near no run's top are beyond all."""
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, self.ranks[at], _BEYOND)
+
+
+def best_ranks(collection: Collection, deepest: int) -> BestRanks:
+    """Find the best rank of every document that a run has among its first ``deepest``."""
+    ranks = np.arange(len(collection.docs)) - np.repeat(collection.starts[:-1], np.diff(collection.starts))
+    near = np.flatnonzero(ranks < deepest)
+    ranks, keys = ranks[near], _ranked_keys(collection, near)
+    order = np.lexsort((ranks, keys))
+    first = np.concatenate([[True], np.diff(keys[order]) != 0])
+    return BestRanks(keys[order][first], ranks[order][first])
+
+
+def _ranked_keys(collection: Collection, which: Ints) -> Ints:
+    n_topics = len(collection.topics)
+    topic_of = np.tile(np.arange(n_topics, dtype=np.int64), len(collection.systems))
+    topics = np.repeat(topic_of, np.diff(collection.starts))[which]
+    keys: Ints = topics * collection.n_docs + collection.docs[which]
+    return keys
+
+
+def _judged_keys(collection: Collection) -> Ints:
+    topic_of = np.repeat(np.arange(len(collection.topics), dtype=np.int64), np.diff(collection.qrel_starts))
+    keys: Ints = topic_of * collection.n_docs + collection.qrel_docs
+    return keys
+
+
+def _cut(collection: Collection, pool: BestRanks, depth: int) -> Collection:
+    """Judgments only of documents that a run has among its first ``depth``."""
+    keep = pool.of(_judged_keys(collection)) < depth
+    ends = np.concatenate([[0], np.cumsum(keep)])
+    judged = np.flatnonzero(collection.grades != UNJUDGED)
+    gone = judged[pool.of(_ranked_keys(collection, judged)) >= depth]
+    grades = collection.grades.copy()
+    grades[gone] = UNJUDGED
+    return replace(
+        collection,
+        grades=grades,
+        qrel_docs=collection.qrel_docs[keep],
+        qrel_grades=collection.qrel_grades[keep],
+        qrel_starts=ends[collection.qrel_starts].astype(np.int64),
+        notes=(
+            *collection.notes,
+            f"judgments outside pools of depth {depth} were taken out: {int((~keep).sum())}",
+        ),
+        subtopics=None if collection.subtopics is None else _subtopics(collection.subtopics, keep),
+        strata=None
+        if collection.strata is None
+        else Strata(collection.strata.names, collection.strata.codes[keep]),
+    )
+
+
+def _subtopics(by: Subtopics, keep: Bools) -> Subtopics:
+    lengths = np.diff(by.edges)
+    inside = np.repeat(keep, lengths)
+    edges = np.concatenate([[0], np.cumsum(lengths[keep])]).astype(np.int64)
+    return replace(by, edges=edges, codes=by.codes[inside], grades=by.grades[inside])
+
+
+def _checked_depths(collections: Sequence[Collection], depths: Iterable[int]) -> list[int]:
+    if not collections:
+        raise InputError("no collection was given", remedy="give one, or several to be pooled")
+    cuts = sorted(set(depths))
+    if not cuts or cuts[0] < 1 or any(int(cut) != cut for cut in cuts):
+        raise InputError("pool depths must be whole numbers, 1 or more", remedy="try [10, 30, 50, 100]")
+    deepest = min(int(np.diff(collection.starts).max(initial=0)) for collection in collections)
+    if cuts[-1] > deepest:
+        raise InputError(
+            f"a pool of depth {cuts[-1]} cannot be made: no run is deeper than {deepest}",
+            remedy=f"choose depths up to {deepest}",
+        )
+    return [int(cut) for cut in cuts]
+
+
+def _topics_kept(
+    collections: Sequence[Collection],
+    pools: Sequence[BestRanks],
+    names: Sequence[str],
+    depth: int,
+    no_relevant: Barren,
+    jobs: int | None,
+) -> tuple[list[Bools], list[str]]:
+    """Topics that every measure can score in the shallowest pool, and what is to be said of the others."""
+    kept, notes = [], []
+    for collection, pool in zip(collections, pools, strict=True):
+        # a topic is undefined for all systems or for none
+        scores: xr.Dataset = score(_cut(collection, pool, depth), list(names), jobs=jobs).isel(system=0)
+        defined = np.logical_and.reduce([scores[name].notnull().to_numpy() for name in names])
+        barren = [topic for topic, good in zip(collection.topics, defined, strict=True) if not good]
+        if barren:
+            fate = "were left out at every depth" if no_relevant == "drop" else "score 0 where they have none"
+            shown = ", ".join(barren[:5]) + (", …" if len(barren) > 5 else "")
+            notes.append(
+                f"{len(barren)} of {len(collection.topics)} topics have no relevant document in the pool of depth"
+                f" {depth} and {fate}: {shown}"
+            )
+        kept.append(defined if no_relevant == "drop" else np.ones_like(defined))
+        if kept[-1].sum() < 2:
+            raise InputError(
+                f"fewer than 2 topics have relevant documents in pools of depth {depth}",
+                remedy="leave out the shallowest depth, or choose no_relevant='zero'",
+            )
+    return kept, notes
+
+
+def _counts(shallow: Collection, pool: BestRanks, depth: int, keep: Bools) -> Ints:
+    """Documents pooled, judged and relevant, over the topics kept."""
+    topics = pool.keys[pool.ranks < depth] // max(shallow.n_docs, 1)
+    judged = np.repeat(np.arange(len(shallow.topics)), np.diff(shallow.qrel_starts))
+    return np.array(
+        [keep[topics].sum(), keep[judged].sum(), keep[judged[shallow.qrel_grades > 0]].sum()], dtype=np.int64
+    )
+
+
+def _goals(
+    min_diff: float | None, systems: int, power: float, width: float | None, alpha: float
+) -> tuple[str, ...]:
+    goals = []
+    if min_diff is not None:
+        goals.append(f"power {power:g} to find a range of {min_diff:g} among {systems} systems at {alpha:g}")
+    if width is not None:
+        goals.append(f"{1 - alpha:.0%} intervals of width {width:g}")
+    return tuple(goals)
+
+
+def _lacking(table: pd.DataFrame) -> list[str]:
+    """Say how much of the pools nobody judged: there the variance is of a poorer collection than is paid for."""
+    said = []
+    for _, row in table.drop_duplicates("depth").iterrows():
+        pooled, judged = float(row["pooled"]), float(row["judged"])
+        if judged < pooled - 1e-9:
+            said.append(
+                f"depth {row['depth']}: {pooled - judged:.1f} of {pooled:.1f} pooled documents per topic are not in"
+                " the qrels and count as not relevant"
+            )
+    return said

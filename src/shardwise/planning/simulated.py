@@ -1,0 +1,248 @@
+"""Power and interval width by simulation from one's own scores, skewed and uneven as they are.
+
+Topics are drawn with replacement from the user's own, systems are made equal on average, a difference is
+planted, and the planned test is run, many times over. So the claim is about topics like these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import special, stats
+
+from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.errors import InputError
+from shardwise.core.rng import generator
+from shardwise.numerics import studentized_range
+from shardwise.planning.variance import Matrix, score_matrix
+
+TESTS = {
+    "hsd": "Tukey HSD on two-way ANOVA (topic + system)",
+    "t": "paired t-test of each planted pair, not corrected for their number",
+}
+PLANTS = {
+    "pair": "one system min_diff/2 up, one min_diff/2 down, all others equal between them",
+    "one": "one system min_diff ahead of all others, which are equal",
+}
+BLOCK = 4_000_000  # numbers held at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SimulatedPower:
+    """What each number of topics gave in simulation.
+
+    ``table`` has one row a number of topics: ``power`` (share of repetitions in which every planted pair was
+    told apart, the right way round) with its Monte-Carlo limits, mean ``width`` of the intervals of the
+    planted pairs, their ``coverage`` of the planted difference, and ``false_alarms``: how often equal systems
+    were told apart (HSD: any pair of all systems; t: any of the pairs tested).
+    """
+
+    table: pd.DataFrame
+    claim: str
+    method: str
+    min_diff: float
+    systems: int
+    alpha: float
+    repetitions: int
+    seed: int
+
+    def topics_for(self, power: float = 0.8) -> int | None:
+        """Smallest number of topics tried whose power has its lower Monte-Carlo limit at this or above."""
+        good = self.table.loc[self.table["power_low"] >= power, "topics"]
+        return int(good.min()) if len(good) else None
+
+    def plot(self) -> Any:
+        """Draw power and false alarms against the number of topics: an altair chart."""
+        drawing = import_module("shardwise.plot.planning")  # by name: numbers do not depend on charts
+        return drawing.simulated_power_chart(self)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.method}; difference {self.min_diff:g}, {self.systems} systems, alpha {self.alpha:g}, "
+            f"{self.repetitions} repetitions, seed {self.seed}; claim: {self.claim}\n"
+            f"{self.table.to_string(index=False)}"
+        )
+
+
+def simulated_power(
+    scores: Matrix,
+    *,
+    topics: int | Iterable[int],
+    min_diff: float,
+    systems: int | None = None,
+    test: str = "hsd",
+    plant: str = "pair",
+    alpha: float = 0.05,
+    repetitions: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> SimulatedPower:
+    """Simulate the planned comparison with topics drawn from one's own topic × system scores.
+
+    Every repetition draws ``systems`` of the systems (default: all), moves each to the same mean, plants the
+    difference, draws topics with replacement and tests. Scores are only moved, so the shape of their law, and
+    how systems go together on a topic, stay; they are stretched by √(T/(T-1)) because the spread of T topics
+    around their own mean is that much too small. Repetition i depends on (seed, i) only, and smaller numbers
+    of topics are the first topics of larger ones, so that the curve over ``topics`` is smooth.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(3)
+    >>> y = rng.beta(1, 3, size=(50, 1)) + rng.normal(0, .1, (50, 6))
+    >>> result = simulated_power(y, topics=[25, 50, 100], min_diff=.06, systems=2, test="t", seed=1)
+    >>> result.table[["topics", "power", "width"]].round(2)
+       topics  power  width
+    0      25   0.55   0.11
+    1      50   0.85   0.08
+    2     100   0.99   0.05
+    """
+    y = score_matrix(scores)
+    counts = np.unique(np.asarray(list(topics) if isinstance(topics, Iterable) else [topics]))
+    m = y.shape[1] if systems is None else systems
+    check(counts, min_diff, m, y.shape[1], test, plant, alpha, repetitions, level)
+    n_own = y.shape[0]
+    x = (y - y.mean(axis=0)) * np.sqrt(n_own / (n_own - 1))
+    planted = np.zeros(m)
+    planted[0] = min_diff / 2.0 if plant == "pair" else min_diff
+    planted[1] -= min_diff / 2.0 if plant == "pair" else 0.0
+    partners = np.array([1]) if plant == "pair" else np.arange(1, m)
+
+    found = {int(n): [] for n in counts}  # type: dict[int, list[tuple[Bools, Floats, Bools, Bools]]]
+    critical = {int(n): critical_value(test, m, int(n), alpha) for n in counts}
+    size = max(1, BLOCK // (n_own * m + int(counts[-1])))
+    for start in range(0, repetitions, size):
+        chosen, drawn = draw(
+            seed, range(start, min(start + size, repetitions)), y.shape[1], m, n_own, counts[-1]
+        )
+        tables = np.moveaxis(x[:, chosen], 1, 0)  # (repetitions, own topics, systems)
+        for n, blocks in found.items():
+            weights = occurrences(drawn[:, :n], n_own)
+            run = run_hsd if test == "hsd" else run_t
+            blocks.append(run(tables, weights, planted, partners, critical[n]))
+
+    rows = [summary(n, blocks, level) for n, blocks in found.items()]
+    return SimulatedPower(
+        table=pd.DataFrame(rows),
+        claim=f"topics like these {n_own}",
+        method=f"{TESTS[test]}; {PLANTS[plant]}",
+        min_diff=float(min_diff),
+        systems=int(m),
+        alpha=float(alpha),
+        repetitions=int(repetitions),
+        seed=int(seed),
+    )
+
+
+def check(
+    counts: Ints,
+    min_diff: float,
+    m: int,
+    available: int,
+    test: str,
+    plant: str,
+    alpha: float,
+    repetitions: int,
+    level: float,
+) -> None:
+    """Refuse a simulation that cannot be run, with the reason."""
+    if test not in TESTS:
+        raise InputError(f"no test {test!r}", remedy=f"choose one of {', '.join(TESTS)}")
+    if plant not in PLANTS:
+        raise InputError(f"no way to plant {plant!r}", remedy=f"choose one of {', '.join(PLANTS)}")
+    if counts.size == 0 or not np.issubdtype(counts.dtype, np.integer) or counts[0] < 2:
+        raise InputError("topics must be whole numbers, 2 or more", remedy="try [25, 50, 100]")
+    if not 2 <= m <= available:
+        raise InputError(
+            f"{m} systems: there are {available} to draw from", remedy=f"give 2 to {available} systems"
+        )
+    if not (np.isfinite(min_diff) and min_diff > 0):
+        raise InputError(
+            f"min_diff = {min_diff:g}: it must be above 0", remedy="false_alarms covers no difference"
+        )
+    for name, value in (("alpha", alpha), ("level", level)):
+        if not 0 < value < 1:
+            raise InputError(f"{name} = {value:g}: it must lie between 0 and 1")
+    if repetitions < 1:
+        raise InputError(f"{repetitions} repetitions", remedy="2000 place a power of .8 within .02")
+
+
+def draw(seed: int, repetitions: range, available: int, m: int, n_own: int, most: int) -> tuple[Ints, Ints]:
+    """Systems and topics of each repetition, from (seed, repetition) alone."""
+    chosen = np.empty((len(repetitions), m), dtype=np.int64)
+    drawn = np.empty((len(repetitions), most), dtype=np.int64)
+    for row, repetition in enumerate(repetitions):
+        rng = generator(seed, repetition)
+        chosen[row] = rng.permutation(available)[:m]
+        drawn[row] = rng.integers(0, n_own, size=most)
+    return chosen, drawn
+
+
+def occurrences(drawn: Ints, n_own: int) -> Floats:
+    """(repetitions, own topics): how often each topic was drawn."""
+    rows = np.arange(drawn.shape[0])[:, None] * n_own
+    counts = np.bincount((rows + drawn).ravel(), minlength=drawn.shape[0] * n_own)
+    return counts.reshape(-1, n_own).astype(float)
+
+
+def critical_value(test: str, m: int, n: int, alpha: float) -> float:
+    """Smallest significant difference in units of the standard error of a difference."""
+    if test == "t":
+        return float(special.stdtrit(n - 1, 1.0 - alpha / 2.0))
+    return float(studentized_range.isf(alpha, m, (n - 1) * (m - 1)) / np.sqrt(2.0))
+
+
+def run_hsd(
+    tables: Floats, weights: Floats, planted: Floats, partners: Ints, critical: float
+) -> tuple[Bools, Floats, Bools, Bools]:
+    """Tukey HSD on the resampled tables: were all planted pairs found, width, coverage, false alarm."""
+    n, m = weights[0].sum(), tables.shape[2]
+    within = tables - tables.mean(axis=2, keepdims=True)
+    means = np.einsum("bt,btm->bm", weights, within) / n
+    squares = np.einsum("bt,btm->b", weights, within**2) - n * np.sum(means**2, axis=1)
+    half = critical * np.sqrt(np.maximum(squares, 0.0) * 2.0 / ((n - 1.0) * (m - 1.0) * n))
+    false_alarm = np.ptp(means, axis=1) > half
+    blur = means[:, :1] - means[:, partners]
+    size = planted[0] - planted[partners]
+    return (
+        (blur + size > half[:, None]).all(axis=1),
+        2.0 * half,
+        np.abs(blur) <= half[:, None],
+        false_alarm,
+    )
+
+
+def run_t(
+    tables: Floats, weights: Floats, planted: Floats, partners: Ints, critical: float
+) -> tuple[Bools, Floats, Bools, Bools]:
+    """Paired t-tests of the planted pairs on the resampled tables, in the same terms."""
+    n = weights[0].sum()
+    differences = tables[:, :, :1] - tables[:, :, partners]
+    blur = np.einsum("bt,btm->bm", weights, differences) / n
+    squares = np.einsum("bt,btm->bm", weights, differences**2) - n * blur**2
+    half = critical * np.sqrt(np.maximum(squares, 0.0) / ((n - 1.0) * n))
+    size = planted[0] - planted[partners]
+    return (
+        (blur + size > half).all(axis=1),
+        2.0 * half.mean(axis=1),
+        np.abs(blur) <= half,
+        (np.abs(blur) > half).any(axis=1),
+    )
+
+
+def summary(n: int, blocks: list[tuple[Bools, Floats, Bools, Bools]], level: float) -> dict[str, float]:
+    """One row of the table, with exact binomial limits for the power."""
+    found, width, covered, false_alarm = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    limits = stats.binomtest(int(found.sum()), found.size).proportion_ci(level)
+    return {
+        "topics": n,
+        "power": float(found.mean()),
+        "power_low": float(limits.low),
+        "power_high": float(limits.high),
+        "width": float(width.mean()),
+        "coverage": float(covered.mean()),
+        "false_alarms": float(false_alarm.mean()),
+    }

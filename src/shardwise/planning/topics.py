@@ -1,0 +1,359 @@
+"""How many topics a test collection needs, for power or for tight intervals (S14 §3).
+
+``variance`` is always σ², the variance of one system's score; ``difference_variance`` may be given in its
+place and is σ_t² = 2σ². Every argument may be an array; they are broadcast together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.errors import InputError
+from shardwise.planning.variance import VarianceEstimate
+
+Variances = npt.ArrayLike | VarianceEstimate | Sequence[VarianceEstimate]
+
+MOST_TOPICS = 1e9
+
+METHODS = {
+    "exact": "one-way ANOVA, noncentral F",
+    "sakai": "one-way ANOVA, normal approximation of S14",
+    "two-way": "two-way ANOVA with topics as blocks, noncentral F",
+    "paired-t": "paired t-test, noncentral t",
+}
+SHORT = {"t": "paired-t"}
+
+
+@dataclass(frozen=True, slots=True)
+class Designs:
+    """Many designs at once, as flat arrays of equal length, and the shape to give the answers."""
+
+    columns: dict[str, Floats]
+    shape: tuple[int, ...]
+
+    def __getitem__(self, name: str) -> Floats:
+        return self.columns[name]
+
+    def whole(self, answer: Floats) -> int | Ints:
+        """Whole numbers in the shape of the question."""
+        return self.number(answer, np.int64, int)  # type: ignore[no-any-return]
+
+    def real(self, answer: Floats) -> float | Floats:
+        """Real numbers in the shape of the question."""
+        return self.number(answer, np.float64, float)  # type: ignore[no-any-return]
+
+    def number(self, answer: Floats, dtype: type, scalar: Callable[[Any], Any]) -> Any:
+        """Answer as an array, or as one number where only one was asked for."""
+        return scalar(answer[0]) if self.shape == () else answer.astype(dtype).reshape(self.shape)
+
+
+RULES: dict[str, tuple[Callable[[Floats], Bools], str]] = {
+    "sigma_sq": (lambda x: x > 0, "a variance must be above 0"),
+    "min_diff": (lambda x: x > 0, "the smallest difference worth finding must be above 0"),
+    "width": (lambda x: x > 0, "no number of topics gives an interval without width; width must be above 0"),
+    "alpha": (lambda x: (x > 0) & (x < 1), "alpha must lie between 0 and 1"),
+    "power": (lambda x: (x > 0) & (x < 1), "power must lie between 0 and 1; certainty takes endless topics"),
+    "systems": (lambda x: (x >= 2) & (x == np.floor(x)), "systems must be a whole number, 2 or more"),
+    "n": (lambda x: (x >= 2) & (x == np.floor(x)), "the number of topics must be a whole number, 2 or more"),
+}
+
+
+def designs(
+    *, variance: Variances | None, difference_variance: npt.ArrayLike | None, **rest: npt.ArrayLike
+) -> Designs:
+    """Check and broadcast the arguments of a question; refuse what cannot be answered, with the reason."""
+    if (variance is None) == (difference_variance is None):
+        raise InputError(
+            "give either variance or difference_variance",
+            remedy="variance is σ² of one system's scores; difference_variance is σ_t² = 2σ² of a pair",
+        )
+    given: dict[str, Any] = {"sigma_sq": variance if variance is not None else difference_variance, **rest}
+    arrays = {name: numbers(name, value) for name, value in given.items()}
+    if variance is None:
+        arrays["sigma_sq"] = arrays["sigma_sq"] / 2.0  # S14 §3.2
+    try:
+        together = np.broadcast_arrays(*arrays.values())
+    except ValueError as mismatch:
+        raise InputError(
+            f"the arguments cannot be combined: {mismatch}", remedy="give numbers, or arrays that broadcast"
+        ) from None
+    flat = {name: np.ravel(a).astype(float) for name, a in zip(arrays, together, strict=True)}
+    if "power" in flat and (flat["power"] <= flat["alpha"]).any():
+        worst = int(np.argmax(flat["power"] <= flat["alpha"]))
+        raise InputError(
+            f"power {flat['power'][worst]:g} is not above alpha {flat['alpha'][worst]:g}",
+            remedy="a test that rejects at alpha does so without any topics' help; ask for more power",
+        )
+    return Designs(flat, together[0].shape)
+
+
+def numbers(name: str, value: Any) -> Floats:
+    """Argument as an array of numbers that obey its rule."""
+    shown = "variance" if name == "sigma_sq" else name
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{shown}: {value!r} is not a number", remedy="give a number or an array") from None
+    allowed, rule = RULES[name]
+    good = np.isfinite(array) & allowed(array)
+    if not good.all():
+        raise InputError(f"{shown} = {array[~good].flat[0]:g}: {rule}")
+    return array
+
+
+def critical_f(phi_a: Floats, phi_e: Floats, alpha: Floats) -> Floats:
+    """F_α(φA, φE), above which a test at level alpha rejects."""
+    return np.asarray(special.fdtri(phi_a, phi_e, 1.0 - alpha))
+
+
+def power_exact(lam: Floats, phi_a: Floats, phi_e: Floats, critical: Floats) -> Floats:
+    """P(F' > F_α): power of an F test with noncentrality λ."""
+    beta = special.ncfdtr(phi_a, phi_e, lam, critical)
+    # the series of ncfdtr breaks down, as NaN, only where its value is below 1e-40: at a λ above a thousand
+    return 1.0 - np.where(np.isnan(beta) & (lam > 1000.0), 0.0, beta)
+
+
+def power_sakai(lam: Floats, phi_a: Floats, phi_e: Floats, w: Floats) -> Floats:
+    """Normal approximation to that power as it stands behind the tables of S14; NaN where it has no value.
+
+    The textbook adds the two variances under the root; only their difference gives the printed tables.
+    """
+    c_a = (phi_a + 2.0 * lam) / (phi_a + lam)
+    phi_star = (phi_a + lam) ** 2 / (phi_a + 2.0 * lam)
+    spread = c_a / phi_a - w / phi_e
+    u = np.sqrt(w / phi_e * (2.0 * phi_e - 1.0)) - np.sqrt(c_a / phi_a * (2.0 * phi_star - 1.0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(spread > 0, special.ndtr(-u / np.sqrt(spread)), np.nan)
+
+
+def effect(d: Designs) -> Floats:
+    """Δ = minD²/(2σ²): least noncentrality a topic adds when best and worst differ by minD (S14 §3.1)."""
+    return np.asarray(d["min_diff"] ** 2 / (2.0 * d["sigma_sq"]))
+
+
+def checked(method: str, systems: Floats) -> str:
+    """Name of a method in full, if it can do what is asked."""
+    name = SHORT.get(method, method)
+    if name not in METHODS:
+        raise InputError(f"no design method {method!r}", remedy=f"choose one of {', '.join(METHODS)}")
+    if name == "paired-t" and (systems != 2).any():
+        raise InputError(
+            f"a paired t-test compares 2 systems, not {systems[systems != 2][0]:g}",
+            remedy='use method="two-way" for more',
+        )
+    return name
+
+
+def planned_test(method: str, n: Floats, systems: Floats, alpha: Floats) -> Callable[[Floats], Floats]:
+    """Power of the named method with n topics, as a function of the noncentrality λ."""
+    blocked = method in ("two-way", "paired-t")
+    phi_a, phi_e = systems - 1.0, ((systems - 1.0) if blocked else systems) * (n - 1.0)
+    law, critical = power_sakai if method == "sakai" else power_exact, critical_f(phi_a, phi_e, alpha)
+    return lambda lam: law(lam, phi_a, phi_e, critical)
+
+
+def enough_noncentrality(d: Designs) -> Floats:
+    """λ that would give the power were the variance known: where to start searching."""
+    critical = special.chdtri(d["systems"] - 1.0, d["alpha"])
+    lam = special.chndtrinc(critical, d["systems"] - 1.0, 1.0 - d["power"])
+    return np.where(np.isfinite(lam) & (lam > 0), lam, 10.0)
+
+
+def smallest(enough: Callable[[Floats, Ints], Bools], guess: Floats) -> Floats:
+    """Smallest n ≥ 2 that is enough for each design: gallop away from a guess, then halve.
+
+    ``enough(n, which)`` answers for the designs numbered ``which``; it must stay true once it is true.
+    """
+    low, high = np.ones_like(guess), np.full_like(guess, MOST_TOPICS)
+    probe = np.clip(np.ceil(guess), 2.0, MOST_TOPICS - 1.0)
+    step = 1.0
+    which = np.arange(guess.size)
+    while which.size:
+        here = probe[which]
+        yes = enough(here, which)
+        high[which] = np.where(yes, here, high[which])
+        low[which] = np.where(yes, low[which], here)
+        which = which[high[which] - low[which] > 1.0]
+        a, b = low[which], high[which]
+        middle = np.floor((a + b) / 2.0)
+        galloping = np.where(b == MOST_TOPICS, np.minimum(a + step, middle), np.maximum(b - step, middle))
+        probe[which] = np.where((b == MOST_TOPICS) | (a == 1.0), galloping, middle)
+        step *= 2.0
+    if (high == MOST_TOPICS).any():
+        raise InputError(
+            f"a design needs more than {MOST_TOPICS:.0e} topics",
+            remedy="ask for a larger difference, a wider interval or a steadier measure",
+        )
+    return high
+
+
+def topics_for_power(
+    *,
+    min_diff: npt.ArrayLike,
+    variance: Variances | None = None,
+    systems: npt.ArrayLike = 2,
+    alpha: npt.ArrayLike = 0.05,
+    power: npt.ArrayLike = 0.8,
+    method: str = "exact",
+    difference_variance: npt.ArrayLike | None = None,
+) -> int | Ints:
+    """Smallest number of topics that finds a range of min_diff among systems with the given power (S14 §3.1).
+
+    ``exact`` and ``sakai`` design for one-way ANOVA, as S14 does; ``two-way`` for an analysis with topics as
+    blocks and ``paired-t`` for two systems paired by topic (both want the residual variance).
+
+    >>> topics_for_power(variance=.053, min_diff=.10, systems=10, method="sakai")
+    166
+    >>> topics_for_power(variance=.053, min_diff=[.10, .20], systems=10)
+    array([167,  43])
+    """
+    d = designs(
+        variance=variance,
+        difference_variance=difference_variance,
+        min_diff=min_diff,
+        systems=systems,
+        alpha=alpha,
+        power=power,
+    )
+    name = checked(method, d["systems"])
+    delta = effect(d)
+
+    def enough(n: Floats, k: Ints) -> Bools:
+        return planned_test(name, n, d["systems"][k], d["alpha"][k])(n * delta[k]) >= d["power"][k]
+
+    return d.whole(smallest(enough, enough_noncentrality(d) / delta))
+
+
+def power_at(
+    *,
+    n: npt.ArrayLike,
+    min_diff: npt.ArrayLike,
+    variance: Variances | None = None,
+    systems: npt.ArrayLike = 2,
+    alpha: npt.ArrayLike = 0.05,
+    method: str = "exact",
+    difference_variance: npt.ArrayLike | None = None,
+) -> float | Floats:
+    """Power that n topics give; NaN where ``sakai``'s approximation has no value (very few topics).
+
+    >>> round(power_at(n=50, variance=.053, min_diff=.10, systems=10), 3)
+    0.261
+    """
+    d = designs(
+        variance=variance,
+        difference_variance=difference_variance,
+        n=n,
+        min_diff=min_diff,
+        systems=systems,
+        alpha=alpha,
+    )
+    name = checked(method, d["systems"])
+    return d.real(planned_test(name, d["n"], d["systems"], d["alpha"])(d["n"] * effect(d)))
+
+
+def min_diff_at(
+    *,
+    n: npt.ArrayLike,
+    variance: Variances | None = None,
+    systems: npt.ArrayLike = 2,
+    alpha: npt.ArrayLike = 0.05,
+    power: npt.ArrayLike = 0.8,
+    method: str = "exact",
+    difference_variance: npt.ArrayLike | None = None,
+) -> float | Floats:
+    """Smallest range between best and worst that n topics find with the given power.
+
+    >>> round(min_diff_at(n=50, variance=.053, systems=10), 3)
+    0.184
+    """
+    d = designs(
+        variance=variance,
+        difference_variance=difference_variance,
+        n=n,
+        systems=systems,
+        alpha=alpha,
+        power=power,
+    )
+    name = checked(method, d["systems"])
+    high = np.log(enough_noncentrality(d))
+    low = high - 1.0
+
+    power_with = planned_test(name, d["n"], d["systems"], d["alpha"])
+
+    def enough(log_lam: Floats) -> Bools:
+        return power_with(np.exp(log_lam)) >= d["power"]
+
+    for _ in range(40):  # beyond e^40 times the guess no difference is large enough
+        short, ample = ~enough(high), enough(low)
+        if not (short | ample).any():
+            break
+        low, high = (
+            np.where(short, high, np.where(ample, low - 1.0, low)),
+            np.where(short, high + 1.0, np.where(ample, low, high)),
+        )
+    unreachable = ~enough(high)
+    while (high - low).max(initial=0.0) > 1e-12:
+        middle = (low + high) / 2.0
+        yes = enough(middle)
+        low, high = np.where(yes, low, middle), np.where(yes, middle, high)
+    answer = np.sqrt(2.0 * d["sigma_sq"] * np.exp(high) / d["n"])
+    return d.real(np.where(unreachable, np.nan, answer))
+
+
+def mean_of_sd(df: Floats) -> Floats:
+    """E[√V]/σ for a variance estimate V on df degrees: √(2/df)·Γ((df+1)/2)/Γ(df/2)."""
+    log_ratio = special.gammaln((df + 1.0) / 2.0) - special.gammaln(df / 2.0)
+    series = 1.0 - 1.0 / (4.0 * df) + 1.0 / (32.0 * df**2)  # the difference of log-gammas cancels
+    return np.where(df > 1e4, series, np.sqrt(2.0 / df) * np.exp(log_ratio))
+
+
+def expected_width(se: Floats, df: Floats, alpha: Floats) -> Floats:
+    """Expected width of a t interval whose standard error se is estimated on df degrees (S14 §3.2)."""
+    return np.asarray(2.0 * special.stdtrit(df, 1.0 - alpha / 2.0) * se * mean_of_sd(df))
+
+
+def topics_for_interval(
+    *,
+    width: npt.ArrayLike,
+    variance: Variances | None = None,
+    alpha: npt.ArrayLike = 0.05,
+    difference_variance: npt.ArrayLike | None = None,
+) -> int | Ints:
+    """Smallest number of topics whose interval for a difference of two systems is, on average, that narrow.
+
+    E[2·t_{α/2}(n-1)·√(V/n)] ≤ width with E[V] = σ_t² = 2σ² (S14 §3.2).
+
+    >>> topics_for_interval(variance=.053, width=.10)
+    165
+    """
+    d = designs(variance=variance, difference_variance=difference_variance, width=width, alpha=alpha)
+    sigma_t_sq = 2.0 * d["sigma_sq"]
+
+    def enough(n: Floats, k: Ints) -> Bools:
+        return expected_width(np.sqrt(sigma_t_sq[k] / n), n - 1.0, d["alpha"][k]) <= d["width"][k]
+
+    guess = sigma_t_sq * (2.0 * special.ndtri(1.0 - d["alpha"] / 2.0) / d["width"]) ** 2
+    return d.whole(smallest(enough, guess))
+
+
+def width_at(
+    *,
+    n: npt.ArrayLike,
+    variance: Variances | None = None,
+    alpha: npt.ArrayLike = 0.05,
+    difference_variance: npt.ArrayLike | None = None,
+) -> float | Floats:
+    """Expected width of the interval for a difference of two systems on n topics.
+
+    >>> round(width_at(n=50, variance=.053), 3)
+    0.184
+    """
+    d = designs(variance=variance, difference_variance=difference_variance, n=n, alpha=alpha)
+    return d.real(expected_width(np.sqrt(2.0 * d["sigma_sq"] / d["n"]), d["n"] - 1.0, d["alpha"]))

@@ -1,0 +1,270 @@
+"""How much scores vary: the number that every topic set size design starts from (S14 §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, overload
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
+from shardwise.core.model import MD1
+from shardwise.numerics.balanced import decompose
+
+SYSTEM, TOPIC = frozenset({"system"}), frozenset({"topic"})
+
+Matrix = xr.DataArray | pd.DataFrame | Floats
+
+METHODS = {
+    "two-way": "two-way ANOVA (S14 eq. 7)",
+    "one-way": "one-way ANOVA (S14 eq. 4)",
+    "percentile95": "95th percentile of the variances of pairwise differences (S14 eq. 1)",
+    "residual": "two-way ANOVA, residual only: topic difficulty taken out",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceEstimate:
+    """Variance of one system's scores over topics, and where the estimate comes from."""
+
+    sigma_sq: float  # of one system's score
+    topics: int
+    systems: int
+    df: int  # weight when pooled: topics - 1 of each collection
+    method: str
+    measure: str = ""
+
+    @property
+    def sigma_t_sq(self) -> float:
+        """Variance of the difference of two systems on a topic, 2σ² (S14 §3.2)."""
+        return 2.0 * self.sigma_sq
+
+    def plot(self) -> Any:
+        """Draw what numbers of topics can reach with this variance (S14 Fig. 3): an altair chart."""
+        drawing = import_module("shardwise.plot.planning")  # by name: numbers do not depend on charts
+        return drawing.reach_of_variance_chart(self)
+
+    def __float__(self) -> float:
+        return self.sigma_sq
+
+    def __str__(self) -> str:
+        name = f"{self.measure}: " if self.measure else ""
+        return (
+            f"{name}variance of a score {self.sigma_sq:.4g}, of a difference {self.sigma_t_sq:.4g}; "
+            f"{self.method}, {self.topics} topics, {self.systems} systems"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MeanSquares:
+    """Mean squares of a topic × system table without replicates."""
+
+    system: float
+    topic: float
+    error: float
+    topics: int
+    systems: int
+
+
+def score_matrix(scores: Matrix) -> Floats:
+    """Scores as a complete (topics, systems) array, or a refusal that says what is wrong.
+
+    A DataArray is read by its dimension names, a DataFrame or an array as topics down, systems across.
+    """
+    if isinstance(scores, xr.DataArray):
+        if set(scores.dims) != {"topic", "system"}:
+            raise InputError(
+                f"scores have the dimensions {', '.join(map(str, scores.dims)) or 'none'}, "
+                "not topic and system",
+                remedy='choose one with .isel(split=0), or average with .mean("shard")',
+            )
+        values = scores.transpose("topic", "system").to_numpy()
+    else:
+        values = np.asarray(scores)
+    if values.ndim != 2:
+        raise InputError(f"scores have {values.ndim} dimensions", remedy="give a table of topics by systems")
+    if not (np.issubdtype(values.dtype, np.number) or values.dtype == bool):
+        raise InputError(
+            f"scores are of type {values.dtype}, not numbers",
+            remedy="topics down, systems across, topic names in the index",
+        )
+    y = np.asarray(values, dtype=float)
+    if not np.isfinite(y).all():
+        undefined = np.argwhere(~np.isfinite(y))
+        i, j = undefined[0]
+        raise InputError(
+            f"{len(undefined)} scores are undefined, the first for topic {label(scores, 0, i)}, "
+            f"system {label(scores, 1, j)}",
+            remedy="drop those topics, or fill them by a rule you can defend",
+        )
+    if y.shape[0] < 2 or y.shape[1] < 2:
+        raise InputError(
+            f"{y.shape[0]} topics and {y.shape[1]} systems are too few",
+            remedy="at least two of each are needed to see any variance",
+        )
+    return y
+
+
+def label(scores: Matrix, axis: int, index: int) -> Hashable:
+    """Name of a topic (axis 0) or system (axis 1), or its position where it has none."""
+    dim = ("topic", "system")[axis]
+    if isinstance(scores, xr.DataArray):
+        return str(scores[dim].to_numpy()[index])
+    if isinstance(scores, pd.DataFrame):
+        return str((scores.index, scores.columns)[axis][index])
+    return int(index) + 1
+
+
+def mean_squares(y: Floats) -> MeanSquares:
+    """Mean squares of system, topic and residual of a (topics, systems) array (S14 eq. 2, 3, 5, 6)."""
+    parts = decompose(y, ("topic", "system"), MD1.sets)
+    assert parts is not None, "score_matrix refuses tables with undefined scores"
+    system, topic = (parts.ss[term] / parts.df[term] for term in (SYSTEM, TOPIC))
+    return MeanSquares(system, topic, parts.ss_error / parts.df_error, *y.shape)
+
+
+def one_way(y: Floats) -> float:
+    """σ² from the mean squares between and within systems (S14 eq. 4)."""
+    n, m = int(y.shape[0]), int(y.shape[1])
+    v_a = mean_squares(y).system
+    v_e1 = float(y.var(axis=0, ddof=1).mean())
+    return (m - 1) / (m * n) * (v_a - v_e1) + v_e1
+
+
+def two_way(y: Floats) -> float:
+    """σ² as the sum of the system, topic and residual variances (S14 eq. 7)."""
+    n, m = int(y.shape[0]), int(y.shape[1])
+    ms = mean_squares(y)
+    return (m - 1) / (m * n) * (ms.system - ms.error) + (ms.topic - ms.error) / m + ms.error
+
+
+def pair_variances(y: Floats) -> Floats:
+    """Variances of the per-topic differences, one for each pair of systems (S14 eq. 1)."""
+    covariance = np.cov(y, rowvar=False)
+    own = np.diag(covariance)
+    return (own[:, None] + own - 2.0 * covariance)[np.triu_indices(y.shape[1], k=1)]
+
+
+def percentile95(y: Floats) -> float:
+    """σ² as half the 95th percentile of the pair variances, an observed value (S14 §4.1)."""
+    return float(np.quantile(pair_variances(y), 0.95, method="inverted_cdf")) / 2.0
+
+
+def residual(y: Floats) -> float:
+    """σ² of what is left when system and topic means are taken out; 2σ² is the mean pair variance."""
+    return mean_squares(y).error
+
+
+ESTIMATORS = {
+    "two-way": two_way,
+    "one-way": one_way,
+    "percentile95": percentile95,
+    "residual": residual,
+}
+
+
+@overload
+def variance(scores: xr.Dataset, method: str = ..., *, measure: str = ...) -> dict[str, VarianceEstimate]: ...
+@overload
+def variance(scores: Matrix, method: str = ..., *, measure: str = ...) -> VarianceEstimate: ...
+def variance(
+    scores: Matrix | xr.Dataset, method: str = "two-way", *, measure: str = ""
+) -> VarianceEstimate | dict[str, VarianceEstimate]:
+    """Estimate the variance σ² of a system's score from a topic × system table (S14 §4).
+
+    Methods: ``two-way`` (S14's choice), ``one-way``, ``percentile95`` (of Webber, Moffat and Zobel; it
+    estimates σ_t² directly, and σ² is half of it), and ``residual`` for analyses that pair systems by topic.
+    A Dataset gives one estimate per measure.
+
+    >>> import numpy as np
+    >>> v = variance(np.array([[.1, .3], [.2, .4], [.6, .5]]), method="percentile95")
+    >>> print(v)
+    variance of a score 0.015, of a difference 0.03; 95th percentile of the variances of pairwise
+    differences (S14 eq. 1), 3 topics, 2 systems
+    """
+    if method not in ESTIMATORS:
+        raise InputError(f"no variance method {method!r}", remedy=f"choose one of {', '.join(ESTIMATORS)}")
+    if isinstance(scores, xr.Dataset):
+        return {
+            str(name): variance(table, method, measure=str(name)) for name, table in scores.data_vars.items()
+        }
+    y = score_matrix(scores)
+    name = measure or (str(scores.name) if isinstance(scores, xr.DataArray) and scores.name else "")
+    return VarianceEstimate(
+        sigma_sq=ESTIMATORS[method](y),
+        topics=y.shape[0],
+        systems=y.shape[1],
+        df=y.shape[0] - 1,
+        method=METHODS[method],
+        measure=name,
+    )
+
+
+def variance_table(
+    scores: Matrix | xr.Dataset, methods: Iterable[str] = ("percentile95", "one-way", "two-way", "residual")
+) -> pd.DataFrame:
+    """σ² of every measure (rows) by every method (columns): the data of S14 Figure 1.
+
+    >>> import numpy as np
+    >>> variance_table(np.array([[.1, .3], [.2, .4], [.6, .5]]), ["one-way", "two-way"]).round(3)
+      one-way  two-way
+        0.036     0.04
+    """
+    columns = {}
+    for method in methods:
+        found = variance(scores, method)
+        each = found if isinstance(found, dict) else {found.measure: found}
+        columns[method] = {name: estimate.sigma_sq for name, estimate in each.items()}
+    return pd.DataFrame(columns)
+
+
+@overload
+def pool_variances(estimates: Iterable[Mapping[str, VarianceEstimate]]) -> dict[str, VarianceEstimate]: ...
+@overload
+def pool_variances(estimates: Iterable[VarianceEstimate]) -> VarianceEstimate: ...
+def pool_variances(
+    estimates: Iterable[VarianceEstimate] | Iterable[Mapping[str, VarianceEstimate]],
+) -> VarianceEstimate | dict[str, VarianceEstimate]:
+    """Pool estimates of one measure over collections, weighted by topics - 1 (S14 eq. 8).
+
+    Mappings of measure to estimate are pooled measure by measure.
+
+    >>> a = VarianceEstimate(.0543, topics=50, systems=78, df=49, method="two-way ANOVA", measure="AP")
+    >>> b = VarianceEstimate(.0517, topics=49, systems=78, df=48, method="two-way ANOVA", measure="AP")
+    >>> round(float(pool_variances([a, b])), 4)
+    0.053
+    """
+    each = list(estimates)
+    if not each:
+        raise InputError("no variances to pool", remedy="give at least one estimate")
+    mappings = [item for item in each if isinstance(item, Mapping)]
+    if mappings:
+        names = mappings[0].keys()
+        if len(mappings) < len(each) or any(item.keys() != names for item in mappings):
+            raise InputError(
+                "the collections were not scored with the same measures", remedy="score them alike first"
+            )
+        return {name: pool_variances([item[name] for item in mappings]) for name in names}
+    singles = [item for item in each if isinstance(item, VarianceEstimate)]
+    if len(singles) < len(each):
+        raise InputError("only variance estimates can be pooled", remedy="make them with variance(scores)")
+    for what in ("method", "measure"):
+        kinds = sorted({str(getattr(item, what)) for item in singles})
+        if len(kinds) > 1:
+            raise InputError(
+                f"variances of different {what}s: {'; '.join(kinds)}", remedy="pool like with like"
+            )
+    df = sum(item.df for item in singles)
+    return VarianceEstimate(
+        sigma_sq=sum(item.df * item.sigma_sq for item in singles) / df,
+        topics=sum(item.topics for item in singles),
+        systems=sum(item.systems for item in singles),
+        df=df,
+        method=singles[0].method + (f", pooled over {len(singles)} collections" if len(singles) > 1 else ""),
+        measure=singles[0].measure,
+    )

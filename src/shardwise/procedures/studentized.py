@@ -1,0 +1,138 @@
+"""The studentized range for many tables, each with degrees of freedom of its own.
+
+Satterthwaite's degrees of freedom differ from table to table, and tabulating the law for each of them would cost more
+than it saves. At fixed y = sqrt(2 nu)·asinh(q / sqrt(2 nu)), log P(Q > q) is a smooth function of u = 1/nu: it is
+tabulated for a few nu per octave, and a polynomial in u through these gives the law for any nu between them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numba import njit
+from numpy.polynomial import chebyshev
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.numerics import studentize, studentized_range
+from shardwise.numerics.studentize import DEGREE, FINE, Y_MAX, Studentized
+from shardwise.numerics.studentized_range import _range_tail as range_tail
+
+NODES = 9  # laws of an octave
+LAST = 12  # the octave from 2^12 on, which has no end
+FEW = 64  # values below which single quadratures cost less than a table
+
+
+def sf(q: Floats, r: int, df: Floats) -> Floats:
+    """P(Q > q) for (B, P) values, the r systems of each row having df (B, 1) degrees of freedom.
+
+    >>> q, df = np.full((2, 40), 3.5), np.array([[20.0], [20.7]])
+    >>> bool(np.abs(sf(q, 3, df) - studentized_range.sf(q, 3, df)).max() < 1e-9)
+    True
+    """
+    freedom = np.broadcast_to(df, (len(q), 1))[:, 0]
+    if np.ptp(freedom) == 0.0 and freedom[0] >= 1.0:
+        return studentized_range.sf(q, r, freedom[0])
+    out = np.empty(q.shape)
+    octaves = _octaves(freedom)
+    for k in np.unique(octaves):
+        rows = octaves == k
+        if k < 0 or int(rows.sum()) * q.shape[1] < FEW:
+            out[rows] = _by_quadrature(q[rows], r, freedom[rows])
+        else:
+            out[rows] = _by_table(q[rows], r, freedom[rows], int(k))
+    return out
+
+
+def isf(alpha: float, r: int, df: Floats) -> Floats:
+    """The q exceeded with probability alpha, for each of the df."""
+    values = np.asarray(df, np.float64).ravel()
+    out = np.empty(values.shape)
+    octaves = _octaves(values)
+    for k in np.unique(octaves):
+        rows = octaves == k
+        if k < 0:
+            out[rows] = studentize.isf(np.full(int(rows.sum()), alpha), values[rows], range_tail(r))
+        else:
+            out[rows] = np.exp(_weights(values[rows], int(k)) @ _log_critical(alpha, r, int(k)))
+    return out.reshape(np.shape(df))
+
+
+def _octaves(df: Floats) -> Ints:
+    """Number of the octave of each df; -1 below 1, where the law changes too fast for a table."""
+    return np.where(df < 1.0, -1, np.minimum(np.log2(np.maximum(df, 1.0)), LAST)).astype(np.int64)
+
+
+def _nodes(octave: int) -> Floats:
+    """The nu at which the laws of an octave are tabulated."""
+    high = 0.5**octave
+    low = 0.0 if octave == LAST else high / 2.0
+    return np.asarray(1.0 / (0.5 * (low + high) + 0.5 * (high - low) * chebyshev.chebpts1(NODES)))
+
+
+def _weights(df: Floats, octave: int) -> Floats:
+    """(…, NODES) weights of the laws of an octave in the law of each df: Lagrange's polynomials in 1/nu."""
+    high = 0.5**octave
+    low = 0.0 if octave == LAST else high / 2.0
+    x = (2.0 / df - low - high) / (high - low)
+    at_nodes = chebyshev.chebvander(chebyshev.chebpts1(NODES), NODES - 1)
+    return np.ascontiguousarray(chebyshev.chebvander(x, NODES - 1) @ np.linalg.inv(at_nodes))
+
+
+@lru_cache(maxsize=256)
+def _laws(r: int, octave: int) -> tuple[Studentized, ...]:
+    return tuple(Studentized.of(range_tail(r), float(df)) for df in _nodes(octave))
+
+
+@lru_cache(maxsize=1024)
+def _log_critical(alpha: float, r: int, octave: int) -> Floats:
+    nodes = _nodes(octave)
+    return np.log(studentize.isf(np.full(nodes.shape, alpha), nodes, range_tail(r)))
+
+
+def _by_quadrature(q: Floats, r: int, df: Floats) -> Floats:
+    return studentize.sf(q.ravel(), np.repeat(df, q.shape[1]), range_tail(r)).reshape(q.shape)
+
+
+def _by_table(q: Floats, r: int, df: Floats, octave: int) -> Floats:
+    root = np.sqrt(2.0 * df)[:, None]
+    y = root * np.arcsinh(q / root)
+    inside = y < Y_MAX
+    middle = FINE * (np.unique((y[inside] / FINE).astype(np.int64)) + 0.5)
+    laws = _laws(r, octave)
+    for law in laws:
+        own = np.sqrt(2.0 * law.df)
+        law.sf(own * np.sinh(middle / own))  # so that the panels asked for are there
+    out = np.empty(q.shape)
+    _read_rows(y, _weights(df, octave), np.stack([law.coefficients for law in laws]), out)
+    if not inside.all():
+        freedom = np.broadcast_to(df[:, None], q.shape)
+        out[~inside] = studentize.sf(q[~inside], freedom[~inside], range_tail(r))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _read_rows(y: Floats, weights: Floats, coefficients: Floats, out: Floats) -> None:
+    """Evaluate the weighted laws of each row, whose polynomials are mixed panel by panel as they are met."""
+    panels = coefficients.shape[1]
+    mixed = np.empty((panels, DEGREE + 1))
+    met = np.empty(panels, dtype=np.int64)
+    met[:] = -1
+    for i in range(y.shape[0]):
+        for j in range(y.shape[1]):
+            if y[i, j] >= Y_MAX:
+                continue
+            panel = int(y[i, j] / FINE)
+            if met[panel] != i:
+                met[panel] = i
+                for d in range(DEGREE + 1):
+                    total = 0.0
+                    for k in range(weights.shape[1]):
+                        total += weights[i, k] * coefficients[k, panel, d]
+                    mixed[panel, d] = total
+            x = 2.0 * (y[i, j] / FINE - panel) - 1.0
+            b1 = 0.0
+            b2 = 0.0
+            for d in range(DEGREE, 0, -1):
+                b1, b2 = mixed[panel, d] + 2.0 * x * b1 - b2, b1
+            out[i, j] = np.exp(min(mixed[panel, 0] + x * b1 - b2, 0.0))

@@ -1,1 +1,0 @@
-"""files -> Collection, files -> scores."""

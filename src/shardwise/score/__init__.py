@@ -1,1 +1,0 @@
-"""Collection x Splits x measures -> Scores, a labelled tensor."""

@@ -1,0 +1,81 @@
+"""What a grade is worth and how much a rank counts, as functions on arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shardwise.core.arrays import Floats
+
+Parameters = Mapping[str, Any]
+
+
+def binary(grades: Floats, parameters: Parameters) -> Floats:
+    """1 from grade ``rel`` on, else 0."""
+    return np.where(grades >= parameters["rel"], 1.0, 0.0)
+
+
+def share(grades: Floats, parameters: Parameters) -> Floats:
+    """Gain of each grade where gains are given, else 1 from grade ``rel`` on."""
+    return gains(grades, parameters) if parameters["gains"] else binary(grades, parameters)
+
+
+def preferences(grades: Floats, parameters: Parameters) -> Floats:
+    """1 for relevant, -1 for judged nonrelevant, 0 for negative grades, which trec_eval takes as unjudged."""
+    return np.where(grades >= parameters["rel"], 1.0, np.where(grades >= 0, -1.0, 0.0))
+
+
+def sampled(grades: Floats, parameters: Parameters) -> Floats:
+    """1 for relevant, -1 for judged nonrelevant, -2 for pooled but not judged, which is any negative grade."""
+    return np.where(grades >= parameters["rel"], 1.0, np.where(grades >= 0, -1.0, -2.0))
+
+
+def sampled_gains(grades: Floats, parameters: Parameters) -> Floats:
+    """Gain of each grade where it is above 0, -1 for judged without gain, -2 for pooled but not judged."""
+    worth = gains(grades, parameters)
+    return np.where(grades < 0, -2.0, np.where(worth > 0, worth, -1.0))
+
+
+def judged(grades: Floats, parameters: Parameters) -> Floats:
+    """1 for every judged document."""
+    return np.ones_like(grades)
+
+
+def nothing(grades: Floats, parameters: Parameters) -> Floats:
+    """0 for every document: only their number matters."""
+    return np.zeros_like(grades)
+
+
+def gains(grades: Floats, parameters: Parameters) -> Floats:
+    """Gain of each grade, never below 0, exponential (2^g - 1) where the name says so."""
+    named = dict(parameters["gains"] or ())
+    linear: Floats = np.maximum([float(named.get(int(grade), grade)) for grade in grades], 0.0)
+    exponential = parameters.get("dcg") == "exp-log2" or parameters.get("gain") == "exp"
+    return np.exp2(linear) - 1.0 if exponential else linear
+
+
+def stopping(grades: Floats, parameters: Parameters) -> Floats:
+    """Probability (2^g - 1) / 2^max that a reader is satisfied by a document of gain g."""
+    return np.divide(np.exp2(gains(grades, parameters)) - 1.0, np.exp2(float(parameters["max_rel"])))
+
+
+def logarithmic(ranks: Floats, parameters: Parameters) -> Floats:
+    """Weight 1/log2(rank + 1), or with a base b Järvelin & Kekäläinen's: 1 before rank b, then 1/log_b(rank)."""
+    base = parameters.get("base")
+    if base is None:
+        return 1.0 / np.log2(ranks + 1.0)
+    return np.reciprocal(np.maximum(np.log(ranks) / math.log(base), 1.0))
+
+
+def geometric(ranks: Floats, parameters: Parameters) -> Floats:
+    """Weight (1 - p) p^(rank - 1): a reader goes on to the next document with probability p."""
+    p = float(parameters["p"])
+    return np.power(p, ranks - 1.0) * (1.0 - p)
+
+
+def reciprocal(ranks: Floats, parameters: Parameters) -> Floats:
+    """Weight 1/rank."""
+    return 1.0 / ranks

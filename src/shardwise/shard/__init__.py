@@ -1,1 +1,0 @@
-"""Collection -> Splits: which document belongs to which shard."""

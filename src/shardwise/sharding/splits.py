@@ -1,0 +1,88 @@
+"""Document -> shard, several times over."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from shardwise.core.arrays import Bytes, Ints
+from shardwise.core.errors import InputError
+from shardwise.io.archive import load_arrays, save_arrays
+from shardwise.io.collection import Collection
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Splits:
+    """Several ways to divide the documents of a collection into shards, one row a split."""
+
+    shards: npt.NDArray[np.int16]  # (n_splits, n_docs): shard number of each document code
+    n_shards: int
+    kind: str
+    seed: int
+    sizes: Ints  # (n_splits, n_shards): documents of the corpus in each shard; of the seen ones if no corpus is known
+    labels: tuple[str, ...]  # name of each shard
+    names: Bytes  # the documents, as in the collection
+    name_starts: Ints
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_splits(self) -> int:
+        """Number of splits."""
+        return len(self.shards)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], collection: Collection | None = None) -> Splits:
+        """Read splits that `save` wrote, in the document codes of a collection if one is given."""
+        arrays, facts = load_arrays(path, "splits")
+        splits = cls(
+            n_shards=int(facts["n_shards"]),
+            kind=str(facts["kind"]),
+            seed=int(facts["seed"]),
+            labels=tuple(facts["labels"]),
+            notes=tuple(facts["notes"]),
+            **arrays,
+        )
+        return splits if collection is None else splits.for_collection(collection)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the splits as one compact file, with the names of the documents."""
+        arrays = {name: getattr(self, name) for name in ("shards", "sizes", "names", "name_starts")}
+        facts = {name: getattr(self, name) for name in ("n_shards", "kind", "seed", "labels", "notes")}
+        save_arrays(path, "splits", arrays, facts)
+
+    def for_collection(self, collection: Collection) -> Splits:
+        """Return the same splits in the document codes of another collection, matched by name."""
+        if np.array_equal(self.name_starts, collection.name_starts) and np.array_equal(
+            self.names, collection.names
+        ):
+            return self
+        code = {name: d for d, name in enumerate(_byte_names(self.names, self.name_starts))}
+        wanted = _byte_names(collection.names, collection.name_starts)
+        unknown = [name for name in wanted if name not in code]
+        if unknown:
+            raise InputError(
+                f"{len(unknown)} documents of the collection are in no shard of these splits,"
+                f" such as '{unknown[0].decode('utf-8', 'backslashreplace')}'",
+                remedy="split this collection itself, or split a document list that holds them all",
+            )
+        columns = np.array([code[name] for name in wanted], dtype=np.int64)
+        return replace(
+            self,
+            shards=np.ascontiguousarray(self.shards[:, columns]),
+            names=collection.names,
+            name_starts=collection.name_starts,
+        )
+
+    def __str__(self) -> str:
+        how = f"{self.n_splits} {self.kind} split{'s' * (self.n_splits != 1)} into {self.n_shards} shards"
+        return "\n".join([f"{how}, seed {self.seed}", *(f"- {note}" for note in self.notes)])
+
+
+def _byte_names(names: Bytes, starts: Ints) -> list[bytes]:
+    text = names.tobytes()
+    edges = starts.tolist()
+    return [text[a:b] for a, b in itertools.pairwise(edges)]

@@ -1,1 +1,0 @@
-"""Studies built from the parts: simulation, classic tests, stability, design."""

@@ -1,0 +1,230 @@
+"""shardwise design as a user sees it: the published tables on the terminal, charts in files, clear refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_cli import Done, shardwise
+
+from shardwise.core.errors import InputError
+from shardwise.io.reader import read_collection
+from shardwise.lab.simulate_collection import simulate_collection
+from shardwise.planning.pools import pool_depth_study
+from shardwise.planning.tables import design_curve, reach_curve
+from shardwise.planning.topics import min_diff_at, power_at, topics_for_power, width_at
+from shardwise.planning.variance import variance, variance_table
+from shardwise.plot.design import pool_chart, reach_chart, topics_chart, variance_chart
+
+
+def design(*arguments: object) -> Done:
+    """Run a design command in this process."""
+    return shardwise("design", *arguments)
+
+
+def rows(done: Done) -> list[dict[str, float]]:
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, float]] = json.loads(done.stdout)["rows"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("campaign")
+    simulate_collection(
+        topics=15, systems=5, depth=60, corpus=3000, relevant=25, pool_depth=60, seed=3
+    ).write(where)
+    return where
+
+
+def test_power_as_published() -> None:
+    """S14 Table 4: AP, minD .10, 10 and 100 systems, alpha .05, beta .20."""
+    found = rows(
+        design(
+            "power", "--variance", 0.053, "--systems", 10, "--systems", 100, "--method", "sakai", "-f", "json"
+        )
+    )
+    assert [row["topics"] for row in found] == [166, 428]
+    assert "measure" not in found[0]
+
+
+def test_power_in_text_names_the_analysis() -> None:
+    done = design("power", "--variance", "AP=0.053", "--systems", 10)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "one-way ANOVA, noncentral F: topics needed"
+    assert lines[1].split() == ["measure", "variance", "systems", "alpha", "min_diff", "power", "topics"]
+    assert lines[2].split()[-1] == "167"
+
+
+def test_power_turned_round() -> None:
+    (row,) = rows(design("power", "--variance", 0.053, "--systems", 10, "--topics", 50, "-f", "json"))
+    assert row["power"] == pytest.approx(power_at(n=50, variance=0.053, min_diff=0.1, systems=10))
+    assert row["min_diff_at_target"] == pytest.approx(min_diff_at(n=50, variance=0.053, systems=10))
+
+
+def test_interval_as_published_and_turned_round() -> None:
+    """S14 Table 8: AP and nERR at width .10; the paper could not compute the second."""
+    given = ("--variance", "AP=.053", "--variance", "nERR=.1208", "-f", "json")
+    assert [row["topics"] for row in rows(design("interval", *given))] == [165, 374]
+    first, _ = rows(design("interval", *given, "--topics", 50))
+    assert first["width"] == pytest.approx(width_at(n=50, variance=0.053))
+
+
+def test_table_as_published(tmp_path: Path) -> None:
+    out = tmp_path / "table.csv"
+    done = design(
+        "table",
+        "--variance",
+        "AP=.053",
+        "--variance",
+        "nERR=.1208",
+        "--method",
+        "sakai",
+        "-f",
+        "csv",
+        "-o",
+        out,
+    )
+    assert done.returncode == 0, done.stderr
+    table = pd.read_csv(out).set_index(["systems", "alpha", "min_diff"])
+    assert list(table.columns) == ["AP, power 0.9", "nERR, power 0.9", "AP, power 0.8", "nERR, power 0.8"]
+    assert table.loc[(10, 0.01, 0.02)].tolist() == [6920, 15771, 5659, 12898]  # S14 Table 4
+    widths = rows(design("table", "--variance", "AP=.053", "--width", 0.1, "--width", 0.15, "-f", "json"))
+    assert [row["AP"] for row in widths if row["alpha"] == 0.05] == [165, 75]  # S14 Table 8
+    assert r"\toprule" in design("table", "--variance", 0.053, "-f", "latex").stdout
+
+
+def test_variance_from_scores_and_from_runs(folder: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.beta(1, 3, (30, 1)) + rng.normal(0, 0.1, (30, 4)), columns=list("wxyz"))
+    table.to_csv(tmp_path / "scores.csv", index=False)
+    (row,) = rows(design("power", tmp_path / "scores.csv", "--variance-method", "residual", "-f", "json"))
+    assert row["variance"] == pytest.approx(float(variance(table, "residual")))
+    done = design("interval", folder / "qrels.txt", folder / "runs", "-m", "AP", "-m", "P@10")
+    assert done.returncode == 0, done.stderr
+    assert "AP: variance of a score" in done.stdout
+    assert "P@10" in done.stdout
+
+
+def test_pools_prints_the_study(folder: Path, tmp_path: Path) -> None:
+    chart = tmp_path / "cost.html"
+    done = design(
+        "pools", folder / "qrels.txt", folder / "runs", "--pool", 10, "--pool", 40, "-m", "AP", "-m", "Q@20",
+        "--min-diff", 0.2, "--chart", chart, "-f", "json",
+    )  # fmt: skip
+    study = pool_depth_study(
+        read_collection(str(folder / "runs"), str(folder / "qrels.txt")),
+        [10, 40],
+        ["AP", "Q@20"],
+        min_diff=0.2,
+    )
+    found = pd.DataFrame(rows(done))
+    pd.testing.assert_frame_equal(found, study.table, check_dtype=False)
+    assert json.loads(done.stdout)["goals"] == list(study.goals)
+    assert "<script src=" not in chart.read_text()
+
+
+@pytest.mark.parametrize("command", ["power", "interval", "table"])
+def test_charts_are_written(command: str, tmp_path: Path) -> None:
+    chart = tmp_path / "chart.svg"
+    done = design(
+        command, "--variance", "AP=.053", "--variance", "nERR=.12", "--alpha", 0.05, "--chart", chart
+    )
+    assert done.returncode == 0, done.stderr
+    assert chart.read_text().startswith("<svg")
+    assert "topics needed" in chart.read_text()
+    wide = design("table", "--variance", ".053", "--width", 0.1, "--chart", tmp_path / "w.json")
+    assert wide.returncode == 0
+    assert "width of the interval" in (tmp_path / "w.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("power",), "a variance is needed, stated or estimated; give --variance 0.053"),
+        (("power", "scores.csv", "--variance", "1"), "a variance is needed"),
+        (("power", "--variance", "much"), "--variance 'much' is not a number; write 0.053"),
+        (("power", "--variance", "-1"), "variance = -1: a variance must be above 0"),
+        (("power", "--variance", ".05", "--power", "0.05"), "power 0.05 is not above alpha 0.05"),
+        (("power", "--variance", ".05", "--method", "guess"), "no design method 'guess'"),
+        (
+            ("interval", "--variance", ".05", "--width", "0"),
+            "no number of topics gives an interval without width",
+        ),
+        (("interval", "nowhere.csv"), "nowhere.csv: no such file"),
+        (
+            ("interval", "--variance", ".05", "--chart", "chart.gif"),
+            "chart.gif: no chart is written as '.gif'",
+        ),
+    ],
+)
+def test_refusals_are_one_line(arguments: tuple[str, ...], said: str) -> None:
+    done = design(*arguments)
+    assert done.returncode == 2, done.stdout
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert said in done.stderr
+
+
+def test_a_measure_that_the_scores_lack(tmp_path: Path, folder: Path) -> None:
+    table = pd.DataFrame(
+        {
+            "topic": ["1", "1", "2", "2"],
+            "system": ["a", "b"] * 2,
+            "AP": [0.1, 0.2, 0.3, 0.5],
+            "RR": [1, 0.5, 0.2, 1],
+        }
+    )
+    table.to_csv(tmp_path / "long.csv", index=False)
+    assert [row["measure"] for row in rows(design("power", tmp_path / "long.csv", "-f", "json"))] == [
+        "AP",
+        "RR",
+    ]
+    done = design("power", tmp_path / "long.csv", "-m", "P@10")
+    assert "holds no P@10; choose among AP, RR" in done.stderr
+    pools = design("pools", folder / "qrels.txt", folder / "runs", "--pool", 500)
+    assert "no run is deeper than 60" in pools.stderr
+
+
+# --- charts --------------------------------------------------------------------------------------------------
+
+
+def test_charts_hold_the_numbers_of_their_tables() -> None:
+    curve = design_curve({"AP": 0.05, "Q": 0.04}, systems=[2, 10])
+    drawn = topics_chart(curve).to_dict()
+    (data,) = drawn["datasets"].values()
+    assert [point["topics"] for point in data] == curve["topics"].tolist()
+    assert drawn["layer"][0]["encoding"]["x"]["scale"]["type"] == "linear"
+    log = topics_chart(
+        pd.DataFrame(
+            {
+                "measure": "AP",
+                "variance": [0.1, 0.2],
+                "topics": topics_for_power(variance=[0.1, 0.2], min_diff=0.1),
+            }
+        ),
+        "variance",
+    ).to_dict()
+    assert log["layer"][0]["encoding"]["y"]["scale"]["type"] == "log"
+    reach = reach_chart(reach_curve({"AP": 0.05, "Q": 0.04}, topics=[20, 50], systems=[2])).to_dict()
+    assert reach["layer"][0]["encoding"]["color"]["scale"]["domain"] == [
+        "AP: min_diff, 2 systems", "Q: min_diff, 2 systems", "AP: width", "Q: width",
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="no column 'value' to draw"):
+        reach_chart(curve)
+
+
+def test_variance_and_pool_charts(folder: Path) -> None:
+    grid = variance_table(np.random.default_rng(2).normal(0.3, 0.1, (12, 4)))
+    bars = variance_chart(grid).to_dict()
+    assert bars["layer"][0]["encoding"]["color"]["scale"]["domain"] == list(grid.columns)
+    study = pool_depth_study(
+        read_collection(str(folder / "runs"), str(folder / "qrels.txt")), [10, 40], width=None
+    )
+    (data,) = pool_chart(study).to_dict()["datasets"].values()
+    assert [point["judgments"] for point in data] == study.table["judgments_power"].tolist()
+    with pytest.raises(InputError, match="no column 'topics_interval'"):
+        pool_chart(study, "interval")

@@ -1,0 +1,268 @@
+"""Every command in every format: JSON keeps to its schema, CSV has the same fields, LaTeX compiles."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import typer
+from test_cli import PAIR_COLUMNS, shardwise
+
+from report_pages import HOSTILE
+from shardwise.cli.config import Analysis
+from shardwise.cli.main import COMMANDS, build_app
+from shardwise.cli.schema import described, schema
+
+INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
+DOCS = Path(__file__).parent.parent.parent / "docs"
+EVERYWHERE = ("--format", "--out", "--seed", "--jobs", "--quiet", "--config")
+NOT_ANALYSES = {"schema", "repeat"}
+SEEDS = ("--qrels", "qrels.txt", "--instances", "{system}_seed{instance}.run")
+LINES: dict[str, list[tuple[object, ...]]] = {
+    "score": [("qrels.txt", "runs", "-m", "AP", "-m", "P@5"), ("qrels.txt", "runs", "--shards", 9)],
+    "compare": [
+        ("qrels.txt", "runs", "--shards", 2, "--generalize", "topic"),
+        ("scores.csv", "--method", "holm"),
+        ("scores.csv", "--fit", "bootstrap"),
+        ("scores.csv", "--baseline", "x", "--method", "dunnett"),
+        ("hostile.csv",),
+    ],
+    "stability": [("qrels.txt", "runs", "--shards", 2, "--splits", 2), ("scores.nc", "--model", "MD3")],
+    "instances": [
+        ("seeds/new_seed0.run", "seeds/new_seed1.run", "--", "seeds/old_seed0.run", "seeds/old_seed2.run", *SEEDS[:2]),
+        ("seeds/new_seed0.run", "seeds/new_seed1.run", "--", "seeds/old_seed0.run", *SEEDS[:2], "--deterministic", "b",
+         "--method", "bootstrap"),
+        ("seeds", *SEEDS),
+        ("seeds", *SEEDS, "--side", "lower"),
+        ("seeds", *SEEDS, "--side", "superior"),
+    ],
+    "design power": [("--variance", 0.05), ("--variance", "AP=0.05", "--topics", 30), ("long.csv",)],
+    "design interval": [("--variance", 0.05), ("qrels.txt", "runs", "--topics", 30)],
+    "design table": [("--variance", 0.05), ("--variance", "AP=0.05", "--variance", "Q=.1", "--width", 0.2)],
+    "design pools": [("qrels.txt", "runs", "--pool", 5)],
+    "simulate": [("--out", "made", "--topics", 2, "--systems", 2, "--depth", 9, "--corpus", 90, "--relevant", 4)],
+    "repeat": [("report.html",)],
+    "calibrate": [("scores.csv", "--method", "t holm", "--method", "MD1 hsd topic", "--repetitions", 20, "--halves", 4),
+    ],
+    "demo": [("--out", "demo")],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("formats") / "work"
+    shutil.copytree(INPUTS, where, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    with (where / "hostile.csv").open("w", encoding="utf-8", newline="") as stream:
+        rows = csv.writer(stream)
+        rows.writerow(["topic", *HOSTILE])
+        rows.writerows(
+            [t, *(f"{0.9 - 0.05 * k + 0.03 * ((t * k) % 4):.3f}" for k in range(10))] for t in range(9)
+        )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(where)
+        split = ("--shards", 2, "--splits", 3)
+        assert shardwise("score", "qrels.txt", "runs", *split, "--out", "scores.nc").returncode == 0
+        assert shardwise("compare", "scores.csv", "--report", "report.html").returncode == 0
+    return where
+
+
+@pytest.fixture(scope="module")
+def tables(folder: Path) -> dict[str, list[str]]:
+    """LaTeX of every line, by command."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return {command: [said(command, line, "latex") for line in lines] for command, lines in LINES.items()}
+
+
+def said(command: str, line: tuple[object, ...], format: str) -> str:
+    done = shardwise(*command.split(), *line, "--format", format)
+    assert done.returncode == 0, (command, line, done.stderr)
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.parametrize("command", LINES)
+def test_json_keeps_to_its_schema_and_csv_to_json(
+    folder: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    rules = schema(command)
+    jsonschema.Draft202012Validator.check_schema(rules)
+    for line in LINES[command]:
+        told = json.loads(said(command, line, "json"))
+        jsonschema.Draft202012Validator(rules).validate(told)
+        if command != "demo":  # which takes long, and writes the same table
+            table = csv.reader(io.StringIO(said(command, line, "csv")))
+            assert next(table) == list(told["rows"][0])
+            assert len(list(table)) == len(told["rows"])
+
+
+def test_a_schema_for_every_command_and_none_else() -> None:
+    assert set(described()) == set(LINES) == set(leaves()) - {"schema"}
+    assert schema("compare")["properties"]["rows"]["items"]["required"] == PAIR_COLUMNS
+
+
+def test_the_documentation_names_every_field() -> None:
+    lines = [
+        line.split("|") for line in (DOCS / "json.md").read_text().splitlines() if line.startswith("| `")
+    ]
+    shown = {cells[1].strip(" `"): " ".join(cells[2:]) for cells in lines if len(cells) == 6}
+    assert set(shown) == set(described())
+    for command, text in shown.items():
+        rules = schema(command)
+        facts = set(rules["required"]) - {"command", "title", "notes", "rows"}
+        named = set(re.findall(r"\w+", text))
+        assert facts <= named, command
+        told_in_words = command in ("demo", "design pools", "instances")
+        if not told_in_words:
+            assert set(rules["properties"]["rows"]["items"]["required"]) <= named, command
+
+
+def test_the_analysis_in_the_documentation_is_understood(tmp_path: Path) -> None:
+    text = re.findall(r"```toml.*?\n(.*?)```", (DOCS / "command-line.md").read_text(), re.DOTALL)[0]
+    analysis = Analysis(text, "shardwise.toml", tmp_path)
+    found = {
+        name: analysis.values(name.split(), command.callback.parameters, COMMANDS)
+        for name, command in leaves().items()
+        if name in ("compare", "stability", "design power")
+    }
+    assert found["compare"]["splits"] == 11
+    assert found["compare"]["inputs"] == [str(tmp_path / "qrels.txt"), str(tmp_path / "runs/*.gz")]
+    assert found["stability"]["measure"] == "AP"
+    assert found["design power"]["sources"] == [str(tmp_path / "last-year.csv")]
+
+
+def test_schemas_are_strict() -> None:
+    """A field that is not described, or that is missing, is noticed."""
+    told: dict[str, Any] = {
+        "command": "simulate",
+        "title": "",
+        "runs": "",
+        "qrels": "",
+        "seed": 0,
+        "notes": [],
+    }
+    check = jsonschema.Draft202012Validator(schema("simulate"))
+    assert check.is_valid({**told, "rows": [{"system": "a", "quality": 0.5}]})
+    assert not check.is_valid({**told, "rows": [{"system": "a", "quality": 0.5, "more": 1}]})
+    assert not check.is_valid({**told, "rows": [{"system": "a"}]})
+    assert not check.is_valid(told)
+
+
+def test_latex_has_every_special_character_escaped(tables: dict[str, list[str]]) -> None:
+    for made in tables.values():
+        for table in made:
+            body = [line for line in table.splitlines() if line.endswith(r"\\")]
+            assert len({len(re.findall(r"(?<!\\)&", line)) for line in body}) == 1, table
+            assert not any(re.search(r"(?<!\\)[#%]", line) for line in body), table
+            assert not any("_" in re.sub(r"\\_", "", line) for line in body), table
+
+
+def test_latex_of_every_command_compiles(tables: dict[str, list[str]], tmp_path: Path) -> None:
+    engine = next((found for name in ("tectonic", "pdflatex") if (found := shutil.which(name))), None)
+    if engine is None:
+        pytest.skip("neither tectonic nor pdflatex is installed")
+    parts = [r"\documentclass{article}\usepackage{booktabs,longtable,graphicx}\begin{document}"]
+    for command, made in tables.items():
+        for table in made:
+            shown = table if "longtable" in table else "\\resizebox{\\textwidth}{!}{%\n" + table + "}"
+            parts.append(f"\\section*{{{command}}}\n{shown}")
+    (tmp_path / "all.tex").write_text("\n".join([*parts, r"\end{document}", ""]), encoding="utf-8")
+    quiet = [] if engine.endswith("tectonic") else ["-interaction=nonstopmode", "-halt-on-error"]
+    done = subprocess.run(
+        [engine, *quiet, "all.tex"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def test_a_long_table_in_latex_breaks_over_pages(tmp_path: Path) -> None:
+    names = [f"s{k}" for k in range(12)]
+    rows = [[str(t), *(f"0.{(7 * t + 3 * k) % 9}" for k in range(12))] for t in range(4)]
+    (tmp_path / "s.csv").write_text("\n".join(",".join(row) for row in [["topic", *names], *rows]) + "\n")
+    table = shardwise("compare", tmp_path / "s.csv", "-f", "latex").stdout
+    assert table.count(r"\begin{longtable}{llrrrrrr}") == 1
+    assert table.count(" \\\\\n") == 66 + 1
+
+
+def leaves() -> dict[str, Any]:
+    """Every command as typer has it."""
+    top: Any = typer.main.get_command(build_app())
+    found = {}
+    for name, command in top.commands.items():
+        inside = getattr(command, "commands", None)
+        found.update({f"{name} {sub}": one for sub, one in inside.items()} if inside else {name: command})
+    return found
+
+
+def test_every_command_has_the_options_of_all() -> None:
+    found = leaves()
+    assert {name.split()[0] for name in found} == set(COMMANDS)
+    for name, command in found.items():
+        options = {option for parameter in command.params for option in parameter.opts}
+        if name not in NOT_ANALYSES:
+            assert set(EVERYWHERE) <= options, name
+    assert {"--format", "--out", "--jobs", "--quiet"} <= {o for p in found["repeat"].params for o in p.opts}
+
+
+def test_every_command_has_an_example_that_it_understands() -> None:
+    """The line in the help can be parsed: its options exist and have fitting values."""
+    for name, command in leaves().items():
+        (line,) = re.findall(r"Example: shardwise (.*)", command.help)
+        assert line.startswith(name), name
+        words = line.removeprefix(name).split()
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in words if word.startswith("-")} <= known | {"--"}, name
+
+
+def test_help_says_what_an_option_without_effect_does() -> None:
+    text = " ".join(shardwise("design", "power", "--help").stdout.replace("│", " ").split())
+    assert "Nothing is random here; accepted as everywhere." in text
+    plain = shardwise("design", "power", "--variance", 0.05, "-f", "csv").stdout
+    assert shardwise("design", "power", "--variance", 0.05, "-f", "csv", "--seed", 9).stdout == plain
+
+
+@pytest.mark.parametrize("command", ["score", "compare", "stability"])
+def test_the_number_of_jobs_changes_nothing(
+    folder: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    line = LINES[command][0]
+    assert said(command, (*line, "--jobs", 1), "json") == said(command, (*line, "--jobs", 3), "json")
+
+
+def test_unreadable_binary_scores(tmp_path: Path) -> None:
+    """What the libraries say about them differs between versions."""
+    for name, kind in (("noise.nc", "NetCDF"), ("noise.parquet", "Parquet")):
+        (tmp_path / name).write_bytes(b"noise")
+        done = shardwise("compare", tmp_path / name)
+        assert done.returncode == 2
+        assert f"{name}: not a {kind} file" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_unknown_command_of_a_group_and_help_for_nothing() -> None:
+    done = shardwise("design", "topics")
+    assert done.returncode == 2
+    assert done.stderr.lower().startswith("shardwise design: no such command 'topics'")
+    nothing = shardwise()
+    assert nothing.returncode == 2
+    assert "compare" in nothing.stdout + nothing.stderr
+
+
+def test_no_option_is_asked_to_be_a_file_that_it_replaces(tmp_path: Path) -> None:
+    """A link is followed, a pipe is written to: neither is replaced by a file."""
+    (tmp_path / "there.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "there.txt")
+    assert shardwise("design", "power", "--variance", 0.05, "--out", tmp_path / "link.txt").returncode == 0
+    assert (tmp_path / "link.txt").is_symlink()
+    assert "topics needed" in (tmp_path / "there.txt").read_text()
+    assert shardwise("design", "power", "--variance", 0.05, "--out", "/dev/null").returncode == 0
+    assert not Path("/dev/null").is_file()

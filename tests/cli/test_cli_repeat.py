@@ -1,0 +1,287 @@
+"""A report can be made again from what it holds; the page itself may come from anyone."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import shutil
+import tomllib
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_cli import shardwise
+
+from report_pages import simulated
+from shardwise.cli.repeat import compared
+from shardwise.report.embedded import read_report
+from shardwise.report.html import write_report
+from shardwise.report.names import script_json
+from shardwise.report.provenance import versions
+
+INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with inputs and a report of them, made there."""
+    folder = tmp_path_factory.mktemp("made")
+    shutil.copytree(INPUTS, folder / "data", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    documents = sorted({line.split()[2] for line in (INPUTS / "qrels.txt").read_text().splitlines()})
+    (folder / "data" / "documents.txt").write_text("\n".join([*documents, "more", "and-more"]) + "\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = shardwise(
+            "compare", "data/qrels.txt", "data/runs", "--shards", 2, "--splits", 2, "--seed", 9, "--report", "r.html",
+            "--corpus", "data/documents.txt", "-q",
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, to work in."""
+    shutil.copytree(made, tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "work"
+
+
+class _Data(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside, self.text = False, ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.inside = ("id", "data") in attrs
+
+    def handle_data(self, data: str) -> None:
+        self.text += data if self.inside else ""
+
+
+def changed(path: Path, change: Change) -> Path:
+    """The same page with other data inside."""
+    page = path.read_text()
+    parser = _Data()
+    parser.feed(page)
+    data = json.loads(parser.text)
+    file = next(file for file in data["files"] if file["name"] == "report.json")
+    inside = json.loads(gzip.decompress(base64.b64decode(file["packed"])))
+    change(inside)
+    file["packed"] = base64.b64encode(gzip.compress(json.dumps(inside).encode(), mtime=0)).decode()
+    other = path.with_name("changed.html")
+    stored = parser.text.strip()
+    assert page.count(stored) == 1
+    other.write_text(page.replace(stored, script_json(data)))
+    return other
+
+
+def test_what_a_report_says_about_itself(folder: Path) -> None:
+    stored = read_report("r.html")
+    table = tomllib.loads(stored["recipe"]["toml"])["compare"]
+    assert stored["recipe"]["command"] == ["compare"]
+    assert stored["recipe"]["arguments"][:3] == ["compare", "data/qrels.txt", "data/runs"]
+    assert table["qrels"] == "data/qrels.txt"
+    assert table["runs"] == [f"data/runs/{name}.run" for name in ("bm25", "dense", "rerank", "tfidf")]
+    # defaults are written out, what was chosen automatically too
+    chosen = {
+        "measure": "AP",
+        "model": "MD6",
+        "method": "hsd",
+        "alpha": 0.05,
+        "shards": 2,
+        "splits": 2,
+        "seed": 9,
+        "kind": "even",
+    }
+    assert {key: table[key] for key in chosen} == chosen
+    assert not {"report", "out", "quiet", "jobs", "format", "config"} & set(table)
+    assert [one["path"] for one in stored["inputs"]][-2:] == ["data/runs/tfidf.run", "data/documents.txt"]
+    assert stored["versions"] == versions()
+    page = (folder / "r.html").read_text()
+    assert "shardwise compare data/qrels.txt data/runs --shards 2" in page
+    assert "model = &#34;MD6&#34;" in page
+
+
+def test_the_same_numbers_again(folder: Path) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    done = shardwise("repeat", "r.html", "--out", "again.html")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("the same: ")
+    assert "6 inputs are as they were" in done.stdout
+    assert compared(read_report("r.html"), read_report("again.html"))["different"].sum() == 0
+    after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert set(after) - set(before) == {folder / "again.html"}
+    assert all(after[path] == content for path, content in before.items())
+    table = tomllib.loads(read_report("again.html")["recipe"]["toml"])
+    assert table == tomllib.loads(read_report("r.html")["recipe"]["toml"])
+    assert shardwise("repeat", "again.html", "-q").returncode == 0
+
+
+def test_the_analysis_in_the_page_is_a_config_file(folder: Path) -> None:
+    Path("shardwise.toml").write_text(read_report("r.html")["recipe"]["toml"])
+    done = shardwise("compare", "--config", "shardwise.toml", "--report", "third.html", "-q")
+    assert done.returncode == 0, done.stderr
+    assert compared(read_report("r.html"), read_report("third.html"))["different"].sum() == 0
+
+
+def test_inputs_elsewhere(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "moved").mkdir()
+    (folder / "data").rename(tmp_path / "moved" / "store")
+    monkeypatch.chdir(tmp_path)
+    lost = shardwise("repeat", folder / "r.html")
+    assert lost.returncode == 2
+    assert lost.stderr == (
+        "data/qrels.txt: this input of the report is not here; name the folder it is in with --inputs\n"
+    )
+    assert shardwise("repeat", folder / "r.html", "--inputs", "moved/store").returncode == 0
+    wrong = shardwise("repeat", folder / "r.html", "--inputs", "moved")
+    assert "data/qrels.txt: this input of the report is not in moved" in wrong.stderr
+    (tmp_path / "moved" / "store").rename(folder / "data")
+    assert shardwise("repeat", folder / "r.html").returncode == 0  # beside the report
+
+
+def test_an_input_that_is_another(folder: Path) -> None:
+    path = folder / "data" / "runs" / "bm25.run"
+    path.write_text(path.read_text().replace("A-00", "A-99"))
+    done = shardwise("repeat", "r.html", "--out", "again.html")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("data/runs/bm25.run: is not the file that the report was made from (SHA-256 ")
+    assert not Path("again.html").exists()
+
+
+def test_numbers_that_differ_are_named(folder: Path) -> None:
+    def change(report: dict[str, Any]) -> None:
+        report["systems"][1]["mean"] *= 1.5
+        report["versions"]["numpy"] = "0.1"
+
+    page = changed(folder / "r.html", change)
+    done = shardwise("repeat", page, "-f", "json")
+    assert done.returncode == 1
+    told = json.loads(done.stdout)
+    assert told["same"] is False
+    assert told["versions_differ"] is True
+    assert told["title"].startswith("different: 1 of ")
+    assert "systems[1].mean" in told["title"]
+    assert f"numpy 0.1 then, {versions()['numpy']} now" in told["notes"]
+
+
+def test_rounding_is_not_a_difference(folder: Path) -> None:
+    def change(report: dict[str, Any]) -> None:
+        report["systems"][1]["mean"] *= 1 + 1e-6
+
+    done = shardwise("repeat", changed(folder / "r.html", change))
+    assert done.returncode == 0
+    assert done.stdout.startswith("the same but for rounding: ")
+
+
+def test_a_report_made_from_python(tmp_path: Path) -> None:
+    write_report(tmp_path / "r.html", simulated(4))
+    done = shardwise("repeat", tmp_path / "r.html")
+    assert done.returncode == 2
+    assert "this report was made from Python" in done.stderr
+    assert "made from Python" in (tmp_path / "r.html").read_text()
+
+
+def test_a_report_of_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(INPUTS / "scores.csv", tmp_path / "-my scores.csv")
+    monkeypatch.chdir(tmp_path)
+    done = shardwise("compare", "./-my scores.csv", "--report", "r.html", "--fill", "mean", "--method", "bh")
+    assert done.returncode == 0, done.stderr
+    assert shardwise("repeat", "r.html").returncode == 0
+
+
+def recipe(report: dict[str, Any], **changes: Any) -> None:
+    report["recipe"].update(changes)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r: recipe(r, command=["simulate"], toml='[simulate]\nout = "evil"\n'),
+        lambda r: recipe(r, command=["score"], toml='[score]\nout = "evil"\n'),
+        lambda r: recipe(r, command="compare"),
+        lambda r: recipe(r, toml=r["recipe"]["toml"] + 'out = "evil"\n'),
+        lambda r: recipe(r, toml=r["recipe"]["toml"] + 'chart = "evil.svg"\n'),
+        lambda r: recipe(r, toml=r["recipe"]["toml"] + 'report = "evil.html"\n'),
+        lambda r: recipe(r, toml=r["recipe"]["toml"] + 'config = "evil.toml"\n'),
+        lambda r: recipe(r, toml=r["recipe"]["toml"] + '[score]\nout = "evil"\n'),
+        lambda r: recipe(r, toml='out = "evil"\n' + r["recipe"]["toml"]),
+        lambda r: recipe(r, toml=r["recipe"]["toml"].replace("data/qrels.txt", "/etc/hostname")),
+        lambda r: recipe(r, toml=r["recipe"]["toml"].replace('"data/documents.txt"', '"/etc/hostname"')),
+        lambda r: recipe(r, toml=r["recipe"]["toml"].replace('"data/qrels.txt"', "5")),
+        lambda r: recipe(r, toml="[compare"),
+        lambda r: recipe(r, toml=7),
+        lambda r: r.update(recipe=[1, 2]),
+        lambda r: r.update(inputs=None),
+        lambda r: r.update(inputs=[{"path": 5}]),
+        lambda r: r["inputs"][0].update(path="/dev/zero"),
+        lambda r: r["inputs"][0].update(path="\x1b[2J"),
+    ],
+)
+def test_a_page_that_asks_for_more(folder: Path, change: Change) -> None:
+    """No other command, no file to be written, no input that is not listed with its hash."""
+    page = changed(folder / "r.html", change)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    done = shardwise("repeat", page)
+    assert done.returncode == 2, done.stdout
+    assert len(done.stderr.splitlines()) == 1
+    assert "\x1b" not in done.stderr
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        "not base64!",
+        base64.b64encode(b"not gzip").decode(),
+        base64.b64encode(gzip.compress(b"not json", mtime=0)).decode(),
+        base64.b64encode(gzip.compress(b"[1]", mtime=0)).decode(),
+        base64.b64encode(gzip.compress(b"[" * 100_000, mtime=0)).decode(),
+        base64.b64encode(gzip.compress(b"{}" * 50, mtime=0)[:-9]).decode(),
+        5,
+    ],
+)
+def test_a_page_with_anything_inside(tmp_path: Path, packed: object) -> None:
+    data = script_json({"files": [{"name": "report.json", "packed": packed}]})
+    (tmp_path / "r.html").write_text(f'<script type="application/json" id="data">{data}</script>')
+    done = shardwise("repeat", tmp_path / "r.html")
+    assert done.returncode == 2
+    assert "not a report of shardwise" in done.stderr
+
+
+def test_what_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shardwise.report.embedded.MOST_INSIDE", 1000)
+    data = script_json(
+        {
+            "files": [
+                {
+                    "name": "report.json",
+                    "packed": base64.b64encode(gzip.compress(b" " * 2000, mtime=0)).decode(),
+                }
+            ]
+        }
+    )
+    (tmp_path / "r.html").write_text(f'<script id="data">{data}</script>')
+    assert "cut short or endless" in shardwise("repeat", tmp_path / "r.html").stderr
+    monkeypatch.setattr("shardwise.report.embedded.MOST_PAGE", 10)
+    assert "too large" in shardwise("repeat", tmp_path / "r.html").stderr
+
+
+def test_the_demo_again(tmp_path: Path) -> None:
+    """Simulated anew: the collection, its scores and all figures are the same."""
+    assert shardwise("demo", "--out", tmp_path / "demo", "--seed", 11, "-q").returncode == 0
+    page = tmp_path / "demo" / "report.html"
+    shutil.copy(page, tmp_path / "kept.html")
+    shutil.rmtree(tmp_path / "demo")
+    done = shardwise("repeat", tmp_path / "kept.html", "--out", tmp_path / "again.html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("the same: ")
+    assert "the inputs were simulated again" in done.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"kept.html", "again.html"}

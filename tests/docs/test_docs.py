@@ -1,0 +1,58 @@
+"""The examples in the documentation run, page by page, on files such as they name."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import shardwise as sw
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """runs/*.gz, qrels.txt, scores.csv and trec_eval's output, as the examples have them."""
+    folder = tmp_path_factory.mktemp("campaign")
+    made = sw.simulate.collection(
+        topics=12, systems=4, depth=80, corpus=4000, relevant=40, pool_depth=60, seed=1
+    )
+    made.write(folder)
+    for run in (folder / "runs").iterdir():
+        with gzip.open(f"{run}.gz", "wb") as packed:
+            packed.write(run.read_bytes())
+        run.unlink()
+    runs = sw.read_collection(folder / "runs", folder / "qrels.txt")
+    judged = [line.split() for line in (folder / "qrels.txt").read_text().splitlines()]
+    rows = [f"{topic} {1 + i % 2} {doc} {grade}\n" for i, (topic, _, doc, grade) in enumerate(judged)]
+    (folder / "diversity-qrels.txt").write_text("".join(rows))
+    topics = dict.fromkeys(row[0] for row in judged)
+    (folder / "probabilities.txt").write_text("".join(f"{topic} 1 0.7\n{topic} 2 0.3\n" for topic in topics))
+    scores = sw.score(runs, "AP")
+    sw.write_scores(scores, folder / "scores.csv", layout="wide")
+    for name, system in (("bm25", "sys1"), ("qld", "sys2")):  # as trec_eval -q prints them
+        values = scores["AP"].sel(system=system).to_series()
+        rows = [
+            f"{measure}\t{topic}\t{value:.4f}\n"
+            for measure in ("map", "P_10")
+            for topic, value in values.items()
+        ]
+        (folder / f"{name}.eval").write_text("".join(rows))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=lambda page: page.stem
+)
+def test_examples_run(page: Path, campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(campaign, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in BLOCK.findall(page.read_text()):
+        exec(compile(block, str(page), "exec"), names)

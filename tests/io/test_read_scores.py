@@ -1,0 +1,256 @@
+"""Score tables in every shape, there and back, and what is said of bad ones."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shardwise.core.errors import InputError
+from shardwise.io.scores import read_scores, write_scores
+
+EXPECTED = xr.DataArray(
+    [[0.1, 0.25], [0.5, 1.0]], {"topic": ["301", "302"], "system": ["bm25", "qld"]}, name="AP"
+)
+
+
+def file(folder: Path, text: str, name: str = "scores.csv") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def same(found: xr.DataArray | xr.Dataset, expected: xr.DataArray | xr.Dataset) -> None:
+    xr.testing.assert_equal(found, expected)
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "topic,bm25,qld\n301,.1,.25\n302,0.5,1\n",
+        "topic\tbm25\tqld\r\n301\t1e-1\t2.5E-1\r\n\r\n302\t0.5\t+1.0\r\n",
+        "qid;bm25;qld\n301;.1;.25\n302;.5;1",
+        ",bm25,qld\n301,.1,.25\n302,.5,1\n",
+        "\ufefftopic,bm25,qld\n301,.1,.25\n302,.5,1\n",
+        '"topic","bm25","qld"\n"301",".1",".25"\n"302",".5","1"\n',
+        "topic bm25 qld\n301 .1 .25\n302 .5 1\n",
+        "topic,system,AP\n301,bm25,.1\n301,qld,.25\n302,bm25,.5\n302,qld,1\n",
+        "run,query_id,measure,value\nbm25,301,AP,.1\nbm25,302,AP,.5\nqld,301,AP,.25\nqld,302,AP,1\n",
+        "Name,QID,Metric,Score\nbm25,301,AP,.1\nbm25,302,AP,.5\nqld,301,AP,.25\nqld,302,AP,1\n",
+    ],
+)
+def test_shapes_of_text(tmp_path: Path, text: str) -> None:
+    found = read_scores(file(tmp_path, text), measure="AP")
+    same(found, EXPECTED)
+    assert found.attrs["undefined"] == 0
+
+
+def test_wide_without_topics_or_measure(tmp_path: Path) -> None:
+    found = read_scores(file(tmp_path, "bm25,qld\n.1,.25\n.5,1\n"))
+    same(found, EXPECTED.assign_coords(topic=["1", "2"]).rename("score"))
+
+
+def test_real_wide_table(data: Path) -> None:
+    found = read_scores(data / "trec8" / "adhoc8_ap.csv", measure="AP")
+    assert isinstance(found, xr.DataArray)
+    assert found.dims == ("topic", "system")
+    assert list(found["topic"].values) == [str(i) for i in range(1, 51)]
+    frame = pd.read_csv(data / "trec8" / "adhoc8_ap.csv")
+    np.testing.assert_array_equal(found.values, frame.to_numpy())
+    assert list(found["system"].values) == list(frame.columns)
+
+
+def test_several_measures_shards_and_splits(tmp_path: Path) -> None:
+    rows = [
+        f"{split},{topic},{system},{shard},{split + topic / 10},{shard == 'b'}\n".replace(
+            "True", "1"
+        ).replace("False", "")
+        for split in (0, 1)
+        for topic in (1, 2)
+        for system in ("x", "y", "z")
+        for shard in ("a", "b")
+    ]
+    found = read_scores(file(tmp_path, "split,topic,system,shard,AP,P@10\n" + "".join(rows)))
+    assert isinstance(found, xr.Dataset)
+    assert found["AP"].dims == ("split", "topic", "system", "shard")
+    assert found["split"].dtype.kind == "i"
+    assert found["AP"].sel(split=1, topic="2", system="z", shard="a") == 1.2
+    assert found["P@10"].attrs["undefined"] == 12
+    assert found["P@10"].sel(shard="a").isnull().all()
+
+
+def test_trec_eval_and_ir_measures_output(tmp_path: Path) -> None:
+    for name, (one, two) in {"bm25": (0.1, 0.5), "qld": (0.25, 1.0)}.items():
+        printed = [
+            *[("runid", "all", name), ("map", "301", one), ("P_10", "301", 0.3), ("map", "302", two)],
+            *[("P_10", "302", 0.4), ("map", "all", 0.3), ("P_10", "all", 0.35)],
+        ]
+        file(
+            tmp_path,
+            "".join(f"{measure:<22}\t{topic}\t{value}\n" for measure, topic, value in printed),
+            f"{name}.eval",
+        )
+        file(tmp_path, f"301\tAP\t{one}\n302\tAP\t{two}\nall\tAP\t0.3\n", f"{name}.irm")
+        file(tmp_path, f"map all {(one + two) / 2}\n", f"{name}.means")
+    same(read_scores(tmp_path / "*.irm"), EXPECTED)
+    both = read_scores([tmp_path / "bm25.eval", tmp_path / "qld.eval"])
+    assert isinstance(both, xr.Dataset)
+    same(both["map"].rename("AP"), EXPECTED)
+    same(read_scores(tmp_path / "*.eval", measure="map").rename("AP"), EXPECTED)
+    with pytest.raises(InputError, match="means over topics only; run trec_eval with -q"):
+        read_scores(tmp_path / "bm25.means")
+    with pytest.raises(InputError, match="has no measure 'ndcg'; it has map, P_10"):
+        read_scores(tmp_path / "*.eval", measure="ndcg")
+
+
+def test_evaluation_without_summary_rows(tmp_path: Path) -> None:
+    same(read_scores(file(tmp_path, "AP 301 .1\nAP 302 .5\n", "bm25.txt")), EXPECTED.isel(system=slice(1)))
+    same(read_scores(file(tmp_path, "301 AP .1\n302 AP .5\n", "bm25.txt")), EXPECTED.isel(system=slice(1)))
+
+
+def test_frames(tmp_path: Path) -> None:
+    wide = pd.DataFrame({"bm25": [0.1, 0.5], "qld": [0.25, 1.0]}, index=pd.Index([301, 302], name="topic"))
+    same(read_scores(wide, measure="AP"), EXPECTED)
+    long = wide.reset_index().melt("topic", var_name="system", value_name="AP")
+    same(read_scores(long), EXPECTED)
+    path = tmp_path / "x.parquet"
+    long.to_parquet(path)
+    same(read_scores(path), EXPECTED)
+    with pytest.raises(InputError, match="table:row 2: AP: 'good' is not a number"):
+        read_scores(pd.DataFrame({"topic": [1, 2], "system": ["a", "a"], "AP": ["0.5", "good"]}))
+
+
+def test_missing_rows(tmp_path: Path) -> None:
+    path = file(tmp_path, "topic,system,AP\n301,bm25,.1\n301,qld,.25\n302,qld,1\n")
+    with pytest.raises(
+        InputError, match="1 scores are missing, the first for AP, topic 302, system bm25; add"
+    ):
+        read_scores(path)
+    undefined = read_scores(path, missing="undefined")
+    assert np.isnan(undefined.sel(topic="302", system="bm25").item())
+    assert (undefined.attrs["undefined"], undefined.attrs["missing_rows"]) == (1, 1)
+    assert read_scores(path, missing="zero").sel(topic="302", system="bm25") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("topic,a\n1,.5\n2,good\n", r"scores.csv:3: a: 'good' is not a number; give a number"),
+        (
+            'topic,a\n1,"12,5"\n',
+            r"scores.csv:2: a: '12,5' is not a number; write it with a point, as in 12.5",
+        ),
+        ("topic,a\n1,inf\n", r"scores.csv:2: a: 'inf' is not a number"),
+        ("topic,a\n1,1_0\n", r"scores.csv:2: a: '1_0' is not a number"),
+        ("topic,a,b\n1,.5,.5\n\n2,.5\n", r"scores.csv:4: 2 columns instead of 3; give every row"),
+        ("topic,a,a\n1,.5,.5\n", r"scores.csv:1: two columns are called 'a'"),
+        (
+            "topic,system,AP\n1,a,.5\n2,a,.5\n1,a,.6\n",
+            r"scores.csv:4: a second score of AP for topic 1, system a; the first is at .*scores.csv:2; keep one",
+        ),
+        ("topic,a\n1,.5\n1,.6\n", r"scores.csv:3: a second score of score for topic 1, system a"),
+        ("topic,system\n1,a\n", r"has no column of scores"),
+        ("topic\n1\n", r"has no columns of scores"),
+        ("topic,qid,a\n1,1,.3\n", r"columns 'topic' and 'qid' mean the same"),
+        ("topic,system,measure\n1,a,AP\n", r"has a column of measures but none of values"),
+        ("topic,system,AP\n,a,.5\n", r"scores.csv:2: column 'topic' is empty"),
+        ("topic,a\n", r"scores.csv:1: the table has no rows"),
+        ("0.5,0.25\n0.1,0.2\n", r"scores.csv:1: the first row has numbers instead of names; add a header"),
+        ("", r"scores.csv: the file is empty"),
+        ("\n \n", r"scores.csv: the file is empty"),
+        ('topic,a\n1,"' + "x" * 140_000, r"scores.csv: not a table of scores .*; check the quotes"),
+        ("map 1 .5\nmap 2\n", r"scores.csv:2: 2 columns instead of 3; expected measure, topic, value"),
+    ],
+)
+def test_bad_tables_are_refused_with_file_and_line(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        read_scores(file(tmp_path, text))
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_files(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_scores(tmp_path / "nowhere.csv")
+    with pytest.raises(InputError, match="is a folder, not a file"):
+        read_scores(tmp_path)
+    for name in ("x.nc", "x.parquet"):
+        with pytest.raises(InputError, match=r"not a (NetCDF|Parquet) file"):
+            read_scores(file(tmp_path, "neither", name))
+    (tmp_path / "latin.csv").write_bytes(b"topic,a\n1,.5\n2,\xe9\n")
+    with pytest.raises(InputError, match=r"latin\.csv:3: not a text file in UTF-8"):
+        read_scores(tmp_path / "latin.csv")
+    whole = gzip.compress(b"topic,a\n1,.5\n")
+    (tmp_path / "cut.csv.gz").write_bytes(whole[:-9])
+    with pytest.raises(InputError, match=r"cut.csv.gz: cannot be read"):
+        read_scores(tmp_path / "cut.csv.gz")
+    xr.Dataset({"AP": (("topic", "planet"), [[0.5]])}).to_netcdf(tmp_path / "y.nc", engine="h5netcdf")
+    with pytest.raises(InputError, match="has dimension 'planet'; scores have split, topic, system"):
+        read_scores(tmp_path / "y.nc")
+
+
+cells = st.floats(0, 1) | st.floats(-1e300, 1e300) | st.just(float("nan"))
+
+
+@st.composite
+def tensors(draw: st.DrawFn) -> xr.Dataset:
+    dims = draw(st.sampled_from([("topic", "system"), ("split", "topic", "system", "shard")]))
+    sizes = [draw(st.integers(1, 3)) for _ in dims]
+    coords = {
+        dim: np.arange(size) if dim == "split" else [f"{dim}{i}" for i in range(size)]
+        for dim, size in zip(dims, sizes, strict=True)
+    }
+    count = int(np.prod(sizes))
+    measures = draw(st.sampled_from([["AP"], ["AP", "nDCG(dcg='exp-log2')@20", "RBP(p=0.8)"]]))
+    values = [draw(st.lists(cells, min_size=count, max_size=count)) for _ in measures]
+    return xr.Dataset(
+        {m: (dims, np.reshape(v, sizes)) for m, v in zip(measures, values, strict=True)}, coords=coords
+    )
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", ".tsv.zst", ".parquet", ".nc"])
+@given(scores=tensors())
+@settings(max_examples=15, deadline=None)
+def test_written_scores_read_back(
+    tmp_path_factory: pytest.TempPathFactory, ending: str, scores: xr.Dataset
+) -> None:
+    folder = tmp_path_factory.mktemp("scores")
+    path = folder / f"scores{ending}"
+    write_scores(scores, path)
+    assert [p.name for p in folder.iterdir()] == [path.name]
+    found = read_scores(path)
+    same(found, scores if len(scores.data_vars) > 1 else scores["AP"])
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet"])
+def test_wide_tables_read_back(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"wide{ending}"
+    write_scores(EXPECTED, path, layout="wide")
+    same(read_scores(path, measure="AP"), EXPECTED)
+    sharded = EXPECTED.expand_dims(shard=["s1", "s2"]).transpose("topic", "system", "shard")
+    write_scores(sharded, path, layout="wide")
+    same(read_scores(path, measure="AP"), sharded)
+
+
+def test_netcdf_keeps_the_attributes(tmp_path: Path) -> None:
+    scores = EXPECTED.assign_attrs(long_name="average precision", undefined=0)
+    write_scores(scores, tmp_path / "s.nc")
+    found = read_scores(tmp_path / "s.nc")
+    assert isinstance(found, xr.DataArray)
+    xr.testing.assert_identical(found, scores)
+
+
+def test_writing_refuses(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"the ending '.xls' names no format; use .csv"):
+        write_scores(EXPECTED, tmp_path / "a.xls")
+    with pytest.raises(InputError, match="no such folder; make it first"):
+        write_scores(EXPECTED, tmp_path / "no" / "a.csv")
+    with pytest.raises(InputError, match="a wide table holds one measure"):
+        write_scores(xr.Dataset({"AP": EXPECTED, "P": EXPECTED}), tmp_path / "a.csv", layout="wide")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,187 @@
+"""Sharded designs: components against lme4, sizes against unsharded theory and simulation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from shardwise.core.errors import InputError
+from shardwise.core.rng import generator
+from shardwise.planning.shards import (
+    ShardComponents,
+    design_for_shards,
+    shard_components,
+    variance_and_df,
+)
+from shardwise.planning.topics import power_exact, topics_for_interval, topics_for_power
+from shardwise.planning.variance import variance
+
+GOLD = Path(__file__).parent.parent / "gold"
+TYPICAL = ShardComponents(topic_system=0.0064, system_shard=0.000025, error=0.0036)
+
+
+def gold_scores() -> xr.DataArray:
+    table = pd.read_csv(GOLD / "design_shards_scores.csv").set_index(["topic", "system", "shard"])
+    return table["score"].to_xarray()
+
+
+def test_components_are_those_of_lme4() -> None:
+    lme4 = pd.read_csv(GOLD / "design_shards_lme4.csv").set_index("term")["variance"]
+    ours = shard_components(gold_scores())
+    # lme4 stops its search at about this precision
+    assert ours.topic_system == pytest.approx(lme4["topic:system"], rel=1e-5)
+    assert ours.system_shard == pytest.approx(lme4["system:shard"], rel=1e-5)
+    assert ours.error == pytest.approx(lme4["Residual"], rel=1e-5)
+    assert ours.negative == ()
+
+
+def test_components_are_those_of_the_shard_means_seen_as_a_two_way_table() -> None:
+    ours = shard_components(gold_scores())
+    assert variance(gold_scores().mean("shard"), "residual").sigma_sq == pytest.approx(
+        ours.topic_system + ours.error / 4
+    )
+
+
+def test_a_negative_component_counts_as_zero_and_is_named() -> None:
+    rng = generator(21, 0)
+    y = rng.normal(size=(10, 4, 5))
+    y -= y.mean(axis=2, keepdims=True)  # no topic:system variance at all, less than chance would leave
+    c = shard_components(xr.DataArray(y, dims=("topic", "system", "shard")))
+    assert c.topic_system == 0
+    assert "topic_system" in c.negative
+    assert "counted as 0" in str(design_for_shards(c, min_diff=1.0, shards=[2]))
+
+
+@given(systems=st.integers(2, 30), shards=st.integers(1, 12), min_diff=st.floats(0.02, 0.1))
+def test_topics_like_these_need_what_a_two_way_design_on_shard_means_needs(
+    systems: int, shards: int, min_diff: float
+) -> None:
+    sigma_sq = TYPICAL.topic_system + TYPICAL.error / shards
+    result = design_for_shards(TYPICAL, min_diff=min_diff, shards=[shards], systems=systems, most_topics=3000)
+    assert result.table["topics"].iloc[0] == topics_for_power(
+        variance=sigma_sq, min_diff=min_diff, systems=systems, method="two-way"
+    )
+
+
+def test_width_for_two_systems_is_that_of_the_paired_interval() -> None:
+    result = design_for_shards(TYPICAL, width=0.04, shards=[1, 4])
+    expected = [topics_for_interval(variance=0.0064 + 0.0036 / s, width=0.04) for s in (1, 4)]
+    assert result.table["topics"].tolist() == expected
+    assert (result.table["width"] <= 0.04).all()
+
+
+def test_how_topics_fall_or_do_not_with_shards() -> None:
+    shards = [2, 5, 20, 100]
+    sizes = {
+        claim: design_for_shards(TYPICAL, min_diff=0.03, shards=shards, generalize=claim).table["topics"]
+        for claim in ((), ("topic",), ("topic", "shard"))
+    }
+    these, like, both = sizes[()], sizes[("topic",)], sizes[("topic", "shard")]
+    assert these.iloc[-1] <= 3  # about these topics, shards stand in for topics
+    # about topics like these, no number of shards beats the topic:system variance
+    assert (like >= topics_for_power(variance=0.0064, min_diff=0.03, method="two-way")).all()
+    assert like.is_monotonic_decreasing
+    assert (both.dropna() >= like[both.notna()]).all()
+
+
+def test_what_no_number_of_topics_can_do_is_missing_not_invented() -> None:
+    rough = ShardComponents(topic_system=0.0064, system_shard=0.01, error=0.0036)
+    result = design_for_shards(rough, min_diff=0.03, shards=[1, 5], generalize=("topic", "shard"))
+    assert result.table["topics"].isna().all()
+    assert result.table["power"].isna().all()
+    assert result.claim == "topics like these and shards like these"
+
+
+def test_a_corpus_cut_finer_has_components_of_its_own() -> None:
+    coarse, fine = TYPICAL, ShardComponents(topic_system=0.0064, system_shard=0.00002, error=0.02)
+    table = design_for_shards({2: coarse, 10: fine}, min_diff=0.03).table
+    assert table["shards"].tolist() == [2, 10]
+    assert (
+        table["topics"].iloc[1] == design_for_shards(fine, min_diff=0.03, shards=[10]).table["topics"].iloc[0]
+    )
+    with pytest.raises(InputError, match="no components for 3 shards"):
+        design_for_shards({2: coarse}, min_diff=0.03, shards=[3])
+
+
+@pytest.mark.calibration
+@pytest.mark.parametrize(
+    ("generalize", "min_diff"), [((), 0.05), (("topic",), 0.1), (("topic", "shard"), 0.12)]
+)
+def test_power_is_what_simulated_shards_show(
+    generalize: tuple[str, ...], min_diff: float, repetitions: float
+) -> None:
+    runs, t, r, s = int(3000 * repetitions), 15, 4, 5
+    c = ShardComponents(topic_system=0.006, system_shard=0.002, error=0.01)
+    rng = generator(22, len(generalize))
+    means = np.array([min_diff / 2, -min_diff / 2, 0, 0])[None, None, :, None]
+    y = means + rng.normal(0, np.sqrt(c.error), (runs, t, r, s))
+    if "topic" in generalize:  # effects of fixed topics and shards do not vary between repetitions
+        y += rng.normal(0, np.sqrt(c.topic_system), (runs, t, r, 1))
+    if "shard" in generalize:
+        y += rng.normal(0, np.sqrt(c.system_shard), (runs, 1, r, s))
+
+    def centred(x: np.ndarray, *axes: int) -> np.ndarray:
+        for axis in axes:
+            x = x - x.mean(axis=axis, keepdims=True)
+        return x
+
+    ms_s = t * s * (centred(y.mean(axis=(1, 3)), 1) ** 2).sum(axis=1) / (r - 1)
+    ms_ts = s * (centred(y.mean(axis=3), 1, 2) ** 2).sum(axis=(1, 2)) / ((t - 1) * (r - 1))
+    ms_sk = t * (centred(y.mean(axis=1), 1, 2) ** 2).sum(axis=(1, 2)) / ((s - 1) * (r - 1))
+    df_e = (t - 1) * (r - 1) * (s - 1)
+    ms_e = (centred(y, 1, 2, 3) ** 2).sum(axis=(1, 2, 3)) / df_e
+    if generalize == ():
+        error, df = ms_e, np.full(runs, float(df_e))
+    elif generalize == ("topic",):
+        error, df = ms_ts, np.full(runs, (t - 1.0) * (r - 1))
+    else:
+        error = np.maximum(ms_ts + ms_sk - ms_e, 1e-12)
+        parts = ((ms_ts, (t - 1) * (r - 1)), (ms_sk, (s - 1) * (r - 1)), (ms_e, df_e))
+        df = error**2 / sum(ms**2 / d for ms, d in parts)
+    found = (stats.f.sf(ms_s / error, r - 1, df) <= 0.05).mean()
+    v, degrees = variance_and_df(c, np.array([float(t)]), s, r, generalize)
+    critical = stats.f.isf(0.05, r - 1, degrees)
+    power = power_exact(min_diff**2 / (2 * v), np.array([r - 1.0]), degrees, critical)[0]
+    # Satterthwaite's df, taken at the expected mean squares, is an approximation: within .02
+    slack = 0.02 if "shard" in generalize else 0.0
+    assert 0.5 < power < 0.95
+    assert found == pytest.approx(power, abs=4 * np.sqrt(power * (1 - power) / runs) + slack)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"min_diff": None}, "either min_diff or width"),
+        ({"width": 0.1}, "either min_diff or width"),
+        ({"min_diff": None, "width": 0.0}, "without width"),
+        ({"power": 0.05}, "not above alpha"),
+        ({"systems": 1}, "2 or more"),
+        ({"shards": [0]}, "1 or more"),
+        ({"generalize": ("shard",)}, "no claim generalizes"),
+        ({"most_topics": 1}, "2 or more"),
+    ],
+)
+def test_refusals(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        design_for_shards(TYPICAL, **{"min_diff": 0.03, **changes})
+
+
+def test_components_refuse_what_they_cannot_use() -> None:
+    with pytest.raises(InputError, match="below 0"):
+        ShardComponents(topic_system=-0.1, system_shard=0, error=0.1)
+    with pytest.raises(InputError, match="all variances are 0"):
+        ShardComponents(topic_system=0, system_shard=0, error=0)
+    with pytest.raises(InputError, match="isel"):
+        shard_components(xr.DataArray(np.zeros((2, 2)), dims=("topic", "system")))
+    with pytest.raises(InputError, match="1 scores are undefined"):
+        shard_components(gold_scores().where(gold_scores() < float(gold_scores().max())))
+    with pytest.raises(InputError, match="fewer than 2"):
+        shard_components(gold_scores().isel(shard=[0]))

@@ -1,0 +1,163 @@
+"""Variance estimates and their pooling, against statsmodels, brute force and S14 Table 3."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.anova import anova_lm
+
+from shardwise.core.errors import InputError
+from shardwise.planning.variance import (
+    VarianceEstimate,
+    mean_squares,
+    pool_variances,
+    variance,
+    variance_table,
+)
+
+GOLD = Path(__file__).parent.parent / "gold"
+
+
+def scores(seed: int = 1, topics: int = 12, systems: int = 5) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    y = (
+        rng.beta(1, 3, (topics, 1))
+        + rng.normal(0, 0.05, (1, systems))
+        + rng.normal(0, 0.1, (topics, systems))
+    )
+    return pd.DataFrame(y, index=[f"t{i}" for i in range(topics)], columns=[f"s{j}" for j in range(systems)])
+
+
+def long(table: pd.DataFrame) -> pd.DataFrame:
+    return table.rename_axis(index="topic", columns="system").stack().rename("score").reset_index()
+
+
+def test_mean_squares_are_those_of_statsmodels() -> None:
+    table = anova_lm(smf.ols("score ~ topic + system", long(scores())).fit())
+    ms = mean_squares(scores().to_numpy())
+    np.testing.assert_allclose(
+        [ms.topic, ms.system, ms.error], table.loc[["topic", "system", "Residual"], "mean_sq"], rtol=1e-10
+    )
+
+
+def test_anova_estimates_follow_from_the_mean_squares_of_statsmodels() -> None:
+    n, m = scores().shape
+    two = anova_lm(smf.ols("score ~ topic + system", long(scores())).fit())["mean_sq"]
+    one = anova_lm(smf.ols("score ~ system", long(scores())).fit())["mean_sq"]
+    expected = {
+        "two-way": (m - 1) / (m * n) * (two["system"] - two["Residual"])
+        + (two["topic"] - two["Residual"]) / m
+        + two["Residual"],
+        "one-way": (m - 1) / (m * n) * (one["system"] - one["Residual"]) + one["Residual"],
+        "residual": two["Residual"],
+    }
+    for method, value in expected.items():
+        assert variance(scores(), method).sigma_sq == pytest.approx(value, rel=1e-10)
+
+
+def test_percentile_is_that_of_all_pairs_one_by_one() -> None:
+    y = scores(systems=9).to_numpy()
+    each = sorted(np.var(y[:, a] - y[:, b], ddof=1) for a, b in combinations(range(9), 2))
+    assert len(each) == 36
+    estimate = variance(y, "percentile95")
+    # 95 % of 36 pairs are 34.2, so the 35th in order is the first with at least that share at or below it
+    assert estimate.sigma_t_sq == pytest.approx(each[34], rel=1e-10)
+    assert estimate.sigma_sq == pytest.approx(each[34] / 2, rel=1e-10)
+
+
+def test_residual_is_half_the_mean_variance_of_a_difference() -> None:
+    y = scores(systems=6).to_numpy()
+    each = [np.var(y[:, a] - y[:, b], ddof=1) for a, b in combinations(range(6), 2)]
+    assert variance(y, "residual").sigma_t_sq == pytest.approx(np.mean(each), rel=1e-10)
+
+
+@given(
+    shift=st.floats(-5, 5),
+    scale=st.floats(0.1, 10),
+    method=st.sampled_from(["two-way", "one-way", "residual"]),
+)
+def test_variance_ignores_the_origin_and_goes_with_the_square_of_the_unit(
+    shift: float, scale: float, method: str
+) -> None:
+    y = scores().to_numpy()
+    assert variance(y * scale + shift, method).sigma_sq == pytest.approx(
+        variance(y, method).sigma_sq * scale**2, rel=1e-6
+    )
+
+
+def test_labelled_arrays_in_either_order_and_datasets_give_the_same() -> None:
+    table = scores()
+    array = xr.DataArray(table.to_numpy(), dims=("topic", "system"), name="AP")
+    alone = variance(table)
+    assert (alone.topics, alone.systems, alone.df, alone.measure) == (12, 5, 11, "")
+    assert variance(array.transpose("system", "topic")).sigma_sq == pytest.approx(alone.sigma_sq)
+    both = variance(xr.Dataset({"AP": array, "P@10": array * 2}))
+    assert float(both["P@10"]) == pytest.approx(4 * float(both["AP"]))
+    assert both["AP"].measure == "AP"
+    grid = variance_table(xr.Dataset({"AP": array}))
+    assert grid.loc["AP", "two-way"] == pytest.approx(alone.sigma_sq)
+    assert grid.loc["AP", "residual"] < grid.loc["AP", "two-way"]
+
+
+def test_pooling_reproduces_table_3() -> None:
+    for row in pd.read_csv(GOLD / "design_s14_table3.csv", comment="#").itertuples():
+        parts = [
+            VarianceEstimate(row.sigma_sq_1, row.topics_1, row.systems_1, row.topics_1 - 1, "two-way"),
+            VarianceEstimate(row.sigma_sq_2, row.topics_2, row.systems_2, row.topics_2 - 1, "two-way"),
+        ]
+        # both the parts and the result are printed to four places
+        assert float(pool_variances(parts)) == pytest.approx(row.pooled, abs=1.01e-4)
+
+
+def test_pooling_by_measure_and_its_weights() -> None:
+    few, many = scores(1, topics=6), scores(2, topics=40)
+    by_measure = [{"AP": variance(few)}, {"AP": variance(many)}]
+    pooled = pool_variances(by_measure)["AP"]
+    assert pooled.sigma_sq == pytest.approx((5 * float(variance(few)) + 39 * float(variance(many))) / 44)
+    assert (pooled.topics, pooled.df) == (46, 44)
+    assert "pooled over 2 collections" in str(pooled)
+    assert pool_variances([variance(few)]) == variance(few)
+
+
+def test_real_scores_show_what_pairing_by_topic_is_worth(data: Path) -> None:
+    table = pd.read_csv(data / "trec3" / "adhoc3_ap.csv")
+    ms = mean_squares(table.to_numpy())
+    assert (round(ms.system, 5), round(ms.topic, 5), round(ms.error, 6)) == (0.36926, 0.91661, 0.01092)
+    assert float(variance(table, "one-way")) < float(variance(table, "two-way"))  # S14 §5.1
+    assert float(variance(table, "percentile95")) < float(variance(table, "one-way"))
+    assert float(variance(table, "residual")) < 0.4 * float(variance(table, "two-way"))
+
+
+@pytest.mark.parametrize(
+    ("table", "method", "reason"),
+    [
+        (np.zeros((1, 3)), "two-way", "too few"),
+        (np.zeros(3), "two-way", "1 dimensions"),
+        (np.array([["a", "b"], ["c", "d"]]), "two-way", "not numbers"),
+        (np.array([[0.1, np.nan], [0.1, 0.2]]), "two-way", "topic 1, system 2"),
+        (scores(), "three-way", "choose one of two-way"),
+        (xr.DataArray(np.zeros((2, 2, 2)), dims=("topic", "system", "shard")), "two-way", "mean"),
+    ],
+)
+def test_refusals(table: np.ndarray, method: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        variance(table, method)
+
+
+def test_pooling_refuses_unlike_things() -> None:
+    with pytest.raises(InputError, match="different methods"):
+        pool_variances([variance(scores()), variance(scores(), "one-way")])
+    with pytest.raises(InputError, match="no variances"):
+        pool_variances([])
+    with pytest.raises(InputError, match="same measures"):
+        pool_variances([{"AP": variance(scores())}, {"RR": variance(scores())}])
+    with pytest.raises(InputError, match="only variance estimates"):
+        pool_variances([0.05, 0.06])  # type: ignore[call-overload]

@@ -1,0 +1,32 @@
+"""Labels: short, visible, and as many as there are names."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shardwise.plot.labels import MOST_SHOWN, distinct, short
+from shardwise.plot.theme import COLOURS, DASHES, SHAPES, colours, in_turn
+
+
+@given(st.lists(st.text(max_size=200), max_size=30))
+def test_labels_tell_names_apart(names: list[str]) -> None:
+    labels = distinct(names)
+    assert list(labels) == list(dict.fromkeys(names))
+    assert len(set(labels.values())) == len(labels)
+    assert all(len(label) <= MOST_SHOWN and (label.isprintable() or not label) for label in labels.values())
+
+
+@given(st.text(max_size=100))
+def test_short_names_are_left_alone(name: str) -> None:
+    if name.isprintable() and name.isascii() and len(name) <= 50:
+        assert short(name) == name
+
+
+def test_names_are_told_apart_in_colour_and_in_grey() -> None:
+    """Colour and shape, and colour and dash, are together unlike for as many names as pairs of them."""
+    n = len(COLOURS)
+    for marks in (SHAPES, DASHES):
+        pairs = list(zip(colours(n * n), map(str, in_turn(marks, n * n)), strict=True))
+        assert len(set(pairs)) == n * n
+        assert len(set(map(str, in_turn(marks, n)))) == n

@@ -1,0 +1,297 @@
+"""What a report says is what the library computes, in words that are true."""
+
+from __future__ import annotations
+
+import json
+import re
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+
+from report_pages import simulated
+from shardwise.comparing.comparisons import compare
+from shardwise.comparing.over_splits import over_splits, unanimous
+from shardwise.core.errors import InputError
+from shardwise.core.model import MD1, MD6
+from shardwise.fits.anova import anova
+from shardwise.io.reader import read_collection
+from shardwise.io.scores import read_scores
+from shardwise.numerics.studentized_range import isf
+from shardwise.planning.variance import variance
+from shardwise.report import words
+from shardwise.report.axis import axis_for
+from shardwise.report.build import build_report
+from shardwise.report.citations import SOURCES, bibliography, methods_latex, methods_text
+from shardwise.report.diagnostics import identical_systems
+from shardwise.report.downloads import pairs_frame, report_json, systems_frame
+from shardwise.report.power import power_of
+from shardwise.report.provenance import hashed, scores_hash
+from shardwise.scoring.scoring import score
+from shardwise.scoring.undefined import fill_undefined
+from shardwise.sharding.split import split
+
+
+def test_trec8_has_the_published_figures(data: Path) -> None:
+    """F19 Table 1: MD1 on TREC-8 AP tells 3423 of 8256 pairs apart, top group of 7, omega² .3991."""
+    scores = read_scores(data / "trec8" / "adhoc8_ap.csv")
+    content = build_report(scores, measure="AP")
+    here, like = content.claims
+    assert (here.found, len(here.pairs), len(here.top)) == (3423, 8256, 7)
+    assert like.found == here.found
+    said = report_json(content)
+    system = next(row for row in said["anova"] if row["term"] == "system")
+    assert round(system["omega_sq"], 4) == 0.3991
+    assert "6 of the 128 other systems are indistinguishable from the best" in said["answer"]
+    assert "the same holds for topics like these" in said["answer"]
+    assert "one error for both claims" in words.contrast(content)
+
+
+def test_trec_covid_from_runs_to_both_claims(data: Path, tmp_path: Path) -> None:
+    """The top groups and pairs in the words are those of the comparisons made one by one."""
+    with tarfile.open(data / "trec-covid-r1" / "round1_runs.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"
+    runs = read_collection(tmp_path / "runs", qrels)
+    whole = build_report(score(runs, ["AP"])["AP"])
+    assert (whole.claims[0].found, len(whole.claims[0].pairs)) == (4199, 10153)
+    scores = score(runs, ["AP"], split(runs, 5, n_splits=2, seed=0))["AP"]
+    content = build_report(scores, inputs=[qrels])
+    fit = anova(fill_undefined(scores.isel(split=0, drop=True), "zero"), MD6)
+    for claim, generalize in zip(content.claims, ((), ("topic",)), strict=True):
+        pairs = compare(fit, "hsd", generalize=generalize)
+        assert claim.found == int(pairs.reject(0.05).sum())
+        assert claim.top == pairs.top_group(0.05)
+    here, like = content.claims
+    assert words.headline(content) == (
+        f"On these 30 topics, {len(here.top) - 1} of the 142 other systems are indistinguishable from the best,"
+        f" {here.top[0]}; for topics like these, {len(like.top) - 1} are."
+    )
+    assert len(like.top) > len(here.top)
+    assert content.splits[0].pairs == 10153
+    assert any("Identical scores throughout" in remark.text for remark in content.remarks)
+
+
+class TestAnswer:
+    def content(self, values: list[float], noise: float, *, topics: int = 40, seed: int = 3) -> str:
+        rng = np.random.default_rng(seed)
+        shape = (topics, len(values), 3)
+        scores = np.array(values)[None, :, None] + rng.normal(0, noise, (topics, len(values), 1))
+        names = [f"s{j}" for j in range(len(values))]
+        table = xr.DataArray(
+            scores + rng.normal(0, 0.001, shape),
+            dims=("topic", "system", "shard"),
+            coords={"system": names},
+        )
+        return words.headline(build_report(table))
+
+    def test_a_clear_winner(self) -> None:
+        assert self.content([0.9, 0.5, 0.1], 0.001) == (
+            "On these 40 topics, s0 is better than every other system; the same holds for topics like these."
+        )
+
+    def test_two_systems(self) -> None:
+        assert self.content([0.9, 0.1], 0.001) == (
+            "On these 40 topics, s0 is better than s1; the same holds for topics like these."
+        )
+        unsure = self.content([0.5, 0.48], 0.1)
+        assert re.fullmatch(
+            r"On these 40 topics, s\d is better than s\d; for topics like these, they cannot be told apart\.",
+            unsure,
+        )
+
+    def test_better_here_but_not_for_topics_like_these(self) -> None:
+        said = self.content([0.5, 0.49, 0.1], 0.1)
+        assert "is better than every other system; for topics like these, 1 of them cannot be told" in said
+
+    def test_nothing_can_be_told(self) -> None:
+        rng = np.random.default_rng(1)
+        table = xr.DataArray(rng.normal(0.5, 0.1, (20, 4)), dims=("topic", "system"))
+        assert "no other system can be told from the best" in words.headline(build_report(table))
+
+
+def test_a_model_without_the_claim_says_so() -> None:
+    content = build_report(simulated(5), model="MD2")
+    assert len(content.claims) == 1
+    assert "MD2 does not support a claim about topics" in content.unsupported
+    assert words.contrast(content).startswith("Nothing is said about topics like these")
+    assert content.power is None
+    assert ";" not in words.headline(content)
+
+
+def test_undefined_cells_are_counted_and_warned_of() -> None:
+    scores = simulated(4, holes=0.2, splits=2)
+    undefined = int(scores.isel(split=0).isnull().sum())
+    content = build_report(scores)
+    cells = content.fit.scores.size
+    (first,) = [remark for remark in content.remarks if "undefined" in remark.text]
+    assert f"{undefined} of {cells} scores" in first.text
+    assert first.warning
+    assert content.configuration["scores_sha256"] == scores_hash(scores)
+    left = build_report(simulated(4, holes=0.05), fill="leave")
+    assert any("missing and left out" in remark.text for remark in left.remarks)
+    dropped = build_report(simulated(4, holes=0.02), fill="drop")
+    assert any("were left out" in remark.text for remark in dropped.remarks)
+
+
+def test_warnings_appear_where_they_should() -> None:
+    rng = np.random.default_rng(2)
+    heavy = simulated(5, topics=12)
+    heavy.values[:, 4] += rng.standard_t(2, heavy.values[:, 4].shape)
+    heavy.values[:, 1] = heavy.values[:, 0]
+    said = " ".join(remark.text for remark in build_report(heavy).remarks)
+    for words_of in ("12 topics are few", "not normal", "Residuals spread", "run000 and run001"):
+        assert words_of in said
+    calm = build_report(simulated(5))
+    assert not any(remark.warning for remark in calm.remarks)
+
+
+def test_identical_systems_are_found_once() -> None:
+    table = xr.DataArray(
+        np.tile([[0.1, 0.2, 0.1, 0.1]], (3, 1)), dims=("topic", "system"), coords={"system": list("abcd")}
+    )
+    assert identical_systems(table) == [("a", "c"), ("a", "d")]
+
+
+class TestPower:
+    def test_variance_is_that_of_the_topic_means(self) -> None:
+        scores = simulated(6)
+        estimates = anova(scores, MD6).estimates(generalize=("topic",))
+        power = power_of(estimates, 30, 0.05)
+        assert power is not None
+        assert np.isclose(power.sigma_sq, float(variance(scores.mean("shard"), "residual")))
+
+    def test_a_paired_t_test_does_find_it_in_four_cases_of_five(self) -> None:
+        scores = simulated(6)
+        power = build_report(scores).power
+        assert power is not None
+        rng = np.random.default_rng(5)
+        drawn = rng.normal(power.detectable, np.sqrt(2 * power.sigma_sq), (4000, 30))
+        found = stats.ttest_1samp(drawn, 0.0, axis=1).pvalue <= 0.05
+        assert abs(found.mean() - 0.8) < 0.03
+
+    def test_words_and_table_agree(self) -> None:
+        content = build_report(simulated(6))
+        power = content.power
+        assert power is not None
+        assert power.target < power.detectable
+        assert power.target_topics > power.topics
+        needs = [need.two for need in power.needs]
+        assert needs == sorted(needs, reverse=True)
+        first, second = words.power_sentences(power, content.claims[1], content)
+        assert f"for {power.target:g} you need {power.target_topics} topics" in first
+        critical = isf(0.05, 6, content.claims[1].pairs.estimates.df) * np.sqrt(
+            content.claims[1].pairs.estimates.variance
+        )
+        assert f"must reach {critical:.3f}" in second
+
+
+def test_stability_counts_pairs_that_every_split_finds() -> None:
+    scores = simulated(8, splits=4)
+    content = build_report(scores)
+    assert [one.key for one in content.splits] == ["here", "like"]
+    for one, generalize in zip(content.splits, ((), ("topic",)), strict=True):
+        together = unanimous(over_splits(scores, MD6, "hsd", generalize=generalize))
+        assert one.common == int(together.reject(0.05).sum())
+        assert f"{one.common} of 28 pairs" in words.split_sentence(one)
+        assert one.divided["pairs"]["divided"] == one.divided["pairs"].iloc[1:-1].sum()
+    assert build_report(simulated(4)).splits == ()
+
+
+@pytest.mark.parametrize("method", ["hsd", "bh", "by", "holm", "bonferroni", "scheffe", "none"])
+def test_every_method_makes_a_report(method: str) -> None:
+    content = build_report(simulated(5, holes=0.05), method=method, fill="leave")
+    paragraph = methods_text(content)
+    assert content.claims[1].found <= 10
+    assert "5 systems on 30 topics" in paragraph
+    cited = set(re.findall(r"\\cite\{([^}]*)\}", methods_latex(content)))
+    keys = {key for group in cited for key in group.split(",")}
+    assert keys <= set(SOURCES)
+    assert set(re.findall(r"@\w+\{(\w+),", bibliography(content))) == keys
+
+
+@pytest.mark.parametrize("method", ["hsd", "bh", "by", "holm", "bonferroni", "scheffe", "none"])
+def test_a_difference_counts_from_the_critical_one(method: str) -> None:
+    for claim in build_report(simulated(12), method=method).claims:
+        assert ((claim.pairs.difference >= claim.critical) == claim.pairs.reject(0.05)).all()
+        assert 0 < claim.found < 66
+
+
+def test_half_widths_are_those_of_the_differences() -> None:
+    for claim in build_report(simulated(5)).claims:
+        frame = claim.pairs.difference_intervals(0.95)
+        assert np.allclose(frame["upper"] - frame["difference"], claim.half, rtol=1e-7)
+        assert claim.uniform
+
+
+def test_tables_hold_every_system_and_pair() -> None:
+    content = build_report(simulated(6))
+    systems, pairs = systems_frame(content), pairs_frame(content)
+    assert systems["mean"].is_monotonic_decreasing
+    assert list(systems["system"]) == list(content.systems)
+    assert len(pairs) == 2 * 15
+    assert (pairs["differs"] == (pairs["p_adjusted"] <= 0.05)).all()
+    away_from_zero = (pairs["lower"] > 0) | (pairs["upper"] < 0)
+    assert (away_from_zero == pairs["differs"]).all()
+    said = json.loads(json.dumps(report_json(content), allow_nan=False))
+    assert [row["system"] for row in said["systems"]] == list(content.systems)
+    assert len(said["pairs"]["here"]["p_adjusted"]) == 15
+    assert {row["term"] for row in said["anova"]} == set(content.fit.table.index)
+
+
+def test_one_hash_for_the_same_file_and_scores(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    (one,) = hashed([tmp_path / "a"])
+    # FIPS 180-2, B.1
+    assert one.sha256 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    with pytest.raises(InputError, match="cannot be read"):
+        hashed([tmp_path / "b"])
+
+
+def test_refusals() -> None:
+    with pytest.raises(InputError, match="no dimension topic"):
+        build_report(simulated(3).rename(topic="query"))
+    with pytest.raises(InputError, match="not between 0 and 1"):
+        build_report(simulated(3), alpha=5)
+    with pytest.raises(InputError, match="Dunnett"):
+        build_report(simulated(3), method="dunnett")
+
+
+def test_exact_fit_and_equal_systems_make_a_report() -> None:
+    """No error at all: nothing to plan with, but no crash either."""
+    table = xr.DataArray(
+        np.add.outer(np.linspace(0, 0.3, 10), [0.1, 0.2, 0.2]),
+        dims=("topic", "system"),
+        coords={"system": list("abc")},
+    )
+    content = build_report(table, model=MD1)
+    assert content.power is None
+    assert any("fits the scores exactly" in remark.text for remark in content.remarks)
+
+
+def test_letters_that_would_explain_nothing_are_left_out() -> None:
+    """Without a common spread groups overlap in many ways; the report still has every pair."""
+    rng = np.random.default_rng(4)
+    scores = simulated(24, topics=10)
+    scores.values[rng.random(scores.shape) < 0.45] = np.nan
+    scores.values[:, :, 0] = rng.normal(0.3, 0.05, scores.shape[:2])
+    content = build_report(scores, method="none", fill="leave", model="topic + system")
+    for claim in content.claims:
+        assert claim.letters is None or max(map(len, claim.letters)) <= 48
+    assert len(report_json(content)["pairs"]["here"]["p"]) == 276
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.013, 0.402), (-3.0, 250.0), (0.2, 0.2), (1e-5, 3e-5)])
+def test_an_axis_has_a_few_round_ticks_inside(low: float, high: float) -> None:
+    axis = axis_for(low, high)
+    assert 2 <= len(axis.ticks) <= 7
+    assert axis.low < axis.ticks[0] < axis.ticks[-1] < axis.high
+    assert 0 <= axis.place(low) <= axis.place(high) <= 1000
+
+
+def test_other_terms_have_meanings_too() -> None:
+    assert words.meaning("query") == "Levels of query differ, on average."
+    assert words.meaning("query:ranker").startswith("What query and ranker do together")

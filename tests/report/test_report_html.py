@@ -1,0 +1,181 @@
+"""The page as a file: whole, self-contained, and harmless whatever the names."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from report_pages import HOSTILE, simulated
+from shardwise.core.errors import InputError
+from shardwise.plot.labels import visible
+from shardwise.report.build import ReportContent, build_report
+from shardwise.report.html import html, write_report
+from shardwise.report.names import script_json
+
+EXPECTED = {"systems.csv", "pairs.csv", "tables.tex", "intervals.pdf", "intervals.svg", "methods.tex", "references.bib",
+            "report.json"}  # fmt: skip
+
+
+class Page(HTMLParser):
+    """Elements, scripts, ids and attributes of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.inside = False
+        self.text: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.inside = tag == "script"
+        if self.inside:
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            self.scripts[-1] += data
+        self.text.append(data)
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.tags)
+
+
+@pytest.fixture(scope="module")
+def content() -> ReportContent:
+    return build_report(simulated(6, splits=3, holes=0.02), notes=["read well"], seed=4)
+
+
+@pytest.fixture(scope="module")
+def page(content: ReportContent) -> Page:
+    return Page(html(content))
+
+
+def data_of(page: Page) -> dict[str, object]:
+    found: dict[str, object] = json.loads(page.scripts[0])
+    return found
+
+
+def test_nothing_is_fetched(page: Page) -> None:
+    for tag, attributes in page.tags:
+        assert tag not in {"link", "iframe", "object", "embed", "base"}
+        for name in ("src", "href", "data", "action", "poster", "xlink:href"):
+            value = attributes.get(name)
+            assert value is None or value.startswith("#"), (tag, name, value)
+    policy = next(a["content"] for t, a in page.tags if t == "meta" and "http-equiv" in a)
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+    digest = base64.b64encode(hashlib.sha256(page.scripts[1].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+
+
+def test_sections_ids_and_labels(page: Page) -> None:
+    ids = [value for _, attributes in page.tags if (value := attributes.get("id"))]
+    assert len(ids) == len(set(ids))
+    links = [str(a["href"])[1:] for t, a in page.tags if t == "a"]
+    assert set(links) <= set(ids)
+    assert {"answer", "systems", "pairs", "variance", "stability", "power", "diagnostics", "methods", "downloads",
+            "repeat"} <= set(links)  # fmt: skip
+    assert page.count("h1") == 1
+    for tag, attributes in page.tags:
+        if tag == "svg" and attributes.get("role") == "img":
+            assert attributes.get("aria-label")
+        if tag == "label":
+            assert attributes["for"] in ids
+        if tag == "th":
+            assert "scope" in attributes
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
+    assert all(b <= a + 1 for a, b in pairwise(levels))
+
+
+def test_the_script_gets_every_pair(content: ReportContent, page: Page) -> None:
+    found = data_of(page)
+    assert found["systems"] == list(content.systems)
+    r = len(content.systems)
+    first, second = np.triu_indices(r, 1)
+    for stored, claim in zip(found["claims"], content.claims, strict=True):  # type: ignore[call-overload]
+        square = claim.pairs.matrix().to_numpy()
+        assert np.allclose(stored["p"], square[first, second], rtol=5e-3)
+        assert [flag == "1" for flag in stored["differs"]] == (square[first, second] <= 0.05).tolist()
+
+
+def test_downloads_unpack(content: ReportContent, page: Page) -> None:
+    files = {
+        file["name"]: gzip.decompress(base64.b64decode(file["packed"])) for file in data_of(page)["files"]
+    }  # type: ignore[attr-defined]
+    assert set(files) == EXPECTED
+    assert files["intervals.pdf"].startswith(b"%PDF")
+    assert files["intervals.svg"].startswith(b"<svg")
+    assert files["pairs.csv"].count(b"\n") == 2 * 15 + 1
+    stored = json.loads(files["report.json"])
+    assert stored["configuration"]["seed"] == 4
+    assert stored["answer"] in "".join(page.text)
+
+
+def test_the_same_scores_give_the_same_page(content: ReportContent) -> None:
+    again = build_report(simulated(6, splits=3, holes=0.02), notes=["read well"], seed=4)
+
+    def without_pdf(text: str) -> str:
+        return re.sub(r'"intervals.pdf","kind":"[^"]*","packed":"[^"]*"', "", text)
+
+    one, other = without_pdf(html(content)), without_pdf(html(again))
+    assert one == other
+
+
+def test_hostile_names_stay_text() -> None:
+    scores = simulated(len(HOSTILE), names=HOSTILE).rename("<img src=x>&\"'")
+    harmless = Page(html(build_report(simulated(len(HOSTILE)))))
+    found = Page(
+        html(build_report(scores, notes=["<script>alert(2)</script>"], title="</title><script>x</script>"))
+    )
+    for tag in ("script", "img", "style", "title", "iframe"):
+        assert found.count(tag) == harmless.count(tag), tag
+    assert not any(name.startswith("on") for _, attributes in found.tags for name in attributes)
+    shown = "".join(found.text)
+    assert "<script>alert(1)</script>" in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "{{7*7}}" in shown
+    assert set(data_of(found)["systems"]) == {visible(name) for name in HOSTILE}  # type: ignore[call-overload]
+
+
+@settings(max_examples=60)
+@given(
+    st.recursive(st.text() | st.integers() | st.none(), lambda x: st.lists(x) | st.dictionaries(st.text(), x))
+)
+def test_json_in_a_script_element_comes_back(value: object) -> None:
+    text = script_json(value)
+    assert json.loads(text) == value
+    assert "<" not in text
+    assert text.isascii()
+
+
+def test_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    write_report(target, simulated(3))
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    assert target.read_text(encoding="utf-8").rstrip().endswith("</html>")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_report(tmp_path / "nowhere" / "report.html", simulated(3))
+
+
+def test_two_systems_and_one_claim() -> None:
+    text = html(build_report(simulated(2), model="MD2"))
+    page = Page(text)
+    assert "NaN" not in "".join(page.text)
+    assert not any(a.get("id") == "view" for _, a in page.tags)

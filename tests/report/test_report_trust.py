@@ -1,0 +1,92 @@
+"""The report's own calibration: the methods it used, on tables like its scores, and what it says of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shardwise as sw
+from shardwise.report.build import ReportContent, build_report
+from shardwise.report.downloads import report_json
+from shardwise.report.html import html
+from shardwise.report.trust import sentences, trust_in, usual_repetitions
+
+SD = {"topic": 0.2, "topic:system": 0.08, "topic:shard": 0.1, "error": 0.06}
+
+
+@pytest.fixture(scope="module")
+def content() -> ReportContent:
+    scores = sw.simulate.scores(topics=20, systems=5, shards=3, sd=SD, effects=0.1, mean=2.0, seed=2)
+    return build_report(scores, seed=3, calibration=60)
+
+
+def test_the_methods_of_the_report_are_tried(content: ReportContent) -> None:
+    lab = content.trust.calibration
+    assert lab is not None
+    assert content.trust.used == ("MD6 hsd", "MD6 hsd topic")
+    assert (lab.repetitions, lab.seed, lab.alpha) == (60, 3, 0.05)
+    direct = sw.calibrate(
+        content.fit.scores,
+        list(dict.fromkeys(lab.table["method"])),
+        claims=[(), ("topic",)],
+        nulls=["normal", "flip", "resample"],
+        repetitions=60,
+        seed=3,
+    )
+    assert direct.table.equals(lab.table)
+    used = content.trust.rows.query("used")
+    assert sorted(zip(used["claim"], used["method"], strict=True)) == [
+        ("these topics, these shards", "MD6 hsd"),
+        ("topics like these, these shards", "MD6 hsd topic"),
+    ]
+
+
+def test_a_method_for_another_claim_is_called_wrong(content: ReportContent) -> None:
+    said = [sentence for sentence, _ in sentences(content.trust)]
+    assert any("MD6 hsd calls some of them different" in s and "not made for this claim" in s for s in said)
+    page = html(content)
+    assert "do the methods keep their promise" in page
+    assert "this claim: MD6 hsd" in page.replace("\n", " ")
+    stored = report_json(content)["calibration"]
+    assert json.loads(json.dumps(stored)) == stored
+    assert stored["repetitions"] == 60
+    assert {row["method"] for row in stored["methods"]} >= {"MD6 hsd", "MD6 hsd topic", "t holm"}
+
+
+def test_unequal_variances_are_warned_of() -> None:
+    """One wild system among calm ones: a common error is too small for its differences."""
+    rng = np.random.default_rng(5)
+    spread = np.where(np.arange(8) < 2, 0.2, 0.01)
+    y = sw.simulate.scores(topics=30, systems=8, sd={"topic": 0.1, "error": 0.001}, mean=3.0, seed=1)
+    wild = build_report(y + rng.normal(0, spread, (30, 8)), calibration=100)
+    assert any(remark.warning and "more than the promised 5 %" in remark.text for remark in wild.remarks)
+    assert any(warning for _, warning in sentences(wild.trust))
+
+
+def test_it_can_be_left_out_and_says_why_it_cannot_be_done(tmp_path: Path) -> None:
+    scores = sw.simulate.scores(topics=10, systems=3, shards=2, seed=2)
+    without = build_report(scores, calibration=0)
+    assert without.trust.calibration is None
+    assert 'id="trust"' not in html(without)
+    assert report_json(without)["calibration"] is None
+    holes = scores.copy(data=np.where(np.arange(60).reshape(10, 3, 2) == 7, np.nan, scores))
+    left = build_report(holes, fill="leave", calibration=20)
+    assert "undefined" in left.trust.reason
+    assert "could not be simulated: 1 score" in html(left)
+
+
+def test_a_formula_has_no_procedure_but_the_usual_ones_are_tried() -> None:
+    scores = sw.simulate.scores(topics=10, systems=3, seed=2)
+    found = trust_in(scores, sw.Model.parse("topic + system"), "scheffe", alpha=0.05, repetitions=20, seed=0)
+    assert found.calibration is not None
+    assert set(found.used) <= {"MD1 scheffe topic"}
+    assert "t holm" in set(found.calibration.table["method"])
+
+
+def test_tables_fall_with_the_number_of_pairs() -> None:
+    counts = [usual_repetitions(r) for r in (2, 20, 60, 143, 400)]
+    assert counts == sorted(counts, reverse=True)
+    assert min(counts) == 100

@@ -1,0 +1,157 @@
+"""Names of measures parse back, whatever way they are spelled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shardwise.core.errors import InputError
+from shardwise.scoring.measures.definitions import DEFINITIONS, Definition, Parameter
+from shardwise.scoring.measures.names import Measure, parse_measure
+
+
+@pytest.mark.parametrize(
+    ("spelled", "canonical"),
+    [
+        ("AP", "AP"),
+        ("map", "AP"),
+        ("MAP", "AP"),
+        ("MAP@100", "AP@100"),
+        ("map_cut_100", "AP@100"),
+        ("map_cut.100", "AP@100"),
+        ("AP(rel=1)", "AP"),
+        ("AP( rel = 2 )@ 100", "AP(rel=2)@100"),
+        ("P_10", "P@10"),
+        ("precision@5", "P@5"),
+        ("P(rel=2)@10", "P(rel=2)@10"),
+        ("recall_1000", "R@1000"),
+        ("recip_rank", "RR"),
+        ("MRR@10", "RR@10"),
+        ("ndcg", "nDCG"),
+        ("NDCG@10", "nDCG@10"),
+        ("ndcg_cut_20", "nDCG@20"),
+        ('nDCG(dcg="exp-log2")@20', "nDCG(dcg='exp-log2')@20"),
+        ("nDCG(dcg='log2')", "nDCG"),
+        ("nDCG(base=10.0)", "nDCG(base=10)"),
+        ("nDCG(gains={2:3, 0:0, 1:1.0})@10", "nDCG(gains={0:0,1:1,2:3})@10"),
+        ("nDCG(gains={0:0,1:1})", "nDCG"),
+        ("RBP", "RBP(p=0.8)"),
+        ("RBP(rel=2,p=.5)", "RBP(p=0.5,rel=2)"),
+        ("err@20", "ERR@20"),
+        ("bpref", "Bpref"),
+        ("RPrec", "Rprec"),
+        ("success_10", "Success@10"),
+        ("num_rel_ret", "NumRelRet"),
+        ("NumRet(rel=2)", "NumRelRet(rel=2)"),
+        (ir_measures.nDCG(dcg="exp-log2") @ 20, "nDCG(dcg='exp-log2')@20"),
+        (ir_measures.RBP(p=0.5, rel=1), "RBP(p=0.5)"),
+        (ir_measures.NumRelRet, "NumRelRet"),
+        (ir_measures.BPref, "Bpref"),
+        (ir_measures.alpha_nDCG @ 10, "alpha_nDCG@10"),
+        (ir_measures.nERR_IA(rel=2) @ 20, "nERR_IA(rel=2)@20"),
+        ("α-nDCG@10", "alpha_nDCG@10"),
+        ("ERR-IA@20", "ERR_IA@20"),
+        ("D-nDCG@10", "D_nDCG@10"),
+        ("D♯-nDCG@10", "Dsharp_nDCG@10"),
+        ("I-rec@10", "StRecall@10"),
+        ("Q-measure@10", "Q@10"),
+        ("Q(beta=1.0)", "Q"),
+        ("MSnDCG@10", "nDCG(dcg='exp-log2')@10"),
+        ("AP(norm='min')@10", "AP(norm='min')@10"),
+        ("xinfNDCG@100", "infNDCG@100"),
+    ],
+)
+def test_spellings(spelled: object, canonical: str) -> None:
+    assert str(parse_measure(spelled)) == canonical
+
+
+def values_of(parameter: Parameter) -> st.SearchStrategy[Any]:
+    grades = st.integers(-5, 5)
+    return {
+        "grade": grades,
+        "share": st.floats(0.001, 0.999),
+        "fraction": st.floats(0, 1),
+        "weight": st.integers(0, 9) | st.floats(0, 50),
+        "base": st.integers(2, 20) | st.floats(1.001, 50),
+        "choice": st.sampled_from(parameter.choices or ("",)),
+        "gains": st.dictionaries(grades, st.integers(0, 9) | st.floats(0, 9), min_size=1),
+    }[parameter.kind]
+
+
+@st.composite
+def names(draw: st.DrawFn) -> tuple[Definition, dict[str, Any], int | None]:
+    definition = draw(st.sampled_from(DEFINITIONS))
+    given_values = {
+        parameter.name: draw(values_of(parameter))
+        for parameter in definition.parameters
+        if draw(st.booleans())
+    }
+    if "gains" in given_values:
+        given_values.pop("rel", None)
+    cutoff = None
+    if definition.cutoff == "required" or (definition.cutoff == "optional" and draw(st.booleans())):
+        cutoff = draw(st.integers(1, 10_000))
+    return definition, given_values, cutoff
+
+
+@given(names())
+def test_names_parse_back(drawn: tuple[Definition, dict[str, Any], int | None]) -> None:
+    definition, parameters, cutoff = drawn
+    inside = ", ".join(f"{name} = {value!r}" for name, value in parameters.items())
+    measure = parse_measure(f"{definition.name}({inside})" + ("" if cutoff is None else f"@{cutoff}"))
+    assert (measure.definition, measure.cutoff) == (definition, cutoff)
+    again = parse_measure(str(measure))
+    assert again == measure
+    assert hash(again) == hash(measure)
+    assert str(again) == str(measure)
+    assert isinstance(measure, Measure)
+    assert parse_measure(measure) is measure
+    assert parse_measure(str(measure).lower()) == measure
+
+
+@pytest.mark.parametrize(
+    ("spelled", "said"),
+    [
+        ("nDGC@10", r"no measure 'nDGC'; did you mean nDCG\? known: AP, P, R, RR"),
+        ("xyzzy", "no measure 'xyzzy'; known: AP"),
+        ("P", "needs a cutoff; write P@10"),
+        ("Bpref@10", "Bpref has no cutoff; write Bpref"),
+        ("P@0", "cutoff 0 is not a rank"),
+        ("P@ten", "not of the form"),
+        ("AP(q=1)", "AP has no parameter 'q'; it takes rel"),
+        ("NumRet(q=1)", "NumRet has no parameter 'q'; it takes no parameters"),
+        ("AP(2)", "cannot read the parameters"),
+        ("AP(rel=__import__('os'))", "cannot read the parameters"),
+        ("AP(rel=1.5)", "rel is 1.5; it must be a whole number"),
+        ("alpha_nDCG", "needs a cutoff; write alpha_nDCG@10"),
+        ("alpha_nDCG(alpha=1.5)@10", "alpha is 1.5; it must be a number from 0 to 1"),
+        ("Q(beta=-1)", "beta is -1; it must be a number of 0 or more"),
+        ("RBP(p=1)", "p is 1; it must be a number between 0 and 1"),
+        ("nDCG(base=1)", "base is 1; it must be a number above 1"),
+        ("nDCG(dcg='log')", "dcg is 'log'; it must be 'log2' or 'exp-log2'"),
+        ("nDCG(gains={1:-1})", "gains is .*; it must be a mapping"),
+        ("RBP(rel=2,gains={1:1})", "rel and gains exclude each other"),
+        ("", "not of the form"),
+    ],
+)
+def test_errors_teach(spelled: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        parse_measure(spelled)
+
+
+def test_every_measure_says_what_it_is() -> None:
+    for definition in DEFINITIONS:
+        assert len(definition.text) > 20
+        assert definition.cite
+    assert len({definition.name.lower() for definition in DEFINITIONS}) == len(DEFINITIONS)
+
+
+def test_the_page_has_the_same_definitions() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "measures.md").read_text()
+    for definition in DEFINITIONS:
+        assert f"| `{definition.name}` | {definition.text} | {definition.cite} |" in page

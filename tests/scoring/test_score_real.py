@@ -1,0 +1,120 @@
+"""Real runs: every cell as trec_eval has it, means as the TREC-COVID leaderboard printed them."""
+
+from __future__ import annotations
+
+import gzip
+import tarfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import pytrec_eval
+
+from against_trec_eval import TREC_EVAL, check_against_trec_eval
+from collections_for_tests import Qrels, Run, die, in_shard
+from shardwise.io.collection import Collection
+from shardwise.io.reader import read_collection
+from shardwise.scoring.scoring import score
+
+
+@pytest.fixture(scope="module")
+def robust(data: Path) -> tuple[Collection, dict[str, Run], Qrels]:
+    folder = data / "robust2003"
+    files = sorted(folder.glob("input.*.gz"))
+    collection = read_collection(files, qrels=folder / "robust03_qrels.txt.gz", missing="zero", names="file")
+    runs: dict[str, Run] = {}
+    for name, path in zip(collection.systems, files, strict=True):
+        with gzip.open(path, "rt") as stream:
+            runs[name] = pytrec_eval.parse_run(stream)
+    with gzip.open(folder / "robust03_qrels.txt.gz", "rt") as stream:
+        qrels = pytrec_eval.parse_qrel(stream)
+    return collection, runs, qrels
+
+
+def test_robust_2003_equals_trec_eval(robust: tuple[Collection, dict[str, Run], Qrels]) -> None:
+    collection, runs, qrels = robust
+    assert check_against_trec_eval(score(collection, list(TREC_EVAL)), runs, qrels) > 17 * 100 * 15
+
+
+def test_robust_2003_shards_equal_filtered_copies(robust: tuple[Collection, dict[str, Run], Qrels]) -> None:
+    collection, runs, qrels = robust
+    splits = die(collection, 3, n_splits=2, seed=3)
+    scores = score(collection, list(TREC_EVAL), splits)
+    for shard in range(3):
+        shard_runs, shard_qrels = in_shard(runs, qrels, collection, splits, 1, shard)
+        compared = check_against_trec_eval(scores.isel(split=1, shard=shard), shard_runs, shard_qrels)
+        assert compared > 17 * 100 * 10
+
+
+@pytest.fixture(scope="module")
+def covid_files(data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("covid")
+    with tarfile.open(data / "trec-covid-r1" / "round1_runs.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.fixture(scope="module")
+def covid(data: Path, covid_files: list[Path]) -> Collection:
+    qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"
+    return read_collection(covid_files, qrels=qrels, missing="zero", names="file")
+
+
+class RunFiles(Mapping[str, Run]):
+    """Runs parsed when asked for: all of them at once would fill the memory."""
+
+    def __init__(self, paths: dict[str, Path]) -> None:
+        self.paths = paths
+
+    def __getitem__(self, name: str) -> Run:
+        with open(self.paths[name]) as stream:
+            run: Run = pytrec_eval.parse_run(stream)
+        return run
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+
+def test_trec_covid_equals_trec_eval(data: Path, covid_files: list[Path], covid: Collection) -> None:
+    with open(data / "trec-covid-r1" / "qrels.covid-round1.txt") as stream:
+        qrels = pytrec_eval.parse_qrel(stream)
+    runs = RunFiles(dict(zip(covid.systems, covid_files, strict=True)))
+    assert check_against_trec_eval(score(covid, list(TREC_EVAL)), runs, qrels) > 143 * 30 * 20
+
+
+def test_trec_covid_shards_equal_filtered_copies(
+    data: Path, covid_files: list[Path], covid: Collection
+) -> None:
+    """Every ninth run, so that the test stays short; any run would do."""
+    with open(data / "trec-covid-r1" / "qrels.covid-round1.txt") as stream:
+        qrels = pytrec_eval.parse_qrel(stream)
+    files = RunFiles(dict(zip(covid.systems, covid_files, strict=True)))
+    chosen = list(covid.systems)[::9]
+    runs = {name: files[name] for name in chosen}
+    splits = die(covid, 4, n_splits=2, seed=5)
+    scores = score(covid, list(TREC_EVAL), splits).sel(system=chosen)
+    for shard in range(4):
+        shard_runs, shard_qrels = in_shard(runs, qrels, covid, splits, 0, shard)
+        compared = check_against_trec_eval(scores.isel(split=0, shard=shard), shard_runs, shard_qrels)
+        assert compared > 16 * 30 * 10
+
+
+def test_trec_covid_means_are_those_of_the_leaderboard(data: Path, covid: Collection) -> None:
+    published = pd.read_csv(data / "trec-covid-r1" / "round1.csv").set_index("run")
+    columns = {
+        "AP": "MAP",
+        "P@5": "p@5",
+        "nDCG@10": "ndcg@10",
+        "Bpref": "bpref",
+        "RBP(p=0.5,gains={1:0.5,2:1})": "RBP(p=.5)",  # the track counted partly relevant documents half
+    }
+    means = score(covid, list(columns)).mean("topic")
+    for ours, theirs in columns.items():
+        difference = means[ours].to_series() - published.loc[list(covid.systems), theirs]
+        assert difference.notna().all()
+        assert np.abs(difference).max() < 5.0001e-5, ours  # four digits printed
