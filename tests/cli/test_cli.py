@@ -4,45 +4,18 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 
-from shardwise.cli.main import main
+from command_line import PAIR_COLUMNS, Done, shardwise
 from shardwise.lab.simulate_collection import simulate_collection
-
-
-@dataclass(frozen=True)
-class Done:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def shardwise(*arguments: object) -> Done:
-    """Run a command in this process, as its own would."""
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["shardwise", *map(str, arguments)]),
-        redirect_stdout(out),
-        redirect_stderr(err),
-        pytest.raises(SystemExit) as stopped,
-    ):
-        main()
-    return Done(int(stopped.value.code or 0), out.getvalue(), err.getvalue())
-
-
-PAIR_COLUMNS = ["a", "b", "difference", "se", "df", "statistic", "p", "p_adjusted"]
 
 
 @pytest.fixture(scope="module")

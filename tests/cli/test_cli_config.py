@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_cli import shardwise
 
+from command_line import shardwise
 from shardwise.cli.config import SHARED, Analysis, parameters_of, to_toml
 from shardwise.cli.main import COMMANDS
 from shardwise.core.errors import InputError

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from test_cli import Done, shardwise
 
+from command_line import Done, shardwise
 from shardwise.core.errors import InputError
 from shardwise.io.reader import read_collection
 from shardwise.lab.simulate_collection import simulate_collection
 from shardwise.planning.pools import pool_depth_study
 from shardwise.planning.tables import design_curve, reach_curve
 from shardwise.planning.topics import min_diff_at, power_at, topics_for_power, width_at
-from shardwise.planning.variance import variance, variance_table
+from shardwise.planning.variances import variance, variance_table
 from shardwise.plot.design import pool_chart, reach_chart, topics_chart, variance_chart
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import jsonschema
 import pytest
 import typer
-from test_cli import PAIR_COLUMNS, shardwise
 
+from command_line import PAIR_COLUMNS, shardwise
 from report_pages import HOSTILE
 from shardwise.cli.config import Analysis
 from shardwise.cli.main import COMMANDS, build_app

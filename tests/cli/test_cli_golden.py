@@ -15,7 +15,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_cli import Done, shardwise
+
+from command_line import Done, shardwise
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.stem for path in GOLDEN.glob("*.txt"))

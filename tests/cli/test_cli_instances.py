@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_cli import shardwise
 
 import shardwise as sw
+from command_line import shardwise
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli import shardwise
 
+from command_line import shardwise
 from report_pages import simulated
 from shardwise.cli.repeat import compared
 from shardwise.report.embedded import read_report

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from test_cli import shardwise
 
 import shardwise as sw
+from command_line import shardwise
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from test_cli import shardwise
 
+from command_line import shardwise
 from shardwise.cli.main import main
 from shardwise.cli.output import progress_bar
 from shardwise.lab.simulate_collection import simulate_collection

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from procedure_tables import ALPHA, assert_same, each, labelled, tables
 from shardwise.comparing.comparisons import COLUMNS, Comparisons
-from shardwise.comparing.paired import paired_tests
+from shardwise.comparing.paired import MaxT, paired_tests
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.numerics import resampling as kernels
-from shardwise.numerics.max_t import MaxT, flip_topics
+from shardwise.numerics.max_t import flip_topics
 from shardwise.procedures.batch import SHARDS, TABLE
 from shardwise.procedures.registry import Batch, decide_all, parse_procedure, procedures
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
-from shardwise.planning.generalizability import Generalizability, generalizability
+from shardwise.planning.generalizing import Generalizability, generalizability
 
 
 def made_up() -> Generalizability:

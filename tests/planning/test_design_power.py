@@ -17,7 +17,7 @@ from statsmodels.stats.power import FTestAnovaPower, TTestPower
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
 from shardwise.planning.topics import min_diff_at, power_at, power_exact, topics_for_power
-from shardwise.planning.variance import VarianceEstimate
+from shardwise.planning.variances import VarianceEstimate
 
 GOLD = Path(__file__).parent.parent / "gold"
 

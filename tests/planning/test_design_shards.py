@@ -22,7 +22,7 @@ from shardwise.planning.shards import (
     variance_and_df,
 )
 from shardwise.planning.topics import power_exact, topics_for_interval, topics_for_power
-from shardwise.planning.variance import variance
+from shardwise.planning.variances import variance
 
 GOLD = Path(__file__).parent.parent / "gold"
 TYPICAL = ShardComponents(topic_system=0.0064, system_shard=0.000025, error=0.0036)

@@ -23,7 +23,7 @@ from shardwise.planning.simulated import (
     simulated_power,
 )
 from shardwise.planning.topics import power_at, width_at
-from shardwise.planning.variance import mean_squares, variance
+from shardwise.planning.variances import mean_squares, variance
 
 
 def skewed(topics: int = 30, systems: int = 6) -> Floats:

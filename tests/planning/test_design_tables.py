@@ -8,7 +8,7 @@ import pytest
 from shardwise.core.errors import InputError
 from shardwise.planning.tables import design_curve, design_table, reach_curve
 from shardwise.planning.topics import min_diff_at, topics_for_interval, topics_for_power, width_at
-from shardwise.planning.variance import VarianceEstimate
+from shardwise.planning.variances import VarianceEstimate
 
 NEWS = {"AP": 0.0530, "Q": 0.0538, "nDCG": 0.0564, "nERR": 0.1208}
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.anova import anova_lm
 
 from shardwise.core.errors import InputError
-from shardwise.planning.variance import (
+from shardwise.planning.variances import (
     VarianceEstimate,
     mean_squares,
     pool_variances,

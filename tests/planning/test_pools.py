@@ -21,7 +21,7 @@ from shardwise.io.reader import read_collection
 from shardwise.lab.simulate_collection import simulate_collection
 from shardwise.planning.pools import pool_depth_study, pool_qrels
 from shardwise.planning.topics import topics_for_interval, topics_for_power
-from shardwise.planning.variance import pool_variances, variance
+from shardwise.planning.variances import pool_variances, variance
 from shardwise.scoring.scoring import score
 
 DOCS = [f"d{i:02d}" for i in range(14)]

@@ -13,13 +13,13 @@ from shardwise.core.errors import InputError
 from shardwise.fits.mixed import mixed
 from shardwise.fits.posterior import posterior
 from shardwise.lab.simulate_collection import simulate_collection
-from shardwise.planning.generalizability import generalizability
+from shardwise.planning.generalizing import generalizability
 from shardwise.planning.instances import InstanceComponents, p_value_spread, variance_grid
 from shardwise.planning.pools import pool_depth_study
 from shardwise.planning.shards import ShardComponents, design_for_shards
 from shardwise.planning.simulated import simulated_power
 from shardwise.planning.tables import design_curve, reach_curve
-from shardwise.planning.variance import variance, variance_table
+from shardwise.planning.variances import variance, variance_table
 from shardwise.plot.components import component_chart, posterior_chart
 from shardwise.plot.design import pool_chart, reach_chart, topics_chart, variance_chart
 from shardwise.plot.planning import (

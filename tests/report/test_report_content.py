@@ -21,7 +21,7 @@ from shardwise.fits.anova import anova
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
 from shardwise.numerics.studentized_range import isf
-from shardwise.planning.variance import variance
+from shardwise.planning.variances import variance
 from shardwise.report import words
 from shardwise.report.axis import axis_for
 from shardwise.report.build import build_report

@@ -13,8 +13,8 @@ from scipy import stats
 from selective_search.instances import AGAIN, EXHAUSTIVE
 from shardwise.comparing.equivalence import SettingSeries, equivalence, smallest_setting
 from shardwise.comparing.instances import InstanceComparison, compare_instances, single_instance_tests
-from shardwise.comparing.pairs import t_statistic
 from shardwise.core.rng import generator
+from shardwise.numerics.student import t_statistic
 
 TESTS: dict[str, dict[str, Any]] = {
     "unified": {},

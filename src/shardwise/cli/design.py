@@ -29,7 +29,7 @@ from shardwise.planning.topics import (
     topics_for_power,
     width_at,
 )
-from shardwise.planning.variance import variance as estimate
+from shardwise.planning.variances import variance as estimate
 from shardwise.plot.design import pool_chart, topics_chart
 from shardwise.scoring.scoring import score
 

@@ -16,22 +16,14 @@ import xarray as xr
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
+from shardwise.core.scores import ROLE_OF
 from shardwise.io.files import bare_name, read_bytes
 
 DIMENSIONS = ("split", "topic", "system", "shard", "instance")
 Missing = Literal["refuse", "undefined", "zero"]
 
 _Column = Sequence[Any] | npt.NDArray[Any]
-_ROLES = {
-    "topic": ("topic", "topic_id", "query", "query_id", "qid", "item"),
-    "system": ("system", "system_id", "run", "run_id", "runid", "name", "tag"),
-    "shard": ("shard",),
-    "split": ("split",),
-    "instance": ("instance", "replicate"),
-    "measure": ("measure", "metric"),
-    "value": ("value", "score"),
-}
-_ROLE_OF = {spelling: role for role, spellings in _ROLES.items() for spelling in spellings}
+_ROLE_OF = ROLE_OF | {"measure": "measure", "metric": "measure", "value": "value", "score": "value"}
 _UNDEFINED = {"", "nan", "na", "n/a", "null", "none"}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _SUMMARY = "all"  # trec_eval's and ir_measures' name for the mean over topics

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shardwise.planning.generalizability import Generalizability as Generalizability
-from shardwise.planning.generalizability import generalizability as generalizability
+from shardwise.planning.generalizing import Generalizability as Generalizability
+from shardwise.planning.generalizing import generalizability as generalizability
 from shardwise.planning.instances import InstanceComponents as InstanceComponents
 from shardwise.planning.instances import instance_components as instance_components
 from shardwise.planning.instances import plan_budget as plan_budget
@@ -26,10 +26,10 @@ from shardwise.planning.topics import power_at as power_at
 from shardwise.planning.topics import topics_for_interval as topics_for_interval
 from shardwise.planning.topics import topics_for_power as topics_for_power
 from shardwise.planning.topics import width_at as width_at
-from shardwise.planning.variance import VarianceEstimate as VarianceEstimate
-from shardwise.planning.variance import pool_variances as pool_variances
-from shardwise.planning.variance import variance as variance
-from shardwise.planning.variance import variance_table as variance_table
+from shardwise.planning.variances import VarianceEstimate as VarianceEstimate
+from shardwise.planning.variances import pool_variances as pool_variances
+from shardwise.planning.variances import variance as variance
+from shardwise.planning.variances import variance_table as variance_table
 
 __all__ = [
     "Generalizability",

@@ -15,7 +15,7 @@ from shardwise.core.arrays import Bools, Ints
 from shardwise.core.errors import InputError
 from shardwise.io.collection import UNJUDGED, Collection, Strata, Subtopics
 from shardwise.planning.topics import topics_for_interval, topics_for_power
-from shardwise.planning.variance import VarianceEstimate, pool_variances, variance
+from shardwise.planning.variances import VarianceEstimate, pool_variances, variance
 from shardwise.scoring.measures.names import parse_measure
 from shardwise.scoring.scoring import score
 

@@ -19,7 +19,7 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
 from shardwise.numerics import studentized_range
-from shardwise.planning.variance import Matrix, score_matrix
+from shardwise.planning.variances import Matrix, score_matrix
 
 TESTS = {
     "hsd": "Tukey HSD on two-way ANOVA (topic + system)",

@@ -11,7 +11,7 @@ import pandas as pd
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.planning.topics import min_diff_at, topics_for_interval, topics_for_power, width_at
-from shardwise.planning.variance import VarianceEstimate
+from shardwise.planning.variances import VarianceEstimate
 
 Measured = Mapping[str, SupportsFloat] | SupportsFloat
 

@@ -16,7 +16,7 @@ from scipy import special
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.planning.variance import VarianceEstimate
+from shardwise.planning.variances import VarianceEstimate
 
 Variances = npt.ArrayLike | VarianceEstimate | Sequence[VarianceEstimate]
 

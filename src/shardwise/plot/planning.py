@@ -8,12 +8,12 @@ import altair as alt
 import pandas as pd
 
 from shardwise.core.errors import InputError
-from shardwise.planning.generalizability import Generalizability
+from shardwise.planning.generalizing import Generalizability
 from shardwise.planning.instances import InstanceComponents, variance_grid
 from shardwise.planning.shards import ShardDesign
 from shardwise.planning.simulated import SimulatedPower
 from shardwise.planning.tables import reach_curve
-from shardwise.planning.variance import VarianceEstimate
+from shardwise.planning.variances import VarianceEstimate
 from shardwise.plot.design import reach_chart
 from shardwise.plot.theme import (
     COLOURS,

@@ -13,7 +13,7 @@ from scipy import special
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.planning.variance import Matrix, MeanSquares, mean_squares, score_matrix
+from shardwise.planning.variances import Matrix, MeanSquares, mean_squares, score_matrix
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,358 @@
+"""The only gate for scores: whatever a user holds becomes a labelled array with canonical dimensions.
+
+Inside the package a score belongs to a topic and a system, perhaps to a shard, split, instance or task. Users say
+question, model and seed; their words are kept as attributes (``topic_noun`` and so on) and return in every sentence.
+
+A score is *undefined* where it has no meaning for any system (a topic without relevant documents in a shard), and
+*missing* where it has one that is not there (a seed not run, an empty cell). Undefined cells can be filled by a
+policy; missing ones are left out or refused, and never invented.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from shardwise.core import late
+from shardwise.core.arrays import Floats
+from shardwise.core.claim import DIMENSIONS, plural
+from shardwise.core.errors import Either, InputError
+
+Scores = xr.DataArray
+
+SYNONYMS = {
+    "topic": ("topic", "topic_id", "query", "query_id", "qid", "item", "item_id", "question", "question_id", "prompt",
+              "example", "example_id", "sample", "sample_id", "doc_id"),
+    "system": ("system", "system_id", "run", "run_id", "runid", "name", "tag", "model", "model_name", "engine"),
+    "shard": ("shard",),
+    "split": ("split",),
+    "instance": ("instance", "replicate", "seed", "epoch", "trial", "repeat"),
+    "task": ("task",),
+}  # fmt: skip
+ROLE_OF = {word: role for role, words in SYNONYMS.items() for word in words}
+SUFFIXES = ("_id", "_name")
+
+
+def noun(word: str) -> str:
+    """Return the user's word for a dimension as it stands in sentences.
+
+    >>> noun("question_id"), noun("model_name"), noun("qid")
+    ('question', 'model', 'topic')
+    """
+    text = word.lower()
+    for suffix in SUFFIXES:
+        text = text.removesuffix(suffix)
+    return {"qid": "topic", "runid": "run", "doc": "document"}.get(text, text)
+
+
+def nouns_of(scores: xr.DataArray) -> dict[str, str]:
+    """Return the user's words for the dimensions of scores, where they differ from ours."""
+    found = {d: str(scores.attrs[f"{d}_noun"]) for d in DIMENSIONS if f"{d}_noun" in scores.attrs}
+    return {dimension: word for dimension, word in found.items() if word != dimension}
+
+
+def as_scores(
+    data: Any,
+    *,
+    measure: str | None = None,
+    needs: Iterable[str] = ("topic", "system"),
+    only: bool = False,
+) -> xr.DataArray:
+    """Turn whatever holds scores into a labelled array of numbers, or refuse it with the reason.
+
+    Parameters
+    ----------
+    data
+        A DataArray; a Dataset of one measure; a wide table (one row a topic, one column a system) or a long one
+        (columns such as ``question, model, seed, score``) from pandas, polars or Arrow; a dictionary
+        ``{system: {topic: score}}``; an array of topics by systems; or the path of a file that `read_scores` reads.
+    measure
+        Which measure to take, where there are several.
+    needs
+        Dimensions that must be there.
+    only
+        Whether no other dimensions may be there.
+
+    >>> table = as_scores({"gpt": {"q1": 1, "q2": 0}, "llama": {"q1": 0, "q2": 0}})
+    >>> table.dims, table.sel(topic="q1", system="gpt").item()
+    (('topic', 'system'), 1.0)
+    >>> nouns_of(as_scores(xr.DataArray([[0.5, 0.6]], dims=("question", "model"))))
+    {'topic': 'question', 'system': 'model'}
+    """
+    found = _one_measure(_labelled(data, measure), measure)
+    found = _canonical(found)
+    if found.dtype.kind not in "fiub":
+        raise InputError(f"scores of type {found.dtype} are not numbers", remedy="convert them to float")
+    if found.dtype != np.float64:
+        found = found.astype(np.float64)
+    _check_dimensions(found, tuple(needs), only)
+    if isinstance(found.data, np.ndarray) and np.isinf(found.data).any():
+        raise InputError("the scores hold infinite values", remedy="correct or remove them")
+    return found
+
+
+def _labelled(data: Any, measure: str | None) -> xr.DataArray | xr.Dataset:
+    """Give every kind of table its labels; files and data frames are read by the room that knows their columns."""
+    if isinstance(data, xr.DataArray | xr.Dataset):
+        return data
+    if isinstance(data, str | os.PathLike):
+        return _read(data, measure)
+    if isinstance(data, pd.DataFrame):
+        return _read(_indexed(data), measure)
+    if isinstance(data, pd.Series):
+        return _read(data.reset_index() if data.name else data.rename("score").reset_index(), measure)
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "to_arrow"):
+        import pyarrow
+
+        table = data if isinstance(data, pyarrow.Table) else pyarrow.table(data)
+        return _read(table.to_pandas(), measure)
+    if isinstance(data, Mapping):
+        return _from_mapping(data)
+    values = _as_array(data)
+    if values.ndim != 2:
+        raise InputError(
+            f"an array of {values.ndim} dimensions does not say what they are",
+            remedy="give topics by systems, or a DataArray with dims=('topic', 'system', 'shard')",
+        )
+    return xr.DataArray(values, dims=("topic", "system"))
+
+
+def _read(source: Any, measure: str | None) -> xr.DataArray | xr.Dataset:
+    found: xr.DataArray | xr.Dataset = late.call("scores", source, measure=measure, missing="undefined")
+    return found
+
+
+def _indexed(frame: pd.DataFrame) -> pd.DataFrame:
+    """A frame whose index, where it says more than row numbers, names the topics."""
+    if (
+        len(frame.index.names) == 1
+        and frame.index.name is None
+        and not isinstance(frame.index, pd.RangeIndex)
+    ):
+        words = {str(name).lower() for name in frame.columns}
+        if not words & set(SYNONYMS["topic"]):
+            return frame.rename_axis("topic")
+    return frame
+
+
+def _from_mapping(data: Mapping[Any, Any]) -> xr.DataArray:
+    """{system: {topic: score}}, or {system: scores in the order of topics}."""
+    columns = {str(system): _column(values) for system, values in data.items()}
+    if not columns:
+        raise InputError("the table has no systems", remedy="give {system: {topic: score}}")
+    frame = pd.DataFrame(columns)
+    return xr.DataArray(
+        frame.to_numpy(),
+        dims=("topic", "system"),
+        coords={"topic": [str(topic) for topic in frame.index], "system": list(columns)},
+    )
+
+
+def _column(values: Any) -> Any:
+    if isinstance(values, Mapping):
+        if any(isinstance(value, Mapping) for value in values.values()):
+            raise InputError(
+                "the dictionary is three levels deep", remedy="give one measure, as {system: {topic: score}}"
+            )
+        return pd.Series({str(topic): value for topic, value in values.items()})
+    return pd.Series(np.asarray(values))
+
+
+def _as_array(data: Any) -> Any:
+    if isinstance(data, np.ndarray | Sequence):
+        try:
+            values = np.asarray(data)
+        except ValueError:
+            values = np.empty(0, dtype=object)
+        if values.dtype.kind in "fiub":
+            return values
+        if values.dtype == object and values.size:
+            raise InputError("the array holds something that is no number", remedy="convert it to float")
+    raise InputError(
+        f"a {type(data).__name__} holds no scores that can be read",
+        remedy="give a table of topics by systems: a data frame, an array, a DataArray or a file",
+    )
+
+
+def _one_measure(data: xr.DataArray | xr.Dataset, measure: str | None) -> xr.DataArray:
+    if isinstance(data, xr.DataArray):
+        if measure is not None and data.name is not None and str(data.name) != measure:
+            raise InputError(
+                f"the scores are of {data.name}, not of {measure}", argument="measure", value=measure
+            )
+        return data
+    names = [str(name) for name in data.data_vars]
+    if measure is None and len(names) != 1:
+        raise InputError(
+            f"the scores hold {len(names)} measures ({', '.join(names)})",
+            remedy=("choose one, as in ", Either(f"scores[{names[0]!r}]", f"--measure {names[0]}"))
+            if names
+            else "",
+            argument="measure",
+            choices=names,
+        )
+    if measure is not None and measure not in names:
+        raise InputError(
+            f"the scores have no measure {measure!r}",
+            remedy=f"they have {', '.join(names)}",
+            argument="measure",
+            value=measure,
+            choices=names,
+        )
+    found = data[measure or names[0]]
+    return found.assign_attrs({**data.attrs, **found.attrs})
+
+
+def _canonical(scores: xr.DataArray) -> xr.DataArray:
+    """The user's dimensions under our names, his words kept as attributes."""
+    renamed = {}
+    words = {}
+    taken = {str(d) for d in scores.dims}
+    for dimension in taken:
+        role = ROLE_OF.get(dimension.lower())
+        if role is not None and role != dimension and role not in taken:
+            renamed[dimension] = role
+            if noun(dimension) != role:
+                words[f"{role}_noun"] = noun(dimension)
+    if not renamed:
+        return scores
+    return scores.rename(renamed).assign_attrs({**scores.attrs, **words})
+
+
+def _check_dimensions(scores: xr.DataArray, needs: tuple[str, ...], only: bool) -> None:
+    there = [str(d) for d in scores.dims]
+    absent = [d for d in needs if d not in there]
+    if absent:
+        raise InputError(
+            f"the scores have {_listed(there)}, but no {' and no '.join(absent)}",
+            remedy=f"name the dimensions {', '.join(needs)}, as in scores.rename(query='topic')",
+        )
+    extra = [d for d in there if d not in needs]
+    if only and extra:
+        raise InputError(
+            f"the scores have {_listed(there)}, and {extra[0]} is one too many here",
+            remedy=(
+                f"choose one, as in scores.isel({extra[0]}=0), or average over it: scores.mean({extra[0]!r})"
+            ),
+        )
+    for d in needs:
+        if scores.sizes[d] == 0:
+            raise InputError(f"the scores have no {d}", remedy="read or select some")
+        names = level_names(scores, d)
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"two {plural(d)} are named {twice!r}", remedy="give them different names")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"the dimensions {', '.join(names)}" if names else "no dimensions"
+
+
+def level_names(scores: xr.DataArray, dimension: str) -> tuple[str, ...]:
+    """Return the names of the levels of a dimension, or their numbers where they have none.
+
+    Parameters
+    ----------
+    scores
+        A labelled array.
+    dimension
+        One of its dimensions.
+    """
+    return tuple(str(name) for name in scores[dimension].values.tolist())
+
+
+def layout_of(scores: xr.DataArray) -> tuple[str, ...]:
+    """Return the dimensions of scores in the canonical order."""
+    there = {str(d) for d in scores.dims}
+    return tuple(d for d in DIMENSIONS if d in there) + tuple(sorted(there - set(DIMENSIONS)))
+
+
+def in_canonical_order(scores: xr.DataArray) -> xr.DataArray:
+    """Return the scores with their dimensions in the canonical order."""
+    return scores.transpose(*layout_of(scores))
+
+
+def sizes_of(scores: xr.DataArray) -> dict[str, int]:
+    """Return the number of levels of every dimension, in the order of the scores."""
+    return {str(d): int(n) for d, n in scores.sizes.items()}
+
+
+def undefined_cells(scores: xr.DataArray) -> xr.DataArray:
+    """Return where scores have no meaning for any system: topics without relevant documents (in a shard).
+
+    Only scores on shards, or scores that say they were computed from judgments (they count their ``undefined`` cells),
+    can be undefined; an empty cell of any other table is missing.
+    """
+    empty = scores.isnull()
+    judged = "shard" in scores.dims or int(scores.attrs.get("undefined", 0)) > 0
+    if "system" not in scores.dims or "instance" in scores.dims or not judged:
+        return xr.zeros_like(empty)
+    return (empty & empty.all("system")).transpose(*scores.dims)
+
+
+def missing_cells(scores: xr.DataArray) -> xr.DataArray:
+    """Return where a score that has a meaning is not there."""
+    return scores.isnull() & ~undefined_cells(scores)
+
+
+def complete(scores: xr.DataArray, *, least: Mapping[str, int] | None = None) -> Floats:
+    """Return all scores as an array in the canonical order, refusing gaps and dimensions of too few levels.
+
+    Parameters
+    ----------
+    scores
+        A labelled array that passed the gate.
+    least
+        The number of levels that each dimension needs at least; 2 where nothing is said, 1 for splits.
+    """
+    dims = layout_of(scores)
+    y = np.asarray(scores.transpose(*dims).to_numpy(), dtype=float)
+    for dim, size in zip(dims, y.shape, strict=True):
+        needed = (least or {}).get(dim, 1 if dim == "split" else 2)
+        if size < needed:
+            raise InputError(
+                f"the scores have {size} {dim if size == 1 else plural(dim)}",
+                remedy=f"give at least {needed}: how {plural(dim)} vary shows only between two",
+            )
+    gaps = ~np.isfinite(y)
+    if gaps.any():
+        cell = np.argwhere(gaps)[0]
+        names = ", ".join(
+            f"{dim} {level_names(scores, dim)[int(i)]}" for dim, i in zip(dims, cell, strict=True)
+        )
+        raise InputError(
+            f"{int(gaps.sum())} of {y.size} scores are undefined or missing, the first for {names}",
+            remedy=(
+                "drop those topics, or fill what is undefined by a rule: ",
+                Either("fill_undefined(scores, 'zero')", "--fill zero"),
+                "; a missing score is filled only by a value that you name",
+            ),
+            argument="scores",
+        )
+    return y
+
+
+def averaged(scores: xr.DataArray, over: Sequence[str]) -> xr.DataArray:
+    """Return scores averaged over dimensions, refusing those that are not there.
+
+    Parameters
+    ----------
+    scores
+        A labelled array.
+    over
+        Dimensions to average over, such as shard or instance.
+    """
+    for name in over:
+        if name not in scores.dims or name in {"topic", "system"}:
+            raise InputError(
+                f"scores cannot be averaged over {name!r}",
+                remedy=f"they have {', '.join(map(str, scores.dims))}",
+                argument="average",
+                value=tuple(over),
+            )
+    return scores.mean(tuple(over), skipna=False, keep_attrs=True) if over else scores
