@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from shardwise.comparing.comparisons import compare
 from shardwise.comparing.over_splits import over_splits, unanimous
 from shardwise.core.model import MD3, MD6, Model
 from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import bootstrap_anova
+from shardwise.procedures.running import compare
 
 M = 10_000
 SIZE = (50, 129, 5)

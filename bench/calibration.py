@@ -22,7 +22,7 @@ from bench.replication import load, markdown
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
-from shardwise.procedures.registry import DEFAULT
+from shardwise.procedures.vocabulary import DEFAULT
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split

@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from shardwise.comparing.comparisons import compare
-from shardwise.comparing.instances import compare_instances
 from shardwise.fits.mixed import mixed
 from shardwise.fits.posterior import posterior
+from shardwise.procedures.running import compare, compare_instances
 
 SIZE = (2, 100, 50)
 PEER_SIZES = [(2, 5, 10), (2, 10, 20), (2, 20, 40), SIZE]

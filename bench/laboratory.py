@@ -8,14 +8,13 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from shardwise.comparing.comparisons import compare
-from shardwise.comparing.paired import paired_tests
 from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import bootstrap_anova
 from shardwise.fits.components import ScoreComponents
 from shardwise.lab.calibrate import calibrate
 from shardwise.lab.worlds.base import NormalWorld
-from shardwise.procedures.registry import DEFAULT
+from shardwise.procedures.running import compare, paired_tests
+from shardwise.procedures.vocabulary import DEFAULT
 
 SHARDS = ("topic", "system", "shard")
 SHAPE = (50, 20, 5)

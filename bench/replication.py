@@ -17,9 +17,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.comparing.comparisons import compare
 from shardwise.comparing.over_splits import combined_p, over_splits
-from shardwise.comparing.paired import paired_tests
 from shardwise.comparing.split_tables import agreement_over_splits, found_over_splits, summary_over_splits
 from shardwise.comparing.stability import FF21, stability_of_fills, stability_of_methods
 from shardwise.comparing.within_across import within_across
@@ -28,6 +26,7 @@ from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import bootstrap_anova
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
+from shardwise.procedures.running import compare, paired_tests
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split

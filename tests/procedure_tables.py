@@ -2,17 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.decisions import Decisions
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
+from shardwise.numerics.tables import Dims, Tables
+from shardwise.procedures.procedure import Procedure
+from shardwise.procedures.vocabulary import parse
 
 ALPHA = 0.1
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Decisions with their intervals at one alpha."""
+
+    difference: Floats
+    p: Floats
+    p_adjusted: Floats
+    lower: Floats
+    upper: Floats
+
+
+def decide_all(
+    names: Iterable[str | Procedure],
+    y: Floats,
+    dims: Dims,
+    alpha: float = 0.05,
+    seed: int = 0,
+    first: int = 0,
+    n_resamples: int = 99,
+) -> list[Shown]:
+    """What procedures say of the same tables, which share what is computed of them."""
+    batch = Tables(np.asarray(y, float), dims, seed, first, n_resamples)
+    return [shown(parse(name).decide(batch), alpha) for name in names]
+
+
+def shown(found: Decisions, alpha: float) -> Shown:
+    half = found.half_widths(alpha)
+    return Shown(
+        found.difference, found.p, found.p_adjusted, found.difference - half, found.difference + half
+    )
+
+
+def seeds_of(replicates: int, seed: int, first: int) -> list[int]:
+    """The seeds that single tables need for the resamples of a batch."""
+    return [
+        int(np.random.SeedSequence(seed, spawn_key=(first + i,)).generate_state(1)[0])
+        for i in range(replicates)
+    ]
+
+
 Answer = tuple[Floats, Floats, Floats, Floats, Floats]  # difference, p, p_adjusted, lower, upper
 
 

@@ -9,10 +9,8 @@ from . import rankings as rankings
 from . import simulate as simulate
 from . import stability as stability
 from .comparing.comparisons import Comparisons as Comparisons
-from .comparing.comparisons import compare as compare
 from .comparing.equivalence import equivalence as equivalence
-from .comparing.instances import compare_instances as compare_instances
-from .comparing.paired import paired_tests as paired_tests
+from .core.claim import Claim as Claim
 from .core.errors import InputError as InputError
 from .core.estimates import Estimates as Estimates
 from .core.model import MD1 as MD1
@@ -22,6 +20,7 @@ from .core.model import MD4 as MD4
 from .core.model import MD5 as MD5
 from .core.model import MD6 as MD6
 from .core.model import Model as Model
+from .core.scores import as_scores as as_scores
 from .fits.anova import anova as anova
 from .fits.bootstrap import bootstrap_anova as bootstrap_anova
 from .fits.mixed import mixed as mixed
@@ -31,7 +30,10 @@ from .io.scores import read_scores as read_scores
 from .io.scores import write_scores as write_scores
 from .lab.calibrate import calibrate as calibrate
 from .plot.intervals import save_chart as save_chart
-from .procedures.registry import Procedure as Procedure
+from .procedures.procedure import Procedure as Procedure
+from .procedures.running import compare as compare
+from .procedures.running import compare_instances as compare_instances
+from .procedures.running import paired_tests as paired_tests
 from .report.html import write_report as write_report
 from .scoring.scoring import score as score
 from .scoring.undefined import fill_undefined as fill_undefined

@@ -5,8 +5,6 @@ from __future__ import annotations
 from shardwise.comparing.equivalence import SettingSeries as SettingSeries
 from shardwise.comparing.equivalence import posterior_probability as posterior_probability
 from shardwise.comparing.equivalence import smallest_setting as smallest_setting
-from shardwise.comparing.instances import InstanceComparison as InstanceComparison
-from shardwise.comparing.instances import single_instance_tests as single_instance_tests
 from shardwise.fits.posterior import bambi_model as bambi_model
 from shardwise.fits.posterior import posterior as posterior
 from shardwise.io.instances import InstanceRuns as InstanceRuns
@@ -14,9 +12,9 @@ from shardwise.io.instances import flag_deterministic as flag_deterministic
 from shardwise.io.instances import read_instance_scores as read_instance_scores
 from shardwise.io.instances import read_instances as read_instances
 from shardwise.planning.instances import p_value_spread as p_value_spread
+from shardwise.procedures.running import single_instance_tests as single_instance_tests
 
 __all__ = [
-    "InstanceComparison",
     "InstanceRuns",
     "SettingSeries",
     "bambi_model",

@@ -9,15 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import equivalence, posterior_probability, smallest_setting
-from shardwise.comparing.instances import InstanceComparison, compare_instances
-from shardwise.comparing.paired import paired_tests
 from shardwise.core.errors import InputError
+from shardwise.procedures.running import compare_instances, paired_tests
 
 
-def pair(
-    effect: float = 0.0, n: int = 60, m: int = 8, seed: int = 1, spread: float = 0.02
-) -> InstanceComparison:
+def pair(effect: float = 0.0, n: int = 60, m: int = 8, seed: int = 1, spread: float = 0.02) -> Comparisons:
     rng = np.random.default_rng(seed)
     topics = rng.normal(0.4, 0.2, n)
     a = topics[:, None] + effect + rng.normal(0, spread, (n, 1)) + rng.normal(0, 0.02, (n, m))
@@ -90,7 +88,7 @@ def test_all_pairs_of_comparisons() -> None:
     holds = {frozenset((row.a, row.b)): row.holds for row in found.table.itertuples()}
     assert holds == {frozenset("xy"): True, frozenset("xz"): False, frozenset("yz"): False}
     assert "1 of 3 pairs equivalent" in str(found)
-    with pytest.raises(InputError, match="only compare_instances has a posterior"):
+    with pytest.raises(InputError, match="has no posterior"):
         equivalence(paired_tests(frame), 0.01, method="hpd")
 
 
@@ -123,7 +121,7 @@ def test_posterior_probability() -> None:
     ({"margin": -0.01}, "cannot be met"),
     ({"margin": 0.0}, "cannot be met"),
     ({"method": "wald"}, "no method"),
-    ({"alpha": 0.6}, "not between 0 and .5"),
+    ({"alpha": 0.6}, "not between 0 and 0.5"),
 ])  # fmt: skip
 def test_refused_choices(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import instance_results as tests
 from shardwise.core.arrays import Floats
-from shardwise.numerics import unified as tests
 from shardwise.numerics.mixed import balanced as balanced
 
 # deterministic?, M, N, sd of instances, and the rates of 10,000 simulated nulls at .05: mixed with the paper's df,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,16 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from shardwise.comparing.comparisons import Comparisons, compare
-from shardwise.comparing.over_splits import (
-    _harmonic_factor,
-    cauchy_p,
-    combined_p,
-    harmonic_mean_p,
-    majority,
-    over_splits,
-    unanimous,
-)
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.over_splits import combined_p, majority, over_splits, unanimous
 from shardwise.comparing.split_tables import (
     agreement_matrix,
     agreement_over_splits,
@@ -35,6 +28,8 @@ from shardwise.core.estimates import Estimates
 from shardwise.core.model import MD1, MD2, MD3, MD6
 from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import bootstrap_anova
+from shardwise.numerics.combining import _harmonic_factor, cauchy_p, harmonic_mean_p
+from shardwise.procedures.running import compare
 
 
 def some_scores(splits: int = 5, systems: int = 8, seed: int = 2, spread: float = 0.03) -> xr.DataArray:
@@ -56,8 +51,8 @@ def told(values: Sequence[float], p: Sequence[float]) -> Comparisons:
     names = one.to_frame()[["a", "b"]].to_numpy()
     known = dict(zip(("xy", "xz", "yz"), p, strict=True))
     own = np.array([known["".join(sorted(pair))] for pair in names])
-    return Comparisons(one.estimates, one.ia, one.ib, one.difference, one.se, one.df, one.statistic, own, own,
-                       "none", "told")  # fmt: skip
+    outcome = replace(one.decisions.outcome, p=own)
+    return replace(one, decisions=replace(one.decisions, outcome=outcome, p_adjusted=own), title="told")
 
 
 def test_unanimous_and_majority_by_hand() -> None:
@@ -67,7 +62,7 @@ def test_unanimous_and_majority_by_hand() -> None:
         told([2, 3, 1], [0.03, 0.004, 0.02]),  # y before x here: no support for x over y
     ]
     every, most = unanimous(splits), majority(splits)
-    assert every.systems == ("x", "y", "z")
+    assert every.names == ("x", "y", "z")
     assert dict(zip(every.to_frame()["b"] + every.to_frame()["a"], every.p_adjusted, strict=True)) == {
         "yx": 1.0,
         "zx": 0.004,

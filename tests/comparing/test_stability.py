@@ -8,7 +8,6 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shardwise.comparing.comparisons import compare
 from shardwise.comparing.over_splits import over_splits
 from shardwise.comparing.split_tables import half_width
 from shardwise.comparing.stability import (
@@ -22,6 +21,7 @@ from shardwise.comparing.stability import (
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, MD6
 from shardwise.fits.anova import anova
+from shardwise.procedures.running import compare
 from shardwise.scoring.undefined import fill_undefined
 
 

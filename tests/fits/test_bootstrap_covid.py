@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from shardwise.comparing.comparisons import compare
 from shardwise.comparing.over_splits import over_splits, unanimous
 from shardwise.comparing.split_tables import found_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of_fills
@@ -20,6 +19,7 @@ from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import bootstrap_anova
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
+from shardwise.procedures.running import compare
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split

@@ -13,12 +13,13 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy import stats
 
-from shardwise.comparing.comparisons import compare
 from shardwise.comparing.over_splits import voorhees_bh
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, MD4, MD5, MD6, Model
 from shardwise.fits.anova import anova
-from shardwise.fits.bootstrap import bootstrap_anova, step_up
+from shardwise.fits.bootstrap import bootstrap_anova
+from shardwise.numerics.corrections import step_up
+from shardwise.procedures.running import compare
 from shardwise.scoring.undefined import fill_undefined
 
 
@@ -146,10 +147,10 @@ def test_a_single_missing_score_is_refused_with_the_remedy() -> None:
     [
         ({"generalize": ("topic",)}, "draws residuals, not topics.*use anova with generalize"),
         ({"generalize": "shard"}, "not shards"),
-        ({"null": "sharp"}, "null='sharp'"),
-        ({"tails": 3}, "tails=3"),
-        ({"density": "spline"}, "density='spline'"),
-        ({"residuals": "student"}, "residuals='student'"),
+        ({"null": "sharp"}, "no null is called 'sharp'"),
+        ({"tails": 3}, "no number of tails is called 3"),
+        ({"density": "spline"}, "no density is called 'spline'"),
+        ({"residuals": "student"}, "no residuals is called 'student'"),
     ],
 )
 def test_what_the_bootstrap_cannot_say_is_refused(options: dict[str, Any], match: str) -> None:
@@ -163,7 +164,7 @@ def test_unknown_systems_levels_and_trims_are_refused() -> None:
         fit.effect_law("x")
     with pytest.raises(InputError, match=r"level 95"):
         fit.intervals(95)
-    with pytest.raises(InputError, match="trim='none'"):
+    with pytest.raises(InputError, match="no trim is called 'none'"):
         fit.intervals(trim="none")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="quantile"):
         fit.effect_law("s0").quantile(0.0)
@@ -188,7 +189,7 @@ def test_other_dimensions_can_be_compared() -> None:
     scores = scores_of()
     fit = bootstrap_anova(scores, MD4, of="shard")
     assert len(fit.effects) == 3
-    assert compare(fit, "holm").systems == tuple(fit.effects.sort_values(ascending=False).index)
+    assert compare(fit, "holm").names == tuple(fit.effects.sort_values(ascending=False).index)
 
 
 @settings(max_examples=60)

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from shardwise.comparing.comparisons import compare
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.fits.mixed import mixed
 from shardwise.fits.observations import Observations
 from shardwise.io.instances import flag_deterministic
 from shardwise.numerics.mixed import balanced as balanced
+from shardwise.procedures.running import compare
 
 
 def scores(

@@ -387,8 +387,8 @@ def test_what_cannot_be_fitted_is_refused(
 
 
 def test_other_refusals() -> None:
-    with pytest.raises(InputError, match="ndarray, not an xarray"):
-        anova(np.ones((3, 3)), MD1)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="an array of 3 dimensions"):
+        anova(np.ones((3, 3, 3)), MD1)
     twins = random_scores(1, 5, 2, dims=("topic", "system")).assign_coords(system=["a", "a"])
     with pytest.raises(InputError, match="two systems are named 'a'"):
         anova(twins, MD1).estimates()

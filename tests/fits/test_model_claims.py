@@ -11,11 +11,12 @@ import xarray as xr
 from scipy import stats
 
 from shardwise.core.arrays import Floats
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD4, MD5, MD6, Model
 from shardwise.core.rng import generator
 from shardwise.fits.anova import anova
-from shardwise.numerics.error_terms import claim, error_term
+from shardwise.numerics.error_terms import error_term
 
 GOLD = Path(__file__).parent.parent / "gold"
 DIMS = ("topic", "system", "shard")
@@ -35,15 +36,15 @@ DIMS = ("topic", "system", "shard")
     ],
 )
 def test_error_terms_on_shards(model: Model, generalize: tuple[str, ...], signs: dict[str, int]) -> None:
-    assert error_term(model, DIMS, "system", generalize) == signs
+    assert error_term(model, DIMS, "system", Claim.of(generalize)) == signs
 
 
 def test_error_terms_of_other_designs() -> None:
     # the residual of a table without replicates is the interaction itself
-    assert error_term(MD1, ("topic", "system"), "system", ("topic",)) == {"error": 1}
+    assert error_term(MD1, ("topic", "system"), "system", Claim.of(("topic",))) == {"error": 1}
     four = ("topic", "system", "shard", "instance")
     model = Model.parse("topic*system*shard")
-    assert error_term(model, four, "system", ("topic", "shard")) == {
+    assert error_term(model, four, "system", Claim.of(("topic", "shard"))) == {
         "topic:system": 1,
         "system:shard": 1,
         "topic:system:shard": -1,
@@ -86,14 +87,13 @@ def test_nothing_to_compare() -> None:
 
 def test_claims_in_words() -> None:
     shape = {"topic": 50, "system": 129, "shard": 5}
-    assert claim(shape, "system", ()) == "on these 50 topics and these 5 shards"
-    assert claim(shape, "system", ("topic",)) == "on topics like these 50, on these 5 shards"
+    assert Claim.of(()).sentence(shape) == "on these 50 topics and these 5 shards"
+    assert Claim.of(("topic",)).sentence(shape) == "on topics like these 50, on these 5 shards"
     assert (
-        claim(shape, "system", ("topic", "shard"))
-        == "on topics like these 50, whatever the shards (shards like these 5)"
+        Claim.of(("topic", "shard")).sentence(shape) == "on topics like these 50, whatever the shard (5 seen)"
     )
-    assert claim(shape, "system", ("shard",)) == "on shards like these 5, on these 50 topics"
-    assert claim({"topic": 50, "system": 9}, "system", ("topic",)) == "on topics like these 50"
+    assert Claim.of(("shard",)).sentence(shape) == "on shards like these 5, on these 50 topics"
+    assert Claim.of(("topic",)).sentence({"topic": 50, "system": 9}) == "on topics like these 50"
     scores = xr.DataArray(generator(1).random((5, 4, 3)), dims=DIMS)
     estimates = anova(scores, MD6).estimates(generalize=("topic",))
     assert estimates.claim == "on topics like these 5, on these 3 shards"

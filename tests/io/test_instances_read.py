@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from shardwise.comparing.instances import compare_instances
 from shardwise.core.errors import InputError
 from shardwise.io.instances import (
     flag_deterministic,
@@ -18,6 +17,7 @@ from shardwise.io.instances import (
     read_instances,
 )
 from shardwise.io.reader import read_collection
+from shardwise.procedures.running import compare_instances
 from shardwise.scoring.scoring import score
 
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 1, "d": 1}, "3": {"a": 1}}

@@ -12,7 +12,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shardwise.comparing.comparisons import compare
+from shardwise.comparing.decisions import Decisions
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
@@ -21,7 +21,10 @@ from shardwise.io.scores import read_scores
 from shardwise.lab.holdout.checks import PredictiveCheck, across_collections, split_half
 from shardwise.lab.holdout.counts import FIGURES
 from shardwise.lab.holdout.plan import Plan, tables
-from shardwise.procedures.registry import DEFAULT, Decisions, Procedure, parse_procedure
+from shardwise.procedures.procedure import Procedure
+from shardwise.procedures.running import compare
+from shardwise.procedures.vocabulary import DEFAULT
+from shardwise.procedures.vocabulary import parse as parse_procedure
 
 TABLE, SHARDS = ("topic", "system"), ("topic", "system", "shard")
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from shardwise.comparing.instances import compare_instances
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.lab.worlds.j15 import expected, j15_preset, j15_world
 from shardwise.numerics import unified as tests
 from shardwise.numerics.mixed import balanced as balanced
+from shardwise.procedures.running import compare_instances
 
 
 def single_tests(y: Floats) -> Floats:

@@ -12,7 +12,6 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shardwise.comparing.instances import compare_instances
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.fits.anova import anova
@@ -21,6 +20,7 @@ from shardwise.fits.mixed import mixed
 from shardwise.lab.simulate_scores import simulate_scores, world
 from shardwise.lab.worlds.base import NormalWorld, World
 from shardwise.planning.shards import shard_components
+from shardwise.procedures.running import compare_instances
 
 GOLD = Path(__file__).parent.parent / "gold"
 SD = ScoreComponents(topic=0.2, shard=0.05, topic_system=0.08, topic_shard=0.1, system_shard=0.03, instance=0.03,

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from shardwise.comparing.decisions import Decisions
 from shardwise.lab.error_counts import Truth, joined, rate, ratio, tally
 from shardwise.lab.verdict import status, summary, verdicts
-from shardwise.procedures.registry import Decisions
 
 # systems a, b equal and c better by .2: pairs ab (equal), ac, bc (-.2)
 MEANS = np.array([0.3, 0.3, 0.5])

@@ -9,12 +9,12 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from shardwise.comparing.comparisons import compare
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, MD4, MD5, MD6, Model
 from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import bootstrap_anova
 from shardwise.numerics.bootstrap.montecarlo import Sample, smooth
+from shardwise.procedures.running import compare
 
 M = 20_000
 SIGMAS = 4.5  # some 600 binomial counts are checked below

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import combinations, product
 
 import numpy as np
@@ -10,15 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from procedure_tables import ALPHA, assert_same, each, labelled, tables
+from procedure_tables import ALPHA, assert_same, decide_all, each, labelled, seeds_of, tables
 from shardwise.comparing.comparisons import COLUMNS, Comparisons
-from shardwise.comparing.paired import MaxT, paired_tests
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.numerics import resampling as kernels
-from shardwise.numerics.max_t import flip_topics
-from shardwise.procedures.batch import SHARDS, TABLE
-from shardwise.procedures.registry import Batch, decide_all, parse_procedure, procedures
+from shardwise.numerics import paired
+from shardwise.numerics.max_t import against, flip_topics, u_of
+from shardwise.numerics.paired_kernels import sign_flips
+from shardwise.numerics.resampling import key_of
+from shardwise.numerics.tables import SHARDS, TABLE
+from shardwise.procedures.running import paired_tests
 
 KEYS = st.integers(0, 2**32 - 1)
 
@@ -39,9 +41,7 @@ def signs_of(topics: int, seed: int, count: int) -> Floats:
     alone = np.eye(topics, dtype=np.int64)
     y = np.hstack([alone, alone[:, :1]])
     target = np.full((topics + 1, topics + 1), 2, dtype=np.int64)
-    counts = [
-        kernels.sign_flips(y, target, kernels.key_of(seed), n)[:topics, topics] for n in range(count + 1)
-    ]
+    counts = [sign_flips(y, target, key_of(seed), n)[:topics, topics] for n in range(count + 1)]
     return np.asarray(1.0 - 2.0 * np.diff(counts, axis=0))
 
 
@@ -78,10 +78,25 @@ def in_pairs(found: Comparisons, values: Floats, r: int) -> Floats:
     return np.array([at[frozenset((f"s{a}", f"s{b}"))] for a, b in combinations(range(r), 2)])
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MaxT(Comparisons):
+    """A result with what its flips were."""
+
+    maxima: Floats = field(default_factory=lambda: np.empty(0))
+    topics: int = 0
+
+    def single_step(self) -> Floats:
+        """P-values against the largest |t| of all pairs, those found already included."""
+        return against(self.maxima, u_of(self.statistic, self.topics))
+
+
 def max_t(scores: pd.DataFrame, n_resamples: int = 500, seed: int = 0) -> MaxT:
     found = paired_tests(scores, "max-t", n_resamples=n_resamples, seed=seed)
-    assert isinstance(found, MaxT)
-    return found
+    y = scores[list(found.estimates.labels)].to_numpy()
+    mean, se = (x[0] for x in paired.moments(y[None], found.ia, found.ib))
+    flips = flip_topics(y, found.ia, found.ib, mean, se, key_of(seed), n_resamples)
+    given = {name: getattr(found, name) for name in Comparisons.__slots__}
+    return MaxT(**given, maxima=flips.maxima, topics=len(y))
 
 
 @pytest.mark.parametrize(("topics", "systems"), [(5, 3), (12, 5), (70, 4)])  # 70: signs from two words
@@ -199,7 +214,9 @@ def test_replicates_depend_on_seed_and_index_only() -> None:
 def test_a_chosen_family_is_the_family() -> None:
     scores = table(10, 20, 5)
     some = paired_tests(scores, "max-t", n_resamples=300, only=["s0", "s1", "s3"])
-    pd.testing.assert_frame_equal(some.to_frame(), max_t(scores[["s0", "s1", "s3"]], 300).to_frame())
+    alone = max_t(scores[["s0", "s1", "s3"]], 300).to_frame()
+    own = [name for name in COLUMNS if name != "effect_size"]  # measured by the spread of all systems
+    pd.testing.assert_frame_equal(some.to_frame()[own], alone[own])
     pair = paired_tests(scores, "max-t", n_resamples=300, only=[("s0", "s1")])
     assert pair.p[0] == pair.p_adjusted[0]
 
@@ -207,7 +224,7 @@ def test_a_chosen_family_is_the_family() -> None:
 def test_words_and_refusals() -> None:
     found = max_t(table(11), 100, 4)
     assert str(found) == (
-        "step-down max-t by sign flips (100 resamples, seed 4), 4 systems; claim: on topics like these 12"
+        "step-down max-t by sign flips, 4 systems, 100 resamples, seed 4; claim: on topics like these 12"
     )
     assert tuple(found.to_frame().columns) == COLUMNS
     t = paired_tests(table(11), "t")
@@ -221,8 +238,8 @@ def test_words_and_refusals() -> None:
 @pytest.mark.parametrize("topics", [6, 30])
 def test_batches_say_what_single_tables_say(topics: int) -> None:
     y = tables(6, topics, 5, 2)
-    (found,) = decide_all([procedures(SHARDS, n_resamples=99)["max-t"]], y, SHARDS, ALPHA, 3, 5)
-    seeds = Batch(y, SHARDS, 3, 5).seeds
+    (found,) = decide_all(["max-t"], y, SHARDS, ALPHA, 3, 5)
+    seeds = seeds_of(len(y), 3, 5)
 
     def make(i: int, one: Floats) -> Comparisons:
         scores = labelled(one, *SHARDS)
@@ -236,7 +253,7 @@ def test_more_pairs_ask_for_a_larger_t() -> None:
     a, b = np.triu_indices(6, 1)
     z = y[:, a] - y[:, b]
     mean, se = z.mean(axis=0), z.std(axis=0, ddof=1) / np.sqrt(20)
-    key = kernels.key_of(0)
+    key = key_of(0)
     few = flip_topics(y, a[:5], b[:5], mean[:5], se[:5], key, 200)
     many = flip_topics(y, a, b, mean, se, key, 200)
     assert (many.maxima >= few.maxima).all()
@@ -250,10 +267,9 @@ def test_unequal_variances_leave_the_family_error_at_its_level(repetitions: floa
     count = int(1500 * repetitions)
     spread = np.where(np.arange(10) < 2, 0.3, 0.02)
     names = ("max-t", "t holm", "MD1 hsd topic", "tukey")
-    methods = [procedures(TABLE, n_resamples=399)[name] for name in names]
     y = np.random.default_rng(31).normal(0, 0.2, (count, 50, 1))
     y = y + spread * np.random.default_rng(32).normal(size=(count, 50, 10))
-    found = decide_all(methods, y, TABLE, 0.05, 1)
+    found = decide_all(names, y, TABLE, 0.05, 1, n_resamples=399)
     rate = {name: np.mean((d.p_adjusted <= 0.05).any(axis=1)) for name, d in zip(names, found, strict=True)}
     error = np.sqrt(0.05 * 0.95 / count)
     assert rate["max-t"] <= 0.05 + 3.5 * error
@@ -270,7 +286,7 @@ def test_some_equal_systems_among_different_ones(repetitions: float) -> None:
     count = int(1500 * repetitions)
     means = np.array([0.0, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1, 0.4])
     y = means + np.linspace(0.02, 0.2, 8) * np.random.default_rng(33).normal(size=(count, 50, 8))
-    found = procedures(TABLE, n_resamples=399)["max-t"].run(y, TABLE, 0.05, 1, 0)
+    (found,) = decide_all(["max-t"], y, TABLE, 0.05, 1, n_resamples=399)
     a, b = np.triu_indices(8, 1)
     false = (found.p_adjusted <= 0.05)[:, means[a] == means[b]].any(axis=1).mean()
     assert false <= 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / count)
@@ -285,7 +301,7 @@ def test_more_is_found_than_by_holm_where_systems_are_alike(repetitions: float) 
     y = rng.normal(0, 0.1, (count, 50, 3))[:, :, family] + rng.normal(0, 0.02, (count, 50, 12))
     y = y + np.array([0.0, 0.04, 0.08])[family]
     names = ("max-t", "t holm")
-    mine, holm = decide_all([parse_procedure(name) for name in names], y, TABLE, 0.05, 1)
+    mine, holm = decide_all(names, y, TABLE, 0.05, 1, n_resamples=1000)
     a, b = np.triu_indices(12, 1)
     true = family[a] != family[b]
     more = (mine.p_adjusted <= 0.05)[:, true].mean(axis=1) - (holm.p_adjusted <= 0.05)[:, true].mean(axis=1)

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from shardwise.comparing.instances import compare_instances
+import instance_results as tests
 from shardwise.core.errors import InputError
 from shardwise.fits.mixed import mixed
-from shardwise.numerics import unified as tests
 from shardwise.planning.instances import (
     InstanceComponents,
     instance_components,
@@ -25,6 +24,7 @@ from shardwise.planning.instances import (
     two_sided_power,
     variance_grid,
 )
+from shardwise.procedures.running import compare_instances
 
 FRAME = pd.DataFrame(np.eye(3))
 C = InstanceComponents(contrast=0.02, instance=0.0009, residual=0.0064)
@@ -99,8 +99,7 @@ def test_components_from_results() -> None:
     a, b = (y[0] for y in systems(1, 30, 400))
     frames = pd.DataFrame(a.T), pd.DataFrame(b.T)
     for found in (
-        instance_components(compare_instances(*frames)),
-        instance_components(compare_instances(*frames, design="nested")),
+        instance_components(*frames),
         instance_components(mixed(xr.DataArray(np.stack((a, b)), dims=("system", "instance", "topic")))),
     ):
         assert found.random == 2
@@ -132,7 +131,7 @@ def test_p_values_settle_with_more_instances() -> None:
     (lambda: plan_budget(C, 3, per_topic=5), "does not pay for 2 instances and 2 topics, which cost 10"),
     (lambda: variance_grid(C, [0], [10]), "instances must be whole and at least 1"),
     (lambda: p_value_spread(FRAME, pd.Series(np.ones(3)), [5], replace=False), "fewer than 5"),
-    (lambda: instance_components(compare_instances(FRAME, pd.Series(np.ones(3)), "t-means")), "no instances"),
+    (lambda: instance_components(pd.Series(np.zeros(3)), pd.Series(np.ones(3))), "no instances"),
 ])  # fmt: skip
 def test_refusals(call: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shardwise.comparing.comparisons import Comparisons, compare
+from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates
 from shardwise.plot.intervals import interval_chart, save_chart
+from shardwise.procedures.running import compare
 
 
 def comparisons(r: int, variance: float = 0.001, claim: str = "on these 50 topics") -> Comparisons:

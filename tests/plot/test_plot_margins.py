@@ -9,12 +9,12 @@ import xarray as xr
 
 from chart_rows import rows_with, titles
 from report_pages import simulated
-from shardwise.comparing.comparisons import compare
+from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import Equivalence, SettingSeries, equivalence, smallest_setting
-from shardwise.comparing.instances import InstanceComparison, compare_instances
 from shardwise.core.model import MD6
 from shardwise.fits.anova import anova
 from shardwise.plot.margins import difference_chart, margin_chart
+from shardwise.procedures.running import compare, compare_instances
 
 
 @pytest.mark.parametrize("side", ["both", "lower", "superior"])
@@ -61,7 +61,7 @@ def test_inside_outside_or_across(side: str, expected: list[str]) -> None:
     assert [row["verdict"] for row in rows] == expected
 
 
-def seeds(shift: float, rng: np.random.Generator) -> InstanceComparison:
+def seeds(shift: float, rng: np.random.Generator) -> Comparisons:
     topics = rng.normal(0.4, 0.2, 60)
     noise = rng.normal(0, 0.02, (4, 60))
     a = xr.DataArray(topics + shift + noise, dims=("instance", "topic"), name="a")

@@ -10,14 +10,14 @@ import pytest
 
 from chart_rows import Rows, rows_with
 from report_pages import HOSTILE, simulated
-from shardwise.comparing.comparisons import Comparisons, compare
-from shardwise.comparing.paired import paired_tests
+from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates
 from shardwise.core.model import MD6
 from shardwise.fits.anova import anova
 from shardwise.plot.intervals import interval_chart, save_chart
 from shardwise.plot.matrix import matrix_chart
+from shardwise.procedures.running import compare, paired_tests
 
 
 def cells(chart: alt.LayerChart) -> Rows:

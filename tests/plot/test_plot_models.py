@@ -8,10 +8,11 @@ from scipy import stats
 
 from chart_rows import rows_with, titles
 from report_pages import simulated
-from shardwise.comparing.comparisons import Comparisons, compare
+from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.model import MD1, MD2, MD3, MD6
 from shardwise.fits.anova import anova
 from shardwise.plot.models import kind_chart, model_chart
+from shardwise.procedures.running import compare
 
 
 def by_model(systems: int) -> dict[str, Comparisons]:
@@ -39,7 +40,7 @@ def test_every_model_has_its_intervals(systems: int, mark: str) -> None:
             assert drawn[system] == numbers
     layers = chart.to_dict()["layer"]
     assert mark in {layer["mark"]["type"] for layer in layers}
-    assert layers[0]["encoding"]["x"]["scale"]["domain"] == list(named["MD1"].systems)
+    assert layers[0]["encoding"]["x"]["scale"]["domain"] == list(named["MD1"].names)
 
 
 def test_tau_is_in_the_title() -> None:

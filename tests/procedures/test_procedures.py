@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from procedure_tables import tables
+from procedure_tables import Shown, decide_all, tables
 from shardwise.core.arrays import Floats
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.procedures import kernels as kernels
-from shardwise.procedures import studentized as procedures_range
-from shardwise.procedures.batch import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Batch, Dims
-from shardwise.procedures.corrections import adjust
-from shardwise.procedures.registry import (
-    DEFAULT,
-    Decisions,
-    Procedure,
-    decide_all,
-    parse_procedure,
-    procedures,
-)
+from shardwise.core.estimates import Estimates
+from shardwise.fits.topics import ByTopics
+from shardwise.numerics import paired_kernels as kernels
+from shardwise.numerics import studentize, studentized_range
+from shardwise.numerics.corrections import STEPWISE
+from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims, Tables
+from shardwise.procedures.procedure import Fit, Procedure
+from shardwise.procedures.running import compare
+from shardwise.procedures.vocabulary import DEFAULT, everything
+from shardwise.procedures.vocabulary import available as procedures
+from shardwise.procedures.vocabulary import parse as parse_procedure
 
 FIELDS = ("difference", "p", "p_adjusted", "lower", "upper")
 FEW = 49  # resamples
@@ -43,18 +46,18 @@ def batch_of(dims: Dims, seed: int, replicates: int = 3) -> Floats:
     return y
 
 
-def run(names: list[str], y: Floats, dims: Dims, first: int = 0) -> list[Decisions]:
-    known = procedures(dims, n_resamples=FEW)
-    return decide_all([known[name] for name in names], y, dims, 0.1, 3, first)
+def run(names: list[str], y: Floats, dims: Dims, first: int = 0) -> list[Shown]:
+    return decide_all(names, y, dims, 0.1, 3, first, FEW)
 
 
 def test_every_name_is_read_back_and_every_promise_known() -> None:
     for dims in LAYOUTS:
         for name, one in procedures(dims).items():
-            assert parse_procedure(f"  {name.upper()} ".replace(" ", "  ")).name == name == one.name
+            assert parse_procedure(f"  {name.upper()} ".replace(" ", "  ")) == one
+            assert one.name == name
             assert one.promise in {"family", "discovery", "pair"}
             assert dims in one.dims
-            assert set(one.generalize) <= {"topic", "shard", "instance"}
+            assert set(one.claim) <= {"topic", "shard", "instance"}
         assert len({one.title for one in procedures(dims).values()}) == len(procedures(dims))
 
 
@@ -78,45 +81,81 @@ def test_an_unknown_name_is_told_its_neighbours() -> None:
         parse_procedure("MD6 hds topic")
     with pytest.raises(InputError, match="examples are"):
         parse_procedure("#")
-    with pytest.raises(InputError, match="at least one"):
-        parse_procedure("t none", n_resamples=0)
+    with pytest.raises(InputError, match="0 resamples"):
+        Tables(batch_of(TABLE, 1), TABLE, n_resamples=0)
 
 
 def test_bad_batches_are_refused() -> None:
     one = procedures(SHARDS)["MD6 hsd"]
     y = batch_of(SHARDS, 1)
     with pytest.raises(InputError, match="MD6 hsd cannot take topic × system"):
-        one.run(y[..., 0], TABLE, 0.05, 0, 0)
+        one.decide(Tables(y[..., 0], TABLE))
     with pytest.raises(InputError, match="no layout is topic, shard"):
         procedures(("topic", "shard"))
     with pytest.raises(InputError, match="no layout is topic, shard"):
-        one.run(y[..., 0], ("topic", "shard"), 0.05, 0, 0)
+        Tables(y[..., 0], ("topic", "shard"))
     with pytest.raises(InputError, match="4 axes is no batch of topic × system"):
-        Batch(y, TABLE)
+        Tables(y, TABLE)
     with pytest.raises(InputError, match="1 systems"):
-        Batch(y[:, :, :1], SHARDS)
-    with pytest.raises(InputError, match=r"level 5 is not between 0 and 1; write \.05"):
-        one.run(y, SHARDS, 5, 0, 0)
+        Tables(y[:, :, :1], SHARDS)
+    y[0, 0, 0, 0] = np.inf
+    with pytest.raises(InputError, match="infinite"):
+        Tables(y, SHARDS)
     y[0, 0, 0, 0] = np.nan
-    with pytest.raises(InputError, match="missing or infinite"):
-        one.run(y, SHARDS, 0.05, 0, 0)
+    with pytest.raises(InputError, match="one by one"):
+        one.decide(Tables(y, SHARDS))
+    with pytest.raises(
+        InputError, match="1 scores are missing or undefined, and the paired t needs them all"
+    ):
+        parse_procedure("t holm").decide(Tables(y, SHARDS))
     with pytest.raises(InputError, match="a single instance"):
-        procedures(INSTANCES)["unified none"].run(batch_of(SHARDS, 1)[..., :1], INSTANCES, 0.05, 0, 0)
+        procedures(INSTANCES)["unified none"].decide(Tables(batch_of(SHARDS, 1)[..., :1], INSTANCES))
     fixed = batch_of(SHARDS, 1)
     fixed[:, :, 1] = fixed[:, :, 1, :1]
     with pytest.raises(InputError, match="deterministic"):
-        procedures(INSTANCES)["joint mixed hsd"].run(fixed, INSTANCES, 0.05, 0, 0)
+        procedures(INSTANCES)["joint mixed hsd"].decide(Tables(fixed, INSTANCES))
+
+
+def test_public_calls_and_the_laboratory_run_the_same_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every procedure is decided by one function of its fit and one of its correction, whoever asks."""
+    calls: list[tuple[str, str, int]] = []
+    originals = {kind: kind.estimates for kind in {type(one.fit) for one in everything().values()}}
+
+    def recorder(original: Callable[..., Estimates]) -> Callable[..., Estimates]:
+        def estimates(self: Fit, tables: Tables, claim: Claim) -> Estimates:
+            calls.append((type(self).__name__, self.name, len(tables)))
+            return original(self, tables, claim)
+
+        return estimates
+
+    for kind, original in originals.items():
+        monkeypatch.setattr(kind, "estimates", recorder(original))
+    for dims in (TABLE, SHARDS, INSTANCES):
+        y = batch_of(dims, 4)
+        for name, one in procedures(dims).items():
+            calls.clear()
+            one.decide(Tables(y, dims, n_resamples=9))
+            in_batch = [call[:2] for call in calls]
+            calls.clear()
+            labels = [str(k) for k in range(4)]
+            scores = xr.DataArray(y[0], dims=dims, coords={"system": labels})
+            compare(scores, one, baseline="0" if one.correction == "dunnett" else None, n_resamples=9)
+            assert [call[:2] for call in calls] == in_batch, name
+            assert [call[2] for call in calls] == [1], name
 
 
 def test_a_procedure_of_ones_own() -> None:
-    def never(y: Floats, dims: Dims, alpha: float, seed: int, first: int) -> Decisions:
-        ones = np.ones((len(y), 6))
-        return Decisions(0 * ones, ones, ones, -ones, ones)
+    """Any fit with estimates makes a procedure."""
 
-    mine = Procedure("never", "never different", (SHARDS,), (), "family", "", never)
-    found, other = decide_all([mine, procedures(SHARDS)["t none"]], batch_of(SHARDS, 1), SHARDS)
+    class Never(ByTopics):
+        def estimates(self, tables: Tables, claim: Claim) -> Estimates:
+            found = super().estimates(tables, claim)
+            return replace(found, values=0.0 * found.values, variance=np.ones(len(tables)), df=9.0, test=None)
+
+    mine = Procedure(Never("t"), "holm", Claim("topic"))
+    found, other = decide_all([mine, "t none"], batch_of(SHARDS, 1), SHARDS)
     assert found.p.shape == other.p.shape
-    assert (found.p == 1).all()
+    assert (found.p_adjusted == 1).all()
 
 
 @pytest.mark.parametrize("dims", LAYOUTS)
@@ -180,7 +219,7 @@ def test_sharing_a_batch_changes_nothing() -> None:
     y = batch_of(SHARDS, 12)
     names = [name for name in procedures(SHARDS) if "kde" not in name]
     for name, shared in zip(names, run(names, y, SHARDS), strict=True):
-        alone = procedures(SHARDS, n_resamples=FEW)[name].run(y, SHARDS, 0.1, 3, 0)
+        (alone,) = run([name], y, SHARDS)
         for field in FIELDS:
             np.testing.assert_array_equal(getattr(shared, field), getattr(alone, field), err_msg=name)
 
@@ -194,7 +233,12 @@ def test_sharing_a_batch_changes_nothing() -> None:
 def test_corrections_are_those_of_statsmodels(method: str, theirs: str, p: list[float]) -> None:
     rows = np.array([p, p[::-1]])
     wanted = np.array([multipletests(row, method=theirs)[1] for row in rows])
-    np.testing.assert_allclose(adjust(method, rows), wanted, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(STEPWISE[method].adjust(rows), wanted, rtol=1e-12, atol=1e-300)
+
+
+def _by_quadrature(q: Floats, r: int, df: Floats) -> Floats:
+    tail = studentized_range._range_tail(r)
+    return studentize.sf(q.ravel(), np.repeat(df, q.shape[1]), tail).reshape(q.shape)
 
 
 @pytest.mark.parametrize("systems", [2, 3, 20, 143])
@@ -204,14 +248,14 @@ def test_studentized_range_of_many_degrees_of_freedom(systems: int) -> None:
     df[:3] = [[0.8], [1.0], [1e7]]  # below, at and beyond the ends of the tables
     q = np.abs(rng.normal(0, 5, (60, 40)))
     q[5, 0], q[6, 0] = 1e4, 0.0  # beyond the tables, and no difference
-    found = procedures_range.sf(q, systems, df)
+    found = studentized_range.sf(q, systems, df)
     some = np.arange(0, 60, 12)
     wanted = stats.studentized_range.sf(q[some, :3], systems, np.maximum(df[some], 0.8))
     np.testing.assert_allclose(found[some, :3], wanted, atol=1e-6)  # scipy's own quadrature is no better
-    by_itself = procedures_range._by_quadrature(q, systems, df[:, 0])
+    by_itself = _by_quadrature(q, systems, df[:, 0])
     np.testing.assert_allclose(found, by_itself, atol=1e-8)
-    critical = procedures_range.isf(0.05, systems, df)
-    back = procedures_range._by_quadrature(critical, systems, df[:, 0])
+    critical = studentized_range.isf(0.05, systems, df)
+    back = _by_quadrature(critical, systems, df[:, 0])
     np.testing.assert_allclose(back, 0.05, rtol=1e-7)
 
 
@@ -261,7 +305,7 @@ def test_error_rates_of_hsd_follow_the_claim(repetitions: float) -> None:
         y = rng.normal(0, 0.2, (50, 50, 1, 1)) + rng.normal(0, 0.08, (50, 50, 10, 1))
         y = y + rng.normal(0, 0.1, (50, 50, 1, 5)) + rng.normal(0, 0.005, (50, 1, 10, 5))
         y = y + rng.normal(0, 0.06, (50, 50, 10, 5))
-        found = decide_all([parse_procedure(name) for name in errors], y, SHARDS, 0.05)
+        found = decide_all(errors, y, SHARDS, 0.05)
         for name, one in zip(errors, found, strict=True):
             errors[name] += int((one.p_adjusted <= 0.05).any(axis=1).sum())
     rate = {name: found / count for name, found in errors.items()}

@@ -9,24 +9,22 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from procedure_tables import ALPHA, Answer, answer, assert_same, each, labelled, tables
-from shardwise.comparing.comparisons import Comparisons, compare
-from shardwise.comparing.instances import InstanceComparison, compare_instances
+from procedure_tables import ALPHA, Answer, answer, assert_same, decide_all, each, labelled, seeds_of, tables
+from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import combined_p, majority, over_splits, unanimous
-from shardwise.comparing.paired import paired_tests
 from shardwise.core.arrays import Floats
 from shardwise.fits.anova import anova
-from shardwise.fits.bootstrap import bootstrap_anova
+from shardwise.fits.bootstrap import READINGS, bootstrap_anova
 from shardwise.fits.mixed import mixed
-from shardwise.numerics.corrections import stepwise
-from shardwise.procedures.bootstrap import READINGS
-from shardwise.procedures.corrections import METHODS, STEPWISE
-from shardwise.procedures.registry import Batch, decide_all, procedures
+from shardwise.numerics.corrections import CORRECTIONS, STEPWISE, stepwise
+from shardwise.procedures.running import compare, compare_instances, paired_tests
+from shardwise.procedures.vocabulary import available as procedures
 
 SHARDS = ("topic", "system", "shard")
 INSTANCES = ("topic", "system", "instance")
 SPLITS = ("split", "topic", "system", "shard")
 DRAWS = 99
+METHODS = tuple(name for name in CORRECTIONS if name != "dunnett")
 READ: dict[str, dict[str, object]] = {
     "difference": {"null": "difference"},
     "marginal-1": {"null": "marginal", "tails": 1},
@@ -54,7 +52,7 @@ def test_anova(model: str) -> None:
         _, method, *claim = name.split()
         over = tuple(claim[0].split("+")) if claim else ()
         assert_same(found, [answer(compare(fit, method, generalize=over)) for fit in fits])
-        assert known[name].generalize == over
+        assert known[name].claim.over == over
 
 
 def test_models_have_the_claims_that_they_support() -> None:
@@ -108,18 +106,15 @@ def test_bootstrap_anova_of_large_pools_and_small_tails() -> None:
 @pytest.mark.parametrize("topics", [6, 13, 26, 60])
 def test_paired_tests(topics: int) -> None:
     y = tables(5, topics, 4, 2)
-    batch = Batch(y, SHARDS, 17, 40)
-    known = procedures(SHARDS, n_resamples=DRAWS)
+    seeds = seeds_of(len(y), 17, 40)
     tests = ("t", "unpaired-t", "wilcoxon", "sign", "randomization", "bootstrap")
     names = [f"{test} {method}" for test in tests for method in STEPWISE]
-    for name, found in zip(
-        names, decide_all([known[n] for n in names], y, SHARDS, ALPHA, 17, 40), strict=True
-    ):
+    for name, found in zip(names, decide_all(names, y, SHARDS, ALPHA, 17, 40), strict=True):
         test, method = name.split()
 
         def make(i: int, table: Floats, test: str = test, method: str = method) -> Comparisons:
             return paired_tests(
-                labelled(table, *SHARDS), test, correction=method, n_resamples=DRAWS, seed=batch.seeds[i],
+                labelled(table, *SHARDS), test, correction=method, n_resamples=DRAWS, seed=seeds[i],
                 average=("shard",),
             )  # fmt: skip
 
@@ -128,8 +123,8 @@ def test_paired_tests(topics: int) -> None:
 
 def test_randomised_tukey() -> None:
     y = tables(6, 12, 5, 2)
-    (found,) = decide_all([procedures(SHARDS, n_resamples=DRAWS)["tukey"]], y, SHARDS, ALPHA, 3, 5)
-    seeds = Batch(y, SHARDS, 3, 5).seeds
+    (found,) = decide_all(["tukey"], y, SHARDS, ALPHA, 3, 5)
+    seeds = seeds_of(len(y), 3, 5)
 
     def make(i: int, table: Floats) -> Comparisons:
         scores = labelled(table, *SHARDS)
@@ -183,7 +178,7 @@ def instances(fixed: bool) -> Floats:
     return np.asarray(y)
 
 
-def one_pair(table: Floats, a: int, b: int, fixed: bool, **how: object) -> InstanceComparison:
+def one_pair(table: Floats, a: int, b: int, fixed: bool, **how: object) -> Comparisons:
     def system(k: int) -> xr.DataArray:
         if fixed and k == 2:
             return xr.DataArray(table[:, k, 0], dims=("topic",), name=str(k))
@@ -197,8 +192,8 @@ def one_pair(table: Floats, a: int, b: int, fixed: bool, **how: object) -> Insta
                                   "bootstrap pooled", "bootstrap per-instance", "bootstrap", "t"])  # fmt: skip
 def test_instances(test: str, fixed: bool) -> None:
     y = instances(fixed)
-    seeds = Batch(y, INSTANCES, 5, 9).seeds
-    known = procedures(INSTANCES, n_resamples=DRAWS)
+    seeds = seeds_of(len(y), 5, 9)
+    known = procedures(INSTANCES)
     plain, holm, bh = decide_all(
         [known[f"{test} {m}"] for m in ("none", "holm", "bh")], y, INSTANCES, ALPHA, 5, 9
     )
@@ -215,9 +210,9 @@ def test_instances(test: str, fixed: bool) -> None:
             else:
                 how = {"method": {"unified": "mixed", "t": "t-means"}.get(kind, kind)}
             found = one_pair(table, a, b, fixed, **how)
-            assert plain.difference[i, k] == pytest.approx(found.difference, abs=1e-12)
-            assert plain.p[i, k] == pytest.approx(found.p, rel=1e-7, abs=1e-9)
-            if np.isfinite(found.df):
+            assert plain.difference[i, k] == pytest.approx(found.difference[0], abs=1e-12)
+            assert plain.p[i, k] == pytest.approx(found.p[0], rel=1e-7, abs=1e-9)
+            if np.isfinite(found.df[0]):
                 low, high = found.interval(1.0 - ALPHA)
                 assert plain.lower[i, k] == pytest.approx(low, abs=1e-9)
                 assert plain.upper[i, k] == pytest.approx(high, abs=1e-9)
@@ -234,7 +229,7 @@ def test_paper_design_is_crossed_only_against_a_deterministic_system() -> None:
         for i, table in enumerate(y):
             for k, (a, b) in enumerate(combinations(range(3), 2)):
                 assert found.p[i, k] == pytest.approx(
-                    one_pair(table, a, b, fixed, design="paper").p, rel=1e-7
+                    one_pair(table, a, b, fixed, design="paper").p[0], rel=1e-7
                 )
 
 
@@ -269,7 +264,7 @@ def test_dunnett_compares_with_the_first_system_only(name: str) -> None:
         first = str(scores["system"].to_numpy()[0])
         over = tuple(claim[0].split("+")) if claim else ()
         wanted = compare(fit, "dunnett", baseline=first, generalize=over)
-        frame = wanted.to_frame().merge(wanted.difference_intervals(1 - ALPHA), on=["a", "b"])
+        frame = wanted.to_frame(1 - ALPHA)
         for j, other in enumerate(scores["system"].to_numpy()[1:]):
             row = frame[(frame["a"] == other) | (frame["b"] == other)].iloc[0]
             turned = row["a"] == other

@@ -13,7 +13,6 @@ import xarray as xr
 from scipy import stats
 
 from report_pages import simulated
-from shardwise.comparing.comparisons import compare
 from shardwise.comparing.over_splits import over_splits, unanimous
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6
@@ -22,6 +21,7 @@ from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
 from shardwise.numerics.studentized_range import isf
 from shardwise.planning.variances import variance
+from shardwise.procedures.running import compare
 from shardwise.report import words
 from shardwise.report.axis import axis_for
 from shardwise.report.build import build_report

@@ -11,10 +11,11 @@ import xarray as xr
 from scipy import stats
 
 from selective_search.instances import AGAIN, EXHAUSTIVE
+from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import SettingSeries, equivalence, smallest_setting
-from shardwise.comparing.instances import InstanceComparison, compare_instances, single_instance_tests
 from shardwise.core.rng import generator
 from shardwise.numerics.student import t_statistic
+from shardwise.procedures.running import compare_instances, single_instance_tests
 
 TESTS: dict[str, dict[str, Any]] = {
     "unified": {},
@@ -38,7 +39,7 @@ def measures(scores: xr.Dataset) -> list[str]:
     return [str(name) for name, values in scores.data_vars.items() if "topic" in values.dims]
 
 
-def against(scores: xr.Dataset, measure: str, baseline: str) -> dict[float, InstanceComparison]:
+def against(scores: xr.Dataset, measure: str, baseline: str) -> dict[float, Comparisons]:
     """All instances of every rate against a baseline, by the unified test."""
     y = scores[measure]
     other = y.sel(system=baseline)
@@ -97,7 +98,14 @@ def pooled_tests(
                     for test in names:
                         seen = part[0] if test in SINGLE else part
                         rows.append(
-                            (measure, rate, size, pool, test, compare_instances(seen, base, **TESTS[test]).p)
+                            (
+                                measure,
+                                rate,
+                                size,
+                                pool,
+                                test,
+                                float(compare_instances(seen, base, **TESTS[test]).p[0]),
+                            )
                         )
     return pd.DataFrame(rows, columns=["measure", "rate", "size", "pool", "test", "p"])
 
@@ -110,7 +118,8 @@ def summary(scores: xr.Dataset, margin: float, alpha: float = 0.05) -> pd.DataFr
         for rate, found in against(scores, measure, EXHAUSTIVE).items():
             seeds = singles[(singles["measure"] == measure) & (singles["rate"] == rate)]
             significant = seeds["p"] <= alpha
-            system = scores.sel(system=found.a)
+            row = found.to_frame().iloc[0]
+            system = scores.sel(system=row["a"])
             low, high = found.interval(1.0 - 2.0 * alpha)
             hpd_low, hpd_high = found.interval(1.0 - alpha, "hpd")
             rows.append(
@@ -121,17 +130,17 @@ def summary(scores: xr.Dataset, margin: float, alpha: float = 0.05) -> pd.DataFr
                     "searched": float(system["searched"].mean()),
                     "mean": float(system[measure].mean()),
                     "sd_instances": float(system[measure].mean("topic").std(ddof=1)),
-                    "difference": found.difference,
-                    "se": found.se,
-                    "df": found.df,
-                    "p": found.p,
+                    "difference": float(row["difference"]),
+                    "se": float(row["se"]),
+                    "df": float(row["df"]),
+                    "p": float(row["p"]),
                     "lower": low,
                     "upper": high,
                     "hpd_lower": hpd_low,
                     "hpd_upper": hpd_high,
                     "p_worse": float(equivalence(found, margin, "lower", alpha=alpha).table["p"].iloc[0]),
                     "verdict": verdict(low, high, margin),
-                    "effect_size": found.effect_size,
+                    "effect_size": float(row["effect_size"]),
                     "seeds_worse": int((significant & (seeds["difference"] < 0)).sum()),
                     "seeds_better": int((significant & (seeds["difference"] > 0)).sum()),
                     "seeds_not_worse_by_margin": int((seeds["p_worse"] <= alpha).sum()),

@@ -12,12 +12,13 @@ import xarray as xr
 from shardwise.cli import inputs as opt
 from shardwise.cli.output import Format, draw, emit, progress
 from shardwise.cli.shared import current, shared
-from shardwise.comparing.comparisons import Comparisons, compare
+from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
 from shardwise.core.model import Model
 from shardwise.fits.anova import AnovaFit, anova
 from shardwise.fits.bootstrap import BootstrapFit, bootstrap_anova
 from shardwise.io.files import expand
+from shardwise.procedures.running import compare
 
 
 @shared
@@ -110,7 +111,7 @@ def compare_command(
 def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
     """Systems best first with intervals, and letters where all pairs were compared."""
     frame = pairs.intervals(1 - alpha).reset_index().rename(columns={"estimate": "mean"})
-    n = len(pairs.systems)
+    n = len(pairs.names)
     if len(pairs) == n * (n - 1) // 2:
         frame["groups"] = pairs.letters(alpha)["letters"].to_numpy()
     return frame

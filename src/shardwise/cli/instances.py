@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import pandas as pd
 import typer
 import xarray as xr
@@ -13,13 +14,12 @@ from shardwise.cli import inputs as opt
 from shardwise.cli.config import VERSUS
 from shardwise.cli.output import Format, emit, progress
 from shardwise.cli.shared import shared
-from shardwise.comparing.comparisons import compare
+from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import equivalence
-from shardwise.comparing.instances import compare_instances
 from shardwise.core.errors import InputError
-from shardwise.fits.mixed import mixed
 from shardwise.io.files import expand
 from shardwise.io.instances import InstanceRuns, read_instances
+from shardwise.procedures.running import compare, compare_instances
 from shardwise.scoring.scoring import score
 
 
@@ -114,22 +114,20 @@ def _pair(
     seed: int,
 ) -> tuple[pd.DataFrame, str, str]:
     first, second = (table.sel(system=name) for name in names)
-    result = compare_instances(first, second, method, design=design, seed=seed)
-    frame = result.to_frame()
-    title = str(result)
-    if pd.notna(result.se) and pd.notna(result.df):
-        verdict = equivalence(result, margin, side, alpha=alpha)
-        title = f"{title}\n{verdict}"
-        frame = frame.merge(
-            verdict.table.drop(columns="difference"), on=["a", "b"], suffixes=("", f"_{side}")
-        )
-    return frame, title, result.claim
+    return _judged(compare_instances(first, second, method, design=design, seed=seed), margin, side, alpha)
 
 
 def _many(table: xr.DataArray, margin: float, side: str, alpha: float) -> tuple[pd.DataFrame, str, str]:
-    pairs = compare(mixed(table), "holm")
-    verdict = equivalence(pairs, margin, side, alpha=alpha)
-    joined = pairs.to_frame().merge(
-        verdict.table.drop(columns="difference"), on=["a", "b"], suffixes=("", f"_{side}")
-    )
-    return joined, pairs.summary(alpha), pairs.claim
+    return _judged(compare(table, "unified holm"), margin, side, alpha)
+
+
+def _judged(pairs: Comparisons, margin: float, side: str, alpha: float) -> tuple[pd.DataFrame, str, str]:
+    """Pairs with their verdict against the margin, where the test has standard errors with df."""
+    frame, said = pairs.to_frame(1.0 - alpha), pairs.summary(alpha)
+    if np.isfinite(frame[["se", "df"]]).all().all():
+        verdict = equivalence(pairs, margin, side, alpha=alpha)
+        said = f"{said}\n{verdict}"
+        frame = frame.merge(
+            verdict.table.drop(columns="difference"), on=["a", "b"], suffixes=("", f"_{side}")
+        )
+    return frame, "\n".join([said, *pairs.notes]), pairs.claim

@@ -1,44 +1,51 @@
-"""Telling systems apart: any estimates, any method, one result."""
+"""Telling systems apart: any estimates, any correction, one result."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from shardwise.comparing import intervals
-from shardwise.comparing.pairs import best_first, choose_pairs, differences
+from shardwise.comparing.decisions import JOINT, Decisions, decide
+from shardwise.comparing.pairs import best_first, choose_pairs
+from shardwise.core import late
+from shardwise.core.arguments import level as checked_level
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.errors import InputError
+from shardwise.core.claim import counted
+from shardwise.core.errors import InputError, Option, unknown
 from shardwise.core.estimates import Estimates
 from shardwise.numerics import groups
-from shardwise.numerics.corrections import (
-    SIMULTANEOUS,
-    STEPWISE,
-    Family,
-    adjusted,
-    critical_t,
-    known,
-    title,
-    uncorrected_level,
-)
-from shardwise.numerics.student import t_statistic
+from shardwise.numerics.corrections import STEPWISE, Family, known, title
 
-COLUMNS = ("a", "b", "difference", "se", "df", "statistic", "p", "p_adjusted")
+COLUMNS = (
+    "a",
+    "b",
+    "difference",
+    "lower",
+    "upper",
+    "se",
+    "df",
+    "statistic",
+    "p",
+    "p_adjusted",
+    "effect_size",
+)
+FIGURES = COLUMNS[2:]
 SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))  # Cohen's words for a standardised difference
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparisons:
-    """One row a pair of systems, the better one first: difference, spread, p-value and corrected p-value.
+    """One row a pair of systems, the better one first: difference, interval, p-value and corrected p-value.
+
+    The only result of pairs that the package has: every model, test and instance method ends here.
 
     >>> means = Estimates(("x", "y", "z"), np.array([0.30, 0.10, 0.12]), 0.001, 98.0, "topics like these 50")
-    >>> pairs = compare(means, "hsd")
+    >>> pairs = compare_estimates(means, "hsd")
     >>> pairs.top_group()
     ('x',)
     >>> print(pairs)
@@ -46,16 +53,52 @@ class Comparisons:
     """
 
     estimates: Estimates  # best system first
-    ia: Ints  # index of the better system of each pair
+    ia: Ints  # index of the first system of each pair
     ib: Ints
-    difference: Floats
-    se: Floats
-    df: Floats
-    statistic: Floats
-    p: Floats
-    p_adjusted: Floats
-    method: str
+    decisions: Decisions
     title: str
+    procedure: str = ""  # the name that repeats this comparison, where it was made by a procedure
+    top: Callable[[float], Floats] | None = (
+        None  # (R,) whether each system may be the best, where a test knows
+    )
+
+    def _figure(self, values: Floats) -> Floats:
+        return np.broadcast_to(np.asarray(values, np.float64), (len(self),))
+
+    @property
+    def difference(self) -> Floats:
+        """Difference of the first system of each pair less the second."""
+        return self._figure(self.decisions.difference)
+
+    @property
+    def se(self) -> Floats:
+        """Standard errors of the differences, NaN where a test has none."""
+        return self._figure(self.decisions.outcome.se)
+
+    @property
+    def df(self) -> Floats:
+        """Degrees of freedom, NaN where a test has none."""
+        return self._figure(self.decisions.outcome.df)
+
+    @property
+    def statistic(self) -> Floats:
+        """What the test looks at."""
+        return self._figure(self.decisions.outcome.statistic)
+
+    @property
+    def p(self) -> Floats:
+        """p-values of each pair by itself."""
+        return self._figure(self.decisions.p)
+
+    @property
+    def p_adjusted(self) -> Floats:
+        """p-values corrected for the number of comparisons."""
+        return self._figure(self.decisions.p_adjusted)
+
+    @property
+    def correction(self) -> str:
+        """Name of the correction; empty where the test is corrected by construction."""
+        return self.decisions.correction
 
     @property
     def claim(self) -> str:
@@ -63,7 +106,12 @@ class Comparisons:
         return self.estimates.claim
 
     @property
-    def systems(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
+        """What one should know of the fit."""
+        return self.estimates.notes
+
+    @property
+    def names(self) -> tuple[str, ...]:
         """The systems that take part in a pair, best first."""
         return tuple(self.estimates.labels[k] for k in self._members)
 
@@ -73,28 +121,37 @@ class Comparisons:
 
     @property
     def _family(self) -> Family:
-        t = np.abs(t_statistic(self.difference, self.se))
-        return Family(self.p, t, self.df, len(self._members))
+        return self.decisions.family
 
     def __len__(self) -> int:
         return len(self.ia)
 
     def __repr__(self) -> str:
-        return f"<Comparisons of {len(self)} pairs: {self}>"
+        return f"<Comparisons of {counted(len(self), 'pair')}: {self}>"
 
     def __str__(self) -> str:
         e = self.estimates
-        spread = e.law.name if e.law else f"{e.df:g} df" if np.isfinite(e.variance) else ""
+        noun = e.nouns.get("system", "system")
+        test = e.test.name if e.test is not None else ""
+        df = f"{float(e.df):g} df" if np.isfinite(e.variance) else ""
         parts = [
             self.title,
-            f"{len(self._members)} systems",
-            spread,
+            counted(len(self._members), noun),
+            e.law.name if e.law else test or df,
             f"error {e.error}" if e.error not in {"", "error"} else "",
         ]
         return ", ".join(part for part in parts if part) + f"; claim: {self.claim}"
 
     def summary(self, alpha: float = 0.05) -> str:
-        """What was done and what came out at one level."""
+        """Return what was done and what came out at one level.
+
+        Parameters
+        ----------
+        alpha
+            Level of significance.
+        """
+        if len(self) == 1:
+            return f"{self._one_line()}\n{self}"
         lines = [str(self), f"{int(self.reject(alpha).sum())} of {len(self)} pairs differ at {alpha:g}"]
         if self._best_meets_all():
             top = self.top_group(alpha)
@@ -102,28 +159,65 @@ class Comparisons:
             lines.append(f"top group of {len(top)}: {names}")
         return "\n".join(lines)
 
-    def to_frame(self) -> pd.DataFrame:
-        """All pairs as a table, NaN where the method has no such figure."""
+    def _one_line(self) -> str:
+        """The only pair in numbers."""
+        row = self.to_frame().iloc[0]
+        df = f", {row['df']:.1f} df" if np.isfinite(row["df"]) else ""
+        spread = f" (se {row['se']:.4f}{df})" if np.isfinite(row["se"]) else ""
+        effect = row["effect_size"]
+        words = f", effect size {effect:.2f} ({size(effect)})" if np.isfinite(effect) else ""
+        return f"{row['a']} - {row['b']} = {row['difference']:.4f}{spread}, p = {row['p']:.4g}{words}"
+
+    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+        """Return all pairs as a table, NaN where the test has no such figure.
+
+        Parameters
+        ----------
+        level
+            Level of the intervals ``lower, upper`` of the differences: simultaneous where the correction is.
+        """
         names = np.array(self.estimates.labels, dtype=object)
-        columns = (names[self.ia], names[self.ib], self.difference, self.se, self.df, self.statistic, self.p,
-                   self.p_adjusted)  # fmt: skip
+        half = self._half_widths(1.0 - checked_level(level, "level"))
+        columns = (names[self.ia], names[self.ib], self.difference, self.difference - half, self.difference + half,
+                   self.se, self.df, self.statistic, self.p, self.p_adjusted, self._effects())  # fmt: skip
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
+    def _half_widths(self, alpha: float) -> Floats:
+        return self._figure(self.decisions.half_widths(alpha))
+
+    def _effects(self) -> Floats:
+        scale = float(self.estimates.scale)
+        return self.difference / scale if scale > 0 else np.full(len(self), np.nan)
+
     def reject(self, alpha: float = 0.05) -> Bools:
-        """Whether each pair differs at level alpha, in the order of `to_frame()`."""
-        return np.asarray(self.p_adjusted <= _level(alpha))
+        """Return whether each pair differs at level alpha, in the order of `to_frame()`.
+
+        Parameters
+        ----------
+        alpha
+            Level of significance.
+        """
+        return np.asarray(self.p_adjusted <= checked_level(alpha))
 
     def intervals(self, level: float = 0.95, kind: str | None = None) -> pd.DataFrame:
-        """Interval of each system's mean: `estimate, lower, upper`, best system first.
+        """Return an interval of each system's mean: `estimate, lower, upper`, best system first.
 
-        Without `kind`, half the critical difference of the method either way, so that two intervals overlap
-        exactly when the pair is not told apart (F19 eq. 3 for HSD); paired tests, which have no common spread,
-        fall back to "sem". kind="tukey", "sem", "anova": F19 eq. 3, 4, 5.
+        Parameters
+        ----------
+        level
+            Level of the intervals.
+        kind
+            Without it, comparison intervals: half the critical difference of the correction either way, so that two
+            intervals overlap exactly when the pair is not told apart (F19 eq. 3 for HSD); tests of pairs, which have no
+            common spread, fall back to "sem". "tukey", "sem", "anova": F19 eq. 3, 4, 5.
         """
-        alpha = 1.0 - _level(level)
+        alpha = 1.0 - checked_level(level, "level")
         e = self.estimates
-        if kind is None and intervals.has_own(e):
-            half = intervals.half_widths(e, self.method, self._family, alpha)
+        joint = self._half_widths(alpha) if kind is None and self.correction == JOINT else np.zeros(2)
+        if joint.size and joint[0] > 0.0 and np.ptp(joint) == 0.0:  # one critical difference serves all pairs
+            half = np.full(e.size, joint[0] / 2.0)
+        elif kind is None and intervals.has_own(e):
+            half = intervals.half_widths(e, self.correction, self._family, alpha)
         elif kind is None or kind == "sem":
             half = intervals.sem(e, alpha)
         elif kind == "anova":
@@ -131,9 +225,7 @@ class Comparisons:
         elif kind == "tukey":
             half = intervals.tukey(e, len(self._members), alpha)
         else:
-            raise InputError(
-                f"no interval is called {kind!r}", remedy=f"choose one of {', '.join(intervals.KINDS)}"
-            )
+            raise unknown("kind", kind, intervals.KINDS, what="interval")
         frame = pd.DataFrame(
             {"estimate": e.values, "lower": e.values - half, "upper": e.values + half},
             index=pd.Index(e.labels, name="system"),
@@ -141,178 +233,269 @@ class Comparisons:
         return frame.iloc[self._members]
 
     def plot(self, level: float = 0.95, measure: str = "mean score") -> Any:
-        """Draw the systems with their intervals: an altair chart, which notebooks show and `save_chart` saves."""
-        drawing = import_module("shardwise.plot.intervals")  # by name: numbers do not depend on charts
-        return drawing.interval_chart(self, level=level, measure=measure)
+        """Draw the systems with their intervals: an altair chart, which notebooks show and `save_chart` saves.
+
+        Parameters
+        ----------
+        level
+            Level of the intervals.
+        measure
+            Name of the measure, for the axis.
+        """
+        return late.call("chart", self, level=level, measure=measure)
 
     def difference_intervals(self, level: float = 0.95) -> pd.DataFrame:
-        """Interval of each difference: `a, b, difference, lower, upper`.
+        """Return an interval of each difference: `a, b, difference, lower, upper`.
 
-        Simultaneous for hsd, scheffe, dunnett and bonferroni (and holm, which takes Bonferroni's); each pair by
-        itself for none; for bh and by of the false-coverage kind, true for the pairs found (Benjamini & Yekutieli
-        2005).
+        Simultaneous for hsd, scheffe, dunnett, bonferroni, holm (which takes Bonferroni's) and tests of all pairs at
+        once; each pair by itself for none; for bh and by of the false-coverage kind, true for the pairs found
+        (Benjamini & Yekutieli 2005).
+
+        Parameters
+        ----------
+        level
+            Level of the intervals.
         """
-        alpha = 1.0 - _level(level)
-        method = "bonferroni" if self.method == "holm" else self.method
-        family = self._family
-        law = self.estimates.law
-        if law is not None:
-            half = np.full(len(self), law.critical(uncorrected_level(method, family.p, alpha)))
-        elif np.isfinite(self.se).all() and np.isfinite(self.df).all():
-            half = self.se * critical_t(method, family, alpha, self.df)
-        else:
-            raise InputError(f"{self.title} has no interval for a difference", remedy="use test='t'")
-        frame = self.to_frame()[["a", "b", "difference"]]
-        return frame.assign(lower=self.difference - half, upper=self.difference + half)
+        checked_level(level, "level")
+        if not self.decisions.has_intervals:
+            raise InputError(f"{self.title} has no interval for a difference", remedy="use a t-test")
+        return self.to_frame(level)[["a", "b", "difference", "lower", "upper"]]
 
     def top_group(self, alpha: float = 0.05) -> tuple[str, ...]:
-        """The best system and all that are not significantly different from it, best first."""
+        """Return the best system and all that are not significantly different from it, best first.
+
+        Parameters
+        ----------
+        alpha
+            Level of significance.
+        """
+        if self.top is not None:
+            return tuple(np.array(self.estimates.labels, dtype=object)[self.top(checked_level(alpha))])
         if not self._best_meets_all():
             raise InputError(
-                f"the best system, {self.systems[0]}, was not compared with all others",
+                f"the best system, {self.names[0]}, was not compared with all others",
                 remedy="compare all pairs to get a top group",
             )
         best = self._members[0]
-        worse = self.ib[(self.ia == best) & ~self.reject(alpha)]
-        return tuple(self.estimates.labels[k] for k in np.union1d(worse, best))
+        with_best = (self.ia == best) | (self.ib == best)
+        alike = np.concatenate([self.ia, self.ib])[np.tile(with_best & ~self.reject(alpha), 2)]
+        return tuple(self.estimates.labels[k] for k in np.union1d(alike, best))
 
     def _best_meets_all(self) -> bool:
         members = self._members
-        return int((self.ia == members[0]).sum()) == len(members) - 1
+        return int(((self.ia == members[0]) | (self.ib == members[0])).sum()) == len(members) - 1
 
     def groups(self, alpha: float = 0.05) -> list[tuple[str, ...]]:
-        """Homogeneous groups: all maximal sets of systems no two of which differ, best first."""
-        names = self.systems
+        """Return homogeneous groups: all maximal sets of systems no two of which differ, best first.
+
+        Parameters
+        ----------
+        alpha
+            Level of significance.
+        """
+        names = self.names
         return [tuple(names[k] for k in group) for group in self._groups(alpha)]
 
     def letters(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Compact letter display, `estimate, letters`: systems that share a letter are not told apart."""
+        """Return the compact letter display, `estimate, letters`: systems that share a letter are not told apart.
+
+        Parameters
+        ----------
+        alpha
+            Level of significance.
+        """
         names = groups.letters(self._groups(alpha), len(self._members))
-        index = pd.Index(self.systems, name="system")
+        index = pd.Index(self.names, name="system")
         return pd.DataFrame({"estimate": self.estimates.values[self._members], "letters": names}, index=index)
 
-    def _groups(self, alpha: float) -> list[list[int]]:
+    def _square(self, pairs: Bools) -> Bools:
         members = self._members
-        r = len(members)
+        a, b = np.searchsorted(members, self.ia), np.searchsorted(members, self.ib)
+        found = np.zeros((len(members), len(members)), dtype=bool)
+        found[a, b] = pairs
+        return found
+
+    def _groups(self, alpha: float) -> list[list[int]]:
+        r = len(self._members)
         if len(self) != r * (r - 1) // 2:
             raise InputError(
                 "groups need every pair of systems", remedy="compare without baseline and list of pairs"
             )
-        differ = np.zeros((r, r), dtype=bool)
-        a, b = np.searchsorted(members, self.ia), np.searchsorted(members, self.ib)
-        differ[a, b] = differ[b, a] = self.reject(alpha)
-        return groups.maximal_groups(differ)
+        found = self._square(self.reject(alpha))
+        return groups.maximal_groups(found | found.T)
+
+    def ranks(self, level: float = 0.95) -> pd.DataFrame:
+        """Return the ranks that each system may have: `rank, lowest, highest`, best system first.
+
+        The best is 1 plus the number of systems significantly better, the worst the number of systems less those
+        significantly worse; where the correction holds for the family, all these intervals hold at once.
+
+        Parameters
+        ----------
+        level
+            Level of the intervals; pairs are told apart at 1 - level.
+        """
+        found = self._square(self.reject(1.0 - checked_level(level, "level")))
+        wins = np.where(self._square(self.difference >= 0.0), found, False)
+        wins = wins | np.where(self._square(self.difference < 0.0), found, False).T
+        r = len(found)
+        values = self.estimates.values[self._members]
+        rank = 1 + (values[None, :] > values[:, None]).sum(axis=1)
+        frame = {"rank": rank, "lowest": 1 + wins.sum(axis=0), "highest": r - wins.sum(axis=1)}
+        return pd.DataFrame(frame, index=pd.Index(self.names, name="system"))
+
+    def systems(self, level: float = 0.95) -> pd.DataFrame:
+        """Return one row a system: `estimate, lower, upper` of its mean, and `rank, lowest, highest`.
+
+        Parameters
+        ----------
+        level
+            Level of the intervals.
+        """
+        return self.intervals(level).join(self.ranks(level))
 
     def effect_sizes(self) -> pd.DataFrame:
         """Differences in units of the model's residual spread: `a, b, difference, effect_size, size` (Cohen's d)."""
-        scale = self.estimates.scale
-        if not scale > 0:
+        if not float(self.estimates.scale) > 0:
             raise InputError(
                 "there is no spread to measure differences by", remedy="compare a fit with residuals"
             )
-        effect = self.difference / scale
-        size = np.select(
-            [np.abs(effect) >= bound for bound, _ in SIZES], [word for _, word in SIZES], "negligible"
-        )
-        return self.to_frame()[["a", "b", "difference"]].assign(effect_size=effect, size=size)
+        effect = self._effects()
+        return self.to_frame()[["a", "b", "difference", "effect_size"]].assign(size=[size(x) for x in effect])
 
     def matrix(self, column: str = "p_adjusted") -> pd.DataFrame:
-        """One column as a square of systems, best first; NaN for pairs that were not compared."""
-        if column not in COLUMNS[2:]:
-            raise InputError(
-                f"no column is called {column!r}", remedy=f"choose one of {', '.join(COLUMNS[2:])}"
-            )
+        """Return one column as a square of systems, best first; NaN for pairs that were not compared.
+
+        Parameters
+        ----------
+        column
+            A column of `to_frame()`.
+        """
+        if column not in FIGURES:
+            raise unknown("column", column, FIGURES)
         members = self._members
         a, b = np.searchsorted(members, self.ia), np.searchsorted(members, self.ib)
         values = self.to_frame()[column].to_numpy(dtype=float)
         square = np.full((len(members), len(members)), np.nan)
         square[a, b] = values
-        square[b, a] = -values if column in {"difference", "statistic"} else values
+        square[b, a] = -values if column in {"difference", "statistic", "effect_size"} else values
         if column in {"p", "p_adjusted", "difference"}:
             np.fill_diagonal(square, 0.0 if column == "difference" else 1.0)
-        index = pd.Index(self.systems, name="system")
+        index = pd.Index(self.names, name="system")
         return pd.DataFrame(square, index=index, columns=index)
 
+    def posterior(
+        self, a: str | None = None, b: str | None = None, draws: int = 10_000, seed: int = 0
+    ) -> Any:
+        """Return the posterior law of a difference, where the fit has one (J15 §3).
 
-def compare(
-    source: Any,
-    method: str = "hsd",
+        Parameters
+        ----------
+        a, b
+            Two systems; those of the only pair where they are left out.
+        draws
+            Number of draws.
+        seed
+            Seed of the draws.
+        """
+        if self.estimates.posterior is None:
+            raise InputError(f"{self.title} has no posterior", remedy="use the unified test or a mixed model")
+        if draws < 100:
+            raise InputError(f"{draws} draws are too few for an interval", remedy="take 1,000 or more")
+        if a is None or b is None:
+            a, b = self._only_pair()
+        return self.estimates.posterior(a, b, draws, seed)
+
+    def interval(self, level: float = 0.95, kind: str = "t") -> tuple[float, float]:
+        """Return the interval of the difference of the only pair.
+
+        Parameters
+        ----------
+        level
+            Level of the interval.
+        kind
+            "t", or the highest posterior density, "hpd".
+        """
+        checked_level(level, "level")
+        a, b = self._only_pair()
+        if kind == "hpd":
+            found: tuple[float, float] = self.posterior(a, b).interval(level)
+            return found
+        if kind != "t":
+            raise unknown("kind", kind, ("t", "hpd"), what="interval")
+        row = self.difference_intervals(level).iloc[0]
+        return float(row["lower"]), float(row["upper"])
+
+    def _only_pair(self) -> tuple[str, str]:
+        if len(self) != 1:
+            raise InputError(f"there are {len(self)} pairs", remedy="name the two systems")
+        return self.estimates.labels[int(self.ia[0])], self.estimates.labels[int(self.ib[0])]
+
+
+def size(effect: float) -> str:
+    """Return an effect size in words.
+
+    >>> size(-0.6)
+    'medium'
+    """
+    return next((word for bound, word in SIZES if abs(effect) >= bound), "negligible")
+
+
+def compare_estimates(
+    estimates: Estimates,
+    correction: str = "hsd",
     *,
     only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
     baseline: str | None = None,
-    **claim: Any,
+    title: str = "",
+    procedure: str = "",
+    directed: bool = False,
 ) -> Comparisons:
-    """Compare the systems of a fit or of estimates, correcting for the number of comparisons.
+    """Compare the systems of estimates, correcting for the number of comparisons.
 
-    method: "hsd" (Tukey; Tukey–Kramer on unequal variances), "scheffe", "dunnett" (needs `baseline`), "bonferroni",
-    "holm", "bh", "by", "none". `only`, a list of systems or of pairs, and `baseline` confine the pairs and the
-    correction, not the model (V17 §6). Everything else, such as generalize=("topic",), is the claim and goes to the
-    fit.
+    Parameters
+    ----------
+    estimates
+        System means and their spread.
+    correction
+        "hsd" (Tukey; Tukey–Kramer on unequal variances), "scheffe", "dunnett" (needs `baseline`), "bonferroni", "holm",
+        "bh", "by", "none"; empty for tests that are corrected by construction.
+    only
+        A list of systems or of pairs, to which the comparison and its correction are confined.
+    baseline
+        A system with which all others are compared.
+    title
+        What was done, in words; made from the correction where it is left out.
+    procedure
+        The name of the procedure that asks for this.
+    directed
+        Whether listed pairs keep their direction, whichever system is better.
 
     >>> means = Estimates(("x", "y", "z"), np.array([0.10, 0.30, 0.12]), 0.001, 98.0, "topics like these 50")
-    >>> compare(means, "holm", only=["x", "y"]).to_frame().round(6)[["a", "b", "difference", "p_adjusted"]]
+    >>> compare_estimates(means, "holm", only=["x", "y"]).to_frame().round(6)[["a", "b", "difference", "p_adjusted"]]
        a  b  difference  p_adjusted
     0  y  x         0.2    0.000021
     """
-    known(method)
-    estimates = best_first(_estimates(source, claim))
-    if method == "dunnett" and baseline is None:
-        raise InputError("Dunnett's test compares with one system", remedy="name it: baseline='…'")
-    ia, ib = choose_pairs(estimates.labels, only, baseline)
-    difference, se = differences(estimates, ia, ib)
-    if estimates.law is not None:
-        if method in SIMULTANEOUS:
-            raise InputError(
-                f"{title(method)} needs Student's t, but the differences follow {estimates.law.name}",
-                remedy=f"choose one of {', '.join(STEPWISE)}",
-            )
-        df = statistic = np.full(ia.shape, np.nan)
-        p = np.asarray(estimates.law.p_values(difference))
-    else:
-        df = estimates.df_of_differences()[ia, ib]
-        statistic = t_statistic(difference, se)
-        p = np.asarray(2.0 * stats.t.sf(statistic, df))
-    family = Family(p, statistic, df, len(np.union1d(ia, ib)))
-    p_adjusted = np.clip(adjusted(method, family), 0.0, 1.0)
+    if correction != JOINT:
+        known(correction)
+    ordered = best_first(estimates)
+    if correction == "dunnett" and baseline is None:
+        raise InputError(
+            "Dunnett's test compares with one system", remedy=("name it by ", Option("baseline"))
+        )
+    ia, ib = choose_pairs(ordered.labels, only, baseline, directed=directed)
+    found = decide(ordered, correction, ia, ib)
+    by_t = ordered.law is None and ordered.test is None
+    words = title or _words(correction, by_t)
     return Comparisons(
-        estimates,
+        ordered,
         ia,
         ib,
-        difference,
-        se,
-        df,
-        statistic,
-        p,
-        p_adjusted,
-        method,
-        _title(method, baseline, estimates.law is None),
+        found,
+        f"{words} against {baseline}" if baseline is not None else words,
+        procedure,
     )
 
 
-def _title(method: str, baseline: str | None, by_t: bool) -> str:
-    words = f"t with {title(method)}" if method in STEPWISE and by_t else title(method)
-    return f"{words} against {baseline}" if baseline is not None else words
-
-
-def _estimates(source: Any, claim: dict[str, Any]) -> Estimates:
-    if isinstance(source, Estimates):
-        if claim:
-            raise InputError(
-                f"{', '.join(claim)} cannot be chosen for finished estimates",
-                remedy="compare the fit instead",
-            )
-        return source
-    if not hasattr(source, "estimates"):
-        raise InputError(
-            f"a {type(source).__name__} cannot be compared", remedy="fit a model first, or use paired_tests"
-        )
-    found = source.estimates(**claim)
-    if not isinstance(found, Estimates):
-        raise InputError(f"{type(source).__name__}.estimates() gave no Estimates")
-    return found
-
-
-def _level(alpha: float) -> float:
-    if not 0.0 < alpha < 1.0:
-        raise InputError(f"level {alpha} is not between 0 and 1", remedy="write .05 for 5 %")
-    return alpha
+def _words(correction: str, by_t: bool) -> str:
+    return f"t with {title(correction)}" if correction in STEPWISE and by_t else title(correction)

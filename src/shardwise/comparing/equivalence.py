@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,9 @@ import pandas as pd
 from scipy import stats
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.instances import InstanceComparison
+from shardwise.core import late
+from shardwise.core.arguments import chosen
+from shardwise.core.arguments import level as level_of
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError
 from shardwise.fits.posterior import Mixture
@@ -24,8 +25,6 @@ METHODS = {
     "interval": "inclusion of the two-sided interval",
     "hpd": "inclusion of the highest-density interval",
 }
-
-Source = InstanceComparison | Comparisons
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -59,8 +58,7 @@ class Equivalence:
 
     def plot(self, measure: str = "score") -> Any:
         """Draw the differences against the margin (J15 Fig. 12): an altair chart."""
-        drawing = import_module("shardwise.plot.margins")  # by name: numbers do not depend on charts
-        return drawing.margin_chart(self, measure=measure)
+        return late.call("chart", self, measure=measure)
 
     def __repr__(self) -> str:
         return f"<Equivalence of {len(self.table)} pairs: {self}>"
@@ -84,7 +82,12 @@ class Equivalence:
 
 
 def equivalence(
-    result: Source, margin: float = 0.01, side: str = "both", *, method: str = "tost", alpha: float = 0.05
+    result: Comparisons,
+    margin: float = 0.01,
+    side: str = "both",
+    *,
+    method: str = "tost",
+    alpha: float = 0.05,
 ) -> Equivalence:
     """Test whether two systems (or each pair) differ by less than a margin, or by more than one.
 
@@ -95,21 +98,18 @@ def equivalence(
     density, as in J15; only for `compare_instances`). Pairs of `Comparisons` are judged one by one, without
     correction, the better system first.
 
-    >>> from shardwise.comparing.instances import compare_instances
+    >>> from shardwise.procedures.running import compare_instances
     >>> rng = np.random.default_rng(3)
     >>> topics = rng.normal(0.4, 0.2, 200)
     >>> a = pd.DataFrame(topics[:, None] + rng.normal(0, 0.02, (200, 10)))
     >>> print(equivalence(compare_instances(a, pd.Series(topics)), margin=0.01))
     a against b: equivalent within ±0.01 (90% interval -0.0001 to 0.0015; one-sided t-tests at alpha 0.05); claim: ...
     """
-    if side not in SIDES:
-        raise InputError(f"no side is called {side!r}", remedy=f"choose one of {', '.join(SIDES)}")
-    if method not in METHODS:
-        raise InputError(f"no method is called {method!r}", remedy=f"choose one of {', '.join(METHODS)}")
+    chosen(side, "side", SIDES)
+    chosen(method, "method", METHODS)
     if not np.isfinite(margin) or margin < 0 or (margin == 0 and side == "both"):
         raise InputError(f"a margin of {margin} cannot be met", remedy="give a small positive number")
-    if not 0.0 < alpha < 0.5:
-        raise InputError(f"alpha {alpha} is not between 0 and .5", remedy="write .05 for 5 %")
+    level_of(alpha, most=0.5)
     pairs = _pairs(result)
     level = 1.0 - 2.0 * alpha if method == "tost" else 1.0 - alpha
     d = pairs["difference"].to_numpy(dtype=float)
@@ -133,8 +133,8 @@ def equivalence(
     return Equivalence(table, margin, side, method, alpha, level, result.claim)
 
 
-def _pairs(result: Source) -> pd.DataFrame:
-    if not isinstance(result, InstanceComparison | Comparisons):
+def _pairs(result: Comparisons) -> pd.DataFrame:
+    if not isinstance(result, Comparisons):
         raise InputError(
             f"a {type(result).__name__} cannot be tested for equivalence",
             remedy="give the result of compare_instances, compare or paired_tests",
@@ -142,11 +142,14 @@ def _pairs(result: Source) -> pd.DataFrame:
     return result.to_frame()
 
 
-def _hpd(result: Source, level: float) -> tuple[Floats, Floats]:
-    if not isinstance(result, InstanceComparison):
-        raise InputError("only compare_instances has a posterior", remedy="use method='tost'")
-    low, high = result.interval(level, "hpd")
-    return np.array([low]), np.array([high])
+def _hpd(result: Comparisons, level: float) -> tuple[Floats, Floats]:
+    labels = result.estimates.labels
+    ends = [
+        result.posterior(labels[int(a)], labels[int(b)]).interval(level)
+        for a, b in zip(result.ia, result.ib, strict=True)
+    ]
+    lower, upper = zip(*ends, strict=True)
+    return np.array(lower), np.array(upper)
 
 
 def _one_sided(d: Floats, se: Floats, df: Floats, margin: float, side: str) -> Floats:
@@ -199,8 +202,7 @@ class SettingSeries:
 
     def plot(self, measure: str = "score") -> Any:
         """Draw the differences against the margin (J15 Fig. 12): an altair chart."""
-        drawing = import_module("shardwise.plot.margins")  # by name: numbers do not depend on charts
-        return drawing.margin_chart(self, measure=measure)
+        return late.call("chart", self, measure=measure)
 
     def __repr__(self) -> str:
         return f"<SettingSeries of {len(self.table)}: {self}>"
@@ -212,7 +214,7 @@ class SettingSeries:
 
 
 def smallest_setting(
-    results: Mapping[Any, Source],
+    results: Mapping[Any, Comparisons],
     margin: float = 0.01,
     side: str = "lower",
     *,
@@ -241,10 +243,9 @@ def smallest_setting(
     return SettingSeries(pd.DataFrame(rows), margin, side, claim)
 
 
-def posterior_probability(result: InstanceComparison, margin: float = 0.01, side: str = "both") -> float:
+def posterior_probability(result: Comparisons, margin: float = 0.01, side: str = "both") -> float:
     """Posterior probability of being equivalent, no worse or better by the margin."""
-    if side not in SIDES:
-        raise InputError(f"no side is called {side!r}", remedy=f"choose one of {', '.join(SIDES)}")
+    chosen(side, "side", SIDES)
     law: Mixture = result.posterior()
     if side == "both":
         return law.cdf(margin) - law.cdf(-margin)

@@ -34,19 +34,20 @@ def own_variances(estimates: Estimates) -> Floats:
 
 def has_own(estimates: Estimates) -> bool:
     """Whether the model gives single means a variance or a law, so that a method has intervals of its own."""
-    return estimates.law is not None or bool(np.isfinite(estimates.variance))
+    return estimates.test is None and (estimates.law is not None or bool(np.isfinite(estimates.variance)))
 
 
-def half_widths(estimates: Estimates, method: str, family: Family, alpha: float) -> Floats:
-    """(R,) half-widths by which two intervals overlap exactly when the method does not tell the pair apart.
+def half_widths(estimates: Estimates, correction: str, family: Family, alpha: float) -> Floats:
+    """(R,) half-widths by which two intervals overlap exactly when the correction does not tell the pair apart.
 
-    Half the critical difference of the method (F19 eq. 3); exact where all pairs have one variance, else by
+    Half the critical difference of the correction (F19 eq. 3); exact where all pairs have one variance, else by
     quasi-variances.
     """
+    level = uncorrected_level(correction, family.p, alpha)
     if estimates.law is not None:
-        critical = estimates.law.critical(uncorrected_level(method, family.p, alpha))
-        return np.full(len(estimates.labels), critical / 2)
-    t = critical_t(method, family, alpha, np.array([estimates.df]))[0]
+        return np.full(estimates.size, float(estimates.law.critical(level[..., 0])) / 2)
+    df = np.array([float(estimates.df)])
+    t = critical_t(correction, level, df, family.systems, alpha)[0]
     return np.asarray(t * np.sqrt(2.0 * own_variances(estimates)) / 2)
 
 

@@ -9,19 +9,20 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
-from scipy import optimize
 
-from shardwise.comparing.comparisons import Comparisons, compare
+from shardwise.comparing.comparisons import Comparisons, compare_estimates
+from shardwise.comparing.decisions import Decisions
+from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.core.estimates import Estimates
+from shardwise.core.estimates import Estimates, Outcome
 from shardwise.core.model import Model
 from shardwise.fits.anova import anova
-from shardwise.fits.bootstrap import bootstrap_anova, step_up
-from shardwise.numerics.corrections import stepwise
+from shardwise.fits.bootstrap import bootstrap_anova
+from shardwise.numerics.combining import agreed_p, cauchy_p, directed, harmonic_mean_p
+from shardwise.numerics.corrections import step_up, stepwise
 
-Decisions = npt.NDArray[np.int8]
-Progress = Callable[[int, int], None]
+Signs = npt.NDArray[np.int8]
 Fit = Literal["anova", "bootstrap"] | Callable[[xr.DataArray, Model | str], Any]
 
 
@@ -71,7 +72,7 @@ def over_splits(
                 fitted = fit(one, model)
             else:
                 raise InputError(f"fit={fit!r} is not known", remedy="choose 'anova' or 'bootstrap'")
-            found.append(compare(fitted, method, only=only, baseline=baseline, **claim))
+            found.append(compare_estimates(fitted.estimates(**claim), method, only=only, baseline=baseline))
         except InputError as error:
             raise InputError(str(error), where=f"split {i}") from error
         if progress is not None:
@@ -92,13 +93,13 @@ class Aligned:
     p: Floats  # (J, P)
     p_adjusted: Floats  # (J, P)
 
-    def decisions(self, alpha: float) -> Decisions:
+    def signs(self, alpha: float) -> Signs:
         """(J, P): 1 where the first of the pair is found better, -1 where the second, 0 where neither."""
         return np.where(self.p_adjusted <= alpha, np.where(self.agrees, 1, -1), 0).astype(np.int8)
 
     def directed(self, p: Floats) -> Floats:
         """The p-values as evidence for the order of the mean estimates: 1 where a comparison has the other order."""
-        return np.where(self.agrees, p, 1.0)
+        return directed(p, self.agrees)
 
 
 def align(comparisons: Sequence[Comparisons]) -> Aligned:
@@ -163,8 +164,8 @@ def majority(comparisons: Sequence[Comparisons]) -> Comparisons:
 
 def _agreed(comparisons: Sequence[Comparisons], needed: int, name: str, claim: str) -> Comparisons:
     both = align(comparisons)
-    p = np.sort(both.directed(both.p), axis=0)[needed - 1]
-    p_adjusted = np.sort(both.directed(both.p_adjusted), axis=0)[needed - 1]
+    p = agreed_p(both.directed(both.p), needed)
+    p_adjusted = agreed_p(both.directed(both.p_adjusted), needed)
     title = f"{name} over {len(comparisons)} splits, each {comparisons[0].title}"
     return _result(both, p, p_adjusted, name, title, claim.format(len(comparisons)))
 
@@ -191,58 +192,32 @@ def combined_p(
     )
 
 
-def harmonic_mean_p(p: Floats) -> Floats:
-    """Harmonic mean along the first axis, times the least factor valid under any dependence.
-
-    The factor for J p-values is (y + J)²/((y + 1) J) with y² = J((y + 1) log(y + 1) - y), 2 for two of them
-    (Vovk & Wang 2020, Proposition 6).
-
-    >>> float(harmonic_mean_p(np.array([0.01, 0.03])).round(4))
-    0.03
-    """
-    p = np.asarray(p, np.float64)
-    mean = len(p) / np.sum(1.0 / np.maximum(p, 1e-300), axis=0)
-    return np.asarray(np.minimum(_harmonic_factor(len(p)) * np.where((p == 0).any(axis=0), 0.0, mean), 1.0))
-
-
-def _harmonic_factor(j: int) -> float:
-    if j <= 2:
-        return float(j)
-    y = optimize.brentq(lambda y: y * y - j * ((y + 1.0) * np.log1p(y) - y), 1e-3, 1e3 * j * j)
-    return float((y + j) ** 2 / ((y + 1.0) * j))
-
-
-def cauchy_p(p: Floats) -> Floats:
-    """Cauchy combination along the first axis: the upper tail of the mean of cot(π p).
-
-    A p-value above .99 counts as .99, lest it outweigh all others: cot(π) is -∞.
-
-    >>> cauchy_p(np.array([[0.02], [0.02]])).round(4)
-    array([0.02])
-    """
-    p = np.clip(np.asarray(p, np.float64), 1e-300, 0.99)
-    small = p < 1e-8
-    cot = np.where(
-        small, 1.0 / (np.pi * np.where(small, p, 1.0)), 1.0 / np.tan(np.pi * np.where(small, 0.5, p))
-    )
-    return np.asarray(np.arctan2(1.0, cot.mean(axis=0)) / np.pi)
-
-
 def voorhees_bh(comparisons: Comparisons, alpha: float = 0.05) -> Comparisons:
     """Correct p-values as V17 §3.1 does: all by the one factor N/k, k the largest with p_(k) ≤ αk/N.
 
     The decisions at this alpha are those of Benjamini–Hochberg; the corrected p-values hold for this alpha alone.
+
+    Parameters
+    ----------
+    comparisons
+        Comparisons with uncorrected p-values.
+    alpha
+        The level.
     """
     k = step_up(comparisons.p, alpha)
     p = np.minimum(comparisons.p * (len(comparisons) / k), 1.0) if k else np.ones(len(comparisons))
     title = f"Benjamini–Hochberg at {alpha:g} (V17: p·N/k, k = {k})"
-    return replace(comparisons, p_adjusted=p, method="bh", title=title)
+    return replace(
+        comparisons, decisions=replace(comparisons.decisions, p_adjusted=p, correction="bh"), title=title
+    )
 
 
-def _result(both: Aligned, p: Floats, p_adjusted: Floats, method: str, title: str, claim: str) -> Comparisons:
+def _result(
+    both: Aligned, p: Floats, p_adjusted: Floats, correction: str, title: str, claim: str
+) -> Comparisons:
     e = replace(both.estimates, claim=f"{both.estimates.claim}, {claim}")
     nothing = np.full(p.shape, np.nan)
     difference = e.values[both.ia] - e.values[both.ib]
-    return Comparisons(
-        e, both.ia, both.ib, difference, nothing, nothing, nothing, p, p_adjusted, method, title
-    )
+    outcome = Outcome(difference, nothing, nothing, nothing, p)
+    decisions = Decisions(outcome, p_adjusted, correction, int(np.union1d(both.ia, both.ib).size), None)
+    return Comparisons(e, both.ia, both.ib, decisions, title)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.errors import InputError
-from shardwise.core.estimates import Estimates
-from shardwise.numerics.student import NOISE
+from shardwise.core.errors import InputError, Option
+from shardwise.core.estimates import Estimates, Outcome, PairTest
 
 
 def best_first(estimates: Estimates) -> Estimates:
@@ -40,13 +39,37 @@ def best_first(estimates: Estimates) -> Estimates:
         difference_df=square(estimates.difference_df),
         own_sd=vector(estimates.own_sd),
         own_count=vector(estimates.own_count),
+        test=None if estimates.test is None else Reordered(estimates.test, order),
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Reordered:
+    """A test of systems that stand in another order now."""
+
+    test: PairTest
+    order: Ints
+
+    @property
+    def name(self) -> str:
+        """What test this is."""
+        return self.test.name
+
+    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
+        """Test pairs by their new indices."""
+        return self.test.outcome(self.order[ia], self.order[ib])
+
+
 def choose_pairs(
-    labels: Sequence[str], only: Sequence[str] | Sequence[tuple[str, str]] | None, baseline: str | None
+    labels: Sequence[str],
+    only: Sequence[str] | Sequence[tuple[str, str]] | None,
+    baseline: str | None,
+    *,
+    directed: bool = False,
 ) -> tuple[Ints, Ints]:
     """Index arrays (better, worse) of the pairs asked for, labels being best first.
+
+    ``directed`` keeps listed pairs as they are, whichever system is better.
 
     >>> choose_pairs(["x", "y", "z"], None, None)
     (array([0, 0, 1]), array([1, 2, 2]))
@@ -56,12 +79,17 @@ def choose_pairs(
     place = {label: k for k, label in enumerate(labels)}
     if only is not None and any(not isinstance(item, str) for item in only):
         if baseline is not None:
-            raise InputError("only= lists pairs and baseline= is given too", remedy="give one of the two")
-        return _listed_pairs([(item[0], item[1]) for item in only], place)
+            raise InputError(
+                (Option("only"), " lists pairs, and ", Option("baseline"), " is given too"),
+                remedy="give one of the two",
+            )
+        return _listed_pairs([(item[0], item[1]) for item in only], place, directed)
     chosen = np.arange(len(labels))
     if only is not None:
         if isinstance(only, str):
-            raise InputError(f"only={only!r} is a single name", remedy="give a list of names or of pairs")
+            raise InputError(
+                (Option("only", only), " is a single name"), remedy="give several names, or pairs"
+            )
         chosen = np.unique([_find(str(name), place) for name in only])
     if baseline is not None:
         base = _find(baseline, place)
@@ -75,12 +103,13 @@ def choose_pairs(
     return ia, ib
 
 
-def _listed_pairs(listed: list[tuple[str, str]], place: dict[str, int]) -> tuple[Ints, Ints]:
+def _listed_pairs(listed: list[tuple[str, str]], place: dict[str, int], directed: bool) -> tuple[Ints, Ints]:
     found = np.array([[_find(a, place), _find(b, place)] for a, b in listed])
     same = found[:, 0] == found[:, 1]
     if same.any():
         raise InputError(f"system {listed[int(same.argmax())][0]!r} is to be compared with itself")
-    found = np.unique(np.sort(found, axis=1), axis=0)
+    if not directed:
+        found = np.unique(np.sort(found, axis=1), axis=0)
     return found[:, 0], found[:, 1]
 
 
@@ -91,11 +120,3 @@ def _find(name: str, place: dict[str, int]) -> int:
             f"no system is called {name!r}", remedy=f"the systems are {some}{', …' * (len(place) > 5)}"
         )
     return place[name]
-
-
-def differences(estimates: Estimates, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
-    """Difference of each pair and its standard error, rounding noise taken as the zero that it is."""
-    noise = NOISE * float(np.abs(estimates.values).max())
-    difference = estimates.values[ia] - estimates.values[ib]
-    se = np.sqrt(estimates.variance_of_differences()[ia, ib])
-    return np.where(difference <= noise, 0.0, difference), np.where(se <= noise, 0.0, se)

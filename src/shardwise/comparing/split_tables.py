@@ -53,7 +53,7 @@ def agreement_matrix(comparisons: Sequence[Comparisons], alpha: float = 0.05) ->
 
 def _minority(both: Aligned, alpha: float) -> Ints:
     """Splits that do not share the commonest decision on a pair: first better, second better, or neither."""
-    decisions = both.decisions(alpha)
+    decisions = both.signs(alpha)
     votes = np.stack([(decisions == decision).sum(axis=0) for decision in (1, 0, -1)])
     return np.asarray(len(decisions) - votes.max(axis=0))
 
@@ -63,9 +63,9 @@ def found_over_splits(
 ) -> pd.DataFrame:
     """Pairs told apart (V17 Table 4): mean, least and most of the splits, then by majority and by all together.
 
-    >>> from shardwise.comparing.comparisons import compare
     >>> from shardwise.core.estimates import Estimates
-    >>> one = compare(Estimates(("x", "y"), np.array([0.30, 0.10]), 0.001, 98.0, "these topics"), "bh")
+    >>> from shardwise.comparing.comparisons import compare_estimates
+    >>> one = compare_estimates(Estimates(("x", "y"), np.array([0.30, 0.10]), 0.001, 98.0, "these topics"), "bh")
     >>> found_over_splits([one, one])[["pairs", "mean", "unanimous"]]
            pairs  mean  unanimous
     alpha

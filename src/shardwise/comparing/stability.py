@@ -14,8 +14,9 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import Decisions, Progress, align, over_splits
+from shardwise.comparing.over_splits import Signs, align, over_splits
 from shardwise.comparing.split_tables import half_width
+from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.model import Model
@@ -121,7 +122,7 @@ def stability_of(
         raise InputError(
             "one split agrees with itself", remedy="give at least two, as in split(..., n_splits=5)"
         )
-    decisions = align(comparisons).decisions(alpha)
+    decisions = align(comparisons).signs(alpha)
     j = len(decisions)
     values = np.full((len(FIGURES), j, j), np.nan)
     for a, b in combinations(range(j), 2):
@@ -133,11 +134,11 @@ def stability_of(
 
 def agreement(first: Comparisons, second: Comparisons, alpha: float = 0.05) -> dict[str, float]:
     """AA, AD, PA, PD, PAA and PPA between two comparisons of the same pairs."""
-    decisions = align([first, second]).decisions(alpha)
+    decisions = align([first, second]).signs(alpha)
     return dict(zip(FIGURES, _figures(decisions[0], decisions[1]), strict=True))
 
 
-def _figures(one: Decisions, other: Decisions) -> tuple[float, ...]:
+def _figures(one: Signs, other: Signs) -> tuple[float, ...]:
     active = (one != 0) & (other != 0)
     aa = float(np.sum(active & (one == other)))
     ad = float(np.sum(active & (one != other)))
@@ -209,7 +210,7 @@ def _between(
                 progress(before + done, total)
 
         made.extend(over_splits(scores, model, progress=report, **options))
-    decisions = align(made).decisions(alpha).reshape(len(approaches), j, -1)
+    decisions = align(made).signs(alpha).reshape(len(approaches), j, -1)
     names = [*FIGURES, "extra"]
     mean = np.full((len(approaches), len(approaches), len(names)), np.nan)
     half = mean.copy()
@@ -238,7 +239,7 @@ def _between(
     )
 
 
-def _extra(one: Decisions, other: Decisions) -> float:
+def _extra(one: Signs, other: Signs) -> float:
     return float(np.sum((one != 0) & (other == 0)))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.comparing.comparisons import Comparisons, compare
+from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, Model
 from shardwise.fits.anova import anova
@@ -74,7 +74,7 @@ def within_across(
     for model in models:
         name = model if isinstance(model, str) else model.short
         everything = _fit(scores, model, bootstrap)
-        overall = compare(everything, method, **claim)
+        overall = compare_estimates(everything.estimates(**claim), method)
         measured: dict[str, list[float]] = {condition: [] for condition in CONDITIONS}
         decisions = []
         for label, members in sets.items():
@@ -84,8 +84,8 @@ def within_across(
             if unknown:
                 raise InputError(f"no system is called {unknown[0]!r}", where=f"set {label!r}")
             alone = _fit(scores.sel(system=chosen), model, bootstrap)
-            inside = compare(everything, method, only=chosen, **claim)
-            by_itself = compare(alone, method, **claim)
+            inside = compare_estimates(everything.estimates(**claim), method, only=chosen)
+            by_itself = compare_estimates(alone.estimates(**claim), method)
             for condition, fitted, found in (
                 ("across", everything, overall),
                 ("confined", everything, inside),

@@ -136,14 +136,17 @@ class Claim:
         return self
 
     def sentence(
-        self, sizes: Mapping[str, int], nouns: Mapping[str, str] | None = None, target: str = "system"
+        self,
+        sizes: Mapping[str, int | tuple[int, int]],
+        nouns: Mapping[str, str] | None = None,
+        target: str = "system",
     ) -> str:
         """Return what the comparison of levels of ``target`` is about, in words.
 
         Parameters
         ----------
         sizes
-            Number of levels of every dimension of the scores.
+            Number of levels of every dimension of the scores; the least and the most where systems differ in it.
         nouns
             The user's own words for dimensions.
         target
@@ -152,13 +155,13 @@ class Claim:
         word = _words(nouns)
         parts = []
         for place, name in enumerate(self.over):
-            n = sizes[name]
+            n = _number(sizes[name])
             if place == 0 and name != "instance":
-                parts.append(f"on {plural(word(name))} like these {n:,}")
+                parts.append(f"on {plural(word(name))} like these {n}")
             else:
-                parts.append(f"whatever the {word(name)} ({n:,} seen)")
+                parts.append(f"whatever the {word(name)} ({n} seen)")
         fixed = [
-            f"these {counted(n, word(name))}" if n > 1 else f"this {word(name)}"
+            f"this {word(name)}" if n == 1 else f"these {_number(n)} {plural(word(name))}"
             for name, n in sizes.items()
             if name != target and name not in self.over
         ]
@@ -193,6 +196,11 @@ class Claim:
 
     def __repr__(self) -> str:
         return f"Claim({', '.join(map(repr, self.over))})"
+
+
+def _number(n: int | tuple[int, int]) -> str:
+    low, high = n if isinstance(n, tuple) else (n, n)
+    return f"{high:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _words(nouns: Mapping[str, str] | None) -> Callable[[str], str]:

@@ -1,13 +1,19 @@
-"""The waist of the design: what every model hands to every comparison."""
+"""The waist of the design: what every fit hands to every comparison.
+
+All arrays may have leading axes, one entry a table of scores: a laboratory compares thousands of tables at once, and
+the comparison of one table is a batch of one.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.claim import Claim
 
 
 class Law(Protocol):
@@ -18,53 +24,138 @@ class Law(Protocol):
         """What law this is, in words."""
 
     def p_values(self, differences: Floats) -> Floats:
-        """Probability, were there no difference, of one at least as large as each of these."""
+        """(…, P) probabilities, were there no difference, of one at least as large as each of these."""
 
-    def critical(self, alpha: float) -> float:
-        """Smallest difference whose p-value is at most alpha."""
+    def critical(self, level: Floats) -> Floats:
+        """(…,) smallest differences whose p-values are at most the levels."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What a test says of pairs of systems, arrays (…, P) each; NaN where it has no such figure."""
+
+    difference: Floats  # of the first system of a pair less the second
+    se: Floats
+    df: Floats
+    statistic: Floats
+    p: Floats  # each pair by itself
+    p_adjusted: Floats | None = (
+        None  # by the joint law of all pairs, where the test is corrected by construction
+    )
+    half_width: Callable[[float], Floats] | None = None  # and simultaneous half-widths for an alpha
+
+
+class PairTest(Protocol):
+    """A test that looks at the scores of pairs rather than at a variance of their means."""
+
+    @property
+    def name(self) -> str:
+        """What test this is, in words; empty where the title says it all."""
+
+    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
+        """Test the pairs of systems with these indices."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
-    """System means as a model sees them, ready to be compared.
+    """System means as a fit sees them, ready to be compared.
 
     Where all pairs are alike (balanced data), ``variance`` and ``df`` say all. Where they are not,
-    ``difference_variance`` and, if need be, ``difference_df`` hold them pair by pair, and ``variance``
-    and ``df`` are their typical values.
+    ``difference_variance`` and, if need be, ``difference_df`` hold them pair by pair, and ``variance`` and ``df`` are
+    their typical values. A ``law`` stands instead of Student's t, a ``test`` instead of any variance.
+
+    Parameters
+    ----------
+    labels
+        Names of the R systems.
+    values
+        (…, R) means.
+    variance
+        (…,) variance of one mean, so that a difference has twice that.
+    df
+        (…,) its degrees of freedom.
+    claim
+        What a difference is about, in words.
+    model
+        What was fitted, in words.
+    error
+        The error term in words, such as ``topic:system``.
+    scale
+        (…,) standard deviation of one observation around the model, for standardised differences.
+    difference_variance
+        (…, R, R) variances of the differences.
+    difference_df
+        (…, R, R) their degrees of freedom.
+    own_sd
+        (…, R) standard deviation of each system's own scores, for the SEM interval (F19 eq. 4).
+    own_count
+        (…, R) number of each system's own scores.
+    law
+        Law of a difference, where that is no t.
+    test
+        A test of pairs that needs more than means and variances.
+    over
+        The claim itself.
+    nouns
+        The user's own words for dimensions.
+    notes
+        What the reader of a result should know of the fit.
+    posterior
+        Function of (a, b, draws, seed) that gives the posterior law of a difference, where the fit has one.
     """
 
     labels: tuple[str, ...]
-    values: Floats  # (R,)
-    variance: float  # of one mean, so a difference has twice that
-    df: float
-    claim: str  # "topics like these 50, on these 5 shards"
-    model: str = ""  # "MD6: topic + system + topic:system + ..."
-    error: str = ""  # the error term in words: "topic:system"
-    scale: float = float("nan")  # sd of one observation around the model, for standardised differences
-    difference_variance: Floats | None = None  # (R, R)
-    difference_df: Floats | None = None  # (R, R)
-    own_sd: Floats | None = (
-        None  # (R,) sample sd of each system's own scores, for the SEM interval (F19 eq. 4)
-    )
-    own_count: Floats | None = None  # (R,) number of each system's own scores
-    law: Law | None = None  # instead of Student's t
+    values: Floats
+    variance: Any
+    df: Any
+    claim: str
+    model: str = ""
+    error: str = ""
+    scale: Any = float("nan")
+    difference_variance: Floats | None = None
+    difference_df: Floats | None = None
+    own_sd: Floats | None = None
+    own_count: Floats | None = None
+    law: Law | None = None
+    test: PairTest | None = None
+    over: Claim = Claim()  # noqa: RUF009, a frozen value
+    nouns: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    posterior: Callable[[str, str, int, int], Any] | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of systems."""
+        return len(self.labels)
 
     def variance_of_differences(self) -> Floats:
-        """(R, R) variances of the difference of each pair."""
+        """(…, R, R) variances of the difference of each pair."""
         if self.difference_variance is not None:
             return self.difference_variance
-        r = len(self.labels)
-        return np.where(np.eye(r, dtype=bool), 0.0, 2.0 * self.variance)
+        both = 2.0 * np.asarray(self.variance, np.float64)[..., None, None]
+        return np.where(np.eye(self.size, dtype=bool), 0.0, both)
 
     def df_of_differences(self) -> Floats:
-        """(R, R) degrees of freedom of each pair."""
+        """(…, R, R) degrees of freedom of each pair."""
         if self.difference_df is not None:
             return self.difference_df
-        return np.full((len(self.labels), len(self.labels)), self.df)
+        df = np.asarray(self.df, np.float64)
+        return np.broadcast_to(df[..., None, None], (*df.shape, self.size, self.size))
+
+    def pair_spread(self, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
+        """Variance and df of the differences of pairs: (…, P), or (…, 1) where all pairs share them."""
+        variance = self.difference_variance
+        df = self.difference_df
+        return (
+            2.0 * np.asarray(self.variance, np.float64)[..., None]
+            if variance is None
+            else variance[..., ia, ib],
+            np.asarray(self.df, np.float64)[..., None] if df is None else df[..., ia, ib],
+        )
 
 
 class SupportsEstimates(Protocol):
     """Anything that can hand over estimates: a fit of any model."""
 
-    def estimates(self, *, generalize: tuple[str, ...] = ()) -> Estimates:
+    def estimates(self) -> Estimates:
         """System means, their variance and the claim that goes with it."""

@@ -62,6 +62,7 @@ def as_scores(
     measure: str | None = None,
     needs: Iterable[str] = ("topic", "system"),
     only: bool = False,
+    keep: Iterable[str] = (),
 ) -> xr.DataArray:
     """Turn whatever holds scores into a labelled array of numbers, or refuse it with the reason.
 
@@ -77,6 +78,8 @@ def as_scores(
         Dimensions that must be there.
     only
         Whether no other dimensions may be there.
+    keep
+        Dimensions that keep the user's name, because a formula speaks of them by it.
 
     >>> table = as_scores({"gpt": {"q1": 1, "q2": 0}, "llama": {"q1": 0, "q2": 0}})
     >>> table.dims, table.sel(topic="q1", system="gpt").item()
@@ -85,7 +88,7 @@ def as_scores(
     {'topic': 'question', 'system': 'model'}
     """
     found = _one_measure(_labelled(data, measure), measure)
-    found = _canonical(found)
+    found = _canonical(found, frozenset(keep))
     if found.dtype.kind not in "fiub":
         raise InputError(f"scores of type {found.dtype} are not numbers", remedy="convert them to float")
     if found.dtype != np.float64:
@@ -208,14 +211,14 @@ def _one_measure(data: xr.DataArray | xr.Dataset, measure: str | None) -> xr.Dat
     return found.assign_attrs({**data.attrs, **found.attrs})
 
 
-def _canonical(scores: xr.DataArray) -> xr.DataArray:
+def _canonical(scores: xr.DataArray, keep: frozenset[str]) -> xr.DataArray:
     """The user's dimensions under our names, his words kept as attributes."""
     renamed = {}
     words = {}
     taken = {str(d) for d in scores.dims}
     for dimension in taken:
         role = ROLE_OF.get(dimension.lower())
-        if role is not None and role != dimension and role not in taken:
+        if role is not None and role != dimension and role not in taken and dimension not in keep:
             renamed[dimension] = role
             if noun(dimension) != role:
                 words[f"{role}_noun"] = noun(dimension)

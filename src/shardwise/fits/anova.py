@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from importlib import import_module
+from dataclasses import dataclass, replace
 from math import prod, sqrt
 from typing import Any
 
@@ -13,13 +12,18 @@ import pandas as pd
 import xarray as xr
 from scipy import special
 
+from shardwise.core import late
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError
+from shardwise.core.claim import Claim, plural
+from shardwise.core.errors import Either, InputError
 from shardwise.core.estimates import Estimates
-from shardwise.core.model import Model, Term, in_order, label
-from shardwise.fits.suitable import check_design, level_names, one_variable
+from shardwise.core.model import Model, Term, label
+from shardwise.core.scores import as_scores, level_names, nouns_of, sizes_of
+from shardwise.fits.suitable import check_design
 from shardwise.numerics.balanced import Decomposition, decompose, rounding_floor
-from shardwise.numerics.error_terms import ERROR, claim, combine, error_term, plural
+from shardwise.numerics.corrections import CORRECTIONS
+from shardwise.numerics.error_terms import ERROR, combine, error_term, supports
+from shardwise.numerics.tables import LAYOUTS, SHARDS, TABLE, Dims, Tables
 from shardwise.numerics.unbalanced import Incomplete, fit_incomplete
 
 SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))  # F19 §6
@@ -36,6 +40,7 @@ class AnovaFit:
     effects: dict[str, xr.DataArray]  # NaN where missing scores leave an effect undetermined
     notes: tuple[str, ...]  # how the fit was made, where that is not obvious
     incomplete: Incomplete | None = None  # the least-squares fit, where scores are missing
+    parts: Decomposition | None = None  # the sums of squares, where none is
 
     @property
     def balanced(self) -> bool:
@@ -65,52 +70,72 @@ class AnovaFit:
         *_, error, total = self.table["ss"].to_numpy(np.float64)
         return float(1.0 - error / total) if total > 0 else float("nan")
 
-    def estimates(self, *, generalize: Iterable[str] = (), of: str = "system") -> Estimates:
+    def estimates(self, *, generalize: Claim | str | Iterable[str] = (), of: str = "system") -> Estimates:
         """Return the means of the systems with the variance that goes with a claim.
 
-        ``generalize`` names the dimensions whose levels are a sample of those that the claim is about: ``()`` for
-        these very topics (F19 eq. 1), ``("topic",)`` for topics like these, ``("topic", "shard")`` for shards like
-        these too. ``of`` may name another dimension whose levels are to be compared.
+        Parameters
+        ----------
+        generalize
+            A `Claim`, or the dimensions whose levels are a sample of those that it is about: ``()`` for these very
+            topics (F19 eq. 1), ``("topic",)`` for topics like these, ``("topic", "shard")`` for shards like these too.
+        of
+            The dimension whose levels are compared.
         """
-        over = in_order({generalize} if isinstance(generalize, str) else set(generalize))
-        dims = tuple(str(d) for d in self.scores.dims)
-        shape = dict(zip(dims, self.scores.shape, strict=True))
-        signs = error_term(self.model, dims, of, over)
-        ms, df = self._column("ms"), self._column("df")
+        nouns = nouns_of(self.scores)
+        claim = Claim.of(generalize, nouns)
+        sizes = sizes_of(self.scores)
+        signs = error_term(self.model, tuple(sizes), of, claim)
         labels = level_names(self.scores, of)
         if len(set(labels)) < len(labels):
             twice = next(name for name in labels if labels.count(name) > 1)
             raise InputError(f"two {plural(of)} are named {twice!r}", remedy="give them different names")
+        counts, sds = own_spread(self.scores, of)
+        if self.parts is not None:
+            found = estimates_of(self.parts, self.model, claim, of)
+        else:
+            found = self._incomplete_estimates(signs, of, len(labels))
+        return replace(
+            found,
+            labels=labels,
+            claim=claim.sentence(sizes, nouns, of),
+            own_sd=sds,
+            own_count=counts,
+            over=claim,
+            nouns=nouns,
+            notes=self.notes,
+        )
+
+    def _incomplete_estimates(self, signs: dict[str, int], of: str, levels: int) -> Estimates:
+        """Means adjusted for missing scores, each pair with a variance of its own where they miss different ones."""
+        ms, df = self._column("ms"), self._column("df")
         effects, unit, shares = self._effects_of(of, signs)
         variance, freedom, words = combine(signs, unit, shares, ms, df)
-        counts, sds = own_spread(self.scores, of)
         uniform = unit.ndim == 0
         if not uniform:
             np.fill_diagonal(variance, 0.0)
-        others = ~np.eye(len(labels), dtype=bool)
+        others = ~np.eye(levels, dtype=bool)
         return Estimates(
-            labels=labels,
+            labels=(),
             values=self.grand_mean + effects,
             variance=float(variance if uniform else variance[others].mean()) / 2.0,
             df=float(freedom if uniform else freedom[others].mean()),
-            claim=claim(shape, of, over),
+            claim="",
             model=self.model.title,
-            error=words if shares is None else f"{words} (unbalanced data)",
+            error=f"{words} (unbalanced data)",
             scale=sqrt(ms[ERROR]),
             difference_variance=None if uniform else variance,
             difference_df=None if uniform or np.ptp(freedom[others]) < 1e-9 else freedom,
-            own_sd=sds,
-            own_count=counts,
         )
 
     def plot(self, kind: str = "shares") -> Any:
-        """Draw what each term explains ("shares"), or the residuals ("residuals"): an altair chart."""
-        if kind not in {"shares", "residuals"}:
-            raise InputError(f"no chart is called {kind!r}", remedy="choose shares or residuals")
-        if kind == "residuals":
-            return import_module("shardwise.plot.residuals").residual_chart(self)
-        drawing = import_module("shardwise.plot.variance_shares")  # by name: numbers do not depend on charts
-        return drawing.variance_share_chart(self)
+        """Draw what each term explains ("shares"), or the residuals ("residuals"): an altair chart.
+
+        Parameters
+        ----------
+        kind
+            "shares" or "residuals".
+        """
+        return late.call("chart", self, kind)
 
     def _column(self, name: str) -> dict[str, float]:
         return dict(zip(self.table.index, self.table[name].to_numpy(np.float64), strict=True))
@@ -119,9 +144,7 @@ class AnovaFit:
         self, target: str, signs: dict[str, int]
     ) -> tuple[Floats, Floats, dict[str, float] | None]:
         """Effects, variance of a difference per unit of error variance, and shares of the mean squares."""
-        if self.incomplete is None:
-            size = self.scores.size // self.scores.sizes[target]
-            return self.effects[target].values, np.array(2.0 / size), None
+        assert self.incomplete is not None
         effects, unit = self.incomplete.adjusted(target)
         if target in self.incomplete.even:
             unit = np.array(unit[0, 1])
@@ -136,7 +159,11 @@ class AnovaFit:
             if weight is None:
                 raise InputError(
                     f"with missing scores, {self.model.short} does not tell the variance of {name} apart",
-                    remedy="fill them with fill_undefined, or do not generalise",
+                    remedy=(
+                        "fill what is undefined with ",
+                        Either("fill_undefined", "--fill"),
+                        ", or do not generalise",
+                    ),
                 )
             levels = prod(self.scores.sizes[d] for d in term if d != target)
             shares[name] = 2.0 / levels / weight
@@ -164,12 +191,128 @@ class AnovaFit:
         return self.summary()
 
 
-def anova(scores: xr.DataArray | xr.Dataset, model: Model | str) -> AnovaFit:
+def estimates_of(parts: Decomposition, model: Model, claim: Claim, of: str = "system") -> Estimates:
+    """Means and their variance for a claim, from the sums of squares of one balanced table or of many.
+
+    The error term is the combination of mean squares whose expectation is the variance of a mean of ``of`` under the
+    claim, its degrees of freedom Satterthwaite's.
+    """
+    signs = error_term(model, tuple(parts.shape), of, claim)
+    ms: dict[str, Any] = {label(term): parts.ss[term] / parts.df[term] for term in model.sets}
+    df: dict[str, Any] = {label(term): float(parts.df[term]) for term in model.sets}
+    ms[ERROR], df[ERROR] = parts.ss_error / parts.df_error, float(parts.df_error)
+    unit = np.full(np.shape(parts.grand_mean), 2.0 * parts.shape[of] / parts.n)
+    variance, freedom, words = combine(signs, unit, None, ms, df)
+    single = not variance.ndim
+    return Estimates(
+        labels=tuple(map(str, range(parts.shape[of]))),
+        values=parts.means(of),
+        variance=float(variance) / 2.0 if single else variance / 2.0,
+        df=float(freedom) if single else freedom,
+        claim="",
+        model=model.title,
+        error=words,
+        scale=np.sqrt(ms[ERROR]),
+        over=claim,
+    )
+
+
+CLAIMS = (Claim(), Claim("topic"), Claim("shard"), Claim("topic", "shard"))
+
+
+@dataclass(frozen=True, slots=True)
+class ByModel:
+    """Fit by an analysis of variance: how procedures name a model of F19."""
+
+    model: Model
+
+    @property
+    def name(self) -> str:
+        """What a user types."""
+        return self.model.short
+
+    @property
+    def title(self) -> str:
+        """The fit in words."""
+        return self.model.short
+
+    @property
+    def layouts(self) -> tuple[Dims, ...]:
+        """The layouts that the model can take; MD1 is for whole collections, or means over whatever else varies."""
+        return LAYOUTS if self._on_means else (SHARDS,)
+
+    @property
+    def _on_means(self) -> bool:
+        return self.model.on_shards is False
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims that the model can speak for."""
+        dims = TABLE if self._on_means else SHARDS
+        return tuple(claim for claim in CLAIMS if supports(self.model, dims, claim))
+
+    @property
+    def corrections(self) -> tuple[str, ...]:
+        """The corrections that can follow."""
+        return CORRECTIONS
+
+    @property
+    def sound(self) -> bool:
+        """The error term is derived from the claim."""
+        return True
+
+    @property
+    def takes_gaps(self) -> bool:
+        """Least squares leave out what is missing."""
+        return True
+
+    def source(self, correction: str, claim: Claim) -> str:
+        """The paper that uses it, if one does."""
+        return {"hsd": "F19", "bh": "FF21"}.get(correction, "") if not claim.over else ""
+
+    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
+        """Means of many tables at once; a table with gaps is fitted by itself."""
+        if tables.complete or (self._on_means and np.isfinite(tables.topic_means()).all()):
+            return estimates_of(tables.decomposition(self.model, self._on_means), self.model, claim)
+        y, dims = (tables.topic_means(), TABLE) if self._on_means else (tables.y, tables.dims)
+        if len(y) != 1:
+            raise InputError("tables with gaps are fitted one by one", remedy="give complete tables")
+        found = anova(xr.DataArray(y[0], dims=dims), self.model).estimates(generalize=claim)
+        return batch_of_one(found)
+
+
+def batch_of_one(estimates: Estimates) -> Estimates:
+    """The estimates of one table with an axis of tables before all others."""
+
+    def lifted(x: Any) -> Any:
+        return None if x is None else np.asarray(x, np.float64)[None]
+
+    names = (
+        "values",
+        "variance",
+        "df",
+        "scale",
+        "difference_variance",
+        "difference_df",
+        "own_sd",
+        "own_count",
+    )
+    return replace(estimates, **{name: lifted(getattr(estimates, name)) for name in names})
+
+
+def anova(scores: Any, model: Model | str) -> AnovaFit:
     """Fit a linear model whose factors are the dimensions of the scores.
 
     Full tables are split in closed form (marginal means; Dask arrays stay where they are). Where scores are NaN, the
     others are fitted by least squares, with type III sums of squares and the error df that the data have.
     A dimension that the model does not name holds replicates.
+
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes.
+    model
+        A `Model`, its name, or a formula such as ``topic + system + topic:system``.
 
     >>> scores = xr.DataArray([[.1, .2, .4], [.3, .3, .6], [.2, .5, .6]], dims=("topic", "system"))
     >>> fit = anova(scores, "topic + system")
@@ -179,13 +322,11 @@ def anova(scores: xr.DataArray | xr.Dataset, model: Model | str) -> AnovaFit:
     'on topics like these 3'
     """
     model = Model.parse(model) if isinstance(model, str) else model
-    scores = one_variable(scores)
+    scores = as_scores(scores, needs=(), keep=model.dimensions)
     scores = scores.squeeze(
         [d for d in scores.dims if scores.sizes[d] == 1 and d not in model.dimensions], drop=True
     )
     check_design(scores, model)
-    if scores.dtype != np.float64:
-        scores = scores.astype(np.float64)
     dims = tuple(str(d) for d in scores.dims)
     split = decompose(scores.data, dims, model.sets)
     if split is not None:
@@ -196,7 +337,7 @@ def anova(scores: xr.DataArray | xr.Dataset, model: Model | str) -> AnovaFit:
 def _from_closed_form(scores: xr.DataArray, model: Model, split: Decomposition) -> AnovaFit:
     table = _table(model, split.ss, split.df, split.ss_error, split.df_error, split.ss_total, split.n)
     effects = {label(term): _labelled(scores, term, values) for term, values in split.effects.items()}
-    return AnovaFit(model, scores, table, split.grand_mean, effects, _exact_note(split.ss_error))
+    return AnovaFit(model, scores, table, split.grand_mean, effects, _exact_note(split.ss_error), parts=split)
 
 
 def _from_least_squares(scores: xr.DataArray, model: Model) -> AnovaFit:

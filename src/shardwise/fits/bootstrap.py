@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from math import sqrt
 from typing import Any, Literal
 
@@ -16,18 +15,25 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.core import late
+from shardwise.core.arguments import Progress, chosen
+from shardwise.core.arguments import level as checked_level
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError
+from shardwise.core.claim import Claim, plural
+from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.estimates import Estimates
 from shardwise.core.model import Model
-from shardwise.fits.anova import AnovaFit, anova
-from shardwise.numerics.bootstrap.distributions import EffectLaw, Null, PairLaw
+from shardwise.fits.anova import AnovaFit, anova, batch_of_one, estimates_of
+from shardwise.numerics.balanced import Decomposition
+from shardwise.numerics.bootstrap.distributions import EffectLaw, Null, PairLaw, PairLaws
 from shardwise.numerics.bootstrap.draws import Draws, Spread
 from shardwise.numerics.bootstrap.ideal import ideal, smoothed
-from shardwise.numerics.bootstrap.montecarlo import Progress, Sample, resample, smooth
+from shardwise.numerics.bootstrap.montecarlo import Sample, resample, smooth
 from shardwise.numerics.bootstrap.spectrum import Pool
-from shardwise.numerics.error_terms import ERROR, plural
+from shardwise.numerics.corrections import step_up
+from shardwise.numerics.error_terms import ERROR
 from shardwise.numerics.least_squares import EMPTY, solve
+from shardwise.numerics.tables import LAYOUTS, SHARDS, TABLE, Dims, Tables
 
 Density = Literal["exact", "kde"]
 Residuals = Literal["scaled", "raw"]
@@ -96,7 +102,7 @@ class BootstrapFit:
     def estimates(
         self,
         *,
-        generalize: Iterable[str] = (),
+        generalize: Claim | str | Iterable[str] = (),
         null: Null = "difference",
         tails: int = 2,
         density: Density = "exact",
@@ -111,10 +117,9 @@ class BootstrapFit:
         residuals are scaled for ``"difference"`` and raw for ``"marginal"``. ``density="kde"`` smooths the
         replicates by a Gaussian kernel (FF21 §3.2); without resamples, as it would smooth 10,000.
         """
-        _refuse_generalize(generalize)
-        _one_of("null", null, ("difference", "marginal"))
-        if tails not in (1, 2):
-            raise InputError(f"tails={tails}", remedy="choose 1 or 2")
+        _refuse_generalize(Claim.of(generalize, self.means.nouns))
+        chosen(null, "null", ("difference", "marginal"))
+        chosen(tails, "tails", (1, 2), what="number of tails")
         scale = self._scale(residuals or _usual(null))
         law = PairLaw(
             self._spread(null, density, None), null, tails, scale, self._words(null, tails, density, scale)
@@ -147,10 +152,8 @@ class BootstrapFit:
         rounded, which leaves nearly the full range of the M estimates (FF21 Table 3). Without resamples, M is the
         papers' 10,000. ``pairs`` are the uncorrected p-values of the N pairs, where these are not all pairs.
         """
-        if not 0.0 < level < 1.0:
-            raise InputError(f"level {level} is not between 0 and 1", remedy="write .95 for 95 %")
-        _one_of("trim", trim, ("share", "count"))
-        alpha = 1.0 - level
+        alpha = 1.0 - checked_level(level, "level")
+        chosen(trim, "trim", ("share", "count"))
         found = self.estimates(null=null, tails=tails, density=density, residuals=residuals)
         if pairs is None and found.law is not None:
             a, b = np.triu_indices(len(found.labels), 1)
@@ -175,17 +178,16 @@ class BootstrapFit:
 
         ``options`` are those of `intervals`, or of `density_chart` for a pair.
         """
-        drawing = import_module("shardwise.plot.effects")  # by name: numbers do not depend on charts
         if pair is not None:
-            return drawing.density_chart(self, *pair, **options)
-        return drawing.effect_chart(self, level=level, **options)
+            return late.call("chart", self, "density", pair=pair, **options)
+        return late.call("chart", self, level=level, **options)
 
     def _scale(self, residuals: str) -> float:
-        return self.inflation if _one_of("residuals", residuals, ("scaled", "raw")) == "scaled" else 1.0
+        return self.inflation if chosen(residuals, "residuals", ("scaled", "raw")) == "scaled" else 1.0
 
     def _spread(self, null: str, density: str, own: Floats | None) -> Spread:
         """Law of the error of an effect or a difference; all systems share it, so their replicates are pooled."""
-        _one_of("density", density, ("exact", "kde"))
+        chosen(density, "density", ("exact", "kde"))
         systems = self.anova.scores.sizes[self.of]
         if self.replicates is None:
             draws = self.draws.twice() if null == "difference" else self.draws.minus(systems)
@@ -214,7 +216,7 @@ class BootstrapFit:
 
 
 def bootstrap_anova(
-    scores: xr.DataArray | xr.Dataset,
+    scores: Any,
     model: Model | str,
     *,
     n_resamples: int | None = None,
@@ -248,17 +250,6 @@ def bootstrap_anova(
     return BootstrapFit(fit, estimates, draws, replicates, seed, of)
 
 
-def step_up(p: Floats, alpha: float) -> int:
-    """Largest k with p_(k) ≤ α k / N (V17 §3.1), 0 if there is none.
-
-    >>> step_up(np.array([0.01, 0.04, 0.03, 0.5]), 0.05)
-    1
-    """
-    k = np.arange(1, p.size + 1)
-    below = np.flatnonzero(np.sort(p) <= alpha * k / p.size)
-    return int(below[-1]) + 1 if below.size else 0
-
-
 def _residuals(fit: AnovaFit) -> Floats:
     """All residuals there are; on full tables without aligning labels, which takes longer than the arithmetic."""
     if fit.incomplete is not None:
@@ -282,7 +273,11 @@ def _weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:
     if of not in fit.incomplete.even:
         raise InputError(
             f"the {plural(of)} lack different scores, so their bootstrap laws differ and cannot be pooled",
-            remedy="fill the missing scores with fill_undefined, or keep what all have, or use anova",
+            remedy=(
+                "keep the topics that all have, fill what is undefined with ",
+                Either("fill_undefined", "--fill"),
+                ", or use an analysis of variance",
+            ),
         )
     stratum = fit.incomplete.strata[frozenset({of})]
     table = replace(stratum.table, means=np.eye(len(stratum.table.weights)))
@@ -305,16 +300,131 @@ def _usual(null: str) -> Residuals:
     return "scaled" if null == "difference" else "raw"
 
 
-def _refuse_generalize(generalize: Iterable[str]) -> None:
-    over = (generalize,) if isinstance(generalize, str) else tuple(generalize)
-    if over:
+def _refuse_generalize(claim: Claim) -> None:
+    if claim.over:
         raise InputError(
-            f"the bootstrap draws residuals, not {plural(over[0])}: it speaks of these {plural(over[0])} alone",
-            remedy=f"use anova with generalize={over!r}",
+            f"the bootstrap draws residuals, not {plural(claim.over[0])}: it speaks of these {plural(claim.over[0])}"
+            " alone",
+            remedy=(
+                "use ",
+                Either("anova with ", "an ANOVA model, without --fit bootstrap, and "),
+                Option("generalize", claim.over),
+            ),
         )
 
 
-def _one_of(name: str, value: str, choices: tuple[str, ...]) -> str:
-    if value not in choices:
-        raise InputError(f"{name}={value!r} is not known", remedy=f"choose {' or '.join(map(repr, choices))}")
-    return value
+READINGS: dict[str, tuple[Null, int, Density]] = {
+    "difference": ("difference", 2, "exact"),
+    "marginal-1": ("marginal", 1, "exact"),
+    "marginal-2": ("marginal", 2, "exact"),
+    "kde-1": ("marginal", 1, "kde"),
+    "kde-2": ("marginal", 2, "kde"),
+}
+WORDS = {
+    "difference": "law of a difference",
+    "marginal-1": "law of one system, one tail",
+    "marginal-2": "law of one system, two tails",
+    "kde-1": "law of one system, one tail, kernel density",
+    "kde-2": "law of one system, two tails, kernel density",
+}
+SOURCES = {
+    ("marginal-1", "bh"): "V17",
+    ("marginal-2", "bh"): "FF21",
+    ("kde-1", "bh"): "FF21",
+    ("kde-2", "bh"): "FF21",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ByBootstrap:
+    """Fit by the ideal bootstrap of a model, read in one of the papers' ways or in ours."""
+
+    model: Model
+    reading: str  # a key of READINGS
+
+    corrections: tuple[str, ...] = ("bh", "holm", "none")
+    claims: tuple[Claim, ...] = (Claim(),)
+    takes_gaps: bool = True
+
+    @property
+    def name(self) -> str:
+        """What a user types."""
+        return f"banova {self.model.short} {self.reading}"
+
+    @property
+    def title(self) -> str:
+        """The fit in words."""
+        return f"bootstrap ANOVA, {self.model.short}, {WORDS[self.reading]}"
+
+    @property
+    def layouts(self) -> tuple[Dims, ...]:
+        """The layouts that the model can take."""
+        return LAYOUTS if self._on_means else (SHARDS,)
+
+    @property
+    def _on_means(self) -> bool:
+        return self.model.on_shards is False
+
+    @property
+    def sound(self) -> bool:
+        """Whether a difference is measured by the spread of a difference, not of one system."""
+        return self.reading == "difference"
+
+    def source(self, correction: str, claim: Claim) -> str:
+        """The paper that uses it, if one does."""
+        return SOURCES.get((self.reading, correction), "")
+
+    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
+        """Means of many tables, each with the ideal bootstrap law of its residuals."""
+        _refuse_generalize(claim)
+        if not tables.complete:
+            return self._of_gaps(tables, claim)
+        null, tails, density = READINGS[self.reading]
+        parts = tables.decomposition(self.model, self._on_means)
+        scale = sqrt(parts.n / parts.df_error) if _usual(null) == "scaled" else 1.0
+        draws = self._draws(tables, parts)
+        spreads = self._spreads(tables, draws, null, density)
+        words = f"ideal bootstrap, {WORDS[self.reading]}"
+        laws = PairLaws(tuple(PairLaw(spread, null, tails, scale, words) for spread in spreads))
+        return replace(
+            estimates_of(parts, self.model, claim),
+            variance=np.array([scale**2 * one.variance for one in draws]),
+            df=np.full(len(tables), np.nan),
+            error="residuals",
+            law=laws,
+        )
+
+    def _of_gaps(self, tables: Tables, claim: Claim) -> Estimates:
+        null, tails, density = READINGS[self.reading]
+        y, dims = (tables.topic_means(), TABLE) if self._on_means else (tables.y, tables.dims)
+        if len(y) != 1:
+            raise InputError("tables with gaps are fitted one by one", remedy="give complete tables")
+        fit = bootstrap_anova(xr.DataArray(y[0], dims=dims), self.model)
+        found = fit.estimates(null=null, tails=tails, density=density)
+        assert isinstance(found.law, PairLaw)
+        return replace(batch_of_one(found), law=PairLaws((found.law,)))
+
+    def _draws(self, tables: Tables, parts: Decomposition) -> list[Draws]:
+        """What a resampled system mean of each table is made of: its n draws from the pool of all residuals."""
+
+        def make() -> list[Draws]:
+            y = tables.topic_means() if self._on_means else tables.y
+            residuals = parts.residuals(y).reshape(len(tables), -1)
+            n = parts.n // tables.systems
+            return [
+                Draws(Pool.of(row if some else np.zeros_like(row)), np.array([1.0 / n]), np.array([float(n)]))
+                for row, some in zip(residuals, parts.ss_error > 0.0, strict=True)
+            ]
+
+        return tables.once(("draws", self.model.short), make)
+
+    def _spreads(self, tables: Tables, draws: list[Draws], null: Null, density: Density) -> list[Spread]:
+        """The ideal law of an error in each table: of a difference, or of one system's effect."""
+        own = [one.twice() if null == "difference" else one.minus(tables.systems) for one in draws]
+        plain = tables.once(("laws", self.model.short, null), lambda: [ideal(one) for one in own])
+        if density == "exact":
+            return plain
+        return tables.once(
+            ("smoothed laws", self.model.short, null),
+            lambda: [smoothed(one, PAPER_RESAMPLES, law) for one, law in zip(own, plain, strict=True)],
+        )

@@ -4,35 +4,10 @@ from __future__ import annotations
 
 import xarray as xr
 
+from shardwise.core.claim import plural
 from shardwise.core.errors import InputError
 from shardwise.core.model import Model, label
 from shardwise.numerics.balanced import error_df
-from shardwise.numerics.error_terms import plural
-
-
-def level_names(scores: xr.DataArray, dimension: str) -> tuple[str, ...]:
-    """Return the names of the levels of a dimension, or their numbers where they have none."""
-    return tuple(str(name) for name in scores[dimension].values.tolist())
-
-
-def one_variable(scores: xr.DataArray | xr.Dataset) -> xr.DataArray:
-    """Return the scores of one measure, refusing what is not a labelled array of numbers."""
-    if isinstance(scores, xr.Dataset):
-        if len(scores.data_vars) != 1:
-            names = ", ".join(str(name) for name in scores.data_vars)
-            raise InputError(
-                f"the dataset holds {len(scores.data_vars)} measures ({names})",
-                remedy="choose one, as in scores['AP']",
-            )
-        scores = next(iter(scores.data_vars.values()))
-    if not isinstance(scores, xr.DataArray):
-        raise InputError(
-            f"scores are {type(scores).__name__}, not an xarray.DataArray",
-            remedy="give them named dimensions, as in xr.DataArray(values, dims=('topic', 'system'))",
-        )
-    if scores.dtype.kind not in "fiub":
-        raise InputError(f"scores of type {scores.dtype} are not numbers", remedy="convert them to float")
-    return scores
 
 
 def check_design(scores: xr.DataArray, model: Model) -> None:

@@ -6,9 +6,7 @@ held against the truth.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from math import prod
@@ -18,16 +16,21 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.core import late
+from shardwise.core.arguments import Progress, level, mapped
 from shardwise.core.arrays import Floats
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
+from shardwise.core.scores import as_scores
 from shardwise.fits.components import ScoreComponents, layout_of, score_components
 from shardwise.lab.error_counts import Tally, Truth, joined, rate, ratio, tally
 from shardwise.lab.scenarios import Case, Source, cases_of
 from shardwise.lab.verdict import SLACK, Verdict, summary, verdicts
 from shardwise.lab.worlds.base import World, claim_of
-from shardwise.procedures.registry import DEFAULT, Procedure, decide_all, parse_procedure
+from shardwise.numerics.tables import Tables
+from shardwise.procedures.procedure import Procedure
+from shardwise.procedures.vocabulary import DEFAULT, parse
 
-Progress = Callable[[int, int], None]
 CLAIMS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("topic", "system"): (("topic",),),
     ("topic", "system", "shard"): ((), ("topic",), ("topic", "shard")),
@@ -75,16 +78,11 @@ class Calibration:
 
     def plot(self, kind: str = "errors") -> Any:
         """Draw error rates ("errors") or power over the size of a difference ("power")."""
-        drawing = import_module("shardwise.plot.calibration")  # by name: numbers do not depend on charts
-        if kind == "power":
-            return drawing.power_chart(self.power[self.power["meant"]])
-        if kind != "errors":
-            raise InputError(f"no chart is called {kind!r}", remedy='choose "errors" or "power"')
-        return drawing.error_rate_chart(self.table.assign(nominal=self.alpha))
+        return late.call("chart", self, kind)
 
 
 def calibrate(
-    source: xr.DataArray | ScoreComponents | Mapping[str, float],
+    source: Any,
     methods: Iterable[str] | None = None,
     *,
     claims: Iterable[tuple[str, ...]] | None = None,
@@ -151,23 +149,18 @@ def calibrate(
 
 
 def _check(alpha: float, repetitions: int) -> None:
-    if not 0.0 < alpha < 1.0:
-        raise InputError(f"level {alpha} is not between 0 and 1", remedy="write .05 for 5 %")
+    level(alpha)
     if repetitions < 10:
         raise InputError(f"{repetitions} repetitions say nothing", remedy="use 200 or more")
 
 
 def _read(source: Any) -> tuple[xr.DataArray | None, ScoreComponents]:
-    if isinstance(source, xr.DataArray):
-        return source, score_components(source)
     if isinstance(source, ScoreComponents):
         return None, source
-    if isinstance(source, Mapping):
+    if isinstance(source, Mapping) and all(isinstance(value, float | int) for value in source.values()):
         return None, ScoreComponents.of(source)
-    raise InputError(
-        f"a {type(source).__name__} cannot be calibrated",
-        remedy="give scores, or standard deviations of effects",
-    )
+    scores = as_scores(source)
+    return scores, score_components(scores)
 
 
 def _layout(shards: int | None, instances: int | None) -> tuple[str, ...]:
@@ -190,7 +183,7 @@ def _shape(
 def _methods(names: Iterable[str] | None, dims: tuple[str, ...]) -> list[Procedure]:
     if isinstance(names, str):
         names = [names]
-    found = [parse_procedure(name) for name in (DEFAULT[dims] if names is None else names)]
+    found = [parse(name) for name in (DEFAULT[dims] if names is None else names)]
     if not found:
         raise InputError("no method to calibrate", remedy='name some, as in methods=["MD6 hsd topic"]')
     for method in found:
@@ -218,24 +211,21 @@ def _run(
         for size in [_chunk(case.world)]
         for first in range(0, case.repetitions, size)
     ]
-    total, done = sum(count for _, _, count in chunks), 0
 
     def work(chunk: tuple[int, int, int]) -> list[Tally]:
         at, first, count = chunk
         case = cases[at]
-        tables = case.world.draw(first, count, _path(seed, case.path))
-        decided = decide_all(list(methods), tables, case.world.dims, alpha, seed, first)
-        return [tally(d, truths[at], m.promise, alpha) for d, m in zip(decided, methods, strict=True)]
+        drawn = case.world.draw(first, count, _path(seed, case.path))
+        tables = Tables(drawn, case.world.dims, seed, first)
+        return [tally(method.decide(tables), truths[at], method.promise, alpha) for method in methods]
 
     parts: list[list[list[Tally]]] = [[[] for _ in methods] for _ in cases]
     limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
-    with limits(1, "blas"), ThreadPoolExecutor(_workers(jobs)) as pool:
-        for (at, _, count), found in zip(chunks, pool.map(work, chunks), strict=True):
+    with limits(1, "blas"):
+        results = mapped(work, chunks, jobs=jobs, progress=progress, steps=lambda chunk: chunk[2])
+        for (at, _, _), found in zip(chunks, results, strict=True):
             for k, one in enumerate(found):
                 parts[at][k].append(one)
-            done += count
-            if progress is not None:
-                progress(done, total)
     return [[joined(of_method) for of_method in of_case] for of_case in parts]
 
 
@@ -249,12 +239,6 @@ def _path(seed: int, path: int) -> int:
 def _chunk(world: World) -> int:
     r = world.shape[world.dims.index("system")]
     return max(1, min(50, SCORES // prod(world.shape), PAIRS // max(1, r * (r - 1) // 2)))
-
-
-def _workers(jobs: int | None) -> int:
-    if jobs is not None and jobs < 1:
-        raise InputError(f"{jobs} jobs", remedy="give 1 or more")
-    return jobs or os.cpu_count() or 1
 
 
 def _tables(
@@ -273,7 +257,7 @@ def _tables(
             head = {
                 "method": method.name,
                 "promise": method.promise,
-                "meant": method.sound and method.generalize == generalize,
+                "meant": method.sound and method.claim == Claim(*generalize),
             }
             head |= {"claim": claim, "null": null}
             figures = {name: rate(np.concatenate([getattr(p, name) for p in parts])) for name in FIGURES}

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from shardwise.comparing.decisions import Decisions
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.procedures.registry import Decisions
 
 LEVEL = 0.95  # of Monte-Carlo intervals
 SAME = 1e-12  # true differences below this are none
@@ -66,8 +66,9 @@ def tally(decisions: Decisions, truth: Truth, promise: str, alpha: float) -> Tal
     none = np.full(len(called), np.nan)
     raw = (decisions.p[:, equal] <= alpha).mean(axis=1) if equal.any() else none
     family = false.any(axis=1).astype(float) if equal.any() else none
-    holds = (decisions.lower <= truth.difference) & (truth.difference <= decisions.upper) | ~asked
-    if np.isnan(decisions.lower).all():
+    half = decisions.half_widths(alpha)
+    holds = (np.abs(decisions.difference - truth.difference) <= half) | ~asked
+    if np.isnan(half).all():
         coverage = together = none
     elif promise == "discovery":  # Benjamini & Yekutieli 2005: true of the pairs that were selected
         coverage = 1.0 - (called & ~holds).sum(axis=1) / np.maximum(n_called, 1)

@@ -1,8 +1,9 @@
-"""Balanced data: effects are inclusion-exclusion of marginal means, exactly and in one pass."""
+"""Balanced data: effects are inclusion-exclusion of marginal means, exactly and in one pass, table by table."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from math import prod
 from typing import Any, cast
 
@@ -12,20 +13,52 @@ from shardwise.core.arrays import Floats
 from shardwise.core.model import Term
 
 EMPTY: Term = frozenset()
+Number = Any  # a float of one table, an array (…,) of many
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decomposition:
     """Sums of squares, degrees of freedom and effects of a model on its data."""
 
-    grand_mean: float
-    effects: dict[Term, Floats]  # dimensions of the scores, length 1 where the term does not have them
-    ss: dict[Term, float]
+    shape: dict[str, int]
+    grand_mean: Number
+    effects: dict[Term, Floats]  # (…, dimensions of the scores), length 1 where the term does not have them
+    ss: dict[Term, Number]
     df: dict[Term, int]
-    ss_error: float
+    ss_error: Number
     df_error: int
-    ss_total: float
+    ss_total: Number
     n: int
+    floor: Number  # the sum of squares that rounding alone can leave
+
+    def means(self, of: str = "system") -> Floats:
+        """(…, levels) marginal means of a dimension."""
+        own = self.effects[frozenset({of})]
+        lead = own.shape[: own.ndim - len(self.shape)]
+        return np.asarray(np.asarray(self.grand_mean)[..., None] + own.reshape(*lead, -1))
+
+    def of(self, terms: tuple[Term, ...]) -> Decomposition:
+        """The same for a smaller model: what its terms lack goes to the error."""
+        absent = [term for term in self.ss if term not in terms]
+        if not absent:
+            return self
+        ss_error = self.ss_error + sum(self.ss[term] for term in absent)
+        return replace(
+            self,
+            effects={term: self.effects[term] for term in terms},
+            ss={term: self.ss[term] for term in terms},
+            df={term: self.df[term] for term in terms},
+            ss_error=_above(ss_error, self.floor),
+            df_error=self.df_error + sum(self.df[term] for term in absent),
+        )
+
+    def residuals(self, y: Floats) -> Floats:
+        """What the model leaves of each score."""
+        grand = np.asarray(self.grand_mean)
+        left = y - grand.reshape(grand.shape + (1,) * len(self.shape))
+        for effect in self.effects.values():
+            left = left - effect
+        return np.asarray(left)
 
 
 def error_df(shape: dict[str, int], terms: tuple[Term, ...]) -> int:
@@ -38,56 +71,86 @@ def term_df(shape: dict[str, int], term: Term) -> int:
     return prod(shape[dimension] - 1 for dimension in term)
 
 
+def all_terms(dims: tuple[str, ...]) -> tuple[Term, ...]:
+    """Every term that tables of these dimensions can have but that of all dimensions, which is what is left over."""
+    return tuple(frozenset(part) for size in range(1, len(dims)) for part in combinations(dims, size))
+
+
 def decompose(y: Any, dims: tuple[str, ...], terms: tuple[Term, ...]) -> Decomposition | None:
-    """Split a full table into effects; None if it holds a NaN or an infinity.
+    """Split full tables (…, sizes of dims) into effects; None if one holds a NaN or an infinity.
 
     Effect of a term = its marginal mean less the effects of all terms within it (F19 §4). ``y`` may be a Dask
-    array: only marginal means and one sum of squares are then computed, in two passes over the chunks.
+    array of one table: only marginal means and one sum of squares are then computed, in two passes over the chunks.
+
+    >>> y = np.array([[0.1, 0.2, 0.4], [0.3, 0.3, 0.6], [0.2, 0.5, 0.6]])
+    >>> found = decompose(np.stack([y, 2 * y]), ("topic", "system"), all_terms(("topic", "system")))
+    >>> found.ss[frozenset({"system"})].round(4).tolist(), found.df_error
+    ([0.1689, 0.6756], 4)
     """
-    shape = dict(zip(dims, y.shape, strict=True))
-    n = prod(y.shape)
-    means = _marginal_means(y, dims, terms)
-    grand_mean = float(means[EMPTY].squeeze())
-    if not np.isfinite(grand_mean):
+    lead = y.ndim - len(dims)
+    axes = tuple(range(lead, y.ndim))
+    shape = {d: int(size) for d, size in zip(dims, y.shape[lead:], strict=True)}
+    n = prod(shape.values())
+    means = _marginal_means(y, dims, terms, lead)
+    grand = means[EMPTY]
+    if not np.isfinite(grand).all():
         return None
-    effects: dict[Term, Floats] = {EMPTY: means[EMPTY]}
+    effects: dict[Term, Floats] = {EMPTY: grand}
     for term in sorted(terms, key=len):
         effect = means[term]
         for part in list(effects):
             if part < term:
                 effect = effect - effects[part]
         effects[term] = effect
-    ss_error = _sum_of_squares(y, list(effects.values()))
+    left = y
+    for effect in effects.values():
+        left = left - effect
+    ss_error = _summed(left, axes, 1.0)
     del effects[EMPTY]
-    ss = {term: float(np.vdot(effects[term], effects[term])) * (n / effects[term].size) for term in terms}
+    ss = {term: _summed(effects[term], axes, n / prod(effects[term].shape[lead:])) for term in terms}
     ss_total = ss_error + sum(ss.values())
+    grand_mean = grand.reshape(grand.shape[:lead]) if lead else float(grand.squeeze())
     floor = rounding_floor(n, grand_mean, ss_total)
     return Decomposition(
+        shape=shape,
         grand_mean=grand_mean,
-        effects=effects,
-        ss={term: value if value > floor else 0.0 for term, value in ss.items()},
+        effects={term: effects[term] for term in terms},
+        ss={term: _above(value, floor) for term, value in ss.items()},
         df={term: term_df(shape, term) for term in terms},
-        ss_error=ss_error if ss_error > floor else 0.0,
+        ss_error=_above(ss_error, floor),
         df_error=error_df(shape, terms),
         ss_total=ss_total,
         n=n,
+        floor=floor,
     )
 
 
-def rounding_floor(n: int, grand_mean: float, ss_total: float, ulps: int = 16) -> float:
+def rounding_floor(n: int, grand_mean: Number, ss_total: Number, ulps: int = 16) -> Number:
     """Return the sum of squares that rounding alone can leave; anything below it is zero."""
     mean_square = grand_mean**2 + ss_total / n
     return n * mean_square * (ulps * float(np.finfo(np.float64).eps)) ** 2
 
 
-def _marginal_means(y: Any, dims: tuple[str, ...], terms: tuple[Term, ...]) -> dict[Term, Floats]:
+def _above(value: Number, floor: Number) -> Number:
+    return np.where(value > floor, value, 0.0) if np.ndim(value) else float(value if value > floor else 0.0)
+
+
+def _summed(x: Any, axes: tuple[int, ...], weight: float) -> Number:
+    """Sum of squares over the axes of a table."""
+    if not axes[0]:
+        return float((x * x).sum()) * weight
+    flat = x.reshape(*x.shape[: axes[0]], -1)
+    return np.einsum("...i,...i->...", flat, flat) * weight
+
+
+def _marginal_means(y: Any, dims: tuple[str, ...], terms: tuple[Term, ...], lead: int) -> dict[Term, Floats]:
     """Means over all dimensions that a term lacks; the largest terms from the data, the others from those."""
     means: dict[Term, Any] = {}
     wanted = sorted({*terms, EMPTY}, key=len, reverse=True)
     from_data = [term for term in wanted if not any(term < other for other in terms)]
     with np.errstate(invalid="ignore"):  # infinities of both signs; refused by the caller
         for term in from_data:
-            means[term] = y.mean(axis=_others(dims, term), keepdims=True, dtype=np.float64)
+            means[term] = y.mean(axis=_others(dims, term, lead), keepdims=True, dtype=np.float64)
     if hasattr(y, "dask"):
         import dask
 
@@ -97,16 +160,9 @@ def _marginal_means(y: Any, dims: tuple[str, ...], terms: tuple[Term, ...]) -> d
         if term not in means:
             source = min((means[other] for other in means if term < other), key=np.size)
             with np.errstate(invalid="ignore"):
-                means[term] = source.mean(axis=_others(dims, term), keepdims=True)
+                means[term] = source.mean(axis=_others(dims, term, lead), keepdims=True)
     return means
 
 
-def _others(dims: tuple[str, ...], term: Term) -> tuple[int, ...]:
-    return tuple(axis for axis, dimension in enumerate(dims) if dimension not in term)
-
-
-def _sum_of_squares(y: Any, effects: list[Floats]) -> float:
-    residuals = y - effects[0]
-    for effect in effects[1:]:
-        residuals = residuals - effect
-    return float((residuals * residuals).sum())
+def _others(dims: tuple[str, ...], term: Term, lead: int) -> tuple[int, ...]:
+    return tuple(lead + axis for axis, dimension in enumerate(dims) if dimension not in term)

@@ -1,4 +1,4 @@
-"""The ways of allowing for many comparisons at once, each as two functions on the arrays of a family of pairs."""
+"""The ways of allowing for many comparisons at once, on the last axis of arrays: each row is a family of pairs."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
-from shardwise.core.arrays import Floats, Ints
-from shardwise.core.errors import InputError
-from shardwise.numerics import dunnett as many_to_one
-from shardwise.numerics import studentized_range
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError, unknown
+from shardwise.numerics import dunnett, student, studentized_range
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """The comparisons that one correction is about."""
+    """The comparisons that one correction is about, (…, P) each."""
 
     p: Floats  # uncorrected
-    t: Floats  # |difference| / se
-    df: Floats
+    t: Floats  # |difference| / se; NaN where there is none
+    df: Floats  # (…, P), or (…, 1) where all pairs share it
     systems: int  # distinct systems among the pairs
 
 
@@ -28,12 +27,14 @@ class Family:
 class Stepwise:
     """A correction that looks at the p-values alone.
 
-    `level` is the uncorrected p-value at or below which the correction rejects at alpha, for these p-values.
+    `level` is the uncorrected p-value at or below which the correction rejects at alpha, for these p-values. `promise`
+    is the error rate that it holds: of a pair, of the family, or of false discoveries.
     """
 
     title: str
+    promise: str
     adjust: Callable[[Floats], Floats]
-    level: Callable[[Floats, float], float]
+    level: Callable[[Floats, float], Floats]  # (…, P), alpha -> (…, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Simultaneous:
     """A correction through the joint law of all t-statistics: adjusted p-value of a t, and critical t."""
 
     title: str
+    promise: str
     adjust: Callable[[Floats, Floats, int], Floats]  # t, df, number of systems
     critical: Callable[[float, Floats, int], Floats]  # alpha, df, number of systems
 
@@ -51,18 +53,18 @@ def bonferroni(p: Floats) -> Floats:
     >>> bonferroni(np.array([0.01, 0.2, 0.5]))
     array([0.03, 0.6 , 1.  ])
     """
-    return np.minimum(p * p.size, 1.0)
+    return np.asarray(np.minimum(p * p.shape[-1], 1.0))
 
 
 def holm(p: Floats) -> Floats:
     """Holm's step-down adjusted p: the running maximum of (N - k + 1)·p_(k).
 
-    >>> holm(np.array([0.01, 0.2, 0.015]))
-    array([0.03, 0.2 , 0.03])
+    >>> holm(np.array([[0.01, 0.2, 0.015], [0.5, 0.5, 0.01]]))
+    array([[0.03, 0.2 , 0.03],
+           [1.  , 1.  , 0.03]])
     """
-    order = np.argsort(p, kind="stable")
-    steps = p[order] * np.arange(p.size, 0, -1)
-    return _back(np.minimum(np.maximum.accumulate(steps), 1.0), order)
+    n = p.shape[-1]
+    return _stepped(p, lambda steps: np.maximum.accumulate(steps * np.arange(n, 0, -1), axis=-1))
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
@@ -71,9 +73,7 @@ def benjamini_hochberg(p: Floats) -> Floats:
     >>> benjamini_hochberg(np.array([0.01, 0.2, 0.02]))
     array([0.03, 0.2 , 0.03])
     """
-    order = np.argsort(p, kind="stable")
-    steps = p[order] * (p.size / np.arange(1, p.size + 1))
-    return _back(np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0), order)
+    return _step_up(p, 1.0)
 
 
 def benjamini_yekutieli(p: Floats) -> Floats:
@@ -82,14 +82,21 @@ def benjamini_yekutieli(p: Floats) -> Floats:
     >>> benjamini_yekutieli(np.array([0.01, 0.9]))
     array([0.03, 1.  ])
     """
-    order = np.argsort(p, kind="stable")
-    steps = p[order] * (_harmonic(p.size) * p.size / np.arange(1, p.size + 1))
-    return _back(np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0), order)
+    return _step_up(p, _harmonic(p.shape[-1]))
 
 
-def _back(steps: Floats, order: Ints) -> Floats:
-    out = np.empty_like(steps)
-    out[order] = steps
+def _step_up(p: Floats, factor: float) -> Floats:
+    n = p.shape[-1]
+    scale = factor * n / np.arange(1, n + 1)
+    return _stepped(p, lambda steps: np.minimum.accumulate((steps * scale)[..., ::-1], axis=-1)[..., ::-1])
+
+
+def _stepped(p: Floats, steps: Callable[[Floats], Floats]) -> Floats:
+    """Adjust the ordered p-values of each row and put them back."""
+    order = np.argsort(p, axis=-1, kind="stable")
+    out = np.empty_like(p)
+    found = steps(np.take_along_axis(p, order, axis=-1))
+    np.put_along_axis(out, order, np.minimum(found, 1.0), axis=-1)
     return out
 
 
@@ -97,19 +104,38 @@ def _harmonic(n: int) -> float:
     return float(np.sum(1.0 / np.arange(1, n + 1)))
 
 
-def _holm_level(p: Floats, alpha: float) -> float:
-    rejected = int((holm(p) <= alpha).sum())
-    return alpha / max(p.size - rejected, 1)
+def step_up(p: Floats, alpha: float) -> int:
+    """Largest k with p_(k) ≤ α k / N (V17 §3.1), 0 if there is none.
+
+    >>> step_up(np.array([0.01, 0.04, 0.03, 0.5]), 0.05)
+    1
+    """
+    k = np.arange(1, p.size + 1)
+    below = np.flatnonzero(np.sort(p) <= alpha * k / p.size)
+    return int(below[-1]) + 1 if below.size else 0
 
 
-def _bh_level(p: Floats, alpha: float) -> float:
-    rejected = int((benjamini_hochberg(p) <= alpha).sum())
-    return alpha * max(rejected, 1) / p.size  # V17 §3.1
+def _rejected(adjusted: Floats, alpha: float) -> Floats:
+    return np.asarray((adjusted <= alpha).sum(axis=-1, keepdims=True), np.float64)
 
 
-def _by_level(p: Floats, alpha: float) -> float:
-    rejected = int((benjamini_yekutieli(p) <= alpha).sum())
-    return alpha * max(rejected, 1) / (p.size * _harmonic(p.size))
+def _constant(p: Floats, level: float) -> Floats:
+    return np.full((*p.shape[:-1], 1), level)
+
+
+def _holm_level(p: Floats, alpha: float) -> Floats:
+    return np.asarray(alpha / np.maximum(p.shape[-1] - _rejected(holm(p), alpha), 1.0))
+
+
+def _bh_level(p: Floats, alpha: float) -> Floats:
+    return np.asarray(
+        alpha * np.maximum(_rejected(benjamini_hochberg(p), alpha), 1.0) / p.shape[-1]
+    )  # V17 §3.1
+
+
+def _by_level(p: Floats, alpha: float) -> Floats:
+    n = p.shape[-1]
+    return np.asarray(alpha * np.maximum(_rejected(benjamini_yekutieli(p), alpha), 1.0) / (n * _harmonic(n)))
 
 
 def _hsd(t: Floats, df: Floats, systems: int) -> Floats:
@@ -122,55 +148,57 @@ def _hsd_critical(alpha: float, df: Floats, systems: int) -> Floats:
 
 def _scheffe(t: Floats, df: Floats, systems: int) -> Floats:
     m = systems - 1
-    finite = np.where(np.isinf(df), 1.0, df)
-    return np.where(np.isinf(df), stats.chi2.sf(t * t, m), stats.f.sf(t * t / m, m, finite))
+    normal = np.isinf(df)
+    finite = special.fdtrc(m, np.where(normal, 1.0, df), t * t / m)
+    return np.where(normal, stats.chi2.sf(t * t, m), finite)
 
 
 def _scheffe_critical(alpha: float, df: Floats, systems: int) -> Floats:
     m = systems - 1
-    finite = np.where(np.isinf(df), 1.0, df)
-    return np.sqrt(np.where(np.isinf(df), stats.chi2.isf(alpha, m), m * stats.f.isf(alpha, m, finite)))
+    normal = np.isinf(df)
+    finite = m * special.fdtri(m, np.where(normal, 1.0, df), 1.0 - alpha)
+    return np.sqrt(np.where(normal, stats.chi2.isf(alpha, m), finite))
 
 
 def _dunnett(t: Floats, df: Floats, systems: int) -> Floats:
-    return many_to_one.sf(t, systems - 1, df)
+    return dunnett.sf(t, systems - 1, df)
 
 
 def _dunnett_critical(alpha: float, df: Floats, systems: int) -> Floats:
-    return many_to_one.isf(alpha, systems - 1, df)
+    return dunnett.isf(alpha, systems - 1, df)
 
 
 STEPWISE = {
-    "none": Stepwise("no correction", lambda p: p, lambda p, alpha: alpha),
-    "bonferroni": Stepwise("Bonferroni", bonferroni, lambda p, alpha: alpha / p.size),
-    "holm": Stepwise("Holm", holm, _holm_level),
-    "bh": Stepwise("Benjamini–Hochberg", benjamini_hochberg, _bh_level),
-    "by": Stepwise("Benjamini–Yekutieli", benjamini_yekutieli, _by_level),
+    "none": Stepwise("no correction", "pair", lambda p: p, _constant),
+    "bonferroni": Stepwise("Bonferroni", "family", bonferroni, lambda p, a: _constant(p, a / p.shape[-1])),
+    "holm": Stepwise("Holm", "family", holm, _holm_level),
+    "bh": Stepwise("Benjamini–Hochberg", "discovery", benjamini_hochberg, _bh_level),
+    "by": Stepwise("Benjamini–Yekutieli", "discovery", benjamini_yekutieli, _by_level),
 }
 SIMULTANEOUS = {
-    "hsd": Simultaneous("Tukey HSD", _hsd, _hsd_critical),
-    "scheffe": Simultaneous("Scheffé", _scheffe, _scheffe_critical),
-    "dunnett": Simultaneous("Dunnett", _dunnett, _dunnett_critical),
+    "hsd": Simultaneous("Tukey HSD", "family", _hsd, _hsd_critical),
+    "scheffe": Simultaneous("Scheffé", "family", _scheffe, _scheffe_critical),
+    "dunnett": Simultaneous("Dunnett", "family", _dunnett, _dunnett_critical),
 }
+CORRECTIONS = (*SIMULTANEOUS, *STEPWISE)
 
 
-def stepwise(name: str) -> Stepwise:
+def stepwise(name: str, argument: str = "correction") -> Stepwise:
     """The correction of p-values of this name."""
     if name not in STEPWISE:
-        raise InputError(f"no correction is called {name!r}", remedy=f"choose one of {', '.join(STEPWISE)}")
+        raise unknown(argument, name, STEPWISE, what="correction")
     return STEPWISE[name]
 
 
 def known(name: str) -> str:
-    """The name itself if it is that of a method."""
-    if name not in STEPWISE and name not in SIMULTANEOUS:
-        names = ", ".join([*SIMULTANEOUS, *STEPWISE])
-        raise InputError(f"no method is called {name!r}", remedy=f"choose one of {names}")
+    """The name itself if it is that of a correction."""
+    if name not in CORRECTIONS:
+        raise unknown("method", name, CORRECTIONS)
     return name
 
 
 def title(name: str) -> str:
-    """The method in words.
+    """The correction in words.
 
     >>> title("by")
     'Benjamini–Yekutieli'
@@ -178,21 +206,62 @@ def title(name: str) -> str:
     return STEPWISE[name].title if name in STEPWISE else SIMULTANEOUS[name].title
 
 
+def promise(name: str) -> str:
+    """The error rate that a correction promises to hold: "pair", "family" or "discovery"."""
+    return STEPWISE[name].promise if name in STEPWISE else SIMULTANEOUS[name].promise
+
+
 def adjusted(name: str, family: Family) -> Floats:
-    """Corrected p-values of a family."""
+    """Corrected p-values of a family.
+
+    >>> family = Family(np.array([0.01, 0.2]), np.array([np.nan, np.nan]), np.array([np.nan]), 3)
+    >>> adjusted("bonferroni", family)
+    array([0.02, 0.4 ])
+    """
     if name in STEPWISE:
         return STEPWISE[name].adjust(family.p)
-    return SIMULTANEOUS[name].adjust(family.t, family.df, family.systems)
+    if np.isnan(family.t).any():
+        raise InputError(
+            f"{title(name)} needs Student's t, which these comparisons lack",
+            remedy=f"choose one of {', '.join(STEPWISE)}",
+            argument="method",
+            value=name,
+            choices=STEPWISE,
+        )
+    return np.clip(SIMULTANEOUS[name].adjust(family.t, family.df, family.systems), 0.0, 1.0)
 
 
-def uncorrected_level(name: str, p: Floats, alpha: float) -> float:
-    """The p-value at or below which a method rejects at alpha; a law of its own needs no correction."""
-    return STEPWISE[name].level(p, alpha) if name in STEPWISE else alpha
+def uncorrected_level(name: str, p: Floats, alpha: float) -> Floats:
+    """(…, 1) p-values at or below which a correction rejects at alpha; a joint law needs no correction."""
+    return STEPWISE[name].level(p, alpha) if name in STEPWISE else _constant(p, alpha)
 
 
-def critical_t(name: str, family: Family, alpha: float, df: Floats) -> Floats:
-    """The |t| at which this method begins to reject in this family, for each of the df."""
+def interval_level(name: str, p: Floats, alpha: float) -> Floats:
+    """(…, 1) levels of the intervals of single differences that go with a correction.
+
+    Those of Holm are Bonferroni's, which hold for all pairs at once; with k of n pairs told apart, those of
+    Benjamini–Hochberg have the level αk/n, and hold for the pairs found (Benjamini & Yekutieli 2005).
+    """
+    return uncorrected_level("bonferroni" if name == "holm" else name, p, alpha)
+
+
+def critical_t(name: str, level: Floats, df: Floats, systems: int, alpha: float) -> Floats:
+    """The |t| at which a correction begins to reject: at an uncorrected level, or by the joint law at alpha.
+
+    Parameters
+    ----------
+    name
+        The correction.
+    level
+        (…, 1) uncorrected levels, of stepwise corrections.
+    df
+        (…, P) or (…, 1) degrees of freedom.
+    systems
+        Number of systems in the family.
+    alpha
+        Level of a simultaneous correction.
+    """
     if name in STEPWISE:
-        return np.asarray(stats.t.isf(STEPWISE[name].level(family.p, alpha) / 2, df))
+        return student.critical(level, df)
     distinct, which = np.unique(df, return_inverse=True)  # most often one and the same for all pairs
-    return SIMULTANEOUS[name].critical(alpha, distinct, family.systems)[which].reshape(np.shape(df))
+    return SIMULTANEOUS[name].critical(alpha, distinct, systems)[which].reshape(np.shape(df))

@@ -13,28 +13,33 @@ inclusion-exclusion over the sets gives the one combination of mean squares with
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from shardwise.core.arrays import Floats
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import Model, Term, label
 
 ERROR = "error"
 
 
-def error_term(
-    model: Model, dims: tuple[str, ...], target: str, generalize: tuple[str, ...]
-) -> dict[str, int]:
+def error_term(model: Model, dims: tuple[str, ...], target: str, claim: Claim) -> dict[str, int]:
     """Derive the mean squares, with signs, that a claim about differences between levels of ``target`` rests on.
 
     >>> from shardwise.core.model import MD6
-    >>> error_term(MD6, ("topic", "system", "shard"), "system", ("topic", "shard"))
+    >>> error_term(MD6, ("topic", "system", "shard"), "system", Claim("topic", "shard"))
     {'topic:system': 1, 'system:shard': 1, 'error': -1}
     """
-    _check(dims, target, generalize, model)
-    if not generalize:
+    if frozenset({target}) not in model.sets:
+        raise InputError(
+            f"the model {model.short} has no {target}", remedy=f"add {target} to compare its levels"
+        )
+    claim.check(dims, target)
+    if not claim.over:
         return {ERROR: 1}  # F19 eq. 1
     everything = frozenset(dims)
     absent = [
@@ -44,42 +49,37 @@ def error_term(
         if frozenset(part) not in model.sets
     ]
     signs: dict[str, int] = {}
-    for size in range(1, len(generalize) + 1):
-        for chosen in combinations(generalize, size):
+    for size in range(1, len(claim) + 1):
+        for chosen in combinations(claim.over, size):
             term = frozenset({target, *chosen})
             if term in model.sets:
                 signs[label(term)] = (-1) ** (size + 1)
             elif absent == [everything] == [term]:
                 signs[ERROR] = (-1) ** (size + 1)
             else:
-                raise _unsupported(model, term, [t for t in absent if t != everything], generalize)
+                raise _unsupported(model, term, [t for t in absent if t != everything], claim)
     return signs
 
 
-def _check(dims: tuple[str, ...], target: str, generalize: tuple[str, ...], model: Model) -> None:
-    if frozenset({target}) not in model.sets:
-        raise InputError(
-            f"the model {model.short} has no {target}", remedy=f"add {target} to compare its levels"
-        )
-    for dimension in generalize:
-        if dimension == target:
-            raise InputError(f"cannot generalise over {target}, whose levels are compared")
-        if dimension not in dims:
-            raise InputError(
-                f"cannot generalise over {dimension}: the scores have only {', '.join(dims)}",
-                remedy=f"score on several {plural(dimension)}, or leave {dimension} out of generalize",
-            )
+def supports(model: Model, dims: tuple[str, ...], claim: Claim) -> bool:
+    """Whether a model of scores with these dimensions can speak for a claim about systems at all."""
+    try:
+        error_term(model, dims, "system", claim)
+    except InputError:
+        return False
+    return True
 
 
-def _unsupported(model: Model, term: Term, absent: list[Term], generalize: tuple[str, ...]) -> InputError:
-    over = " and ".join(plural(dimension) for dimension in generalize)
+def _unsupported(model: Model, term: Term, absent: list[Term], claim: Claim) -> InputError:
     missing = [label(t) for t in absent if t <= term] or [label(t) for t in absent]
     usual = {"topic:system": "MD3 to MD6 have topic:system", "system:shard": "MD6 has it"}
     hint = f" ({usual[missing[0]]})" if missing[0] in usual else ""
     return InputError(
-        f"{model.short} does not support a claim about {over} like these: its error pools {label(term)}"
+        f"{model.short} does not support a claim about {claim.phrase()}: its error pools {label(term)}"
         f" with other variation",
         remedy=f"use a model with {' + '.join(missing)}{hint}, or do not generalise",
+        argument="generalize",
+        value=claim.over,
     )
 
 
@@ -87,8 +87,8 @@ def combine(
     signs: dict[str, int],
     unit: Floats,
     shares: dict[str, float] | None,
-    ms: dict[str, float],
-    df: dict[str, float],
+    ms: Mapping[str, Any],
+    df: Mapping[str, Any],
 ) -> tuple[Floats, Floats, str]:
     """Return variance and Satterthwaite df of a difference, and its error term in words.
 
@@ -119,7 +119,7 @@ def _coefficients(signs: dict[str, int], unit: Floats, shares: dict[str, float] 
 
 
 def _satterthwaite(
-    coefficients: dict[str, Floats], ms: dict[str, float], df: dict[str, float]
+    coefficients: dict[str, Floats], ms: Mapping[str, Any], df: Mapping[str, Any]
 ) -> tuple[Floats, Floats]:
     parts = {name: coefficient * ms[name] for name, coefficient in coefficients.items()}
     if len(parts) == 1:
@@ -130,34 +130,3 @@ def _satterthwaite(
     spread = sum((part**2 / df[name] for name, part in parts.items()), nothing)
     simplest = np.full_like(nothing, df[next(iter(parts))])
     return variance, np.divide(variance**2, spread, out=simplest, where=spread > 0)
-
-
-def claim(shape: dict[str, int], target: str, generalize: tuple[str, ...]) -> str:
-    """Return what the comparison is about, in words.
-
-    >>> claim({"topic": 50, "system": 9, "shard": 5}, "system", ("topic",))
-    'on topics like these 50, on these 5 shards'
-    """
-    random = [f"{plural(d)} like these {shape[d]}" for d in generalize]
-    first = [f"on {text}" for text in random[:1]]
-    others = [
-        f"whatever the {plural(d)} ({text})" for d, text in zip(generalize[1:], random[1:], strict=True)
-    ]
-    fixed = [
-        f"these {size} {plural(d)}" if size > 1 else f"this {d}"
-        for d, size in shape.items()
-        if d != target and d not in generalize
-    ]
-    last = [f"on {' and '.join(fixed)}"] if fixed else []
-    return ", ".join([*first, *others, *last])
-
-
-def plural(dimension: str) -> str:
-    """Return the plural of a dimension's name.
-
-    >>> plural("topic"), plural("query")
-    ('topics', 'queries')
-    """
-    if dimension.endswith("y") and dimension[-2:-1] not in "aeiou":
-        return dimension[:-1] + "ies"
-    return dimension + "s"

@@ -16,9 +16,11 @@ from numba import njit
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.numerics import studentize
+from shardwise.numerics import studentized_octaves as octaves
 
 MOST_SYSTEMS = 5000
 W_HALF = studentize.W_MAX / 2
+FEW = 16  # degrees of freedom from which on their octaves are worth a table
 
 
 def sf(q: npt.ArrayLike, r: int, df: npt.ArrayLike) -> Floats:
@@ -27,8 +29,12 @@ def sf(q: npt.ArrayLike, r: int, df: npt.ArrayLike) -> Floats:
     >>> float(np.round(sf(3.5, 3, 20), 6))  # R: ptukey(3.5, 3, 20, lower.tail = FALSE)
     0.055892
     """
+    tail, df_ = _range_tail(_checked_size(r)), np.asarray(df, dtype=float)
+    if df_.ndim > 1 and df_.shape[-1] == 1 and np.ptp(df_) > 0.0:  # rows of tables, each with its own df
+        rows = np.broadcast_to(np.asarray(q, dtype=float), np.broadcast_shapes(np.shape(q), df_.shape))
+        flat = np.broadcast_to(df_, (*rows.shape[:-1], 1)).reshape(-1)
+        return octaves.sf(rows.reshape(flat.size, -1), flat, tail, partial(_laws, int(r))).reshape(rows.shape)
     q_, df_, shape = studentize.aligned(q, _checked_df(df))
-    tail = _range_tail(_checked_size(r))
     return studentize.sf_by_df(q_, df_, tail, partial(_table, int(r))).reshape(shape)
 
 
@@ -43,8 +49,14 @@ def isf(p: npt.ArrayLike, r: int, df: npt.ArrayLike) -> Floats:
     >>> float(np.round(isf(0.05, 3, 20), 4))  # R: qtukey(.95, 3, 20)
     3.5779
     """
+    tail = _range_tail(_checked_size(r))
+    if np.ndim(p) == 0 and np.size(df) > FEW:
+        known = partial(_log_critical, float(np.asarray(p)), int(r))
+        return octaves.isf(float(np.asarray(p)), np.asarray(df, dtype=float).ravel(), tail, known).reshape(
+            np.shape(df)
+        )
     p_, df_, shape = studentize.aligned(p, _checked_df(df))
-    return studentize.isf(p_, df_, _range_tail(_checked_size(r))).reshape(shape)
+    return studentize.isf(p_, df_, tail).reshape(shape)
 
 
 def ppf(p: npt.ArrayLike, r: int, df: npt.ArrayLike) -> Floats:
@@ -84,6 +96,17 @@ def _range_tail(r: int) -> studentize.Tail:
 @lru_cache(maxsize=256)
 def _table(r: int, df: float) -> studentize.Studentized:
     return studentize.Studentized.of(_range_tail(r), df)
+
+
+@lru_cache(maxsize=256)
+def _laws(r: int, octave: int) -> tuple[studentize.Studentized, ...]:
+    return tuple(studentize.Studentized.of(_range_tail(r), float(df)) for df in octaves.nodes(octave))
+
+
+@lru_cache(maxsize=1024)
+def _log_critical(alpha: float, r: int, octave: int) -> Floats:
+    nodes = octaves.nodes(octave)
+    return np.log(studentize.isf(np.full(nodes.shape, alpha), nodes, _range_tail(r)))
 
 
 @njit(cache=True, nogil=True)

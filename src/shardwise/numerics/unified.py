@@ -1,6 +1,7 @@
-"""Tests of two systems of which at least one gives different results each time, as plain functions on arrays.
+"""Systems that give another result each time: what their scores vary by, for many tables at once (J15).
 
-Scores are (…, M, N): instances by topics, any number of leading axes. A deterministic system has M = 1.
+Scores are (B, T, R, M): topics, systems, instances. A system may have fewer instances than others (the rest of its
+scores are NaN), but an instance has a score on every topic. A deterministic system's instances are copies.
 """
 
 from __future__ import annotations
@@ -8,93 +9,122 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
-from shardwise.core.arrays import Floats
-from shardwise.numerics import resampling as kernels
+from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.errors import InputError
+from shardwise.numerics import paired, student
 from shardwise.numerics.mixed.posterior import Order
-from shardwise.numerics.student import NOISE, t_statistic
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unified:
-    """What the unified test needs of two systems, and what it says."""
+class InstanceSpread:
+    """How the scores of every system vary over instances and topics, (B, R) each."""
 
-    difference: Floats
-    variance: Floats  # of the difference
-    df: Floats
-    topic_variance: Floats  # s_d²: over topics, of the differences of per-topic means
-    ms_instance: tuple[Floats | None, Floats | None]  # None for a deterministic system
-    ms_error: tuple[Floats | None, Floats | None]
+    ms_instance: Floats  # 0 for deterministic systems
+    ms_error: Floats
+    counts: Floats  # instances; 1 for deterministic systems
+    fixed: Bools  # deterministic: all instances alike
+    topics: int
 
     @property
-    def p(self) -> Floats:
-        """Two-sided p-values."""
-        return t_p(self.difference, np.sqrt(self.variance), self.df)
+    def residual_variance(self) -> Floats:
+        """(B,) spread of the scores of the non-deterministic systems around topics and instances, pooled."""
+        df = np.where(self.fixed, 0.0, (self.counts - 1.0) * (self.topics - 1.0))
+        total = df.sum(axis=-1)
+        return np.where(total > 0, (self.ms_error * df).sum(axis=-1) / np.maximum(total, 1.0), np.nan)
 
 
-def t_p(difference: Floats, se: Floats, df: Floats | float) -> Floats:
-    """Two-sided p-value of Student's t; 1 or 0 where there is no spread at all."""
-    return np.asarray(2.0 * stats.t.sf(np.abs(t_statistic(difference, se)), df))
+def instance_spread(y: Floats, deterministic: Bools | None = None) -> InstanceSpread:
+    """Two-way (instance × topic) mean squares of each system's own scores.
 
+    MS_I = N Σ(ȳ_m - ȳ)²/(M - 1), MS_E what instance and topic leave, on (M - 1)(N - 1) degrees of freedom.
 
-def mean_squares(y: Floats) -> tuple[Floats, Floats]:
-    """Two-way mean squares of one system's scores: instances, and instance × topic."""
-    m, n = y.shape[-2:]
-    own, topic, grand = y.mean(axis=-1), y.mean(axis=-2), y.mean(axis=(-2, -1))
-    rest = y - own[..., :, None] - topic[..., None, :] + grand[..., None, None]
-    ms_error = (rest**2).sum(axis=(-2, -1)) / ((m - 1.0) * (n - 1.0))
-    return n * own.var(axis=-1, ddof=1), ms_error
-
-
-def unified(a: Floats, b: Floats, *, deterministic: tuple[bool, bool] = (False, False)) -> Unified:
-    """The unified test: variance over topics and over each system's own instances, Satterthwaite df.
-
-    Var = s_d²/N + Σ_l max(MS_I - MS_E, 0)/(M N). On two complete systems with as many instances and equal variances it
-    is the nested mixed model; it needs neither, and a deterministic system just has no term.
-
-    >>> rng = np.random.default_rng(1)
-    >>> found = unified(rng.normal(size=(5, 20)), rng.normal(size=(1, 20)), deterministic=(False, True))
-    >>> found.ms_error[1] is None
-    True
+    >>> y = np.random.default_rng(1).normal(size=(1, 40, 2, 6))
+    >>> found = instance_spread(y)
+    >>> bool(abs(found.ms_error[0, 0] - 1.0) < 0.2), found.counts.tolist()
+    (True, [[6.0, 6.0]])
     """
-    n = a.shape[-1]
-    d = a.mean(axis=-2) - b.mean(axis=-2)
-    topic_variance = d.var(axis=-1, ddof=1)
-    variance = topic_variance / n
-    spread = variance**2 / (n - 1.0)
-    squares: list[tuple[Floats | None, Floats | None]] = []
-    for y, fixed in zip((a, b), deterministic, strict=True):
-        if fixed:
-            squares.append((None, None))
-            continue
-        m = y.shape[-2]
-        ms_i, ms_e = mean_squares(y)
-        squares.append((ms_i, ms_e))
-        counts = ms_i > ms_e
-        variance = variance + np.where(counts, ms_i - ms_e, 0.0) / (m * n)
-        own = (ms_i / (m * n)) ** 2 / (m - 1.0) + (ms_e / (m * n)) ** 2 / ((m - 1.0) * (n - 1.0))
-        spread = spread + np.where(counts, own, 0.0)
-    positive = spread > 0.0
-    df = np.where(positive, variance**2 / np.where(positive, spread, 1.0), n - 1.0)
-    (ia, ea), (ib, eb) = squares
-    return Unified(d.mean(axis=-1), np.asarray(variance), df, topic_variance, (ia, ib), (ea, eb))
+    there = np.isfinite(y)
+    present = np.asarray(there.any(axis=1))  # (B, R, M)
+    if (there.all(axis=1) != present).any():
+        raise InputError(
+            "an instance lacks the score of a topic",
+            remedy="drop that topic or instance, or use a mixed model with nested instances, which leaves it out",
+        )
+    n = y.shape[1]
+    counts = present.sum(axis=-1)
+    if (counts == 0).any():
+        raise InputError("a system has no scores", remedy="leave it out")
+    filled = np.where(there, y, 0.0)
+    weight = present / counts[..., None]
+    own = filled.mean(axis=1)  # (B, R, M): mean of an instance
+    topic = (filled * weight[:, None]).sum(axis=-1)  # (B, T, R)
+    grand = (own * weight).sum(axis=-1)  # (B, R)
+    first = np.take_along_axis(filled, present.argmax(axis=-1)[:, None, :, None], axis=-1)
+    alike = (np.where(present[:, None], filled, first) == first).all(axis=(1, 3))
+    fixed = alike & (counts > 1) if deterministic is None else np.broadcast_to(deterministic, counts.shape)
+    if deterministic is not None and (fixed & ~alike).any():
+        raise InputError(
+            "a system is flagged deterministic, but its instances differ", remedy="remove the flag"
+        )
+    if ((counts < 2) & ~fixed).any():
+        raise InputError(
+            "a single instance does not show how instances vary",
+            remedy="draw two or more of each system, or say that it is deterministic",
+        )
+    free = np.maximum(counts - 1.0, 1.0)
+    rest = filled - own[:, None] - topic[..., None] + grand[:, None, :, None]
+    ms_error = np.where(present[:, None], rest, 0.0)
+    ms_error = (ms_error**2).sum(axis=(1, 3)) / (free * (n - 1.0))
+    ms_instance = n * (np.where(present, own - grand[..., None], 0.0) ** 2).sum(axis=-1) / free
+    return InstanceSpread(
+        np.where(fixed, 0.0, ms_instance),
+        np.where(fixed, 0.0, ms_error),
+        np.where(fixed, 1.0, counts.astype(np.float64)),
+        fixed,
+        n,
+    )
 
 
-def unified_order(found: Unified, counts: tuple[int, int], n: int) -> tuple[Order, Floats]:
-    """Lines and order of the posterior that belongs to the unified test, and their weights in the variance.
+def unified(topic_means: Floats, spread: InstanceSpread, ia: Ints, ib: Ints) -> tuple[Floats, Floats, Floats]:
+    """The unified test: difference, standard error and Satterthwaite df of pairs, (B, P) each.
 
-    φ_d of the per-topic differences, φ_I ≥ φ_E of each system, φ_d ≥ Σ φ_E/M.
+    Var = s_d²/N + Σ_l max(MS_I,l - MS_E,l, 0)/(M_l N). On two complete systems with as many instances and equal
+    variances it is the nested mixed model; it needs neither, and a deterministic system just has no term.
     """
-    ss, df, weights = [float(found.topic_variance) * (n - 1)], [n - 1.0], [1.0 / n]
+    n, m = spread.topics, spread.counts
+    mean, se = paired.moments(topic_means, ia, ib)
+    counted = spread.ms_instance > spread.ms_error
+    extra = np.where(counted, spread.ms_instance - spread.ms_error, 0.0) / (m * n)
+    free = np.maximum(m - 1.0, 1.0)
+    own = (spread.ms_instance / (m * n)) ** 2 / free + (spread.ms_error / (m * n)) ** 2 / (free * (n - 1.0))
+    own = np.where(counted, own, 0.0)
+    variance = se**2 + extra[:, ia] + extra[:, ib]
+    uncertain = se**4 / (n - 1.0) + own[:, ia] + own[:, ib]
+    positive = uncertain > 0.0
+    df = np.where(positive, variance**2 / np.where(positive, uncertain, 1.0), n - 1.0)
+    return mean, np.sqrt(variance), df
+
+
+def unified_order(topic_se: float, spread: InstanceSpread, a: int, b: int) -> tuple[Order, Floats]:
+    """Lines and order of the posterior that belongs to the unified test of a pair, and their weights in the variance.
+
+    φ_d of the per-topic differences, φ_I ≥ φ_E of each system, φ_d ≥ Σ φ_E/M. The spread is that of one table.
+    """
+    n = spread.topics
+    ss, df, weights = [topic_se**2 * n * (n - 1.0)], [n - 1.0], [1.0 / n]
     lower = [1.0]
     orders: list[tuple[int, int]] = []
-    for m, ms_i, ms_e in zip(counts, found.ms_instance, found.ms_error, strict=True):
-        if ms_i is None or ms_e is None:
+    for k in (a, b):
+        if spread.fixed[0, k]:
             continue
+        m = float(spread.counts[0, k])
         at = len(ss)
         orders.append((at, at + 1))
-        ss += [float(ms_i) * (m - 1), float(ms_e) * (m - 1) * (n - 1)]
+        ss += [
+            float(spread.ms_instance[0, k]) * (m - 1.0),
+            float(spread.ms_error[0, k]) * (m - 1.0) * (n - 1.0),
+        ]
         df += [m - 1.0, (m - 1.0) * (n - 1.0)]
         weights += [1.0 / (m * n), -1.0 / (m * n)]
         lower += [0.0, -1.0 / m]
@@ -106,31 +136,7 @@ def unified_order(found: Unified, counts: tuple[int, int], n: int) -> tuple[Orde
     return Order(np.array(ss), np.array(df), np.array(rows)), np.array(weights)
 
 
-def paired_t(z: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean, standard error and t of differences per topic (J15 eq. 3); z is (…, N)."""
-    mean = z.mean(axis=-1)
-    se = z.std(axis=-1, ddof=1) / np.sqrt(z.shape[-1])
-    se = np.where(se <= NOISE * np.abs(z).max(initial=0.0), 0.0, se)
-    return mean, se, t_statistic(mean, se)
-
-
-def bootstrap_p(z: Floats, t: Floats, n_resamples: int, seed: int) -> float:
-    """Studentised bootstrap over topics: share of |t*| ≥ |t| over all rows of z, B resamples each.
-
-    z is (K, N); row k is resampled by itself, recentred by the mean of its own bootstrap means (J15 Alg. 1, 2), and
-    held against t[k]. Replicate i of row k depends on (seed, k, i) only. The p-value is (r + 1)/(KB + 1).
-    """
-    rows, n = z.shape
-    key = kernels.key_of(seed)
-    as_large = np.zeros(1, dtype=np.int64)
-    for k in range(rows):
-        centred = z[k] - z[k].mean()  # for the sake of the variances; recentring makes it irrelevant
-        if not centred.any():  # no spread: certain either way
-            as_large[0] += n_resamples if t[k] == 0.0 else 0
-            continue
-        counts = kernels.topic_counts(n, key, k * n_resamples, n_resamples) / n
-        mean = counts @ centred
-        kernels.count_as_large(
-            mean[:, None], (counts @ centred**2)[:, None], np.array([mean.mean()]), t[k : k + 1], n, as_large
-        )
-    return float((as_large[0] + 1) / (rows * n_resamples + 1))
+def t_of_pairs(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats, Floats]:
+    """Mean, standard error and t of the differences per topic of (B, T, R) tables (J15 eq. 3)."""
+    mean, se = paired.moments(y, ia, ib)
+    return mean, se, student.t_statistic(mean, se)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import special, stats
 
-from shardwise.comparing.instances import InstanceComparison
+from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
-from shardwise.fits.instance_pairs import Source, pair_of
+from shardwise.fits.instance_pairs import Pair, Source, pair_of
 from shardwise.fits.mixed import MixedFit
-from shardwise.numerics import unified as tests
+from shardwise.numerics.student import t_statistic, two_sided
+from shardwise.numerics.unified import instance_spread, unified
 
 MOST_TOPICS, MOST_INSTANCES = 2_000, 200
 
@@ -61,43 +61,44 @@ class InstanceComponents:
 
     def plot(self) -> Any:
         """Draw the standard error against instances and topics: an altair chart."""
-        drawing = import_module("shardwise.plot.planning")  # by name: numbers do not depend on charts
-        return drawing.instance_plan_chart(self)
+        return late.call("chart", self)
 
 
-def instance_components(source: InstanceComparison | MixedFit) -> InstanceComponents:
-    """Take the variances from a comparison by the unified test, or from a fit of a nested mixed model.
+def instance_components(a: Source | MixedFit, b: Source | None = None) -> InstanceComponents:
+    """Take the variances from the scores of two systems, or from a fit of a nested mixed model.
 
     >>> import pandas as pd
-    >>> from shardwise.comparing.instances import compare_instances
     >>> rng = np.random.default_rng(2)
     >>> topics = rng.normal(0, 0.2, 100)
     >>> noise = rng.normal(0, 0.1, (100, 1)) + rng.normal(0, 0.03, 20) + rng.normal(0, 0.08, (100, 20))
-    >>> found = instance_components(compare_instances(pd.DataFrame(topics[:, None] + noise), pd.Series(topics)))
+    >>> found = instance_components(pd.DataFrame(topics[:, None] + noise), pd.Series(topics))
     >>> [round(v ** 0.5, 2) for v in (found.contrast, found.instance, found.residual)], found.random
     ([0.1, 0.03, 0.08], 1)
     """
-    if isinstance(source, InstanceComparison) and source.fit is not None:
-        source = source.fit
-    if isinstance(source, MixedFit):
-        if source.design != "nested" or source.deterministic.any():
+    if isinstance(a, MixedFit):
+        if a.design != "nested" or a.deterministic.any():
             raise InputError(
                 "a crossed model, or one with a deterministic system, does not show what instances add",
-                remedy="plan from compare_instances with design='unified'",
+                remedy="plan from the scores of the two systems",
             )
-        v = source.variance_components
+        v = a.variance_components
         return InstanceComponents(2.0 * v["system:topic"], v["instance"], v["residual"], 2)
-    if not isinstance(source, InstanceComparison) or source.order is None or all(source.deterministic):
-        raise InputError("there are no instances to plan for", remedy="compare with design='unified'")
-    ms = source.order.ss / source.order.df
-    n, counts = (
-        source.n_topics,
-        [m for m, fixed in zip(source.n_instances, source.deterministic, strict=True) if not fixed],
-    )
-    contrast = float(ms[0] - sum(ms[2 + 2 * k] / m for k, m in enumerate(counts)))
-    instance = np.mean([(ms[1 + 2 * k] - ms[2 + 2 * k]) / n for k in range(len(counts))])
-    residual = np.mean([ms[2 + 2 * k] for k in range(len(counts))])
-    return InstanceComponents(max(contrast, 0.0), max(float(instance), 0.0), float(residual), len(counts))
+    if b is None:
+        raise InputError("two systems are needed to plan for", remedy="give the scores of both")
+    pair = pair_of(a, b).complete("fewer topics").replicated()
+    if all(pair.deterministic):
+        raise InputError("there are no instances to plan for", remedy="give several runs of one system")
+    spread = instance_spread(instances_of(pair)[None], np.array(pair.deterministic))
+    random = ~spread.fixed[0]
+    ms_i, ms_e, m = (x[0][random] for x in (spread.ms_instance, spread.ms_error, spread.counts))
+    contrast = float(pair.topic_differences().var(ddof=1) - (ms_e / m).sum())
+    instance = float(np.mean((ms_i - ms_e) / pair.n))
+    return InstanceComponents(max(contrast, 0.0), max(instance, 0.0), float(np.mean(ms_e)), int(random.sum()))
+
+
+def instances_of(pair: Pair) -> Floats:
+    """(T, 2, M) scores of two systems, NaN where one has fewer instances."""
+    return np.asarray(pair.scores().transpose("topic", "system", "instance").to_numpy())
 
 
 def variance_grid(
@@ -242,13 +243,13 @@ def p_value_spread(
         ):
             raise InputError(f"there are fewer than {m} instances to draw from", remedy="use replace=True")
         rng = generator(seed, m)
-        drawn = []
-        for y, fixed in zip((pair.a, pair.b), pair.deterministic, strict=True):
-            if fixed:
-                drawn.append(np.broadcast_to(y, (repeats, *y.shape)))
-            else:
-                drawn.append(np.stack([y[rng.choice(len(y), m, replace=replace)] for _ in range(repeats)]))
-        p = tests.unified(drawn[0], drawn[1], deterministic=pair.deterministic).p
+        y = np.empty((repeats, pair.n, 2, m))
+        for k, (own, fixed) in enumerate(zip((pair.a, pair.b), pair.deterministic, strict=True)):
+            for i in range(repeats):
+                y[i, :, k] = own.T if fixed else own[rng.choice(len(own), m, replace=replace)].T
+        spread = instance_spread(y, np.array(pair.deterministic))
+        difference, se, df = unified(y.mean(axis=-1), spread, np.array([0]), np.array([1]))
+        p = two_sided(t_statistic(difference, se), df)[:, 0]
         low, middle, high = np.quantile(p, [0.05, 0.5, 0.95])
         rows.append(
             {"instances": m, "median": middle, "lower": low, "upper": high, "share": (p <= 0.05).mean()}

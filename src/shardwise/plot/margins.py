@@ -9,8 +9,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from shardwise.comparing.comparisons import Comparisons, size
 from shardwise.comparing.equivalence import Equivalence, SettingSeries
-from shardwise.comparing.instances import InstanceComparison
 from shardwise.core.errors import InputError
 from shardwise.plot.labels import distinct, short
 from shardwise.plot.matrix import square
@@ -55,23 +55,26 @@ def margin_chart(
 
 
 def difference_chart(
-    result: InstanceComparison, *, level: float = 0.95, margin: float | None = None, measure: str = "score"
+    result: Comparisons, *, level: float = 0.95, margin: float | None = None, measure: str = "score"
 ) -> alt.LayerChart:
-    """Draw the difference of two systems with its interval, or ± one standard error where there is no df."""
-    if np.isfinite(result.df):
-        low, high = result.interval(level)
-        spread = f"{100 * level:g}% interval"
-    else:
-        low, high = result.difference - result.se, result.difference + result.se
+    """Draw the difference of two systems with its interval, or ± one standard error where there is none."""
+    if len(result) != 1:
+        raise InputError(f"there are {len(result)} pairs", remedy="draw one, as in compare(…, only=[(a, b)])")
+    found = result.to_frame(level).iloc[0]
+    difference, low, high = (float(found[name]) for name in ("difference", "lower", "upper"))
+    spread = f"{100 * level:g}% interval"
+    if not np.isfinite(low):
+        low, high = difference - float(found["se"]), difference + float(found["se"])
         spread = "± 1 standard error"
-    a, b = distinct((result.a, result.b), most=40).values()
+    a, b = distinct((found["a"], found["b"]), most=40).values()
+    p, effect = float(found["p"]), float(found["effect_size"])
     row = {
         "pair": f"{a} − {b}",
-        "difference": result.difference,
+        "difference": difference,
         "lower": low,
         "upper": high,
-        "p": result.p,
-        "effect": result.effect_size,
+        "p": p,
+        "effect": effect,
     }
     tips = [
         *words("pair"),
@@ -87,7 +90,7 @@ def difference_chart(
     bar = base.mark_rule(strokeWidth=3, color=COLOURS[0]).encode(x=x, x2="upper:Q")
     point = base.mark_point(filled=True, size=80, opacity=1, color=COLOURS[0]).encode(x="difference:Q")
     edges = _edges([0.0] if margin is None else [-margin, 0.0, margin], "x")
-    said = f"p = {result.p:.3g}, effect size {result.effect_size:.2f} ({result.size})"
+    said = f"p = {p:.3g}, effect size {effect:.2f} ({size(effect)})"
     drawn = alt.LayerChart(layer=[edges, bar, point]).properties(width=460, height=60, title=said)
     return bare(drawn)
 

@@ -36,7 +36,7 @@ def matrix_chart(
     found = _findings(list(given.values()), alpha)
     names = [short(name, 40) for name in given]
     kinds = _kinds(names)
-    labels = distinct(first.systems)
+    labels = distinct(first.names)
     rows: list[dict[str, Any]] = []
     frame = first.to_frame()
     for a, b, difference in zip(frame["a"], frame["b"], frame["difference"], strict=True):

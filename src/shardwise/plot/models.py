@@ -45,7 +45,7 @@ def model_chart(
         for name, pairs in comparisons.items()
         for row in records(pairs.intervals(level, kind).reset_index())
     ]
-    order = list(next(iter(comparisons.values())).systems)
+    order = list(next(iter(comparisons.values())).names)
     title = f"{short(measure)}, {100 * level:g}% intervals ({KINDS.get(kind, kind)})"
     draw = beside if len(order) <= FEW else bands
     drawn = draw(rows, "model", title, order)
@@ -73,16 +73,14 @@ def kind_chart(
             for kind in kinds
             for row in records(pairs.intervals(level, kind).reset_index())
         ]
-        draw = beside if len(pairs.systems) <= FEW else bands
-        panel = draw(rows, "interval", f"{short(measure)}, {100 * level:g}% intervals", list(pairs.systems))
+        draw = beside if len(pairs.names) <= FEW else bands
+        panel = draw(rows, "interval", f"{short(measure)}, {100 * level:g}% intervals", list(pairs.names))
         tau = (
             ""
             if pairs is first
             else f", Kendall's τ with {short(next(iter(named)), 30)} {_tau(first, pairs)}"
         )
-        width = (
-            across(len(pairs.systems), 44) if len(named) == 1 else min(560, across(len(pairs.systems), 30))
-        )
+        width = across(len(pairs.names), 44) if len(named) == 1 else min(560, across(len(pairs.names), 30))
         panels.append(panel.properties(title=f"{label or name}{tau}", width=width))
     drawn: alt.HConcatChart = alt.hconcat(*panels, spacing=40)
     return bare(drawn.resolve_scale(y="shared") if len(panels) > 1 else drawn)

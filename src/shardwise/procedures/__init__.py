@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from shardwise.procedures.batch import Procedure
-from shardwise.procedures.registry import parse_procedure as parse
-from shardwise.procedures.registry import procedures as available
+from shardwise.procedures.procedure import Procedure
+from shardwise.procedures.vocabulary import available, parse
 
 __all__ = ["Procedure", "available", "parse"]

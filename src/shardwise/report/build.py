@@ -11,15 +11,16 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.comparing.comparisons import Comparisons, compare
-from shardwise.comparing.over_splits import Progress, over_splits
+from shardwise.comparing.comparisons import Comparisons, compare_estimates
+from shardwise.comparing.over_splits import over_splits
 from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of
+from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
+from shardwise.core.scores import as_scores
 from shardwise.fits.anova import AnovaFit, anova
-from shardwise.fits.suitable import one_variable
 from shardwise.numerics.groups import letter
 from shardwise.report.diagnostics import (
     Remark,
@@ -106,7 +107,7 @@ class ReportContent:
     @property
     def systems(self) -> tuple[str, ...]:
         """Names of the systems, best first."""
-        return self.claims[0].pairs.systems
+        return self.claims[0].pairs.names
 
     @property
     def topics(self) -> int:
@@ -144,7 +145,7 @@ def build_report(
     >>> content.claims[1].claim, content.claims[1].found
     ('on topics like these 30', 3)
     """
-    table = one_variable(scores)
+    table = as_scores(scores)
     _check(table, alpha)
     model = Model.parse(model) if isinstance(model, str) else model or (MD6 if "shard" in table.dims else MD1)
     original = table
@@ -179,7 +180,7 @@ def build_report(
         "scores_sha256": scores_hash(original),
     }
     return ReportContent(
-        title=title or f"{name}: which of {len(here.pairs.systems)} systems differ?",
+        title=title or f"{name}: which of {len(here.pairs.names)} systems differ?",
         measure=name,
         method=method,
         alpha=alpha,
@@ -235,7 +236,7 @@ def _undefined_in_first(table: xr.DataArray) -> int:
 
 
 def _claim(fit: AnovaFit, key: str, generalize: tuple[str, ...], method: str, alpha: float) -> ClaimResult:
-    pairs = compare(fit, method, generalize=generalize)
+    pairs = compare_estimates(fit.estimates(generalize=generalize), method)
     intervals = pairs.intervals(1.0 - alpha)
     return ClaimResult(
         key=key,
@@ -251,7 +252,7 @@ def _claim(fit: AnovaFit, key: str, generalize: tuple[str, ...], method: str, al
 def _half_widths(pairs: Comparisons, intervals: pd.DataFrame, alpha: float) -> Floats:
     """Half-widths of the intervals of all differences."""
     e = pairs.estimates
-    if pairs.method == "hsd" and e.difference_variance is None and e.difference_df is None:
+    if pairs.correction == "hsd" and e.difference_variance is None and e.difference_df is None:
         # one critical difference for all pairs, and each mean carries half of it (F19 eq. 3)
         own = float(intervals["upper"].iloc[0] - intervals["estimate"].iloc[0])
         return np.full(len(pairs), 2.0 * own)
@@ -264,13 +265,13 @@ def _letters(pairs: Comparisons, alpha: float) -> tuple[tuple[str, ...], ...] | 
         groups = pairs.groups(alpha)
     except InputError:  # thousands of overlapping groups
         return None
-    if len(groups) > 2 * len(pairs.systems):  # letters that explain less than the matrix of pairs
+    if len(groups) > 2 * len(pairs.names):  # letters that explain less than the matrix of pairs
         return None
-    found: dict[str, list[str]] = {name: [] for name in pairs.systems}
+    found: dict[str, list[str]] = {name: [] for name in pairs.names}
     for k, group in enumerate(groups):
         for name in group:
             found[name].append(letter(k))
-    return tuple(tuple(found[name]) for name in pairs.systems)
+    return tuple(tuple(found[name]) for name in pairs.names)
 
 
 def _over_splits(

@@ -9,8 +9,8 @@ import xarray as xr
 from scipy import stats
 
 from shardwise.core.arrays import Floats
+from shardwise.core.scores import level_names
 from shardwise.fits.anova import AnovaFit
-from shardwise.fits.suitable import level_names
 from shardwise.report.names import short
 
 FEW_TOPICS = 25

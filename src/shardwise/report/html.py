@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 from markupsafe import Markup
 
-from shardwise.comparing.over_splits import Progress
+from shardwise.core.arguments import Progress
 from shardwise.core.model import Model
 from shardwise.io.atomic import write_whole
 from shardwise.plot.labels import visible

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import pandas as pd
 import xarray as xr
 
+from shardwise.core.arguments import Progress
 from shardwise.core.errors import InputError
 from shardwise.core.model import Model
-from shardwise.lab.calibrate import Calibration, Progress, calibrate
+from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.verdict import Verdict
-from shardwise.procedures.registry import procedures
+from shardwise.procedures.vocabulary import available
 
 # beside the methods of the report: what one might have used instead
 ALTERNATIVES: Mapping[tuple[str, ...], tuple[str, ...]] = {
@@ -84,7 +85,7 @@ def trust_in(
     dims = tuple(d for d in ("topic", "system", "shard") if d in table.dims)
     if set(table.dims) != set(dims):
         return Trust(None, (), f"the scores have the dimensions {', '.join(map(str, table.dims))}")
-    known = procedures(dims)
+    known = available(dims)
     suffixes = ("", " topic") if "shard" in dims else (" topic",)
     used = tuple(n for n in (f"{model.name} {method}{suffix}" for suffix in suffixes) if n in known)
     names = dict.fromkeys([*used, *ALTERNATIVES[dims]])

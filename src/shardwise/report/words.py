@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shardwise.numerics.error_terms import plural
+from shardwise.core.claim import plural
 from shardwise.report.build import ClaimResult, ReportContent, SplitResult
 from shardwise.report.names import short
 from shardwise.report.power import Power

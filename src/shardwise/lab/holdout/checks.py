@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
@@ -13,20 +11,24 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.core import late
+from shardwise.core.arguments import Progress, mapped
+from shardwise.core.arguments import level as level_of
+from shardwise.core.arguments import workers as workers_of
 from shardwise.core.arrays import Floats
+from shardwise.core.claim import plural
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
+from shardwise.core.scores import as_scores, level_names
 from shardwise.fits.components import checked_scores, layout_of
-from shardwise.fits.suitable import level_names, one_variable
 from shardwise.lab.holdout.counts import FIGURES
 from shardwise.lab.holdout.plan import Plan, Tally, joined, tables
-from shardwise.numerics.error_terms import plural
-from shardwise.procedures.registry import DEFAULT, Procedure, parse_procedure
+from shardwise.procedures.procedure import Procedure
+from shardwise.procedures.vocabulary import DEFAULT, parse
 
 CHUNK = 200_000  # pairs × repeats in memory at once, for each worker
 
 Scores = xr.DataArray | xr.Dataset | pd.DataFrame
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -57,8 +59,7 @@ class PredictiveCheck:
 
     def plot(self) -> Any:
         """Draw predicted against observed reversals, and what each procedure finds and loses."""
-        drawing = import_module("shardwise.plot.predict")  # by name: numbers do not depend on charts
-        return drawing.prediction_chart(self)
+        return late.call("chart", self)
 
     def __repr__(self) -> str:
         return f"<PredictiveCheck of {len(self.table)} rows: {self.setting}>"
@@ -122,7 +123,8 @@ def split_half(
     t holm    5.2         0.96      0.04
     """
     y, dims = _checked(scores)
-    _check_levels(alpha, level)
+    level_of(alpha)
+    level_of(level, "level")
     if repeats < 1 or seed < 0:
         raise InputError("repeats must be at least 1 and seed at least 0")
     n = _size(dims, y, over)
@@ -131,7 +133,7 @@ def split_half(
     chosen, strict = _chosen(procedures, dims, reference)
     plan = Plan(dims, chosen, frozenset((over,)), alpha, level, seed, strict)
     axis = dims.index(over)
-    workers = _workers(jobs)
+    workers = workers_of(jobs)
     per = max(1, min(-(-repeats // workers), CHUNK // pairs))
 
     def halves(first: int) -> tuple[Tally, Tally]:
@@ -142,13 +144,9 @@ def split_half(
         )
         return plan.both_ways(a, b, first)
 
-    found: list[tuple[Tally, Tally]] = []
     limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
-    with limits(1, "blas"), ThreadPoolExecutor(workers) as pool:
-        for one in pool.map(halves, range(0, repeats, per)):
-            found.append(one)
-            if progress is not None:
-                progress(min(len(found) * per, repeats), repeats)
+    with limits(1, "blas"):
+        found = list(mapped(halves, range(0, repeats, per), jobs=jobs, progress=progress))
     forth, back = (joined([one[k] for one in found]) for k in (0, 1))
     sizes = " and ".join(str(k) for k in dict.fromkeys((n // 2, n - n // 2)))
     setting = (
@@ -184,7 +182,8 @@ def across_collections(
     t holm    old           2.0          1.0       0.0
               new           2.0          1.0       0.0
     """
-    _check_levels(alpha, level)
+    level_of(alpha)
+    level_of(level, "level")
     if names[0] == names[1] or not all(names):
         raise InputError(
             f"the score sets are called {names[0]!r} and {names[1]!r}", remedy="give them different names"
@@ -202,21 +201,9 @@ def across_collections(
     return PredictiveCheck(*tables(plan, dict(zip(names, (forth, back), strict=True))), setting, alpha, level)
 
 
-def _array(scores: Scores) -> xr.DataArray:
-    if isinstance(scores, pd.DataFrame):
-        if not all(pd.api.types.is_numeric_dtype(kind) for kind in scores.dtypes):
-            raise InputError("a column of the table holds no numbers", remedy="set the topic column as index")
-        return xr.DataArray(
-            scores.to_numpy(dtype=float),
-            dims=("topic", "system"),
-            coords={"topic": scores.index.to_numpy(), "system": [str(name) for name in scores.columns]},
-        )
-    return one_variable(scores)
-
-
 def _checked(scores: Scores) -> tuple[Floats, tuple[str, ...]]:
     """A complete array in the package's order of dimensions, and that order."""
-    array = _array(scores)
+    array = as_scores(scores)
     return checked_scores(array), layout_of(array)
 
 
@@ -239,12 +226,6 @@ def _size(dims: tuple[str, ...], y: Floats, over: str) -> int:
     return n
 
 
-def _check_levels(alpha: float, level: float) -> None:
-    for value in (alpha, level):
-        if not 0.0 < value < 1.0:
-            raise InputError(f"level {value} is not between 0 and 1", remedy="write .05 for 5 %")
-
-
 def _chosen(
     wanted: str | Procedure | Iterable[str | Procedure] | None, dims: tuple[str, ...], reference: str | None
 ) -> tuple[tuple[Procedure, ...], int | None]:
@@ -253,7 +234,7 @@ def _chosen(
         wanted = DEFAULT[dims]
     elif isinstance(wanted, str | Procedure):
         wanted = [wanted]
-    found = [parse_procedure(one) if isinstance(one, str) else one for one in wanted]
+    found = [parse(one) for one in wanted]
     if not found:
         raise InputError("no procedure to check", remedy='name some, as in ["t holm", "MD1 hsd"]')
     for one in found:
@@ -265,7 +246,7 @@ def _chosen(
     chosen = {one.name: one for one in found}
     if reference is None:
         return tuple(chosen.values()), None
-    strict = parse_procedure(reference).name if reference not in chosen else reference
+    strict = parse(reference).name if reference not in chosen else reference
     if strict not in chosen:
         raise InputError(f"the reference {strict!r} is not checked", remedy="name it among the procedures")
     return tuple(chosen.values()), list(chosen).index(strict)
@@ -273,7 +254,7 @@ def _chosen(
 
 def _matched(a: Scores, b: Scores, names: tuple[str, str]) -> tuple[xr.DataArray, xr.DataArray, list[str]]:
     """Both score sets with the systems that they share, in the order of the first."""
-    first, second = _array(a), _array(b)
+    first, second = as_scores(a), as_scores(b)
     layouts = [layout_of(one) for one in (first, second)]
     if layouts[0] != layouts[1]:
         raise InputError(
@@ -302,11 +283,3 @@ def _matched(a: Scores, b: Scores, names: tuple[str, str]) -> tuple[xr.DataArray
         for one, own in zip((first, second), labels, strict=True)
     ]
     return picked[0], picked[1], common
-
-
-def _workers(jobs: int | None) -> int:
-    if jobs is not None and jobs < 1:
-        raise InputError(
-            f"jobs={jobs} leaves nobody to work", remedy="give 1 or more, or None for all processors"
-        )
-    return jobs or os.cpu_count() or 1

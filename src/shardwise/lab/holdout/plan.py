@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from shardwise.comparing.decisions import Decisions
 from shardwise.core.arrays import Floats
 from shardwise.lab.holdout.counts import binned, counts, figures, outlook, signs
 from shardwise.lab.holdout.distributions import REPLICATES, Basis, basis_of, predict
 from shardwise.numerics.student import NOISE
-from shardwise.procedures.batch import Decisions, Procedure, decide_all
+from shardwise.numerics.tables import Tables
+from shardwise.procedures.procedure import Procedure
 
 EDGES = np.array(
     [0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5]
@@ -65,14 +67,16 @@ class Plan:
 
     def bases(self) -> list[Basis]:
         """What each procedure's prediction rests on."""
-        return [basis_of(_model(p.name), self.dims, p.generalize, self.new) for p in self.procedures]
+        return [basis_of(_model(p.name), self.dims, p.claim.over, self.new) for p in self.procedures]
 
     def both_ways(self, a: Floats, b: Floats, first: int) -> tuple[Tally, Tally]:
         """Decide on each of two batches of samples and verify on the other; repeats are numbered from ``first``."""
-        chosen = list(self.procedures)
-        on_a = decide_all(chosen, a, self.dims, self.alpha, self.seed, first)
-        on_b = decide_all(chosen, b, self.dims, self.alpha, self.seed, OTHER + first)
+        on_a = self._decide(Tables(a, self.dims, self.seed, first))
+        on_b = self._decide(Tables(b, self.dims, self.seed, OTHER + first))
         return self._verify(a, b, on_a, on_b), self._verify(b, a, on_b, on_a)
+
+    def _decide(self, tables: Tables) -> list[Decisions]:
+        return [one.decide(tables) for one in self.procedures]
 
     def _verify(
         self, here: Floats, there: Floats, decided: Sequence[Decisions], checked: Sequence[Decisions]

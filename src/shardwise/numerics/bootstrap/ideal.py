@@ -7,14 +7,13 @@ formula takes over, matched to them where they meet.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy import special
 
 from shardwise.core.arrays import Floats
 from shardwise.numerics.bootstrap.atoms import enumerate_sums
 from shardwise.numerics.bootstrap.draws import STEPS, Draws, Spread, quantiles
+from shardwise.numerics.bootstrap.inverted import Inverted, Tail, absolute_deviation, beyond
 from shardwise.numerics.bootstrap.spectrum import Pool
 
 GRID = 8192  # points of the density
@@ -24,82 +23,6 @@ RINGING = 1e-12  # of a characteristic function where the grid ends, for a step 
 JOIN = 1e-8  # tail probability at which the saddlepoint takes over
 BINS = 256  # groups of a large pool, enough for a saddlepoint
 NODES = np.geomspace(0.6, 90.0, 56)  # tilts of the tail, in units of 1 / standard deviation
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tail:
-    """log P(X ≥ x) far out, by saddlepoint, at points that cubics join."""
-
-    start: float
-    support: float  # nothing lies beyond
-    x: Floats
-    log: Floats
-    slope: Floats
-
-    def probability(self, x: Floats) -> Floats:
-        """P(X ≥ x) for x from the start on; beyond the last point log P goes on as a straight line."""
-        if not self.x.size:
-            return np.zeros(np.shape(x))
-        inside = np.clip(x, self.x[0], self.x[-1])
-        k = np.clip(np.searchsorted(self.x, inside) - 1, 0, self.x.size - 2)
-        width = self.x[k + 1] - self.x[k]
-        s = (inside - self.x[k]) / width
-        rise = self.log[k + 1] - self.log[k]
-        a, b = self.slope[k] * width - rise, rise - self.slope[k + 1] * width
-        log = self.log[k] + s * rise + s * (1.0 - s) * (a * (1.0 - s) + b * s)
-        log = log + self.slope[-1] * (np.asarray(x) - inside)
-        return np.where(np.asarray(x) > self.support, 0.0, np.exp(np.minimum(log, 0.0)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Inverted:
-    """A law by Fourier inversion of its characteristic function, with saddlepoint tails."""
-
-    half: float  # the grid goes from -half to half
-    pdf: Floats
-    cdf: Floats
-    upper: Tail
-    lower: Tail  # of -X
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """Outermost values."""
-        return -self.lower.support, self.upper.support
-
-    def at_most(self, x: Floats) -> Floats:
-        """P(X ≤ x)."""
-        x = np.asarray(x, np.float64)
-        value = np.where(x > self.upper.start, 1.0 - self.upper.probability(x), self._inner(x)[0])
-        far = -x > self.lower.start
-        return np.where(far, self.lower.probability(-x), value)
-
-    def at_least(self, x: Floats) -> Floats:
-        """P(X ≥ x)."""
-        x = np.asarray(x, np.float64)
-        value = np.where(-x > self.lower.start, 1.0 - self.lower.probability(-x), 1.0 - self._inner(x)[0])
-        return np.where(x > self.upper.start, self.upper.probability(x), value)
-
-    def density(self, x: Floats) -> Floats:
-        """Density at x."""
-        return np.where(
-            np.abs(x) < self.half, np.maximum(self._inner(np.asarray(x, np.float64))[1], 0.0), 0.0
-        )
-
-    def _inner(self, x: Floats) -> tuple[Floats, Floats]:
-        """Distribution function and density by cubic Hermite interpolation, the density being the slope.
-
-        Slopes are held between 0 and three times the rise, within which a cubic cannot fall (Fritsch & Carlson 1980).
-        """
-        step = 2.0 * self.half / GRID
-        place = np.clip((x + self.half) / step, 0.0, GRID - 1 - 1e-9)
-        k = place.astype(np.int64)
-        s = place - k
-        f0, f1 = self.cdf[k], self.cdf[k + 1]
-        d0, d1 = (np.clip(self.pdf[at] * step, 0.0, 3.0 * (f1 - f0)) for at in (k, k + 1))
-        a, b = d0 - (f1 - f0), (f1 - f0) - d1
-        value = f0 + s * (f1 - f0) + s * (1.0 - s) * (a * (1.0 - s) + b * s)
-        slope = (f1 - f0 + (1.0 - 2.0 * s) * (a * (1.0 - s) + b * s) + s * (1.0 - s) * (b - a)) / step
-        return np.clip(value, 0.0, 1.0), slope
 
 
 def ideal(draws: Draws) -> Spread:
@@ -113,9 +36,12 @@ def ideal(draws: Draws) -> Spread:
     return invert(draws) if atoms is None else atoms
 
 
-def smoothed(draws: Draws, n: int) -> Spread:
-    """Return the law as a Gaussian kernel density of n draws shows it on average: blurred by the bandwidth."""
-    law = ideal(draws)
+def smoothed(draws: Draws, n: int, law: Spread | None = None) -> Spread:
+    """Return the law as a Gaussian kernel density of n draws shows it on average: blurred by the bandwidth.
+
+    ``law`` is the ideal one, where it is known already.
+    """
+    law = ideal(draws) if law is None else law
     if draws.variance == 0.0:
         return law
     return invert(draws, bandwidth(_absolute_deviation(law), n))
@@ -128,6 +54,8 @@ def bandwidth(deviation: float, n: int) -> float:
 
 def _absolute_deviation(law: Spread) -> float:
     """Median distance from the median."""
+    if isinstance(law, Inverted):
+        return float(absolute_deviation(law))
     middle = float(quantiles(law, np.array([0.5]))[0])
     low, high = 0.0, max(abs(end - middle) for end in law.span)
     for _ in range(STEPS):
@@ -258,5 +186,5 @@ def _tail(support: float, x: Floats, log: Floats, half: float, above: Floats) ->
     at = (start + half) / step
     left = int(at)
     exact = above[left] + (at - left) * (above[min(left + 1, GRID - 1)] - above[left])
-    shift = np.log(max(exact, 1e-300)) - np.log(tail.probability(np.array([start]))[0])
+    shift = np.log(max(exact, 1e-300)) - np.log(beyond(start, tail))
     return Tail(start, support, x, log + shift, tail.slope)

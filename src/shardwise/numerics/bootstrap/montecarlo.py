@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numba import njit
 
+from shardwise.core.arguments import Progress, mapped
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.numerics.bootstrap.draws import Draws
 from shardwise.numerics.bootstrap.ideal import bandwidth
-
-Progress = Callable[[int, int], None]
+from shardwise.numerics.resampling import key_of, mix
 
 BLOCK = 250  # replicates of one task
 GRID = 16384  # points of a smoothed law
@@ -113,39 +110,20 @@ def resample(
             "more than two thousand million residuals cannot be resampled", remedy="use the ideal law"
         )
     out = np.empty((n_resamples, systems))
-    key = np.uint64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    key = key_of(seed)
     counts = np.rint(draws.counts).astype(np.int64)
     kernel: Any = means_of_draws
 
-    def run(first: int) -> None:
+    def run(first: int) -> int:
         kernel(draws.pool.values, draws.weights, counts, key, first, out[first : first + BLOCK])
+        return first
 
     starts = range(0, n_resamples, BLOCK)
-    with ThreadPoolExecutor(_workers(jobs)) as workers:
-        tasks = [workers.submit(run, first) for first in starts]
-        for done, task in enumerate(as_completed(tasks), start=1):
-            task.result()
-            if progress is not None:
-                progress(min(done * BLOCK, n_resamples), n_resamples)
+    for _ in mapped(
+        run, starts, jobs=jobs, progress=progress, steps=lambda first: min(BLOCK, n_resamples - first)
+    ):
+        pass
     return out
-
-
-def _workers(jobs: int | None) -> int:
-    if jobs is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if jobs < 1:
-        raise InputError(
-            f"jobs={jobs} leaves nobody to work", remedy="give 1 or more, or None for all processors"
-        )
-    return jobs
-
-
-@njit(cache=True, nogil=True)
-def _mix(x: np.uint64) -> np.uint64:
-    """Steele, Lea & Flood's (2014) 64-bit finaliser."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 @njit(cache=True, nogil=True)
@@ -161,18 +139,18 @@ def means_of_draws(
     half = np.uint64(32)
     size = np.uint64(pool.size)
     for i in range(out.shape[0]):
-        state = _mix(key ^ _mix(np.uint64(first + i) + golden))
+        state = mix(key ^ mix(np.uint64(first + i) + golden))
         for j in range(out.shape[1]):
             total = 0.0
             for g in range(weights.size):
                 one = other = 0.0
                 for _ in range(counts[g] // 2):
                     state += golden
-                    word = _mix(state)
+                    word = mix(state)
                     one += pool[np.int64(((word >> half) * size) >> half)]
                     other += pool[np.int64(((word & low) * size) >> half)]
                 if counts[g] % 2:
                     state += golden
-                    one += pool[np.int64(((_mix(state) >> half) * size) >> half)]
+                    one += pool[np.int64(((mix(state) >> half) * size) >> half)]
                 total += weights[g] * (one + other)
             out[i, j] = total

@@ -1,4 +1,4 @@
-"""The studentized range for many tables, each with degrees of freedom of its own.
+"""A studentized statistic for many tables, each with degrees of freedom of its own.
 
 Satterthwaite's degrees of freedom differ from table to table, and tabulating the law for each of them would cost more
 than it saves. At fixed y = sqrt(2 nu)·asinh(q / sqrt(2 nu)), log P(Q > q) is a smooth function of u = 1/nu: it is
@@ -7,55 +7,55 @@ tabulated for a few nu per octave, and a polynomial in u through these gives the
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
 
 import numpy as np
 from numba import njit
 from numpy.polynomial import chebyshev
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.numerics import studentize, studentized_range
-from shardwise.numerics.studentize import DEGREE, FINE, Y_MAX, Studentized
-from shardwise.numerics.studentized_range import _range_tail as range_tail
+from shardwise.numerics import studentize
+from shardwise.numerics.studentize import DEGREE, FINE, Y_MAX, Studentized, Tail
 
 NODES = 9  # laws of an octave
 LAST = 12  # the octave from 2^12 on, which has no end
 FEW = 64  # values below which single quadratures cost less than a table
 
+Laws = Callable[[int], tuple[Studentized, ...]]  # of an octave
+Criticals = Callable[[int], Floats]
 
-def sf(q: Floats, r: int, df: Floats) -> Floats:
-    """P(Q > q) for (B, P) values, the r systems of each row having df (B, 1) degrees of freedom.
 
-    >>> q, df = np.full((2, 40), 3.5), np.array([[20.0], [20.7]])
-    >>> bool(np.abs(sf(q, 3, df) - studentized_range.sf(q, 3, df)).max() < 1e-9)
-    True
+def sf(q: Floats, df: Floats, tail: Tail, laws: Laws) -> Floats:
+    """P(W / s > q) for (B, P) values, row b having df[b] degrees of freedom.
+
+    ``laws`` gives the tabulated laws at some degrees of freedom; they are kept from one call to the next.
     """
-    freedom = np.broadcast_to(df, (len(q), 1))[:, 0]
-    if np.ptp(freedom) == 0.0 and freedom[0] >= 1.0:
-        return studentized_range.sf(q, r, freedom[0])
     out = np.empty(q.shape)
-    octaves = _octaves(freedom)
+    octaves = _octaves(df)
     for k in np.unique(octaves):
         rows = octaves == k
         if k < 0 or int(rows.sum()) * q.shape[1] < FEW:
-            out[rows] = _by_quadrature(q[rows], r, freedom[rows])
+            each = np.repeat(df[rows], q.shape[1])
+            out[rows] = studentize.sf(q[rows].ravel(), each, tail).reshape(-1, q.shape[1])
         else:
-            out[rows] = _by_table(q[rows], r, freedom[rows], int(k))
+            out[rows] = _by_table(q[rows], df[rows], int(k), tail, laws)
     return out
 
 
-def isf(alpha: float, r: int, df: Floats) -> Floats:
-    """The q exceeded with probability alpha, for each of the df."""
-    values = np.asarray(df, np.float64).ravel()
-    out = np.empty(values.shape)
-    octaves = _octaves(values)
+def isf(alpha: float, df: Floats, tail: Tail, known: Criticals) -> Floats:
+    """The q exceeded with probability alpha, for each of the df.
+
+    ``known`` gives the logarithms of q at some degrees of freedom, and keeps them.
+    """
+    out = np.empty(df.shape)
+    octaves = _octaves(df)
     for k in np.unique(octaves):
         rows = octaves == k
         if k < 0:
-            out[rows] = studentize.isf(np.full(int(rows.sum()), alpha), values[rows], range_tail(r))
+            out[rows] = studentize.isf(np.full(int(rows.sum()), alpha), df[rows], tail)
         else:
-            out[rows] = np.exp(_weights(values[rows], int(k)) @ _log_critical(alpha, r, int(k)))
-    return out.reshape(np.shape(df))
+            out[rows] = np.exp(_weights(df[rows], int(k)) @ known(int(k)))
+    return out
 
 
 def _octaves(df: Floats) -> Ints:
@@ -63,7 +63,7 @@ def _octaves(df: Floats) -> Ints:
     return np.where(df < 1.0, -1, np.minimum(np.log2(np.maximum(df, 1.0)), LAST)).astype(np.int64)
 
 
-def _nodes(octave: int) -> Floats:
+def nodes(octave: int) -> Floats:
     """The nu at which the laws of an octave are tabulated."""
     high = 0.5**octave
     low = 0.0 if octave == LAST else high / 2.0
@@ -79,27 +79,12 @@ def _weights(df: Floats, octave: int) -> Floats:
     return np.ascontiguousarray(chebyshev.chebvander(x, NODES - 1) @ np.linalg.inv(at_nodes))
 
 
-@lru_cache(maxsize=256)
-def _laws(r: int, octave: int) -> tuple[Studentized, ...]:
-    return tuple(Studentized.of(range_tail(r), float(df)) for df in _nodes(octave))
-
-
-@lru_cache(maxsize=1024)
-def _log_critical(alpha: float, r: int, octave: int) -> Floats:
-    nodes = _nodes(octave)
-    return np.log(studentize.isf(np.full(nodes.shape, alpha), nodes, range_tail(r)))
-
-
-def _by_quadrature(q: Floats, r: int, df: Floats) -> Floats:
-    return studentize.sf(q.ravel(), np.repeat(df, q.shape[1]), range_tail(r)).reshape(q.shape)
-
-
-def _by_table(q: Floats, r: int, df: Floats, octave: int) -> Floats:
+def _by_table(q: Floats, df: Floats, octave: int, tail: Tail, known: Laws) -> Floats:
     root = np.sqrt(2.0 * df)[:, None]
     y = root * np.arcsinh(q / root)
     inside = y < Y_MAX
     middle = FINE * (np.unique((y[inside] / FINE).astype(np.int64)) + 0.5)
-    laws = _laws(r, octave)
+    laws = known(octave)
     for law in laws:
         own = np.sqrt(2.0 * law.df)
         law.sf(own * np.sinh(middle / own))  # so that the panels asked for are there
@@ -107,7 +92,7 @@ def _by_table(q: Floats, r: int, df: Floats, octave: int) -> Floats:
     _read_rows(y, _weights(df, octave), np.stack([law.coefficients for law in laws]), out)
     if not inside.all():
         freedom = np.broadcast_to(df[:, None], q.shape)
-        out[~inside] = studentize.sf(q[~inside], freedom[~inside], range_tail(r))
+        out[~inside] = studentize.sf(q[~inside], freedom[~inside], tail)
     return out
 
 

@@ -1,7 +1,8 @@
-"""Classic tests on topics for many tables at once, compiled: what `paired_kernels` does for one.
+"""Classic tests on topics, compiled: all pairs of many tables in one pass.
 
 Tables are (B, T, R), pairs (a, b) index systems, results are (B, P). `coarse` is, for every table, the step to which
-differences are rounded so that ties show.
+differences are rounded so that ties show. Where sums must be exact, scores come as whole numbers of a unit far below
+their precision, so that "at least as large" means it.
 """
 
 from __future__ import annotations
@@ -12,16 +13,11 @@ import numpy as np
 from numba import njit
 
 from shardwise.core.arrays import Floats, Ints, Words
-from shardwise.numerics.resampling import (
-    EXACT_RANKS,
-    EXACT_TOPICS,
-    SLACK,
-    permuted_ranges,
-    sign_flips,
-    signed_ranks,
-    topic_counts,
-)
+from shardwise.numerics.resampling import below, next_word, start, topic_counts
 
+SLACK = 2  # units a topic by which rounding may part two equal sums
+EXACT_TOPICS = 20  # up to this many non-zero differences all sign flips are listed
+EXACT_RANKS = 50  # up to this many non-zero differences the law of the rank sum is exact
 TILE = 256  # pairs whose differences stay in the cache together
 
 
@@ -87,8 +83,59 @@ def rank_sum_laws() -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def wilcoxon(y: Floats, coarse: Floats, ia: Ints, ib: Ints, laws: Floats, p: Floats) -> None:
-    """Two-sided p-values of signed ranks: by the law without ties where there are none, else by `signed_ranks`."""
+def _rank_sum_cdf(ranks: Ints, w: int) -> float:
+    """P(sum of a random half-chance subset of the ranks <= w)."""
+    share = np.zeros(w + 1)
+    share[0] = 1.0
+    for rank in ranks:
+        for s in range(w, -1, -1):
+            share[s] = 0.5 * (share[s] + (share[s - rank] if s >= rank else 0.0))
+    return float(share.sum())
+
+
+@njit(cache=True, nogil=True)
+def signed_ranks(d: Ints, statistic: Floats, p: Floats, z: Floats) -> None:
+    """Wilcoxon's signed ranks: the smaller rank sum, its exact p-value for few topics, else its normal score z.
+
+    `d` is (pairs, T), each row in ascending order of size. Zero differences are left out, tied ones share their mean
+    rank; the exact law is that of the ranks as tied. The normal score has the tie-corrected variance and no
+    correction for continuity.
+    """
+    topics = d.shape[1]
+    twice = np.empty(topics, dtype=np.int64)  # doubled mean ranks, whole numbers
+    for k in range(d.shape[0]):
+        zeros = 0
+        while zeros < topics and d[k, zeros] == 0:
+            zeros += 1
+        n = topics - zeros
+        ties = 0.0
+        plus = 0
+        first = zeros
+        while first < topics:
+            last = first
+            while last + 1 < topics and abs(d[k, last + 1]) == abs(d[k, first]):
+                last += 1
+            for m in range(first, last + 1):
+                twice[m - zeros] = first + last + 2 - 2 * zeros
+                if d[k, m] > 0:
+                    plus += twice[m - zeros]
+            width = last - first + 1
+            ties += width**3 - width
+            first = last + 1
+        smaller = min(plus, n * (n + 1) - plus)
+        statistic[k] = smaller / 2
+        z[k] = 0.0
+        if n <= EXACT_RANKS:
+            p[k] = min(1.0, 2.0 * _rank_sum_cdf(twice[:n], smaller))
+        else:
+            variance = n * (n + 1) * (2 * n + 1) / 24 - ties / 48
+            z[k] = (n * (n + 1) / 4 - smaller / 2) / np.sqrt(variance)
+            p[k] = np.nan
+
+
+@njit(cache=True, nogil=True)
+def wilcoxon(y: Floats, coarse: Floats, ia: Ints, ib: Ints, laws: Floats, smaller: Floats, p: Floats) -> None:
+    """Smaller rank sums and two-sided p-values of signed ranks, by the law without ties where there are none."""
     topics = y.shape[1]
     d = np.empty(topics, dtype=np.int64)
     row = np.empty((1, topics), dtype=np.int64)
@@ -113,9 +160,12 @@ def wilcoxon(y: Floats, coarse: Floats, ia: Ints, ib: Ints, laws: Floats, p: Flo
                 if row[0, t] > 0:
                     plus += t - zeros + 1
             if n <= EXACT_RANKS and not tied:
-                p[i, k] = min(1.0, 2.0 * laws[n, min(plus, n * (n + 1) // 2 - plus)])
+                least = min(plus, n * (n + 1) // 2 - plus)
+                smaller[i, k] = least
+                p[i, k] = min(1.0, 2.0 * laws[n, least])
             else:
                 signed_ranks(row, statistic, exact, z)
+                smaller[i, k] = statistic[0]
                 p[i, k] = math.erfc(z[0] / math.sqrt(2.0)) if math.isnan(exact[0]) else exact[0]
 
 
@@ -149,6 +199,36 @@ def all_flips(d: Ints, n: int) -> float:
 
 
 @njit(cache=True, nogil=True)
+def sign_flips(y: Ints, target: Ints, key: np.uint64, n_resamples: int) -> Ints:
+    """(R, R) counts of flips whose difference of sums is at least the target, the observed one, for each pair a < b.
+
+    Swapping the two scores of a topic at random is a sign flip of their difference; as the flipped sum of
+    differences is the difference of flipped sums, one pass over the systems serves all pairs.
+    """
+    topics, r = y.shape
+    counts = np.zeros((r, r), dtype=np.int64)
+    flipped = np.empty(r, dtype=np.int64)
+    state = np.empty(1, dtype=np.uint64)
+    for i in range(n_resamples):
+        start(key, i, state)
+        for a in range(r):
+            flipped[a] = 0
+        word = np.uint64(0)
+        for t in range(topics):
+            if t % 64 == 0:
+                word = next_word(state)
+            sign = np.int64(1) - np.int64(2) * np.int64(word & np.uint64(1))
+            word >>= np.uint64(1)
+            for a in range(r):
+                flipped[a] += sign * y[t, a]
+        for a in range(r):
+            one = flipped[a]
+            for b in range(a + 1, r):
+                counts[a, b] += abs(one - flipped[b]) >= target[a, b]
+    return counts
+
+
+@njit(cache=True, nogil=True)
 def randomization(units: Ints, ia: Ints, ib: Ints, keys: Words, n_resamples: int, p: Floats) -> None:
     """Fisher's randomization test: all flips of pairs with few differences, else a sample of flips."""
     topics, r = units.shape[1], units.shape[2]
@@ -171,7 +251,8 @@ def randomization(units: Ints, ia: Ints, ib: Ints, keys: Words, n_resamples: int
             counts = sign_flips(units[i], target, keys[i], n_resamples)
             for k in range(ia.size):
                 if math.isnan(p[i, k]):
-                    p[i, k] = (counts[ia[k], ib[k]] + 1) / (n_resamples + 1)
+                    a, b = min(ia[k], ib[k]), max(ia[k], ib[k])  # counted once a pair
+                    p[i, k] = (counts[a, b] + 1) / (n_resamples + 1)
 
 
 @njit(cache=True, nogil=True)
@@ -188,13 +269,13 @@ def as_large(z: Floats, t: Floats, counts: Floats, found: Ints) -> None:
     shift = np.empty(TILE)
     mean = np.empty(TILE)
     square = np.empty(TILE)
-    for start in range(0, pairs, TILE):
-        width = min(TILE, pairs - start)
+    for begin in range(0, pairs, TILE):
+        width = min(TILE, pairs - begin)
         for k in range(width):
-            centre = z[:, start + k].mean()
+            centre = z[:, begin + k].mean()
             shift[k] = 0.0
             for u in range(topics):
-                centred[u, k] = z[u, start + k] - centre
+                centred[u, k] = z[u, begin + k] - centre
                 squares[u, k] = centred[u, k] ** 2
                 shift[k] += drawn[u] * centred[u, k]
         for i in range(counts.shape[0]):
@@ -210,7 +291,7 @@ def as_large(z: Floats, t: Floats, counts: Floats, found: Ints) -> None:
             for k in range(width):
                 variance = max(square[k] - mean[k] * mean[k], 0.0) / (topics - 1)
                 away = mean[k] - shift[k]
-                found[start + k] += away * away >= t[start + k] * t[start + k] * variance
+                found[begin + k] += away * away >= t[begin + k] * t[begin + k] * variance
 
 
 @njit(cache=True, nogil=True)
@@ -247,6 +328,33 @@ def pooled_bootstrap(
                     found[i, k] += one[k]
                 elif t[i, m, k] == 0.0:
                     found[i, k] += n_resamples
+
+
+@njit(cache=True, nogil=True)
+def permuted_ranges(y: Ints, key: np.uint64, n_resamples: int) -> Ints:
+    """(B,) largest minus smallest sum of scores when systems are shuffled within every topic (Carterette 2012)."""
+    topics, r = y.shape
+    out = np.empty(n_resamples, dtype=np.int64)
+    state = np.empty(1, dtype=np.uint64)
+    row = np.empty(r, dtype=np.int64)
+    sums = np.empty(r, dtype=np.int64)
+    for i in range(n_resamples):
+        start(key, i, state)
+        for a in range(r):
+            sums[a] = 0
+        for t in range(topics):
+            for a in range(r):
+                row[a] = y[t, a]
+            for a in range(r - 1, -1, -1):
+                b = below(a + 1, state)
+                sums[a] += row[b]
+                row[b] = row[a]
+        high = low = sums[0]
+        for a in range(1, r):
+            high = max(high, sums[a])
+            low = min(low, sums[a])
+        out[i] = high - low
+    return out
 
 
 @njit(cache=True, nogil=True)

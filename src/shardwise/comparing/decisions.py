@@ -1,0 +1,116 @@
+"""Estimates and a correction into decisions on pairs, for one table or for thousands at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.errors import InputError
+from shardwise.core.estimates import Estimates, Law, Outcome
+from shardwise.numerics import corrections, student
+from shardwise.numerics.corrections import SIMULTANEOUS, STEPWISE, Family, title
+
+JOINT = ""  # the correction of a test that is corrected by construction
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decisions:
+    """What a correction makes of pairs of systems: arrays (…, P), NaN where there is no such figure."""
+
+    outcome: Outcome
+    p_adjusted: Floats
+    correction: str
+    systems: int  # distinct systems among the pairs
+    law: Law | None
+
+    @property
+    def difference(self) -> Floats:
+        """Difference of the first system of each pair less the second."""
+        return self.outcome.difference
+
+    @property
+    def p(self) -> Floats:
+        """Uncorrected p-values."""
+        return self.outcome.p
+
+    @property
+    def family(self) -> Family:
+        """What the correction looks at."""
+        return Family(self.p, np.abs(self.outcome.statistic), self.outcome.df, self.systems)
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether differences have intervals."""
+        joint = self.outcome.half_width is not None
+        return joint or self.law is not None or bool(np.isfinite(self.outcome.df).all())
+
+    def half_widths(self, alpha: float) -> Floats:
+        """(…, P) half-widths of the intervals of the differences at level 1 - alpha.
+
+        Simultaneous where the correction holds for all pairs at once (Bonferroni's for Holm), each pair by itself
+        without a correction, and true for the pairs found under a false discovery rate.
+        """
+        if self.outcome.half_width is not None and self.correction == JOINT:
+            return self.outcome.half_width(alpha)
+        level = corrections.interval_level(self.correction, self.p, alpha)
+        if self.law is not None:
+            return np.broadcast_to(self.law.critical(level[..., 0])[..., None], self.p.shape)
+        if not np.isfinite(self.outcome.df).all():
+            return np.full(self.p.shape, np.nan)
+        critical = corrections.critical_t(self.correction, level, self.outcome.df, self.systems, alpha)
+        return np.where(self.outcome.se == 0.0, 0.0, self.outcome.se * critical)
+
+
+def outcome_of(estimates: Estimates, ia: Ints, ib: Ints) -> Outcome:
+    """What the estimates say of pairs before any correction."""
+    if estimates.test is not None:
+        return estimates.test.outcome(ia, ib)
+    variance, df = estimates.pair_spread(ia, ib)
+    largest = np.abs(estimates.values).max(axis=-1, keepdims=True)
+    difference = estimates.values[..., ia] - estimates.values[..., ib]
+    difference, se = student.without_noise(difference, np.sqrt(variance), largest)
+    if estimates.law is not None:
+        nothing = np.full(difference.shape, np.nan)
+        spread = np.broadcast_to(se, difference.shape)
+        return Outcome(difference, spread, nothing, nothing, estimates.law.p_values(np.abs(difference)))
+    statistic = student.t_statistic(difference, se)
+    return Outcome(difference, se, df, statistic, student.two_sided(statistic, df))
+
+
+def decide(
+    estimates: Estimates, correction: str, ia: Ints, ib: Ints, outcome: Outcome | None = None
+) -> Decisions:
+    """Correct what the estimates say of pairs.
+
+    Parameters
+    ----------
+    estimates
+        System means of one table or of many.
+    correction
+        Name of a correction; empty for tests that are corrected by construction.
+    ia, ib
+        Indices of the two systems of each pair.
+    outcome
+        What the estimates say of these pairs, where it is known already.
+    """
+    found = outcome_of(estimates, ia, ib) if outcome is None else outcome
+    systems = int(np.union1d(ia, ib).size)
+    if correction == JOINT:
+        if found.p_adjusted is None:
+            raise InputError(
+                "these comparisons are not corrected by construction", remedy="name a correction"
+            )
+        return Decisions(found, found.p_adjusted, correction, systems, estimates.law)
+    if estimates.law is not None and correction in SIMULTANEOUS:
+        raise InputError(
+            f"{title(correction)} needs Student's t, but the differences follow {estimates.law.name}",
+            remedy=f"choose one of {', '.join(STEPWISE)}",
+            argument="method",
+            value=correction,
+            choices=STEPWISE,
+        )
+    family = Family(found.p, np.abs(found.statistic), found.df, systems)
+    p_adjusted = np.clip(corrections.adjusted(correction, family), 0.0, 1.0)
+    return Decisions(found, p_adjusted, correction, systems, estimates.law)

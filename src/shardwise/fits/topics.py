@@ -1,0 +1,198 @@
+"""Classic tests on topics, each pair by itself or all pairs at once: the claim is about topics like these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.claim import Claim
+from shardwise.core.estimates import Estimates, Outcome, PairTest
+from shardwise.core.model import MD1
+from shardwise.numerics import max_t, paired, student
+from shardwise.numerics.corrections import STEPWISE
+from shardwise.numerics.paired_kernels import EXACT_TOPICS
+from shardwise.numerics.tables import LAYOUTS, Dims, Tables
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopicTest:
+    """A test of topic × system tables, of which pairs are asked for."""
+
+    tables: Tables
+    test: str
+
+    @property
+    def y(self) -> Floats:
+        """(B, T, R) scores, averaged over what else there is."""
+        return self.tables.topic_means()
+
+    @property
+    def name(self) -> str:
+        """How many resamples were drawn, where some were."""
+        drawn = self.test in DRAWN and not (
+            self.test == "randomization" and self.tables.topics <= EXACT_TOPICS
+        )
+        return f"{self.tables.n_resamples} resamples, seed {self.tables.seed}" if drawn else ""
+
+    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
+        """Test the pairs of systems with these indices."""
+        mean, se = paired.moments(self.y, ia, ib)
+        return TESTS[self.test](self, ia, ib, mean, se)
+
+
+def _by_t(difference: Floats, se: Floats, df: float) -> Outcome:
+    t = student.t_statistic(difference, se)
+    dfs = np.full((len(t), 1), df)
+    return Outcome(difference, se, dfs, t, student.two_sided(t, dfs))
+
+
+def _by_p(difference: Floats, statistic: Floats, p: Floats, se: Floats | None = None) -> Outcome:
+    nothing = np.full(p.shape, np.nan)
+    return Outcome(difference, nothing if se is None else se, nothing, statistic, p)
+
+
+def paired_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+    """t = mean of the differences / (sd / sqrt(T)), T - 1 degrees of freedom."""
+    return _by_t(mean, se, test.tables.topics - 1.0)
+
+
+def unpaired_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+    """Student's two-sample t with pooled variance, as if the systems had met different topics (V17 Table 2)."""
+    return _by_t(mean, paired.unpaired_errors(test.y, ia, ib), 2.0 * test.tables.topics - 2.0)
+
+
+def wilcoxon(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+    """Signed ranks without the zero differences."""
+    return _by_p(mean, *paired.wilcoxon(test.y, ia, ib))
+
+
+def sign(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+    """Binomial test on the topics won; the statistic is the number that the system named first won."""
+    return _by_p(mean, *paired.sign(test.y, ia, ib))
+
+
+def randomization(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+    """Fisher's two-sided randomization test of the mean difference."""
+    tables = test.tables
+    return _by_p(mean, mean, paired.randomization(test.y, ia, ib, tables.keys, tables.n_resamples))
+
+
+def bootstrap(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+    """Studentised bootstrap of topics (J15 Algorithm 1)."""
+    tables = test.tables
+    t = student.t_statistic(mean, se)
+    p = paired.bootstrap(test.y, ia, ib, t, se, tables.keys, tables.n_resamples)
+    return _by_p(mean, t, p, se)
+
+
+def randomised_tukey(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+    """Largest range of means over systems shuffled within topics (Carterette 2012)."""
+    members = np.union1d(ia, ib)
+    ranges, noise = paired.permuted_ranges(test.y[:, :, members], test.tables.keys, test.tables.n_resamples)
+    p = paired.range_p(ranges, np.abs(mean), noise)
+    nothing = np.full(p.shape, np.nan)
+
+    def half_width(alpha: float) -> Floats:
+        return np.broadcast_to(paired.range_critical(ranges, noise, alpha), p.shape)
+
+    return Outcome(mean, nothing, nothing, mean, p, p, half_width)
+
+
+def largest_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+    """Largest |t| of all pairs over sign flips of topics, step-down; intervals by the single step."""
+    tables = test.tables
+    found = [
+        max_t.flip_topics(y, ia, ib, d, s, key, tables.n_resamples)
+        for y, d, s, key in zip(test.y, mean, se, tables.keys, strict=True)
+    ]
+
+    def half_width(alpha: float) -> Floats:
+        critical = [max_t.critical_t(one.maxima, alpha, tables.topics) for one in found]
+        return np.stack([max_t.half_widths(row, t) for row, t in zip(se, critical, strict=True)])
+
+    p, p_adjusted = (np.stack([getattr(one, name) for one in found]) for name in ("p", "p_adjusted"))
+    nothing = np.full(p.shape, np.nan)
+    return Outcome(mean, se, nothing, student.t_statistic(mean, se), p, p_adjusted, half_width)
+
+
+Tested = Callable[[TopicTest, Ints, Ints, Floats, Floats], Outcome]
+TESTS: dict[str, Tested] = {
+    "t": paired_t,
+    "unpaired-t": unpaired_t,
+    "wilcoxon": wilcoxon,
+    "sign": sign,
+    "randomization": randomization,
+    "bootstrap": bootstrap,
+    "tukey": randomised_tukey,
+    "max-t": largest_t,
+}
+WORDS = {
+    "t": "paired t",
+    "unpaired-t": "unpaired t",
+    "wilcoxon": "Wilcoxon signed ranks",
+    "sign": "sign test",
+    "randomization": "Fisher randomization",
+    "bootstrap": "studentised bootstrap",
+    "tukey": "randomised Tukey HSD",
+    "max-t": "step-down max-t by sign flips",
+}
+DRAWN = ("randomization", "bootstrap", "tukey", "max-t")
+JOINT = ("tukey", "max-t")  # corrected by construction
+SOURCES = {"t": "V17", "unpaired-t": "V17", "wilcoxon": "V17", "bootstrap": "J15"}
+
+
+@dataclass(frozen=True, slots=True)
+class ByTopics:
+    """Fit by a classic test on topics; what else varies is averaged out first."""
+
+    name: str  # a key of TESTS
+
+    layouts: tuple[Dims, ...] = LAYOUTS
+    claims: tuple[Claim, ...] = (Claim("topic"),)
+    takes_gaps: bool = False
+
+    @property
+    def title(self) -> str:
+        """The test in words."""
+        return WORDS[self.name]
+
+    @property
+    def corrections(self) -> tuple[str, ...]:
+        """The corrections that it can take."""
+        return ("",) if self.name in JOINT else tuple(STEPWISE)
+
+    @property
+    def sound(self) -> bool:
+        """Whether it tests a difference of means; ranks and signs are of medians and symmetry."""
+        return self.name not in {"wilcoxon", "sign"}
+
+    def source(self, correction: str, claim: Claim) -> str:
+        """The paper that uses it, if one does."""
+        return SOURCES.get(self.name, "") if correction == "none" else ""
+
+    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
+        """System means over topics, and the test of their pairs."""
+        tables.require_complete(f"the {self.title}")
+        return by_pairs(tables, TopicTest(tables, self.name), "each pair by itself")
+
+
+def by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:
+    """Means of systems over topics with a test of pairs instead of a common variance."""
+    y = tables.topic_means()
+    parts = tables.decomposition(MD1, on_means=True)
+    nothing = np.full(len(y), np.nan)
+    return Estimates(
+        labels=tuple(map(str, range(y.shape[2]))),
+        values=y.mean(axis=1),
+        variance=nothing,
+        df=nothing,
+        claim="",
+        model=model,
+        scale=np.sqrt(parts.ss_error / parts.df_error),
+        own_sd=y.std(axis=1, ddof=1),
+        own_count=np.full(y.shape[::2], float(y.shape[1])),
+        test=test,
+    )

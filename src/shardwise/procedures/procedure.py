@@ -1,0 +1,396 @@
+"""A way of deciding which systems differ: a fit, a correction and a claim, under a name made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import xarray as xr
+
+from shardwise.comparing.comparisons import Comparisons, compare_estimates
+from shardwise.comparing.decisions import JOINT, Decisions, decide, outcome_of
+from shardwise.core.arguments import whole
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.claim import Claim
+from shardwise.core.errors import InputError
+from shardwise.core.estimates import Estimates, Outcome
+from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of, sizes_of
+from shardwise.fits.instances import UNIFIED, unified_posterior
+from shardwise.io.instances import DETERMINISTIC
+from shardwise.numerics import combining
+from shardwise.numerics.corrections import SIMULTANEOUS, STEPWISE, promise, title
+from shardwise.numerics.tables import SHARDS, SPLITS, TABLE, Dims, Tables
+
+RULES = {
+    "first": "the first split alone",
+    "unanimous": "different only if all splits say so",
+    "majority": "different if most splits say so",
+    "harmonic": "harmonic mean of the p-values of all splits",
+    "cauchy": "Cauchy combination of the p-values of all splits",
+}
+COMBINED = {"harmonic": combining.harmonic_mean_p, "cauchy": combining.cauchy_p}
+PUBLIC_RESAMPLES = 10_000  # of a test that draws, for one table; a laboratory takes fewer
+
+
+class Fit(Protocol):
+    """What turns tables into estimates, and what may follow."""
+
+    @property
+    def name(self) -> str:
+        """What a user types."""
+
+    @property
+    def title(self) -> str:
+        """The fit in words."""
+
+    @property
+    def layouts(self) -> tuple[Dims, ...]:
+        """The layouts of tables that it can take."""
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims that it can speak for; the first is the one meant where none is named."""
+
+    @property
+    def corrections(self) -> tuple[str, ...]:
+        """The corrections that can follow; an empty one for tests corrected by construction."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether in theory it tests a difference at its level; if not, holding it is luck."""
+
+    @property
+    def takes_gaps(self) -> bool:
+        """Whether scores may be missing."""
+
+    def source(self, correction: str, claim: Claim) -> str:
+        """The paper that uses it, if one does."""
+
+    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
+        """Means of the systems of many tables, with what differences are measured against."""
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """A way of deciding all pairs of systems, and what it promises.
+
+    What the laboratory calibrates, ``compare`` runs, the docs recommend and the report names is this object, and all
+    of them run `decide`.
+
+    Parameters
+    ----------
+    fit
+        What turns tables into estimates.
+    correction
+        Name of the correction; empty for tests corrected by construction.
+    claim
+        What a difference is about.
+    rule
+        How several splits become one conclusion; empty for tables of one split.
+    """
+
+    fit: Fit
+    correction: str
+    claim: Claim
+    rule: str = ""
+
+    @property
+    def name(self) -> str:
+        """What a user types: ``MD6 hsd topic+shard``, ``t holm``, ``max-t``."""
+        claim = self.claim.name if self.claim != self.fit.claims[0] else ""
+        return " ".join(part for part in (self.rule, self.fit.name, self.correction, claim) if part)
+
+    @property
+    def title(self) -> str:
+        """The procedure in words."""
+        words = self.fit.title
+        if self.correction in SIMULTANEOUS:
+            words += f", {title(self.correction)}"
+        elif self.correction not in (JOINT, "none"):
+            words += f" with {title(self.correction)}"
+        if len(self.fit.claims) > 1 and self.claim.over:
+            words += f", for {self.claim.phrase()}"
+        return f"{RULES[self.rule]}: {words}" if self.rule else words
+
+    @property
+    def dims(self) -> tuple[Dims, ...]:
+        """The layouts that it can take."""
+        return (SPLITS,) if self.rule else self.fit.layouts
+
+    @property
+    def promise(self) -> str:
+        """The error rate that it promises to hold at alpha: "family", "discovery" or "pair"."""
+        return "family" if self.correction == JOINT else promise(self.correction)
+
+    @property
+    def source(self) -> str:
+        """The paper that uses it, if one does."""
+        if self.rule:
+            return "V17" if self.rule == "unanimous" else ""
+        return self.fit.source(self.correction, self.claim)
+
+    @property
+    def sound(self) -> bool:
+        """Whether in theory it tests a difference at its level."""
+        return self.fit.sound
+
+    def __str__(self) -> str:
+        return self.name
+
+    def estimates(self, tables: Tables) -> Estimates:
+        """Estimates of many tables for the claim, made once for all corrections."""
+        return tables.once(
+            ("estimates", self.fit, self.claim), lambda: self.fit.estimates(tables, self.claim)
+        )
+
+    def decide(self, tables: Tables) -> Decisions:
+        """Decide all pairs of many tables; ``compare`` has a batch of one.
+
+        Parameters
+        ----------
+        tables
+            Tables of a layout that the procedure can take.
+        """
+        if tables.dims not in self.dims:
+            raise InputError(
+                f"{self.name} cannot take {' × '.join(tables.dims)}",
+                remedy=f"it takes {' or '.join(' × '.join(layout) for layout in self.dims)}",
+            )
+        if self.rule:
+            return self._over_splits(tables)
+        if self.correction == "dunnett":
+            return self._against_first(tables)
+        return decide(self.estimates(tables), self.correction, *tables.pairs, self._outcome(tables))
+
+    def _outcome(self, tables: Tables) -> Outcome:
+        """What the tests say of all pairs before any correction."""
+        return tables.once(
+            ("outcome", self.fit, self.claim), lambda: outcome_of(self.estimates(tables), *tables.pairs)
+        )
+
+    def _against_first(self, tables: Tables) -> Decisions:
+        """Compare all systems with the first; nothing is said of the other pairs (NaN)."""
+        ia, ib = tables.pairs
+        some = decide(self.estimates(tables), self.correction, ia[ia == 0], ib[ia == 0])
+        whole_outcome = self._outcome(tables)
+        return Decisions(
+            replace(whole_outcome, p=_spread(some.p, ia), half_width=_Spread(some, ia)),
+            _spread(some.p_adjusted, ia),
+            JOINT,
+            some.systems,
+            None,
+        )
+
+    def _over_splits(self, tables: Tables) -> Decisions:
+        """One conclusion from several splits of the documents (V17 §5).
+
+        A split that has a pair the other way round than the mean of all is no evidence at all: its p-values count as 1.
+        """
+        inner = replace(self, rule="")
+        if self.rule == "first":
+            one = tables.once(
+                "first split",
+                lambda: replace(tables, y=np.ascontiguousarray(tables.y[:, 0]), dims=SHARDS, _kept={}),
+            )
+            return inner.decide(one)
+        if self.rule in COMBINED:
+            inner = replace(inner, correction="none")
+        each = tables.once(
+            "each split",
+            lambda: replace(tables, y=tables.y.reshape(-1, *tables.y.shape[2:]), dims=SHARDS, _kept={}),
+        )
+        found = tables.once(("splits", inner), lambda: inner.decide(each))
+        shape = (len(tables), tables.y.shape[1], -1)
+        d, p, p_adjusted = (
+            x.reshape(shape).swapaxes(0, 1) for x in (found.difference, found.p, found.p_adjusted)
+        )
+        mean = d.mean(axis=0)
+        agrees = np.where(mean >= 0.0, d >= 0.0, d < 0.0)
+        p, p_adjusted = combining.directed(p, agrees), combining.directed(p_adjusted, agrees)
+        nothing = np.full(mean.shape, np.nan)
+        if self.rule in COMBINED:
+            outcome = Outcome(mean, nothing, nothing, nothing, COMBINED[self.rule](p))
+            return decide_by_p(outcome, self.correction, tables.systems)
+        needed = len(p) if self.rule == "unanimous" else len(p) // 2 + 1
+        outcome = Outcome(mean, nothing, nothing, nothing, combining.agreed_p(p, needed))
+        return Decisions(
+            outcome, combining.agreed_p(p_adjusted, needed), self.correction, tables.systems, None
+        )
+
+    def tables_of(
+        self, scores: xr.DataArray, *, n_resamples: int = PUBLIC_RESAMPLES, seed: int = 0
+    ) -> Tables:
+        """A batch of one out of scores that passed the gate.
+
+        Parameters
+        ----------
+        scores
+            Labelled scores of a layout that the procedure can take.
+        n_resamples
+            Resamples of tests that draw.
+        seed
+            Seed of tests that draw.
+        """
+        dims = layout_of(scores)
+        if dims not in self.dims:
+            raise InputError(
+                f"{self.name} cannot take scores by {', '.join(dims)}",
+                remedy=f"it takes {' or '.join(' × '.join(layout) for layout in self.dims)}",
+                argument="method",
+                value=self.name,
+            )
+        flags: tuple[bool, ...] = ()
+        if DETERMINISTIC in scores.coords:
+            flags = tuple(bool(flag) for flag in np.atleast_1d(scores[DETERMINISTIC].to_numpy()))
+        if self.fit.takes_gaps:
+            y = np.asarray(in_canonical_order(scores).to_numpy(), dtype=float)
+        else:
+            y = complete(scores, least={"system": 1} | {d: 1 for d in dims if d not in TABLE})
+        options: dict[str, Any] = {"deterministic": flags} if any(flags) else {}
+        return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=n_resamples, **options)
+
+    def run(
+        self,
+        scores: xr.DataArray,
+        *,
+        only: Any = None,
+        baseline: str | None = None,
+        n_resamples: int = PUBLIC_RESAMPLES,
+        seed: int = 0,
+        directed: bool = False,
+    ) -> Comparisons:
+        """Compare the systems of one table of scores that passed the gate.
+
+        Parameters
+        ----------
+        scores
+            Labelled scores of a layout that the procedure can take.
+        only
+            Systems, or pairs of systems, to which the comparison is confined.
+        baseline
+            A system with which all others are compared.
+        n_resamples
+            Resamples of tests that draw.
+        seed
+            Seed of tests that draw.
+        directed
+            Whether the pairs of ``only`` keep their direction, whichever system is better.
+        """
+        if self.rule:
+            raise InputError(
+                f"{self.name} combines splits", remedy="compare the splits one by one, then combine them"
+            )
+        tables = self.tables_of(scores, n_resamples=n_resamples, seed=seed)
+        labels, nouns = level_names(scores, "system"), nouns_of(scores)
+        found = single(self.estimates(tables))
+        posterior = unified_posterior(tables, labels) if self.fit == UNIFIED else None
+        estimates = replace(
+            found,
+            labels=labels,
+            claim=self.claim.sentence(seen(scores, tables), nouns),
+            over=self.claim,
+            nouns=nouns,
+            posterior=posterior,
+        )
+        return compare_estimates(
+            estimates,
+            self.correction,
+            only=only,
+            baseline=baseline,
+            title=self.title,
+            procedure=self.name,
+            directed=directed,
+        )
+
+
+def seen(scores: xr.DataArray, tables: Tables) -> dict[str, int | tuple[int, int]]:
+    """Sizes of the dimensions that a claim speaks of; what a test averages out is not spoken of."""
+    sizes: dict[str, int | tuple[int, int]] = dict(sizes_of(in_canonical_order(scores)))
+    if "instance" in sizes:
+        there = np.isfinite(tables.y[0]).any(axis=0).sum(axis=-1)
+        random = there[~np.array(tables.deterministic)] if any(tables.deterministic) else there
+        sizes["instance"] = (int(random.min()), int(random.max())) if random.size else 1
+    return sizes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Single:
+    """A test of many tables read as that of the only one."""
+
+    test: Any
+
+    @property
+    def name(self) -> str:
+        return str(self.test.name)
+
+    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
+        found = self.test.outcome(ia, ib)
+        half = found.half_width
+        return Outcome(
+            found.difference[0],
+            found.se[0],
+            found.df[0],
+            found.statistic[0],
+            found.p[0],
+            None if found.p_adjusted is None else found.p_adjusted[0],
+            None if half is None else lambda alpha: half(alpha)[0],
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _SingleLaw:
+    """The laws of many tables read as that of the only one."""
+
+    law: Any
+
+    @property
+    def name(self) -> str:
+        return str(self.law.name)
+
+    def p_values(self, differences: Floats) -> Floats:
+        return np.asarray(self.law.p_values(differences[None])[0])
+
+    def critical(self, level: Floats) -> Floats:
+        return np.asarray(self.law.critical(np.atleast_1d(level))[0])
+
+
+def single(estimates: Estimates) -> Estimates:
+    """The estimates of a batch of one without its axis."""
+
+    def lowered(x: Any) -> Any:
+        return None if x is None else np.asarray(x, np.float64)[0]
+
+    arrays = ("values", "difference_variance", "difference_df", "own_sd", "own_count")
+    numbers = ("variance", "df", "scale")
+    lower: dict[str, Any] = {name: lowered(getattr(estimates, name)) for name in arrays}
+    lower |= {name: float(np.atleast_1d(getattr(estimates, name))[0]) for name in numbers}
+    return replace(
+        estimates,
+        **lower,
+        test=None if estimates.test is None else _Single(estimates.test),
+        law=None if estimates.law is None else _SingleLaw(estimates.law),
+    )
+
+
+def decide_by_p(outcome: Outcome, correction: str, systems: int) -> Decisions:
+    """Correct p-values that have neither a t nor a law."""
+    return Decisions(outcome, STEPWISE[correction].adjust(outcome.p), correction, systems, None)
+
+
+def _spread(values: Floats, ia: Ints) -> Floats:
+    """Figures of the pairs with the first system among those of all pairs."""
+    out = np.full((*values.shape[:-1], ia.size), np.nan)
+    out[..., ia == 0] = values
+    return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Spread:
+    """Half-widths of the pairs with the first system among those of all pairs."""
+
+    some: Decisions
+    ia: Ints
+
+    def __call__(self, alpha: float) -> Floats:
+        return _spread(self.some.half_widths(alpha), self.ia)

@@ -1,0 +1,362 @@
+"""The public calls that compare systems: any scores or fit in, one kind of result out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shardwise.comparing.comparisons import Comparisons, compare_estimates
+from shardwise.comparing.decisions import JOINT
+from shardwise.core.arguments import chosen, level, whole
+from shardwise.core.claim import Claim
+from shardwise.core.errors import InputError, Option, unknown
+from shardwise.core.estimates import Estimates
+from shardwise.core.scores import as_scores, averaged, layout_of, nouns_of
+from shardwise.fits.instance_pairs import Pair, pair_of
+from shardwise.fits.instances import NOTE, TOPICS, UNIFIED
+from shardwise.fits.mixed import mixed
+from shardwise.fits.posterior import Mixture, posterior
+from shardwise.fits.topics import JOINT as JOINT_TESTS
+from shardwise.fits.topics import TESTS, ByTopics
+from shardwise.io.instances import flag_deterministic
+from shardwise.numerics import paired
+from shardwise.numerics.corrections import STEPWISE
+from shardwise.numerics.student import t_statistic, two_sided
+from shardwise.numerics.tables import INSTANCES, SHARDS, TABLE
+from shardwise.procedures.procedure import PUBLIC_RESAMPLES, Procedure
+from shardwise.procedures.vocabulary import parse
+
+USUAL = {TABLE: "MD1 hsd topic", SHARDS: "MD6 hsd topic", INSTANCES: "unified holm"}
+METHODS = ("mixed", "bootstrap", "t-means", "t-single")
+DESIGNS = ("unified", "paper", "nested", "crossed")
+READINGS = ("averaged", "pooled", "per-instance")
+
+
+def compare(
+    source: Any,
+    method: str | Procedure | None = None,
+    *,
+    generalize: Claim | str | Iterable[str] | None = None,
+    only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
+    baseline: str | None = None,
+    n_resamples: int = PUBLIC_RESAMPLES,
+    seed: int = 0,
+    **options: Any,
+) -> Comparisons:
+    """Compare the systems of scores, of a fit or of estimates, correcting for the number of comparisons.
+
+    Parameters
+    ----------
+    source
+        Any table that `as_scores` takes; or a fit such as that of `anova`; or `Estimates`.
+    method
+        For scores a procedure or its name, such as ``MD6 hsd topic+shard``, ``t holm`` or ``max-t`` (see
+        ``sw.procedures``). For a fit or estimates the correction: "hsd" (Tukey; Tukey–Kramer on unequal variances),
+        "scheffe", "dunnett" (needs ``baseline``), "bonferroni", "holm", "bh", "by", "none".
+    generalize
+        The claim: ``()`` for these topics, ``("topic",)`` for topics like these, and so on; a `Claim`, names or text.
+    only
+        A list of systems or of pairs, to which the comparison and its correction are confined, not the model (V17 §6).
+    baseline
+        A system with which all others are compared.
+    n_resamples
+        Resamples of procedures that draw.
+    seed
+        Seed of procedures that draw; replicate i depends on (seed, i) only.
+    options
+        Further choices of a fit, such as ``null`` and ``tails`` of a bootstrap.
+
+    >>> table = pd.DataFrame({"x": [0.5, 0.6, 0.7, 0.9], "y": [0.4, 0.4, 0.6, 0.6], "z": [0.4, 0.5, 0.6, 0.7]})
+    >>> compare(table, "randomization holm").to_frame()[["a", "b", "difference", "p_adjusted"]].round(4)
+       a  b  difference  p_adjusted
+    0  x  z       0.125       0.375
+    1  x  y       0.175       0.375
+    2  z  y       0.050       0.500
+    """
+    if isinstance(source, Estimates) or hasattr(source, "estimates"):
+        if isinstance(method, Procedure):
+            raise InputError(
+                f"{method.name} is for scores, and this is a {type(source).__name__}",
+                remedy="give the scores, or name a correction",
+                argument="method",
+            )
+        found = _estimates(source, generalize, options)
+        return compare_estimates(found, "hsd" if method is None else method, only=only, baseline=baseline)
+    if options:
+        raise InputError(
+            f"{', '.join(options)} cannot be chosen for scores", remedy="name a procedure, or compare a fit"
+        )
+    scores = as_scores(source)
+    procedure = procedure_for(scores, method, generalize)
+    return procedure.run(scores, only=only, baseline=baseline, n_resamples=n_resamples, seed=seed)
+
+
+def procedure_for(
+    scores: Any, method: str | Procedure | None, generalize: Claim | str | Iterable[str] | None
+) -> Procedure:
+    """The procedure asked for, or the usual one for the layout of the scores, with the claim asked for."""
+    dims = layout_of(scores)
+    if method is None and dims not in USUAL:
+        raise InputError(
+            f"no procedure is usual for scores by {', '.join(dims)}",
+            remedy=("choose one split, or name a procedure by ", Option("method")),
+        )
+    found = parse(USUAL[dims] if method is None else method)
+    if generalize is None:
+        return found
+    claim = Claim.of(generalize, nouns_of(scores)).check(dims)
+    if claim not in found.fit.claims:
+        known = "; ".join(one.phrase(nouns_of(scores)) for one in found.fit.claims)
+        raise InputError(
+            f"{found.name} does not speak of {claim.phrase(nouns_of(scores))}",
+            remedy=f"it speaks of {known}",
+            argument="generalize",
+            value=claim.over,
+        )
+    return replace(found, claim=claim)
+
+
+def _estimates(source: Any, generalize: Any, options: dict[str, Any]) -> Estimates:
+    chosen_claim = {} if generalize is None else {"generalize": generalize}
+    if isinstance(source, Estimates):
+        if chosen_claim or options:
+            names = ", ".join([*chosen_claim, *options])
+            raise InputError(
+                f"{names} cannot be chosen for finished estimates", remedy="compare the fit instead"
+            )
+        return source
+    found = source.estimates(**chosen_claim, **options)
+    if not isinstance(found, Estimates):
+        raise InputError(f"{type(source).__name__}.estimates() gave no Estimates")
+    return found
+
+
+def paired_tests(
+    scores: Any,
+    test: str = "t",
+    *,
+    correction: str = "none",
+    n_resamples: int = PUBLIC_RESAMPLES,
+    seed: int = 0,
+    only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
+    average: Sequence[str] = (),
+) -> Comparisons:
+    """Test every pair of systems on a topic × system table.
+
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes.
+    test
+        "t" (paired), "unpaired-t", "wilcoxon", "sign", "randomization" (Fisher's, of the mean difference), "bootstrap"
+        (studentised, J15 Algorithm 1), "tukey" (randomised Tukey HSD over all systems), "max-t" (largest |t| of all
+        pairs under sign flips of topics, step-down).
+    correction
+        "none", "bonferroni", "holm", "bh" or "by"; none for tukey and max-t, which are corrected by construction.
+    n_resamples
+        Resamples of tests that draw; their p-values are (r + 1)/(B + 1).
+    seed
+        Seed of tests that draw; replicate i depends on (seed, i) only.
+    only
+        Systems, or pairs of systems, to which the tests are confined.
+    average
+        Further dimensions, such as shard or instance, to be averaged per topic first.
+
+    >>> table = pd.DataFrame({"x": [0.5, 0.6, 0.7, 0.9], "y": [0.4, 0.4, 0.6, 0.6], "z": [0.4, 0.5, 0.6, 0.7]})
+    >>> paired_tests(table, "randomization").to_frame()[["a", "b", "difference", "p"]].round(4)
+       a  b  difference      p
+    0  x  z       0.125  0.125
+    1  x  y       0.175  0.125
+    2  z  y       0.050  0.500
+    """
+    chosen(test, "test", TESTS)
+    if correction not in STEPWISE:
+        raise unknown("correction", correction, STEPWISE)
+    if test in JOINT_TESTS and correction != "none":
+        raise InputError(
+            (Option("test", test), " is corrected by construction"), remedy="leave the correction out"
+        )
+    table = averaged(as_scores(scores), tuple(average))
+    table = as_scores(table, only=True)
+    procedure = Procedure(ByTopics(test), JOINT if test in JOINT_TESTS else correction, TOPICS)
+    return procedure.run(table, only=only, n_resamples=n_resamples, seed=seed)
+
+
+def compare_instances(
+    a: Any,
+    b: Any,
+    method: str = "mixed",
+    *,
+    design: str = "unified",
+    df: str | None = None,
+    reading: str | None = None,
+    instance: Any = None,
+    n_resamples: int = PUBLIC_RESAMPLES,
+    seed: int = 0,
+) -> Comparisons:
+    """Compare two systems of which one or both are non-deterministic; the difference is that of a less b.
+
+    Parameters
+    ----------
+    a, b
+        Scores with the dimensions instance and topic (or tables with a row a topic, a column an instance); one
+        without instances is deterministic. The systems may have different numbers of instances.
+    method
+        "mixed" (see ``design``); "bootstrap" (see ``reading``); "t-means" and "t-single", the t-tests on topic means
+        and on one ``instance`` that J15 warns of.
+    design
+        "unified" (the default: topics and each system's own instances, nothing assumed equal), "nested" or "crossed"
+        (mixed model), or "paper" (J15: crossed with a deterministic system, else nested, and "observations less one"
+        degrees of freedom).
+    df
+        Degrees of freedom of a mixed model, as in ``MixedFit.estimates``.
+    reading
+        Of J15 Algorithm 2: "averaged" resamples topics of the averaged differences; "pooled", taken with
+        ``design="paper"``, holds their t against resamples of every instance; "per-instance" holds each instance's own
+        t against them. Between deterministic systems it is Algorithm 1.
+    instance
+        The instance that "t-single" takes; the first unless named.
+    n_resamples
+        Resamples of the bootstrap.
+    seed
+        Seed of the bootstrap.
+
+    >>> import xarray as xr
+    >>> rng = np.random.default_rng(1)
+    >>> topics = rng.normal(0.4, 0.2, 50)
+    >>> y = topics + rng.normal(0, 0.1, 50) + rng.normal(0.06, 0.08, (5, 50))
+    >>> dense = xr.DataArray(y, dims=("instance", "topic"), name="dense")
+    >>> bm25 = xr.DataArray(topics + rng.normal(0, 0.1, 50), dims=("topic",), name="bm25")
+    >>> print(compare_instances(dense, bm25))
+    unified test of instances and topics, 2 systems; claim: on topics like these 50, whatever the instance (5 seen)
+    >>> round(float(compare_instances(dense, bm25).p[0]), 5)
+    0.07066
+    """
+    chosen(method, "method", METHODS)
+    chosen(design, "design", DESIGNS)
+    if reading is not None:
+        chosen(reading, "reading", READINGS)
+    whole(n_resamples, "n_resamples", what="resamples")
+    whole(seed, "seed", least=0)
+    pair = pair_of(a, b)
+    draws = {"n_resamples": n_resamples, "seed": seed}
+    if method == "bootstrap":
+        return _bootstrap(pair, reading or ("pooled" if design == "paper" else "averaged"), draws)
+    if method == "t-means":
+        return _of_means(pair.complete("design='nested'"), "paired t on topic means")
+    if method == "t-single":
+        return _single(pair.complete("design='nested'"), instance)
+    if design == "unified":
+        ready = pair.complete("design='nested', which leaves out what is missing").replicated()
+        found = _run(UNIFIED.name + " none", ready, draws)
+        if not all(pair.deterministic):
+            return found
+        claim = TOPICS.sentence({"topic": pair.n})
+        title = "paired t, as both systems are deterministic"
+        return replace(found, title=title, estimates=replace(found.estimates, claim=claim, over=TOPICS))
+    return _mixed(pair, design, df)
+
+
+def _run(name: str, pair: Pair, draws: dict[str, Any]) -> Comparisons:
+    fixed = [name for name, flag in zip(pair.names, pair.deterministic, strict=True) if flag]
+    scores = flag_deterministic(pair.scores(), fixed) if fixed else pair.scores()
+    return parse(name).run(scores, only=[pair.names], directed=True, **draws)
+
+
+def _of_means(pair: Pair, title: str, test: str = "t", **draws: Any) -> Comparisons:
+    """A test of the topics on the means over instances."""
+    means = pair.scores().mean("instance", skipna=True)
+    found = parse(f"{test} none").run(means, only=[pair.names], directed=True, **draws)
+    if all(pair.deterministic):
+        return replace(found, title=title)
+    notes = (NOTE,)
+    each = zip(pair.counts, pair.names, pair.deterministic, strict=True)
+    seen = [f"the mean of these {m} instances of {name}" for m, name, fixed in each if not fixed]
+    claim = f"{found.claim}, for {' and '.join(seen)}"
+    return replace(found, title=title, estimates=replace(found.estimates, claim=claim, notes=notes))
+
+
+def _bootstrap(pair: Pair, reading: str, draws: dict[str, Any]) -> Comparisons:
+    pair = pair.complete("method='mixed', design='nested'")
+    if all(pair.deterministic):
+        return _of_means(pair, "studentised bootstrap of topics (J15 Algorithm 1)", "bootstrap", **draws)
+    if reading == "averaged":
+        title = "studentised bootstrap of topics (J15 Algorithm 2, averaged differences resampled)"
+        return _of_means(pair, title, "bootstrap", **draws)
+    pair.paired_instances()  # refuses what cannot be paired
+    found = _run(f"bootstrap {reading} none", pair, draws)
+    return replace(found, title=f"studentised bootstrap of topics ({found.title})")
+
+
+def _single(pair: Pair, instance: Any) -> Comparisons:
+    """Paired t on one instance of each system."""
+    chosen_pair = pair.single(instance)
+    which = ", ".join(
+        f"{label[0]} of {name}"
+        for label, name, fixed in zip(chosen_pair.labels, pair.names, pair.deterministic, strict=True)
+        if not fixed
+    )
+    alone = replace(chosen_pair, deterministic=(True, True))
+    found = _of_means(alone, "paired t on one instance")
+    claim = f"{found.claim}, for instance {which} alone"
+    return replace(found, estimates=replace(found.estimates, claim=claim))
+
+
+def _mixed(pair: Pair, design: str, df: str | None) -> Comparisons:
+    if all(pair.deterministic):
+        raise InputError(
+            "both systems are deterministic: a mixed model of instances has nothing to go by",
+            remedy=("use ", Option("design", "unified"), ", which then is the paired t-test"),
+        )
+    paper = design == "paper"
+    if paper:
+        design = "crossed" if any(pair.deterministic) else "nested"
+    fixed = [name for name, flag in zip(pair.names, pair.deterministic, strict=True) if flag]
+    fit = mixed(flag_deterministic(pair.scores(), fixed), "crossed" if design == "crossed" else "nested")
+    found = fit.estimates(df=df or ("paper" if paper else "auto"))
+    words = found.error.rsplit(", ", 1)[1]
+    notes = fit.notes
+    if design == "crossed" and fixed:
+        notes = (
+            *notes,
+            "the instance variance cancels from a crossed comparison: with few instances it finds too much",
+        )
+
+    def law(a: str, b: str, draws: int, seed: int) -> Mixture:
+        return posterior(fit, draws if fit.balanced else None, seed).difference(a, b)
+
+    return compare_estimates(
+        replace(found, notes=notes, posterior=law, error=""),
+        "none",
+        only=[pair.names],
+        title=f"mixed model, {design} instances{' as in J15' if paper else ''}, {words}",
+        directed=True,
+    )
+
+
+def single_instance_tests(a: Any, b: Any, alpha: float = 0.05) -> pd.DataFrame:
+    """Test each instance by itself with a paired t-test, as those who compare single runs would do (J15 Fig. 7).
+
+    `instance, difference, p, verdict` ("better", "worse", "no difference"): where verdicts contradict each other, a
+    single instance proves little. Instances of two non-deterministic systems are paired in order.
+
+    Parameters
+    ----------
+    a, b
+        Scores with the dimensions instance and topic, as for `compare_instances`.
+    alpha
+        Level of significance.
+    """
+    level(alpha)
+    pair = pair_of(a, b).complete("design='nested'")
+    z = pair.paired_instances()
+    y = np.stack([z, np.zeros_like(z)], axis=-1)  # each instance a table: the difference, and nothing
+    mean, se = (x[:, 0] for x in paired.moments(y, np.array([0]), np.array([1])))
+    p = two_sided(t_statistic(mean, se), pair.n - 1.0)
+    verdict = np.where(p > alpha, "no difference", np.where(mean > 0, "better", "worse"))
+    labels = pair.labels[0] if len(pair.labels[0]) >= len(pair.labels[1]) else pair.labels[1]
+    return pd.DataFrame({"instance": labels, "difference": mean, "p": p, "verdict": verdict})

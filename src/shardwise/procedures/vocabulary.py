@@ -1,0 +1,161 @@
+"""Every procedure by name: the one vocabulary of methods, for the laboratory, ``compare``, the docs and the report.
+
+>>> print(parse("MD6 hsd topic").title)
+MD6, Tukey HSD, for topics like these
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import lru_cache
+
+from shardwise.core.errors import InputError
+from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED
+from shardwise.fits.anova import ByModel
+from shardwise.fits.bootstrap import READINGS, ByBootstrap
+from shardwise.fits.instances import PAIRWISE, ByMixed
+from shardwise.fits.topics import TESTS, ByTopics
+from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims
+from shardwise.procedures.procedure import Fit, Procedure
+
+# What a user would want to see side by side: the papers' procedures, and the sound ones for each claim.
+DEFAULT: dict[Dims, tuple[str, ...]] = {
+    TABLE: (
+        "MD1 hsd topic",
+        "MD1 holm topic",
+        "MD1 bh topic",
+        "banova MD1 difference bh",
+        "banova MD1 marginal-1 bh",
+        "t none",
+        "t holm",
+        "t bh",
+        "unpaired-t none",
+        "wilcoxon holm",
+        "randomization none",
+        "tukey",
+        "max-t",
+    ),
+    SHARDS: (
+        "MD1 hsd topic",
+        "MD2 hsd",
+        "MD3 hsd",
+        "MD3 bh",
+        "MD6 hsd",
+        "MD6 bh",
+        "MD6 hsd topic",
+        "MD6 bh topic",
+        "MD6 hsd topic+shard",
+        "banova MD3 marginal-1 bh",
+        "banova MD6 difference bh",
+        "t holm",
+        "max-t",
+    ),
+    INSTANCES: (
+        "unified none",
+        "unified holm",
+        "unified bh",
+        "joint mixed hsd",
+        "mixed paper none",
+        "mixed satterthwaite none",
+        "bootstrap pooled none",
+        "bootstrap per-instance none",
+        "bootstrap none",
+        "t none",
+        "t-single none",
+        "t-independent none",
+    ),
+    SPLITS: (
+        "first MD6 hsd",
+        "first banova MD3 marginal-1 bh",
+        "unanimous banova MD3 marginal-1 bh",
+        "unanimous MD3 bh",
+        "unanimous MD6 hsd",
+        "unanimous MD6 hsd topic",
+        "majority MD3 bh",
+        "majority MD6 hsd topic",
+        "harmonic MD3 bh",
+        "harmonic MD6 bh topic",
+        "cauchy MD3 bh",
+        "cauchy MD6 bh topic",
+    ),
+}
+BOOTSTRAPPED = (MD1, MD2, MD3, MD6)  # the models that the papers bootstrap
+WITHIN = ("hsd", "bh", "holm")  # corrections within a split
+AFTER = ("bh", "holm", "none")  # corrections of a combined p-value
+
+
+def fits() -> tuple[Fit, ...]:
+    """Every fit that procedures are made of."""
+    return (
+        *(ByModel(model) for model in NAMED.values()),
+        *(ByBootstrap(model, reading) for model in BOOTSTRAPPED for reading in READINGS),
+        *(ByTopics(test) for test in TESTS),
+        ByMixed(),
+        *PAIRWISE,
+    )
+
+
+def _procedures() -> Iterator[Procedure]:
+    for fit in fits():
+        for claim in fit.claims:
+            for correction in fit.corrections:
+                yield Procedure(fit, correction, claim)
+                if not isinstance(fit, ByModel | ByBootstrap) or fit.model == MD1:
+                    continue
+                for rule in ("first", "unanimous", "majority"):
+                    if correction in WITHIN:
+                        yield Procedure(fit, correction, claim, rule)
+                for rule in ("harmonic", "cauchy"):
+                    if correction in AFTER:
+                        yield Procedure(fit, correction, claim, rule)
+
+
+@lru_cache(maxsize=1)
+def everything() -> dict[str, Procedure]:
+    """All procedures by name."""
+    return {one.name: one for one in _procedures()}
+
+
+def available(dims: Dims) -> dict[str, Procedure]:
+    """Return all procedures that can take tables of these dimensions, by name.
+
+    Parameters
+    ----------
+    dims
+        The layout of a table, such as ``("topic", "system", "shard")``.
+
+    >>> "MD6 holm topic+shard" in available(("topic", "system", "shard"))
+    True
+    """
+    if tuple(dims) not in LAYOUTS:
+        known = "; ".join(", ".join(layout) for layout in LAYOUTS)
+        raise InputError(f"no layout is {', '.join(dims)}", remedy=f"the layouts are {known}")
+    return {name: one for name, one in everything().items() if tuple(dims) in one.dims}
+
+
+def parse(name: str | Procedure) -> Procedure:
+    """Return the procedure of a name, whatever the case and the spaces.
+
+    Parameters
+    ----------
+    name
+        Such as ``MD6 hsd topic+shard``, ``t holm`` or ``max-t``; a procedure is returned as it is.
+
+    >>> parse("md1  HSD").name
+    'MD1 hsd'
+    """
+    if isinstance(name, Procedure):
+        return name
+    known = everything()
+    plain = {key.casefold(): key for key in known}
+    asked = " ".join(str(name).split()).casefold()
+    if asked not in plain:
+        near = [plain[key] for key in get_close_matches(asked, plain, n=4, cutoff=0.5)]
+        remedy = (
+            f"near it are {', '.join(map(repr, near))}" if near else "examples are 'MD6 hsd topic', 't holm'"
+        )
+        raise InputError(
+            f"no procedure is called {name!r}", remedy=remedy, argument="method", value=name, choices=near
+        )
+    return known[plain[asked]]
