@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardwise.plot.labels import MOST_SHOWN, distinct, short
+from shardwise.core.text import MOST_SHOWN, short
+from shardwise.plot.labels import distinct
 from shardwise.plot.theme import COLOURS, DASHES, SHAPES, colours, in_turn
 
 

@@ -21,9 +21,9 @@ from rich.text import Text
 
 from shardwise.cli.shared import current
 from shardwise.core.errors import InputError
+from shardwise.core.text import short, visible
 from shardwise.io.atomic import write_whole
-from shardwise.plot.labels import visible
-from shardwise.report.names import short, tex
+from shardwise.report.names import tex
 
 LONG = 45  # rows of LaTeX that fit on one page
 

@@ -13,7 +13,8 @@ from shardwise.comparing.split_tables import agreement_matrix
 from shardwise.comparing.stability import Stability
 from shardwise.comparing.within_across import WithinAcross
 from shardwise.core.errors import InputError
-from shardwise.plot.labels import distinct, short
+from shardwise.core.text import short
+from shardwise.plot.labels import distinct
 from shardwise.plot.matrix import shades
 from shardwise.plot.theme import COLOURS, INK, bare, colour, data, legend, numbers, shape, words
 

@@ -8,7 +8,8 @@ import altair as alt
 import pandas as pd
 
 from shardwise.core.errors import InputError
-from shardwise.plot.labels import distinct, short
+from shardwise.core.text import short
+from shardwise.plot.labels import distinct
 from shardwise.plot.theme import (
     COLOURS,
     PLAIN,

@@ -8,8 +8,9 @@ import altair as alt
 import pandas as pd
 
 from shardwise.core.errors import InputError
+from shardwise.core.text import short
 from shardwise.planning.pools import PoolStudy
-from shardwise.plot.labels import distinct, short
+from shardwise.plot.labels import distinct
 from shardwise.plot.theme import PLAIN, bare, colour, dash, data, legend, numbers, records, shape, words
 
 _WIDTH, _HEIGHT = 420, 300

@@ -9,8 +9,9 @@ import altair as alt
 import numpy as np
 
 from shardwise.core.errors import InputError
+from shardwise.core.text import short
 from shardwise.fits.bootstrap import BootstrapFit
-from shardwise.plot.labels import distinct, short
+from shardwise.plot.labels import distinct
 from shardwise.plot.theme import (
     COLOURS,
     CROWDED,

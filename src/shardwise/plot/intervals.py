@@ -11,7 +11,8 @@ import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
-from shardwise.plot.labels import distinct, short
+from shardwise.core.text import short
+from shardwise.plot.labels import distinct
 from shardwise.plot.theme import COLOURS as COLOURS
 from shardwise.plot.theme import (
     CROWDED,

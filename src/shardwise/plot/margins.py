@@ -12,7 +12,8 @@ import numpy as np
 from shardwise.comparing.equivalence import Equivalence, SettingSeries
 from shardwise.comparing.instances import InstanceComparison
 from shardwise.core.errors import InputError
-from shardwise.plot.labels import distinct, short
+from shardwise.core.text import short
+from shardwise.plot.labels import distinct
 from shardwise.plot.matrix import square
 from shardwise.plot.theme import COLOURS, CROWDED, INK, bare, data, numbers, records, words
 

@@ -10,7 +10,8 @@ import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
-from shardwise.plot.labels import distinct, short
+from shardwise.core.text import short
+from shardwise.plot.labels import distinct
 from shardwise.plot.theme import CROWDED, bare, data, numbers, words
 
 NEITHER = "none"

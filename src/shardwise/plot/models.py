@@ -9,8 +9,9 @@ import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.rankings import kendall_tau
+from shardwise.core.text import short
 from shardwise.plot.intervals import beside
-from shardwise.plot.labels import distinct, short
+from shardwise.plot.labels import distinct
 from shardwise.plot.theme import (
     across,
     bare,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import altair as alt
 import numpy as np
 
+from shardwise.core.text import visible
 from shardwise.lab.holdout.checks import PredictiveCheck
 from shardwise.plot.intervals import COLOURS, bare
-from shardwise.plot.labels import visible
 
 _SIDE = 300
 MOST = 0.5  # no order is predicted to be reversed more often than not

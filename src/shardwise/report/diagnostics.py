@@ -9,9 +9,9 @@ import xarray as xr
 from scipy import stats
 
 from shardwise.core.arrays import Floats
+from shardwise.core.text import short
 from shardwise.fits.anova import AnovaFit
 from shardwise.fits.suitable import level_names
-from shardwise.report.names import short
 
 FEW_TOPICS = 25
 MANY_FILLED = 0.10

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shardwise.core.text import short
 from shardwise.numerics.error_terms import plural
 from shardwise.report.build import ClaimResult, ReportContent, SplitResult
-from shardwise.report.names import short
 from shardwise.report.power import Power
 
 MEANINGS = {
