@@ -30,7 +30,7 @@ from .io.reader import read_collection as read_collection
 from .io.scores import read_scores as read_scores
 from .io.scores import write_scores as write_scores
 from .lab.calibrate import calibrate as calibrate
-from .plot.intervals import save_chart as save_chart
+from .plot.saving import save_chart as save_chart
 from .procedures.registry import Procedure as Procedure
 from .report.html import write_report as write_report
 from .scoring.scoring import score as score

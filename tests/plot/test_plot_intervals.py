@@ -11,7 +11,8 @@ import pytest
 from shardwise.comparing.comparisons import Comparisons, compare
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates
-from shardwise.plot.intervals import interval_chart, save_chart
+from shardwise.plot.intervals import interval_chart
+from shardwise.plot.saving import save_chart
 
 
 def comparisons(r: int, variance: float = 0.001, claim: str = "on these 50 topics") -> Comparisons:

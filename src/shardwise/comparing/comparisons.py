@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import stats
 
 from shardwise.comparing import intervals
 from shardwise.comparing.pairs import best_first, choose_pairs, differences
+from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates
@@ -142,8 +142,7 @@ class Comparisons:
 
     def plot(self, level: float = 0.95, measure: str = "mean score") -> Any:
         """Draw the systems with their intervals: an altair chart, which notebooks show and `save_chart` saves."""
-        drawing = import_module("shardwise.plot.intervals")  # by name: numbers do not depend on charts
-        return drawing.interval_chart(self, level=level, measure=measure)
+        return late.call("chart", self, level=level, measure=measure)
 
     def difference_intervals(self, level: float = 0.95) -> pd.DataFrame:
         """Interval of each difference: `a, b, difference, lower, upper`.

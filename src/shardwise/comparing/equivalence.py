@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import stats
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.instances import InstanceComparison
+from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError
 from shardwise.fits.posterior import Mixture
@@ -59,8 +59,7 @@ class Equivalence:
 
     def plot(self, measure: str = "score") -> Any:
         """Draw the differences against the margin (J15 Fig. 12): an altair chart."""
-        drawing = import_module("shardwise.plot.margins")  # by name: numbers do not depend on charts
-        return drawing.margin_chart(self, measure=measure)
+        return late.call("chart", self, measure=measure)
 
     def __repr__(self) -> str:
         return f"<Equivalence of {len(self.table)} pairs: {self}>"
@@ -199,8 +198,7 @@ class SettingSeries:
 
     def plot(self, measure: str = "score") -> Any:
         """Draw the differences against the margin (J15 Fig. 12): an altair chart."""
-        drawing = import_module("shardwise.plot.margins")  # by name: numbers do not depend on charts
-        return drawing.margin_chart(self, measure=measure)
+        return late.call("chart", self, measure=measure)
 
     def __repr__(self) -> str:
         return f"<SettingSeries of {len(self.table)}: {self}>"

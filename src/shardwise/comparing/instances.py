@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +11,7 @@ import xarray as xr
 from scipy import stats
 
 from shardwise.comparing.comparisons import COLUMNS, SIZES
+from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
@@ -105,8 +105,7 @@ class InstanceComparison:
 
     def plot(self, level: float = 0.95, margin: float | None = None, measure: str = "score") -> Any:
         """Draw the difference with its interval, against a margin if one is given: an altair chart."""
-        drawing = import_module("shardwise.plot.margins")  # by name: numbers do not depend on charts
-        return drawing.difference_chart(self, level=level, margin=margin, measure=measure)
+        return late.call("chart", self, level=level, margin=margin, measure=measure)
 
     def __repr__(self) -> str:
         return f"<InstanceComparison {self.a} - {self.b}: {self.difference:.4g}, p = {self.p:.4g}>"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from math import prod, sqrt
 from typing import Any
 
@@ -13,6 +12,7 @@ import pandas as pd
 import xarray as xr
 from scipy import special
 
+from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates
@@ -105,12 +105,7 @@ class AnovaFit:
 
     def plot(self, kind: str = "shares") -> Any:
         """Draw what each term explains ("shares"), or the residuals ("residuals"): an altair chart."""
-        if kind not in {"shares", "residuals"}:
-            raise InputError(f"no chart is called {kind!r}", remedy="choose shares or residuals")
-        if kind == "residuals":
-            return import_module("shardwise.plot.residuals").residual_chart(self)
-        drawing = import_module("shardwise.plot.variance_shares")  # by name: numbers do not depend on charts
-        return drawing.variance_share_chart(self)
+        return late.call("chart", self, kind)
 
     def _column(self, name: str) -> dict[str, float]:
         return dict(zip(self.table.index, self.table[name].to_numpy(np.float64), strict=True))

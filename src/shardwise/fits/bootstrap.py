@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from math import sqrt
 from typing import Any, Literal
 
@@ -16,6 +15,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates
@@ -175,10 +175,9 @@ class BootstrapFit:
 
         ``options`` are those of `intervals`, or of `density_chart` for a pair.
         """
-        drawing = import_module("shardwise.plot.effects")  # by name: numbers do not depend on charts
         if pair is not None:
-            return drawing.density_chart(self, *pair, **options)
-        return drawing.effect_chart(self, level=level, **options)
+            return late.call("chart", self, "density", a=pair[0], b=pair[1], **options)
+        return late.call("chart", self, "effects", level=level, **options)
 
     def _scale(self, residuals: str) -> float:
         return self.inflation if _one_of("residuals", residuals, ("scaled", "raw")) == "scaled" else 1.0

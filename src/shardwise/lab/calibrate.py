@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.fits.components import ScoreComponents, layout_of, score_components
@@ -75,12 +76,7 @@ class Calibration:
 
     def plot(self, kind: str = "errors") -> Any:
         """Draw error rates ("errors") or power over the size of a difference ("power")."""
-        drawing = import_module("shardwise.plot.calibration")  # by name: numbers do not depend on charts
-        if kind == "power":
-            return drawing.power_chart(self.power[self.power["meant"]])
-        if kind != "errors":
-            raise InputError(f"no chart is called {kind!r}", remedy='choose "errors" or "power"')
-        return drawing.error_rate_chart(self.table.assign(nominal=self.alpha))
+        return late.call("chart", self, kind)
 
 
 def calibrate(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 from scipy import special, stats
 
 from shardwise.comparing.instances import InstanceComparison
+from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
@@ -61,8 +61,7 @@ class InstanceComponents:
 
     def plot(self) -> Any:
         """Draw the standard error against instances and topics: an altair chart."""
-        drawing = import_module("shardwise.plot.planning")  # by name: numbers do not depend on charts
-        return drawing.instance_plan_chart(self)
+        return late.call("chart", self)
 
 
 def instance_components(source: InstanceComparison | MixedFit) -> InstanceComponents:
@@ -169,6 +168,10 @@ class BudgetPlan:
     se: float
     df: float
     half_width: float  # of the 95 % interval of the difference
+
+    def plot(self) -> Any:
+        """Draw the instances and topics: an altair chart."""
+        return late.call("chart", self)
 
     def __str__(self) -> str:
         return (

@@ -35,13 +35,23 @@ def agreement_chart(
     comparisons: Stability | Sequence[Comparisons],
     below: Stability | Sequence[Comparisons] | None = None,
     *,
-    alpha: float = 0.05,
+    alpha: float | None = None,
     names: tuple[str, str] = ("", ""),
 ) -> alt.Chart:
     """Draw each pair of systems, darker the more evenly the splits are divided over it (V17 Fig. 6).
 
-    `comparisons` holds one a split. `below`, such as those of another measure, fills the half below the diagonal;
-    systems are in the order of the first. `names` are those of the two halves.
+    Systems are in the order of the first comparison.
+
+    Parameters
+    ----------
+    comparisons : Stability or sequence of Comparisons
+        One a split.
+    below : Stability or sequence of Comparisons, optional
+        What fills the half below the diagonal, such as the same for another measure.
+    alpha : float, optional
+        The level at which systems are told apart; by default that of a Stability, else 0.05.
+    names : tuple of str
+        What the halves above and below are called.
     """
     above, splits = _square(comparisons, alpha)
     under, others = _square(below, alpha) if below is not None else (above, splits)
@@ -97,6 +107,11 @@ def stability_chart(stability: Stability) -> alt.HConcatChart:
     """Draw the agreement of each two splits, and its mean with the t-interval (FF21 Table 6).
 
     Left, the share of pairs by what the two splits find; right, the proportions of agreement PAA and PPA.
+
+    Parameters
+    ----------
+    stability : Stability
+        The result of `shardwise.stability.between_splits` and its like.
     """
     frame, mean = stability.to_frame(), stability.mean()
     centre, half = ({str(k): float(v) for k, v in mean[name].items()} for name in ("mean", "half_width"))
@@ -148,7 +163,13 @@ def stability_chart(stability: Stability) -> alt.HConcatChart:
 
 
 def width_chart(result: WithinAcross) -> alt.LayerChart:
-    """Draw the mean width of intervals of related systems by what the model was fitted to (V17 Table 6)."""
+    """Draw the mean width of intervals of related systems by what the model was fitted to (V17 Table 6).
+
+    Parameters
+    ----------
+    result : WithinAcross
+        The result of `shardwise.stability.within_across`.
+    """
     models = distinct(map(str, result.widths.columns), most=80)
     conditions = list(map(str, result.widths.index))
     rows = [
@@ -173,6 +194,8 @@ def width_chart(result: WithinAcross) -> alt.LayerChart:
     return bare(alt.LayerChart(layer=[stems, points]).properties(width=420, height=44 * len(conditions)))
 
 
-def _square(comparisons: Stability | Sequence[Comparisons], alpha: float) -> tuple[pd.DataFrame, int]:
-    each = comparisons.comparisons if isinstance(comparisons, Stability) else comparisons
-    return agreement_matrix(each, alpha), len(each)
+def _square(comparisons: Stability | Sequence[Comparisons], alpha: float | None) -> tuple[pd.DataFrame, int]:
+    if isinstance(comparisons, Stability):
+        own = comparisons.alpha if alpha is None else alpha
+        return agreement_matrix(comparisons.comparisons, own), len(comparisons.comparisons)
+    return agreement_matrix(comparisons, 0.05 if alpha is None else alpha), len(comparisons)

@@ -36,8 +36,16 @@ def effect_chart(
 ) -> alt.LayerChart:
     """Draw the effects of the systems with their bootstrap intervals, one fit inside the other (V17 Fig. 2).
 
-    Give the model with the widest intervals, that without interaction, first. `options` are those of
-    `BootstrapFit.intervals`.
+    Give the model with the widest intervals, that without interaction, first.
+
+    Parameters
+    ----------
+    fits : BootstrapFit or mapping of str to BootstrapFit
+        One result of `shardwise.bootstrap_anova`, or up to three by name.
+    level : float
+        Confidence level of the intervals.
+    **options
+        Those of `BootstrapFit.intervals`.
     """
     named = fits if isinstance(fits, Mapping) else {fits.model.title: fits}
     if len(named) > len(THICK):
@@ -86,6 +94,15 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
 
     Shaded is the probability, under the law of the worse system, of an effect as large as that of the better
     one: V17's one-tailed p-value, not corrected for other pairs.
+
+    Parameters
+    ----------
+    fit : BootstrapFit
+        The result of `shardwise.bootstrap_anova`.
+    a, b : str
+        The two systems.
+    residuals : {"raw", "scaled"}
+        Which residuals the law is of; V17 has the raw ones.
     """
     if a == b:
         raise InputError(f"system {a!r} is to be compared with itself", remedy="name two systems")

@@ -36,6 +36,13 @@ def margin_chart(
     One row a pair of systems; of more pairs than fit, a square of systems with the verdicts. A series of settings runs
     from left to right (J15 Fig. 12; with numbers of topics for settings, Fig. 3); several series, by name, are
     several panels.
+
+    Parameters
+    ----------
+    result : Equivalence, SettingSeries or mapping of str to SettingSeries
+        The result of `shardwise.equivalence` or `shardwise.instances.smallest_setting`.
+    measure : str
+        What the differences are in.
     """
     if isinstance(result, Equivalence):
         many = len(result.table) > MOST_ROWS and _common(result) is None
@@ -58,7 +65,19 @@ def margin_chart(
 def difference_chart(
     result: InstanceComparison, *, level: float = 0.95, margin: float | None = None, measure: str = "score"
 ) -> alt.LayerChart:
-    """Draw the difference of two systems with its interval, or ± one standard error where there is no df."""
+    """Draw the difference of two systems with its interval, or ± one standard error where there is no df.
+
+    Parameters
+    ----------
+    result : InstanceComparison
+        The result of `shardwise.compare_instances`.
+    level : float
+        Confidence level of the interval.
+    margin : float, optional
+        A difference that matters, marked either side of 0.
+    measure : str
+        What the difference is in.
+    """
     if np.isfinite(result.df):
         low, high = result.interval(level)
         spread = f"{100 * level:g}% interval"

@@ -31,6 +31,13 @@ def matrix_chart(
     Rows and columns are systems, best first by the first comparison; the system of the row is found better. A cell
     below the diagonal is a difference against that order. Of more than three comparisons the chart shows how many
     find a difference.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or mapping of str to Comparisons
+        One result of `shardwise.compare`, or several of the same systems by name.
+    alpha : float
+        The level at which systems are told apart.
     """
     given = comparisons if isinstance(comparisons, Mapping) else {"told apart": comparisons}
     first = next(iter(given.values()))

@@ -39,7 +39,18 @@ def model_chart(
     """Draw the systems' means and intervals under several models, shard numbers or splits (F19 Fig. 4 and 5).
 
     Systems are in the order of the first comparison, such as MD1 on the whole corpus; the title tells how like it
-    the other orders are, by Kendall's τ. Give the widest intervals first. `kind` is that of `Comparisons.intervals`.
+    the other orders are, by Kendall's τ. Give the widest intervals first.
+
+    Parameters
+    ----------
+    comparisons : mapping of str to Comparisons
+        Results of `shardwise.compare` by name.
+    kind : str, optional
+        Which intervals: that of `Comparisons.intervals`.
+    level : float
+        Confidence level of the intervals.
+    measure : str
+        What the means are of.
     """
     rows = [
         row | {"model": name}
@@ -64,6 +75,17 @@ def kind_chart(
 
     Each panel has its own order of systems, best first, and tells by Kendall's τ how like that of the first panel
     it is.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or mapping of str to Comparisons
+        One result of `shardwise.compare`, or several by name.
+    kinds : sequence of str
+        Which intervals, the widest first: kinds of `Comparisons.intervals`.
+    level : float
+        Confidence level of the intervals.
+    measure : str
+        What the means are of.
     """
     named = comparisons if isinstance(comparisons, Mapping) else {comparisons.estimates.model: comparisons}
     first = next(iter(named.values()))

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
@@ -57,8 +58,7 @@ class PredictiveCheck:
 
     def plot(self) -> Any:
         """Draw predicted against observed reversals, and what each procedure finds and loses."""
-        drawing = import_module("shardwise.plot.predict")  # by name: numbers do not depend on charts
-        return drawing.prediction_chart(self)
+        return late.call("chart", self)
 
     def __repr__(self) -> str:
         return f"<PredictiveCheck of {len(self.table)} rows: {self.setting}>"

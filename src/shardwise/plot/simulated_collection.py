@@ -11,7 +11,13 @@ from shardwise.plot.theme import COLOURS, CROWDED, across, bare, data, level_lin
 
 
 def truth_chart(made: SimulatedCollection) -> alt.HConcatChart:
-    """Draw the true quality of each system, and the difficulty of each topic, hardest first."""
+    """Draw the true quality of each system, and the difficulty of each topic, hardest first.
+
+    Parameters
+    ----------
+    made : SimulatedCollection
+        The result of `shardwise.simulate.collection`.
+    """
     order = np.argsort(-made.difficulty, kind="stable")
     halves = (
         (made.systems, made.quality, "system", "true quality", "circle", COLOURS[0]),

@@ -7,7 +7,7 @@ import numpy as np
 
 from shardwise.core.text import visible
 from shardwise.lab.holdout.checks import PredictiveCheck
-from shardwise.plot.intervals import COLOURS, bare
+from shardwise.plot.theme import COLOURS, bare
 
 _SIDE = 300
 MOST = 0.5  # no order is predicted to be reversed more often than not
@@ -17,6 +17,11 @@ def prediction_chart(check: PredictiveCheck) -> alt.HConcatChart:
     """Draw reversals observed against predicted, and by procedure; on the dashed line a prediction is right.
 
     Bars are the spread between repeats, a standard deviation either side.
+
+    Parameters
+    ----------
+    check : PredictiveCheck
+        The result of `shardwise.holdout.split_half` or `shardwise.holdout.across_collections`.
     """
     both = alt.HConcatChart(hconcat=[_curve(check), _procedures(check)], spacing=50)
     separate: alt.HConcatChart = both.resolve_scale(color="independent")
