@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/charts.md from simulated data: python -m bench.gallery [folder]."""
+"""Draw the pictures of docs/charts.md from simulated data: python -m bench.gallery [folder [.png]]."""
 
 from __future__ import annotations
 
@@ -192,9 +192,10 @@ CHARTS: dict[str, Callable[[], Any]] = {
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURES
+    ending = sys.argv[2] if len(sys.argv) > 2 else ".svg"
     folder.mkdir(parents=True, exist_ok=True)
     for name, draw in CHARTS.items():
-        sw.save_chart(draw(), folder / f"chart-{name}.svg")
+        sw.save_chart(draw(), folder / f"chart-{name}{ending}")
         print(name, flush=True)
 
 
