@@ -175,6 +175,9 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "instances": lambda: sw.compare_instances(*seeds()).plot(margin=0.02, measure="nDCG@10"),
     "p-spread": lambda: sw.plot.p_spread_chart(sw.instances.p_value_spread(*seeds(), seed=1)),
     "components": lambda: sw.planning.instance_components(sw.compare_instances(*seeds())).plot(),
+    "budget": lambda: sw.planning.plan_budget(
+        sw.planning.instance_components(sw.compare_instances(*seeds())), 1000, per_topic=5, per_instance=10
+    ).plot(),
     "variances": lambda: sw.plot.variance_chart(sw.planning.variance_table(whole())),
     "topics": lambda: sw.plot.topics_chart(
         sw.planning.design_curve({"AP": 0.053, "nERR": 0.1208}, systems=range(2, 101, 2))
@@ -187,6 +190,9 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "ranking": lambda: sw.planning.generalizability(whole()["AP"]).plot(),
     "error-rates": lambda: sw.plot.error_rate_chart(error_rates()),
     "power-curves": lambda: sw.plot.power_chart(powers(), measure="AP"),
+    "reversals": lambda: sw.holdout.split_half(
+        whole()["AP"], ["t none", "t holm", "max-t"], repeats=100
+    ).plot(),
 }
 
 

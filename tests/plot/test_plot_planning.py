@@ -21,7 +21,7 @@ from shardwise.planning.simulated import simulated_power
 from shardwise.planning.tables import design_curve, reach_curve
 from shardwise.planning.variances import variance, variance_table
 from shardwise.plot.components import component_chart, posterior_chart
-from shardwise.plot.planning.generalizability import generalizability_chart
+from shardwise.plot.planning.generalizing import generalizability_chart
 from shardwise.plot.planning.instances import instance_plan_chart, p_spread_chart
 from shardwise.plot.planning.pools import pool_chart
 from shardwise.plot.planning.shards import shard_design_chart

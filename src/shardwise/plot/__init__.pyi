@@ -17,7 +17,7 @@ from .matrix import matrix_chart as matrix_chart
 from .models import kind_chart as kind_chart
 from .models import model_chart as model_chart
 from .p_curves import p_curve_chart as p_curve_chart
-from .planning.generalizability import generalizability_chart as generalizability_chart
+from .planning.generalizing import generalizability_chart as generalizability_chart
 from .planning.instances import budget_chart as budget_chart
 from .planning.instances import instance_plan_chart as instance_plan_chart
 from .planning.instances import p_spread_chart as p_spread_chart

@@ -14,9 +14,9 @@ from shardwise.comparing.stability import Stability
 from shardwise.comparing.within_across import WithinAcross
 from shardwise.core.errors import InputError
 from shardwise.core.text import short
-from shardwise.plot.labels import distinct
+from shardwise.plot.labels import ON_AXIS, distinct
 from shardwise.plot.matrix import shades
-from shardwise.plot.theme import COLOURS, INK, bare, colour, data, legend, numbers, shape, words
+from shardwise.plot.theme import COLOURS, INK, LONG, bare, colour, data, legend, numbers, shape, words
 
 GREYS = ("#000000", "#d0d0d0")  # evenly divided to one split against all others
 FIGURES = {
@@ -60,7 +60,7 @@ def agreement_chart(
     if others != splits:
         raise InputError(f"the halves have {splits} and {others} splits", remedy="give the same number")
     order = list(map(str, above.index))
-    labels = distinct(order)
+    labels = distinct(order, ON_AXIS)
     upper, lower = above.loc[order, order].to_numpy(), under.loc[order, order].to_numpy()
     rows: list[dict[str, Any]] = []
     for i, a in enumerate(order):
@@ -76,7 +76,7 @@ def agreement_chart(
     tallies = [f"{k}:{splits - k}" for k in range(max(most, splits // 2) + 1)]
     fills = ["#f4f4f4", *reversed(shades(len(tallies) - 1, GREYS))]
     size = max(160, min(900, 18 * len(order)))
-    axis = alt.Axis(labelOverlap=True, labelLimit=120, ticks=False, domain=False, grid=False,
+    axis = alt.Axis(labelOverlap=True, ticks=False, domain=False, grid=False, **LONG,
                     labelFontSize=min(10, max(7, size / len(order))))  # fmt: skip
     place = alt.Scale(domain=list(labels.values()))
     tips = [
@@ -132,8 +132,8 @@ def stability_chart(stability: Stability) -> alt.HConcatChart:
             for figure, label in figures.items()
         ]
         heading = "two splits find a difference" if figures is COUNTS else "two splits agree"
-        axis = alt.Axis(labelLimit=260, ticks=False, domain=False, grid=False, titleAnchor="end", titleAngle=0,
-                        titleAlign="right", titleY=-10, titleX=-6)  # fmt: skip
+        axis = alt.Axis(labelLimit=260, labelPadding=10, ticks=False, domain=False, grid=False, titleAnchor="end",
+                        titleAngle=0, titleAlign="right", titleY=-10, titleX=-10)  # fmt: skip
         y = alt.Y("figure:N", scale=alt.Scale(domain=list(figures.values())), title=heading, axis=axis)
         x = alt.X("value:Q", title=title, scale=alt.Scale(zero=figures is COUNTS))
         spread = (

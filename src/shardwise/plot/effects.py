@@ -11,7 +11,7 @@ import numpy as np
 from shardwise.core.errors import InputError
 from shardwise.core.text import short
 from shardwise.fits.bootstrap import BootstrapFit
-from shardwise.plot.labels import distinct
+from shardwise.plot.labels import ON_AXIS, distinct
 from shardwise.plot.theme import (
     COLOURS,
     CROWDED,
@@ -53,7 +53,7 @@ def effect_chart(
     kinds = distinct(named, most=120)
     first = next(iter(named.values()))
     order = first.effects.sort_values(ascending=False, kind="stable").index
-    systems = distinct(map(str, order))
+    systems = distinct(map(str, order), ON_AXIS)
     rows = [
         row | {"system": systems[str(system)], "model": kinds[name]}
         for name, fit in named.items()
@@ -121,7 +121,9 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
     ]  # fmt: skip
     p = float(laws[worse].sf(np.array([start]))[0])
     measure = short(str(fit.anova.scores.name or "score"))
-    x = alt.X("value:Q", title=f"effect on {measure}", scale=alt.Scale(zero=False))
+    x = alt.X(
+        "value:Q", title=f"effect on {measure}", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6)
+    )
     y = alt.Y("density:Q", title=f"density (per unit of {measure})")
     key = legend(names, symbolType="stroke", symbolSize=300)
     base = alt.Chart(data(rows)).encode(x=x, color=colour("system", names, key), description="system:N")

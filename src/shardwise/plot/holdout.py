@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
-import numpy as np
+import pandas as pd
 
 from shardwise.core.text import visible
 from shardwise.lab.holdout.checks import PredictiveCheck
-from shardwise.plot.theme import COLOURS, bare
+from shardwise.plot.theme import DASH, bare, colour, data, legend, name_axis, numbers, records, shape, words
 
-_SIDE = 300
+SIDE = 300
 MOST = 0.5  # no order is predicted to be reversed more often than not
+KINDS = {"observed": "reversal", "predicted": "predicted_reversal"}
 
 
 def prediction_chart(check: PredictiveCheck) -> alt.HConcatChart:
@@ -23,79 +26,69 @@ def prediction_chart(check: PredictiveCheck) -> alt.HConcatChart:
     check : PredictiveCheck
         The result of `shardwise.holdout.split_half` or `shardwise.holdout.across_collections`.
     """
-    both = alt.HConcatChart(hconcat=[_curve(check), _procedures(check)], spacing=50)
-    separate: alt.HConcatChart = both.resolve_scale(color="independent")
-    return bare(separate)
+    both: alt.HConcatChart = alt.hconcat(_curve(check), _procedures(check), spacing=50)
+    return bare(both.resolve_scale(color="independent", shape="independent"))
 
 
 def _curve(check: PredictiveCheck) -> alt.LayerChart:
-    frame = check.curve.copy()
-    frame["spread"] = frame["spread"].fillna(0.0)
-    if "decided_on" in frame:
-        frame["prediction"] += ", from " + frame["decided_on"].map(visible)
-    frame["low_observed"] = np.maximum(frame["observed"] - frame["spread"], 0.0)
-    frame["high_observed"] = frame["observed"] + frame["spread"]
-    kinds = list(dict.fromkeys(frame["prediction"]))
-    colour = alt.Color(
-        "prediction:N",
-        sort=kinds,
-        scale=alt.Scale(domain=kinds, range=[COLOURS[i % len(COLOURS)] for i in range(len(kinds))]),
-        legend=alt.Legend(title=None, orient="top", direction="vertical", labelLimit=500),
-    )
-    highest = max(MOST, float(frame["high_observed"].max()))
+    rows = []
+    for row in records(check.curve):
+        spread = 0.0 if pd.isna(row["spread"]) else row["spread"]  # of one repeat there is none
+        limits = {"low": max(row["observed"] - spread, 0.0), "high": row["observed"] + spread}
+        rows.append(row | limits | {"prediction": _from(row, "prediction")})
+    kinds = list(dict.fromkeys(row["prediction"] for row in rows))
+    key = legend(kinds, direction="vertical")
+    highest = max(MOST, *(row["high"] for row in rows))
     x = alt.X("predicted:Q", title="predicted reversals", axis=alt.Axis(format="%"), scale=_to(MOST))
     y = alt.Y("observed:Q", title="observed reversals", axis=alt.Axis(format="%"), scale=_to(highest))
-    base = alt.Chart(frame).encode(x=x, y=y, color=colour)
+    base = alt.Chart(data(rows)).encode(x=x, y=y, color=colour("prediction", kinds, key))
     points = base.mark_point(filled=True, size=45, opacity=1).encode(
+        shape=shape("prediction", kinds, key),
         tooltip=[
-            "prediction:N",
-            alt.Tooltip("predicted:Q", format=".1%"),
-            alt.Tooltip("observed:Q", format=".1%"),
-            alt.Tooltip("spread:Q", format=".1%"),
-            alt.Tooltip("pairs:Q", title="pairs a sample", format=".1f"),
-        ]
+            *words("prediction"),
+            *numbers("predicted", "observed", "spread", format=".1%"),
+            *numbers(("pairs", "pairs a sample"), format=".1f"),
+        ],
     )
-    bars = base.mark_rule(opacity=0.5).encode(y=alt.Y("low_observed:Q"), y2="high_observed:Q")
-    right = alt.Chart(alt.InlineData(values=[{"p": 0.0}, {"p": MOST}])).mark_line(
-        strokeDash=[4, 3], strokeWidth=1, color="black", aria=False
-    )
-    diagonal = right.encode(x=alt.X("p:Q"), y=alt.Y("p:Q"))
-    layers = [diagonal, base.mark_line(strokeWidth=1.5), bars, points]
-    return alt.LayerChart(layer=layers).properties(width=_SIDE, height=_SIDE, title="all pairs")
+    bars = base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", scale=_to(highest)), y2="high:Q")
+    ends = alt.Chart(data([{"p": 0.0}, {"p": MOST}]))
+    right = ends.mark_line(strokeDash=DASH, strokeWidth=1, color="black", aria=False).encode(x="p:Q", y="p:Q")
+    layers = [right, base.mark_line(strokeWidth=1.5), bars, points]
+    title = "all pairs" if len(kinds) > 1 else f"all pairs; {kinds[0]}"
+    return alt.LayerChart(layer=layers).properties(width=SIDE, height=SIDE, title=title)
 
 
 def _procedures(check: PredictiveCheck) -> alt.LayerChart:
-    frame = check.table.reset_index()
-    if "decided_on" in frame:
-        frame["procedure"] += ", from " + frame["decided_on"].map(visible)
-    frame = frame[frame["found"] > 0]
-    order = list(frame["procedure"])
-    kinds = ["observed", "predicted"]
-    long = frame.rename(columns={"reversal": "observed", "predicted_reversal": "predicted"}).melt(
-        ["procedure", "found", "found_share"], kinds, var_name="kind", value_name="share"
-    )
-    colour = alt.Color(
-        "kind:N",
-        sort=kinds,
-        scale=alt.Scale(domain=kinds, range=[COLOURS[1], COLOURS[0]]),
-        legend=alt.Legend(title=None, orient="top"),
-    )
-    y = alt.Y("procedure:N", sort=order, title=None, axis=alt.Axis(labelLimit=260))
-    base = alt.Chart(long).encode(
-        x=alt.X("share:Q", title="of the pairs found, in the opposite order", axis=alt.Axis(format=".1%")),
-        y=y,
+    found = [row for row in records(check.table.reset_index()) if row["found"] > 0]
+    rows = [
+        {"procedure": _from(row, "procedure"), "kind": kind, "share": row[column]}
+        | {name: row[name] for name in ("found", "found_share")}
+        for row in found
+        for kind, column in KINDS.items()
+    ]
+    order = list(dict.fromkeys(row["procedure"] for row in rows))
+    key = legend(list(KINDS))
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X("share:Q", title="of the pairs found, in the opposite order", axis=alt.Axis(format=".1~%")),
+        y=name_axis("procedure", order),
         tooltip=[
-            "procedure:N",
-            "kind:N",
-            alt.Tooltip("share:Q", format=".2%"),
-            alt.Tooltip("found:Q", title="pairs found", format=".1f"),
-            alt.Tooltip("found_share:Q", title="of all pairs", format=".1%"),
+            *words("procedure", "kind"),
+            *numbers("share", format=".2%"),
+            *numbers(("found", "pairs found"), format=".1f"),
+            *numbers(("found_share", "of all pairs"), format=".1%"),
         ],
     )
-    marks = base.mark_point(filled=True, size=60, opacity=1).encode(color=colour)
+    marks = base.mark_point(filled=True, size=60, opacity=1)
+    points = marks.encode(color=colour("kind", list(KINDS), key), shape=shape("kind", list(KINDS), key))
     lines = base.mark_line(color="grey", strokeWidth=1).encode(detail="procedure:N")
-    height = max(60, min(_SIDE, 26 * len(order)))
-    return alt.LayerChart(layer=[lines, marks]).properties(width=_SIDE, height=height, title="pairs found")
+    height = max(60, min(SIDE, 26 * len(order)))
+    return alt.LayerChart(layer=[lines, points]).properties(width=SIDE, height=height, title="pairs found")
+
+
+def _from(row: dict[str, Any], field: str) -> str:
+    """A name, with the collection that was decided on where there are two."""
+    where = f", from {visible(row['decided_on'])}" if "decided_on" in row else ""
+    return f"{row[field]}{where}"
 
 
 def _to(highest: float) -> alt.Scale:

@@ -9,7 +9,7 @@ import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.text import short
-from shardwise.plot.labels import distinct
+from shardwise.plot.labels import ON_AXIS, distinct
 from shardwise.plot.theme import (
     CROWDED,
     across,
@@ -64,7 +64,7 @@ def beside(
 
     `field` tells the rows of a system apart by colour and shape; systems come in the order of `order`, or as given.
     """
-    systems = distinct(order or [str(row["system"]) for row in rows])
+    systems = distinct(order or [str(row["system"]) for row in rows], ON_AXIS)
     names = distinct([str(row[field]) for row in rows], most=120)
     labels = list(systems.values())
     kinds = list(names.values())

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from shardwise.core.text import MOST_SHOWN, short
 
+ON_AXIS = 44  # characters of a name beside an axis, where there is less room than in a line
+
 
 def distinct(names: Iterable[str], most: int = MOST_SHOWN) -> dict[str, str]:
     """A label for every name: short, harmless, and different where the names are.

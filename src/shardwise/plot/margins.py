@@ -13,7 +13,7 @@ from shardwise.comparing.equivalence import Equivalence, SettingSeries
 from shardwise.comparing.instances import InstanceComparison
 from shardwise.core.errors import InputError
 from shardwise.core.text import short
-from shardwise.plot.labels import distinct
+from shardwise.plot.labels import ON_AXIS, distinct
 from shardwise.plot.matrix import square
 from shardwise.plot.theme import COLOURS, CROWDED, INK, bare, data, numbers, records, words
 
@@ -103,7 +103,7 @@ def difference_chart(
     base = alt.Chart(data([row])).encode(
         y=alt.Y("pair:N", title=None, axis=names), tooltip=tips, description="pair:N"
     )
-    x = alt.X("lower:Q", title=title, scale=alt.Scale(zero=True, padding=14))
+    x = alt.X("lower:Q", title=title, scale=alt.Scale(zero=True, padding=14), axis=alt.Axis(tickCount=7))
     bar = base.mark_rule(strokeWidth=3, color=COLOURS[0]).encode(x=x, x2="upper:Q")
     point = base.mark_point(filled=True, size=80, opacity=1, color=COLOURS[0]).encode(x="difference:Q")
     edges = _edges([0.0] if margin is None else [-margin, 0.0, margin], "x")
@@ -174,7 +174,7 @@ def _verdicts(result: Equivalence) -> alt.LayerChart:
     """The verdicts on many pairs as a square; the systems that come first most often stand first."""
     wins = Counter(result.table["a"])
     order = sorted({*result.table["a"], *result.table["b"]}, key=lambda name: (-wins[name], name))
-    labels = distinct(order)
+    labels = distinct(order, ON_AXIS)
     rows = [
         {"a": labels[row["a"]], "b": labels[row["b"]], "kind": _verdict(row, result.margin, result.side)}
         | {name: row[name] for name in ("difference", "lower", "upper")}

@@ -11,8 +11,8 @@ import altair as alt
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
 from shardwise.core.text import short
-from shardwise.plot.labels import distinct
-from shardwise.plot.theme import CROWDED, bare, data, numbers, words
+from shardwise.plot.labels import ON_AXIS, distinct
+from shardwise.plot.theme import CROWDED, LONG, bare, data, numbers, words
 
 NEITHER = "none"
 MOST_NAMED = 3  # methods; of more it is told how many find a difference, not which
@@ -44,7 +44,7 @@ def matrix_chart(
     found = _findings(list(given.values()), alpha)
     names = [short(name, 40) for name in given]
     kinds = _kinds(names)
-    labels = distinct(first.systems)
+    labels = distinct(first.systems, ON_AXIS)
     rows: list[dict[str, Any]] = []
     frame = first.to_frame()
     for a, b, difference in zip(frame["a"], frame["b"], frame["difference"], strict=True):
@@ -85,7 +85,7 @@ def square(
     step = size / len(labels)
     axis = alt.Axis(
         labelOverlap=True,
-        labelLimit=120,
+        **LONG,
         ticks=False,
         domain=False,
         grid=False,

@@ -9,9 +9,9 @@ import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.rankings import kendall_tau
-from shardwise.core.text import short
+from shardwise.core.text import MOST_SHOWN, short
 from shardwise.plot.intervals import beside
-from shardwise.plot.labels import distinct
+from shardwise.plot.labels import ON_AXIS, distinct
 from shardwise.plot.theme import (
     across,
     bare,
@@ -90,7 +90,8 @@ def kind_chart(
     named = comparisons if isinstance(comparisons, Mapping) else {comparisons.estimates.model: comparisons}
     first = next(iter(named.values()))
     panels = []
-    for label, (name, pairs) in zip(distinct(named).values(), named.items(), strict=True):
+    most = 120 if len(named) == 1 else MOST_SHOWN
+    for label, (name, pairs) in zip(distinct(named, most).values(), named.items(), strict=True):
         rows = [
             row | {"interval": KINDS.get(kind, kind)}
             for kind in kinds
@@ -113,7 +114,7 @@ def kind_chart(
 
 def bands(rows: list[dict[str, Any]], field: str, title: str, order: list[str]) -> alt.LayerChart:
     """Draw rows of `system, estimate, lower, upper` as lines with bands, for systems too many to draw apart."""
-    systems = distinct(order)
+    systems = distinct(order, ON_AXIS)
     names = distinct([str(row[field]) for row in rows], most=120)
     labels, kinds = list(systems.values()), list(names.values())
     marked = [row | {"system": systems[str(row["system"])], field: names[str(row[field])]} for row in rows]

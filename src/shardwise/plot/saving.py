@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,12 +84,23 @@ def ending_of(path: str | os.PathLike[str]) -> str:
 
 
 def page(chart: Chart) -> str:
-    """Return a page with the chart and all that draws it; names in the data are text there and cannot be run."""
+    """Return a page with the chart and all that draws it; names in the data are text there and cannot be run.
+
+    Parameters
+    ----------
+    chart : altair chart
+        What a result's `plot` returns.
+    """
+    specification, options = script_json(chart.to_dict()), script_json(EMBEDDED)
+    return PAGE.format(bundle=_bundle(), specification=specification, options=options)
+
+
+@cache
+def _bundle() -> str:
+    """Vega as one script, in the version that altair writes for; to put it together takes seconds."""
     import altair  # drawing takes long to load
     import vl_convert
 
-    return PAGE.format(
-        bundle=vl_convert.javascript_bundle(None, vl_version=altair.SCHEMA_VERSION.rpartition(".")[0]),
-        specification=script_json(chart.to_dict()),
-        options=script_json(EMBEDDED),
-    )
+    version = altair.SCHEMA_VERSION.rpartition(".")[0]
+    made: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
+    return made

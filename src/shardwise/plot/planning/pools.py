@@ -55,9 +55,14 @@ def pool_chart(study: PoolStudy, goal: Literal["power", "interval"] | None = Non
         ],
     )
     lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=dash("measure", names, None))
-    size = alt.Size("judgments:Q", title="judgments in all", scale=alt.Scale(range=[30, 500]))
+    counts = sorted({int(float(f"{value:.2g}")) for value in frame["judgments"].quantile([0, 0.5, 1])})
+    size = alt.Size(
+        "judgments:Q",
+        scale=alt.Scale(range=[30, 500]),
+        legend=alt.Legend(title="judgments in all", values=counts, format=",.0f"),
+    )
     points = base.mark_point(filled=True, opacity=0.9).encode(size=size, shape=shape("measure", names, key))
-    labels = base.mark_text(dy=-16, fontSize=10).encode(text="depth:Q")
+    labels = base.mark_text(dy=-20, fontSize=10).encode(text="depth:Q")
     title = alt.Title(
         study.goals[0 if wanted == "power" else -1], subtitle="numbers beside the points: pool depth"
     )

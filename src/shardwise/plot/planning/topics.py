@@ -10,7 +10,7 @@ import pandas as pd
 
 from shardwise.core.text import short
 from shardwise.planning.tables import reach_curve
-from shardwise.planning.variance import VarianceEstimate
+from shardwise.planning.variances import VarianceEstimate
 from shardwise.plot.labels import distinct
 from shardwise.plot.theme import (
     SIZE,
@@ -135,5 +135,7 @@ def _lines(frame: pd.DataFrame, x: str, y: str, field: str, kind: Any) -> alt.La
         tooltip=[*words(field), *numbers(x, y, format="~g")],
     )
     lines = base.mark_line(strokeWidth=2).encode(strokeDash=dash(field, names, key))
-    points = base.mark_point(filled=True, size=14, opacity=0.6)
+    points = base.mark_point(
+        size=40, opacity=0
+    )  # for the numbers under the mouse; seen, they would fray dashes
     return bare(alt.LayerChart(layer=[lines, points]).properties(**SIZE))

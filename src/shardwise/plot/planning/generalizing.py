@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from shardwise.planning.generalizability import Generalizability
+from shardwise.planning.generalizing import Generalizability
 from shardwise.plot.planning.topics import TOPICS
 from shardwise.plot.theme import (
     SIZE,
