@@ -26,8 +26,9 @@ def prediction_chart(check: PredictiveCheck) -> alt.HConcatChart:
     check : PredictiveCheck
         The result of `shardwise.holdout.split_half` or `shardwise.holdout.across_collections`.
     """
-    both: alt.HConcatChart = alt.hconcat(_curve(check), _procedures(check), spacing=50)
-    return bare(both.resolve_scale(color="independent", shape="independent"))
+    both = alt.hconcat(_curve(check), _procedures(check), spacing=50)
+    apart: alt.HConcatChart = both.resolve_scale(color="independent", shape="independent")
+    return bare(apart)
 
 
 def _curve(check: PredictiveCheck) -> alt.LayerChart:
