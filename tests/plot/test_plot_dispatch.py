@@ -115,6 +115,16 @@ def test_one_chart_loads_only_what_it_needs() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_the_command_line_starts_without_drawing() -> None:
+    program = (
+        "import sys; sys.argv = ['shardwise', '--version']; from shardwise.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: print([m for m in ('altair', 'vl_convert', 'shardwise.plot') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [f"shardwise {sw.__version__}", "[]"]
+
+
 @pytest.mark.parametrize("name", sw.plot.__all__)
 def test_every_parameter_is_explained(name: str) -> None:
     function = getattr(sw.plot, name)
