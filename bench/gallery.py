@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/charts.md from simulated data: python -m bench.gallery [folder]."""
+"""Draw the pictures of docs/charts.md from simulated data: python -m bench.gallery [folder [.png]]."""
 
 from __future__ import annotations
 
@@ -14,12 +14,6 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.fits.bootstrap import BootstrapFit
-from shardwise.plot.agreement import agreement_chart
-from shardwise.plot.calibration import error_rate_chart, power_chart
-from shardwise.plot.effects import density_chart, effect_chart
-from shardwise.plot.margins import margin_chart
-from shardwise.plot.models import kind_chart, model_chart
-from shardwise.plot.planning import p_spread_chart
 
 PICTURES = Path(__file__).parent.parent / "docs" / "images"
 
@@ -50,7 +44,7 @@ def few() -> xr.DataArray:
 
 
 @cache
-def rates() -> dict[float, sw.instances.InstanceComparison]:
+def rates() -> dict[float, sw.Comparisons]:
     """Five seeds at each of seven settings against a deterministic system; dearer settings are better."""
     rng = np.random.default_rng(1)
     topics = rng.beta(2, 3, 100)
@@ -104,12 +98,12 @@ def density() -> Any:
     fit = sw.bootstrap_anova(few(), sw.MD3)
     ranked = fit.effects.sort_values(ascending=False)
     close = int((-ranked.diff().iloc[1:]).argmin())  # so close that there is something to shade
-    return density_chart(fit, *ranked.index[close : close + 2])
+    return sw.plot.density_chart(fit, *ranked.index[close : close + 2])
 
 
 def agreement() -> Any:
     above, below = (sw.stability.over_splits(scores(measure), sw.MD3) for measure in ("AP", "P@10"))
-    return agreement_chart(above, below, names=("AP", "P@10"))
+    return sw.plot.agreement_chart(above, below, names=("AP", "P@10"))
 
 
 def error_rates() -> pd.DataFrame:
@@ -164,9 +158,9 @@ def pools() -> sw.planning.PoolStudy:
 
 CHARTS: dict[str, Callable[[], Any]] = {
     "intervals": lambda: sw.plot.interval_chart(both_claims(), measure="AP"),
-    "models": lambda: model_chart(models(), measure="AP"),
-    "kinds": lambda: kind_chart(both_claims()["these topics"], measure="AP"),
-    "effects": lambda: effect_chart(bootstraps()),
+    "models": lambda: sw.plot.model_chart(models(), measure="AP"),
+    "kinds": lambda: sw.plot.kind_chart(both_claims()["these topics"], measure="AP"),
+    "effects": lambda: sw.plot.effect_chart(bootstraps()),
     "density": density,
     "matrix": lambda: sw.plot.matrix_chart(tests()),
     "agreement": agreement,
@@ -174,13 +168,16 @@ CHARTS: dict[str, Callable[[], Any]] = {
     "shares": lambda: sw.anova(few(), sw.MD6).plot(),
     "residuals": lambda: sw.anova(few(), sw.MD6).plot("residuals"),
     "p-curves": lambda: sw.plot.p_curve_chart(both_claims()),
-    "settings": lambda: margin_chart(sw.instances.smallest_setting(rates(), 0.02), measure="nDCG@10"),
+    "settings": lambda: sw.plot.margin_chart(sw.instances.smallest_setting(rates(), 0.02), measure="nDCG@10"),
     "equivalence": lambda: sw.equivalence(
         sw.compare(sw.anova(few().isel(system=slice(0, 5)), sw.MD6)), 0.03
     ).plot("AP"),
     "instances": lambda: sw.compare_instances(*seeds()).plot(margin=0.02, measure="nDCG@10"),
-    "p-spread": lambda: p_spread_chart(sw.instances.p_value_spread(*seeds(), seed=1)),
+    "p-spread": lambda: sw.plot.p_spread_chart(sw.instances.p_value_spread(*seeds(), seed=1)),
     "components": lambda: sw.planning.instance_components(sw.compare_instances(*seeds())).plot(),
+    "budget": lambda: sw.planning.plan_budget(
+        sw.planning.instance_components(sw.compare_instances(*seeds())), 1000, per_topic=5, per_instance=10
+    ).plot(),
     "variances": lambda: sw.plot.variance_chart(sw.planning.variance_table(whole())),
     "topics": lambda: sw.plot.topics_chart(
         sw.planning.design_curve({"AP": 0.053, "nERR": 0.1208}, systems=range(2, 101, 2))
@@ -191,16 +188,20 @@ CHARTS: dict[str, Callable[[], Any]] = {
         whole()["AP"], topics=[20, 40, 60, 80, 120], min_diff=0.06, systems=5, repetitions=1000, seed=1
     ).plot(),
     "ranking": lambda: sw.planning.generalizability(whole()["AP"]).plot(),
-    "error-rates": lambda: error_rate_chart(error_rates()),
-    "power-curves": lambda: power_chart(powers(), measure="AP"),
+    "error-rates": lambda: sw.plot.error_rate_chart(error_rates()),
+    "power-curves": lambda: sw.plot.power_chart(powers(), measure="AP"),
+    "reversals": lambda: sw.holdout.split_half(
+        whole()["AP"], ["t none", "t holm", "max-t"], repeats=100
+    ).plot(),
 }
 
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURES
+    ending = sys.argv[2] if len(sys.argv) > 2 else ".svg"
     folder.mkdir(parents=True, exist_ok=True)
     for name, draw in CHARTS.items():
-        sw.save_chart(draw(), folder / f"chart-{name}.svg")
+        sw.save_chart(draw(), folder / f"chart-{name}{ending}")
         print(name, flush=True)
 
 

@@ -13,7 +13,8 @@ from selective_search import analysis, figures
 
 import shardwise as sw
 from run import ROOT, SCORES
-from shardwise.plot.intervals import Chart, save_chart
+from shardwise.plot.saving import save_chart
+from shardwise.plot.theme import Chart
 
 
 def main() -> int:

@@ -29,7 +29,7 @@ from .io.reader import read_collection as read_collection
 from .io.scores import read_scores as read_scores
 from .io.scores import write_scores as write_scores
 from .lab.calibrate import calibrate as calibrate
-from .plot.intervals import save_chart as save_chart
+from .plot.saving import save_chart as save_chart
 from .procedures.procedure import Procedure as Procedure
 from .procedures.running import compare as compare
 from .procedures.running import compare_instances as compare_instances

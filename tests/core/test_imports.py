@@ -38,9 +38,7 @@ def imported(path: Path) -> set[str]:
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             names = [node.value.partition(":")[0]]
-        found.update(
-            name for name in names if name in MODULES and not (names[0].startswith("shardwise.plot."))
-        )
+        found.update(name for name in names if name in MODULES)
     return found
 
 

@@ -11,7 +11,8 @@ import pytest
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates
-from shardwise.plot.intervals import interval_chart, save_chart
+from shardwise.plot.intervals import interval_chart
+from shardwise.plot.saving import save_chart
 from shardwise.procedures.running import compare
 
 

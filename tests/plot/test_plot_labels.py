@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardwise.plot.labels import MOST_SHOWN, distinct, short
-from shardwise.plot.theme import COLOURS, DASHES, SHAPES, colours, in_turn
+from shardwise.core.text import MOST_SHOWN, short
+from shardwise.plot.labels import ON_AXIS, distinct
+from shardwise.plot.theme import COLOURS, DASHES, LONG, SHAPES, colours, in_turn
 
 
 @given(st.lists(st.text(max_size=200), max_size=30))
@@ -15,6 +16,14 @@ def test_labels_tell_names_apart(names: list[str]) -> None:
     assert list(labels) == list(dict.fromkeys(names))
     assert len(set(labels.values())) == len(labels)
     assert all(len(label) <= MOST_SHOWN and (label.isprintable() or not label) for label in labels.values())
+
+
+def test_beside_an_axis_long_names_differ_where_they_do() -> None:
+    """An axis cuts what does not fit at the end, where versions stand; so names are cut in the middle before."""
+    names = [f"organisation/{'model' * 12}-v{k}" for k in range(3)]
+    labels = list(distinct(names, ON_AXIS).values())
+    assert [label[-3:] for label in labels] == ["-v0", "-v1", "-v2"]
+    assert 0.6 * 10 * ON_AXIS <= LONG["labelLimit"] < LONG["maxExtent"]  # letters of .6 em, ten pixels high
 
 
 @given(st.text(max_size=100))

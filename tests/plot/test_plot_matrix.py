@@ -15,8 +15,9 @@ from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates
 from shardwise.core.model import MD6
 from shardwise.fits.anova import anova
-from shardwise.plot.intervals import interval_chart, save_chart
+from shardwise.plot.intervals import interval_chart
 from shardwise.plot.matrix import matrix_chart
+from shardwise.plot.saving import save_chart
 from shardwise.procedures.running import compare, paired_tests
 
 

@@ -21,16 +21,13 @@ from shardwise.planning.simulated import simulated_power
 from shardwise.planning.tables import design_curve, reach_curve
 from shardwise.planning.variances import variance, variance_table
 from shardwise.plot.components import component_chart, posterior_chart
-from shardwise.plot.design import pool_chart, reach_chart, topics_chart, variance_chart
-from shardwise.plot.planning import (
-    generalizability_chart,
-    instance_plan_chart,
-    p_spread_chart,
-    reach_of_variance_chart,
-    shard_design_chart,
-    simulated_power_chart,
-)
-from shardwise.plot.truth import truth_chart
+from shardwise.plot.planning.generalizing import generalizability_chart
+from shardwise.plot.planning.instances import instance_plan_chart, p_spread_chart
+from shardwise.plot.planning.pools import pool_chart
+from shardwise.plot.planning.shards import shard_design_chart
+from shardwise.plot.planning.simulated import simulated_power_chart
+from shardwise.plot.planning.topics import reach_chart, topics_chart, variance_chart
+from shardwise.plot.simulated_collection import truth_chart
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +95,7 @@ def test_designs_of_sakai(table: xr.DataArray) -> None:
     (rows,) = rows_with(reach_chart(reach), "topics", "goal", "value")
     assert [row["value"] for row in rows] == reach["value"].tolist()
     assert rows[0]["goal"] == "min_diff, 2 systems"
-    (rows,) = rows_with(reach_of_variance_chart(variance(table), topics=[20, 50]), "goal")
+    (rows,) = rows_with(reach_chart(variance(table), topics=[20, 50]), "goal")
     assert [row["value"] for row in rows] == reach["value"].tolist()
 
 

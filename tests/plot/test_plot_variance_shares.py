@@ -11,8 +11,8 @@ import xarray as xr
 from report_pages import simulated
 from shardwise.core.model import MD6
 from shardwise.fits.anova import anova
-from shardwise.plot.intervals import save_chart
-from shardwise.plot.variance_shares import variance_share_chart
+from shardwise.plot.components import variance_share_chart
+from shardwise.plot.saving import save_chart
 
 
 def test_shares_of_a_full_table_add_up_to_one() -> None:

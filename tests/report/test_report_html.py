@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 
 from report_pages import HOSTILE, simulated
 from shardwise.core.errors import InputError
-from shardwise.plot.labels import visible
+from shardwise.core.text import script_json, visible
 from shardwise.report.build import ReportContent, build_report
 from shardwise.report.html import html, write_report
-from shardwise.report.names import script_json
 
 EXPECTED = {"systems.csv", "pairs.csv", "tables.tex", "intervals.pdf", "intervals.svg", "methods.tex", "references.bib",
             "report.json"}  # fmt: skip

@@ -13,11 +13,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from report_pages import HOSTILE, simulated
+from shardwise.core.text import short
 from shardwise.report.build import build_report
 from shardwise.report.charts import interval_figure
 from shardwise.report.citations import bibliography, methods_latex
 from shardwise.report.latex import FIGURE, anova_latex, latex, pairs_latex, systems_latex
-from shardwise.report.names import short, tex
+from shardwise.report.names import tex
 from shardwise.report.words import shortened
 
 SPECIAL = re.compile(r"(?<!\\)[#$%&_{}~^\\]")

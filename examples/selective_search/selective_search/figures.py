@@ -12,7 +12,7 @@ import xarray as xr
 
 from selective_search.analysis import against, measures, rates
 from selective_search.instances import AGAIN, EXHAUSTIVE, rate_name
-from shardwise.plot.intervals import COLOURS, Chart, bare
+from shardwise.plot.theme import COLOURS, Chart, bare
 
 GREY = "#b8b8b8"
 DASH = [5, 4]

@@ -9,6 +9,7 @@ import pandas as pd
 import typer
 import xarray as xr
 
+from shardwise import plot
 from shardwise.cli import inputs as opt
 from shardwise.cli.output import Format, draw, emit, progress
 from shardwise.cli.shared import current, shared
@@ -89,9 +90,7 @@ def compare_command(
     wide = opt.dimensions(generalize)
     pairs = compare(fitted, method, only=only or None, baseline=baseline, generalize=wide)
     if chart is not None:
-        from shardwise.plot.intervals import interval_chart  # drawing takes long to load
-
-        draw(interval_chart(pairs, level=1 - alpha, measure=str(scores.name or "score")), chart)
+        draw(plot.interval_chart(pairs, level=1 - alpha, measure=str(scores.name or "score")), chart)
     said = () if quiet else (*notes, *told)
     if format is Format.text:
         emit(systems_table(pairs, alpha), format, out, title=pairs.summary(alpha), notes=said)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shardwise import plot
 from shardwise.cli import inputs as opt
 from shardwise.cli.compare import systems_table
 from shardwise.cli.output import Format, draw, emit, progress, terminal, writing
@@ -15,7 +16,6 @@ from shardwise.io.atomic import write_whole
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import write_scores
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
-from shardwise.plot.intervals import interval_chart
 from shardwise.report.build import ReportContent
 from shardwise.report.downloads import systems_frame
 from shardwise.report.html import write_report
@@ -57,7 +57,7 @@ def demo_command(
             progress=told,
         )
     here, like = (claim.pairs for claim in content.claims)
-    chart = interval_chart({here.claim: here, like.claim: like}, measure="AP")
+    chart = plot.interval_chart({here.claim: here, like.claim: like}, measure="AP")
     draw(chart, out / "intervals.html")
     draw(chart, out / "intervals.png")
     write_whole(out / "pairs.csv", here.to_frame().to_csv(index=False).encode())

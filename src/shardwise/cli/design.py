@@ -11,6 +11,7 @@ import pandas as pd
 import typer
 import xarray as xr
 
+from shardwise import plot
 from shardwise.cli import inputs as opt
 from shardwise.cli.config import NothingGiven
 from shardwise.cli.output import Format, draw, emit, progress
@@ -30,7 +31,6 @@ from shardwise.planning.topics import (
     width_at,
 )
 from shardwise.planning.variances import variance as estimate
-from shardwise.plot.design import pool_chart, topics_chart
 from shardwise.scoring.scoring import score
 
 design_app = typer.Typer(
@@ -127,7 +127,7 @@ def power_command(
             )
             for (name, sigma_sq), m in product(known.items(), systems)
         ]
-        draw(topics_chart(pd.concat(pieces), "min_diff"), chart)
+        draw(plot.topics_chart(pd.concat(pieces), "min_diff"), chart)
     shown = METHODS[SHORT.get(method, method)]
     title = f"{shown}: topics needed" if topics is None else f"{shown}: what the topics reach"
     emit(_plain(rows), format, out, title=title, notes=notes, facts={"method": shown})
@@ -166,7 +166,7 @@ def interval_command(
         else:
             rows += [{**row, "topics": n, "width": width_at(n=n, variance=sigma_sq, alpha=a)} for n in topics]
     if chart is not None:
-        draw(topics_chart(_interval_curve(known, width, alpha[0]), "width"), chart)
+        draw(plot.topics_chart(_interval_curve(known, width, alpha[0]), "width"), chart)
     title = "expected width of the interval for a difference of two systems"
     emit(_plain(rows), format, out, title=title, notes=notes, facts={"method": title})
 
@@ -209,7 +209,7 @@ def table_command(
     )
     flat = grid.set_axis(names, axis="columns").reset_index()
     if chart is not None and width is not None:
-        draw(topics_chart(_interval_curve(known, width, alpha[0]), "width"), chart)
+        draw(plot.topics_chart(_interval_curve(known, width, alpha[0]), "width"), chart)
     elif chart is not None:
         curve = design_curve(
             known,
@@ -219,7 +219,7 @@ def table_command(
             power=power[0],
             method=method,
         )
-        draw(topics_chart(curve), chart)
+        draw(plot.topics_chart(curve), chart)
     goal = "intervals" if width is not None else METHODS[SHORT.get(method, method)]
     facts: dict[str, Any] = {"method": goal, "variances": known}
     emit(flat, format, out, title=f"{goal}: topics needed", notes=notes, facts=facts)
@@ -256,7 +256,7 @@ def pools_command(
         method=method, variance_method=variance_method, jobs=jobs,
     )  # fmt: skip
     if chart is not None:
-        draw(pool_chart(study), chart)
+        draw(plot.pool_chart(study), chart)
     notes = () if quiet else (*collection.notes, *study.notes)
     facts = {"goals": list(study.goals), "variance_method": study.variance_method}
     emit(study.table, format, out, title="; ".join(study.goals), notes=notes, facts=facts)

@@ -15,6 +15,7 @@ from shardwise.core.model import NAMED, Model
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
+from shardwise.plot.saving import ending_of
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
@@ -64,14 +65,7 @@ def expression(value: str | None) -> str | None:
 
 def _chart(value: Path | None) -> Path | None:
     if value is not None:
-        from shardwise.plot.intervals import ENDINGS  # drawing takes long to load
-
-        if value.suffix not in ENDINGS:
-            raise InputError(
-                f"no chart is written as '{value.suffix}'",
-                where=str(value),
-                remedy=f"choose one of {', '.join(ENDINGS)}",
-            )
+        ending_of(value)
     return file(value)
 
 

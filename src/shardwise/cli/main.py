@@ -17,7 +17,7 @@ import shardwise
 from shardwise.cli.config import FILE, VERSUS, NothingGiven
 from shardwise.cli.wording import in_options, near
 from shardwise.core.errors import InputError
-from shardwise.plot.labels import visible
+from shardwise.core.text import visible
 
 COMMANDS = {
     "demo": "shardwise.cli.demo:demo_command",

@@ -21,9 +21,10 @@ from rich.text import Text
 
 from shardwise.cli.shared import current
 from shardwise.core.errors import InputError
+from shardwise.core.text import short, visible
 from shardwise.io.atomic import write_whole
-from shardwise.plot.labels import visible
-from shardwise.report.names import short, tex
+from shardwise.plot.saving import save_chart
+from shardwise.report.names import tex
 
 LONG = 45  # rows of LaTeX that fit on one page
 
@@ -100,8 +101,6 @@ def writing(path: Path) -> Iterator[None]:
 
 def draw(chart: Any, path: Path) -> None:
     """Write a chart whole or not at all, as HTML, PNG, SVG, PDF or JSON by the ending of the file."""
-    from shardwise.plot.intervals import save_chart  # drawing takes long to load
-
     with tempfile.TemporaryDirectory() as folder, writing(path):
         made = Path(folder) / f"chart{path.suffix}"
         save_chart(chart, made)

@@ -232,17 +232,18 @@ class Comparisons:
         )
         return frame.iloc[self._members]
 
-    def plot(self, level: float = 0.95, measure: str = "mean score") -> Any:
-        """Draw the systems with their intervals: an altair chart, which notebooks show and `save_chart` saves.
+    def plot(self, kind: str = "intervals", **options: Any) -> Any:
+        """Draw the comparisons: an altair chart, which notebooks show and `save_chart` saves.
 
         Parameters
         ----------
-        level
-            Level of the intervals.
-        measure
-            Name of the measure, for the axis.
+        kind
+            "intervals" of the systems, the "matrix" of pairs, "p-values", "kinds" of intervals, or the "difference" of
+            a single pair.
+        options
+            Those of the function of ``sw.plot`` that draws it, such as ``level`` and ``measure``.
         """
-        return late.call("chart", self, level=level, measure=measure)
+        return late.call("chart", self, kind, **options)
 
     def difference_intervals(self, level: float = 0.95) -> pd.DataFrame:
         """Return an interval of each difference: `a, b, difference, lower, upper`.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import combinations
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +15,7 @@ import xarray as xr
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import Signs, align, over_splits
 from shardwise.comparing.split_tables import half_width
+from shardwise.core import late
 from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
@@ -73,12 +73,7 @@ class Stability:
 
     def plot(self, kind: str = "figures") -> Any:
         """Draw the figures of agreement, or the pairs the splits are divided over ("pairs"): an altair chart."""
-        if kind not in {"figures", "pairs"}:
-            raise InputError(f"no chart is called {kind!r}", remedy="choose figures or pairs")
-        drawing = import_module("shardwise.plot.agreement")  # by name: numbers do not depend on charts
-        if kind == "pairs":
-            return drawing.agreement_chart(self, alpha=self.alpha)
-        return drawing.stability_chart(self)
+        return late.call("chart", self, kind)
 
     def __str__(self) -> str:
         table = self.mean()

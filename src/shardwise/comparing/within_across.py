@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
+from shardwise.core import late
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, Model
 from shardwise.fits.anova import anova
@@ -41,8 +41,7 @@ class WithinAcross:
 
     def plot(self) -> Any:
         """Draw the widths of the intervals: an altair chart."""
-        drawing = import_module("shardwise.plot.agreement")  # by name: numbers do not depend on charts
-        return drawing.width_chart(self)
+        return late.call("chart", self)
 
 
 def within_across(

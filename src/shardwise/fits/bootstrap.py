@@ -179,8 +179,8 @@ class BootstrapFit:
         ``options`` are those of `intervals`, or of `density_chart` for a pair.
         """
         if pair is not None:
-            return late.call("chart", self, "density", pair=pair, **options)
-        return late.call("chart", self, level=level, **options)
+            return late.call("chart", self, "density", a=pair[0], b=pair[1], **options)
+        return late.call("chart", self, "effects", level=level, **options)
 
     def _scale(self, residuals: str) -> float:
         return self.inflation if chosen(residuals, "residuals", ("scaled", "raw")) == "scaled" else 1.0

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6
@@ -89,6 +91,10 @@ class ScoreComponents:
                 )
             found[name] = float(value)
         return cls(**found, negative=())
+
+    def plot(self) -> Any:
+        """Draw the share of each variance: an altair chart."""
+        return late.call("chart", self)
 
     def __str__(self) -> str:
         parts = [f"{n.replace('_', ':')} {getattr(self, n):.3g}" for n in self.effects() if getattr(self, n)]

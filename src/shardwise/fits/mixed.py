@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 import xarray as xr
 from scipy import linalg
 
+from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates
@@ -193,8 +193,7 @@ class MixedFit:
 
     def plot(self) -> Any:
         """Draw the share of each variance component: an altair chart."""
-        drawing = import_module("shardwise.plot.components")  # by name: numbers do not depend on charts
-        return drawing.component_chart(self)
+        return late.call("chart", self)
 
     def __repr__(self) -> str:
         return f"<MixedFit of {self.n} scores: {len(self.systems)} systems, {self.design} instances>"

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import linalg, optimize, special
 
+from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
@@ -122,8 +123,7 @@ class Posterior:
 
     def plot(self, level: float = 0.95) -> Any:
         """Draw the standard deviation of each component with its interval: an altair chart."""
-        drawing = import_module("shardwise.plot.components")  # by name: numbers do not depend on charts
-        return drawing.posterior_chart(self, level=level)
+        return late.call("chart", self, level=level)
 
     def __str__(self) -> str:
         return self.words

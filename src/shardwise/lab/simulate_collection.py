@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from shardwise.core import late
 from shardwise.core.arrays import Bytes, Codes, Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
@@ -43,8 +43,7 @@ class SimulatedCollection:
 
     def plot(self) -> Any:
         """Draw the true quality of the systems and the difficulty of the topics: an altair chart."""
-        drawing = import_module("shardwise.plot.truth")  # by name: numbers do not depend on charts
-        return drawing.truth_chart(self)
+        return late.call("chart", self)
 
     def write(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
         """Write ``runs/*.run`` and ``qrels.txt``; return the folder of the runs and the qrels file."""

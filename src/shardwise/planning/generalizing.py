@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
+from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.planning.variances import Matrix, MeanSquares, mean_squares, score_matrix
@@ -81,8 +81,7 @@ class Generalizability:
 
     def plot(self, level: float = 0.95) -> Any:
         """Draw both coefficients against the number of topics: an altair chart."""
-        drawing = import_module("shardwise.plot.planning")  # by name: numbers do not depend on charts
-        return drawing.generalizability_chart(self, level=level)
+        return late.call("chart", self, level=level)
 
     def __str__(self) -> str:
         ms = self.mean_squares

@@ -171,6 +171,10 @@ class BudgetPlan:
     df: float
     half_width: float  # of the 95 % interval of the difference
 
+    def plot(self) -> Any:
+        """Draw the instances and topics: an altair chart."""
+        return late.call("chart", self)
+
     def __str__(self) -> str:
         return (
             f"{self.instances} instances × {self.topics} topics for {self.cost:g}: "

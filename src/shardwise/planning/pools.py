@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.core import late
 from shardwise.core.arrays import Bools, Ints
 from shardwise.core.errors import InputError
 from shardwise.io.collection import UNJUDGED, Collection, Strata, Subtopics
@@ -47,9 +47,7 @@ class PoolStudy:
 
     def plot(self, goal: Literal["power", "interval"] | None = None) -> Any:
         """Draw topics against documents to judge, for a goal or the first there is (S14 Fig. 4): an altair chart."""
-        first: Literal["power", "interval"] = "power" if "topics_power" in self.table else "interval"
-        drawing = import_module("shardwise.plot.design")  # by name: numbers do not depend on charts
-        return drawing.pool_chart(self, goal or first)
+        return late.call("chart", self, goal=goal)
 
     def __str__(self) -> str:
         head = [f"{self.variance_method}; {'; '.join(self.goals)}"]

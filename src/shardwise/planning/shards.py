@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
@@ -50,8 +50,7 @@ class ShardComponents:
 
     def plot(self) -> Any:
         """Draw the share of each variance: an altair chart."""
-        drawing = import_module("shardwise.plot.components")  # by name: numbers do not depend on charts
-        return drawing.component_chart(self)
+        return late.call("chart", self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,8 +70,7 @@ class ShardDesign:
 
     def plot(self) -> Any:
         """Draw topics needed against shards: an altair chart."""
-        drawing = import_module("shardwise.plot.planning")  # by name: numbers do not depend on charts
-        return drawing.shard_design_chart(self)
+        return late.call("chart", self)
 
     def __str__(self) -> str:
         return f"{self.goal}; claim: {self.claim}{self.note}\n{self.table.to_string(index=False)}"

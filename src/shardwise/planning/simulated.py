@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import special, stats
 
+from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
@@ -58,8 +58,7 @@ class SimulatedPower:
 
     def plot(self) -> Any:
         """Draw power and false alarms against the number of topics: an altair chart."""
-        drawing = import_module("shardwise.plot.planning")  # by name: numbers do not depend on charts
-        return drawing.simulated_power_chart(self)
+        return late.call("chart", self)
 
     def __str__(self) -> str:
         return (

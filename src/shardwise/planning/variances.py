@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1
@@ -46,8 +46,7 @@ class VarianceEstimate:
 
     def plot(self) -> Any:
         """Draw what numbers of topics can reach with this variance (S14 Fig. 3): an altair chart."""
-        drawing = import_module("shardwise.plot.planning")  # by name: numbers do not depend on charts
-        return drawing.reach_of_variance_chart(self)
+        return late.call("chart", self)
 
     def __float__(self) -> float:
         return self.sigma_sq

@@ -13,9 +13,10 @@ from shardwise.comparing.split_tables import agreement_matrix
 from shardwise.comparing.stability import Stability
 from shardwise.comparing.within_across import WithinAcross
 from shardwise.core.errors import InputError
-from shardwise.plot.labels import distinct, short
+from shardwise.core.text import short
+from shardwise.plot.labels import ON_AXIS, distinct
 from shardwise.plot.matrix import shades
-from shardwise.plot.theme import COLOURS, INK, bare, colour, data, legend, numbers, shape, words
+from shardwise.plot.theme import COLOURS, INK, LONG, bare, colour, data, legend, numbers, shape, words
 
 GREYS = ("#000000", "#d0d0d0")  # evenly divided to one split against all others
 FIGURES = {
@@ -34,13 +35,23 @@ def agreement_chart(
     comparisons: Stability | Sequence[Comparisons],
     below: Stability | Sequence[Comparisons] | None = None,
     *,
-    alpha: float = 0.05,
+    alpha: float | None = None,
     names: tuple[str, str] = ("", ""),
 ) -> alt.Chart:
     """Draw each pair of systems, darker the more evenly the splits are divided over it (V17 Fig. 6).
 
-    `comparisons` holds one a split. `below`, such as those of another measure, fills the half below the diagonal;
-    systems are in the order of the first. `names` are those of the two halves.
+    Systems are in the order of the first comparison.
+
+    Parameters
+    ----------
+    comparisons : Stability or sequence of Comparisons
+        One a split.
+    below : Stability or sequence of Comparisons, optional
+        What fills the half below the diagonal, such as the same for another measure.
+    alpha : float, optional
+        The level at which systems are told apart; by default that of a Stability, else 0.05.
+    names : tuple of str
+        What the halves above and below are called.
     """
     above, splits = _square(comparisons, alpha)
     under, others = _square(below, alpha) if below is not None else (above, splits)
@@ -49,7 +60,7 @@ def agreement_chart(
     if others != splits:
         raise InputError(f"the halves have {splits} and {others} splits", remedy="give the same number")
     order = list(map(str, above.index))
-    labels = distinct(order)
+    labels = distinct(order, ON_AXIS)
     upper, lower = above.loc[order, order].to_numpy(), under.loc[order, order].to_numpy()
     rows: list[dict[str, Any]] = []
     for i, a in enumerate(order):
@@ -65,7 +76,7 @@ def agreement_chart(
     tallies = [f"{k}:{splits - k}" for k in range(max(most, splits // 2) + 1)]
     fills = ["#f4f4f4", *reversed(shades(len(tallies) - 1, GREYS))]
     size = max(160, min(900, 18 * len(order)))
-    axis = alt.Axis(labelOverlap=True, labelLimit=120, ticks=False, domain=False, grid=False,
+    axis = alt.Axis(labelOverlap=True, ticks=False, domain=False, grid=False, **LONG,
                     labelFontSize=min(10, max(7, size / len(order))))  # fmt: skip
     place = alt.Scale(domain=list(labels.values()))
     tips = [
@@ -96,6 +107,11 @@ def stability_chart(stability: Stability) -> alt.HConcatChart:
     """Draw the agreement of each two splits, and its mean with the t-interval (FF21 Table 6).
 
     Left, the share of pairs by what the two splits find; right, the proportions of agreement PAA and PPA.
+
+    Parameters
+    ----------
+    stability : Stability
+        The result of `shardwise.stability.between_splits` and its like.
     """
     frame, mean = stability.to_frame(), stability.mean()
     centre, half = ({str(k): float(v) for k, v in mean[name].items()} for name in ("mean", "half_width"))
@@ -116,8 +132,8 @@ def stability_chart(stability: Stability) -> alt.HConcatChart:
             for figure, label in figures.items()
         ]
         heading = "two splits find a difference" if figures is COUNTS else "two splits agree"
-        axis = alt.Axis(labelLimit=260, ticks=False, domain=False, grid=False, titleAnchor="end", titleAngle=0,
-                        titleAlign="right", titleY=-10, titleX=-6)  # fmt: skip
+        axis = alt.Axis(labelLimit=260, labelPadding=10, ticks=False, domain=False, grid=False, titleAnchor="end",
+                        titleAngle=0, titleAlign="right", titleY=-10, titleX=-10)  # fmt: skip
         y = alt.Y("figure:N", scale=alt.Scale(domain=list(figures.values())), title=heading, axis=axis)
         x = alt.X("value:Q", title=title, scale=alt.Scale(zero=figures is COUNTS))
         spread = (
@@ -147,7 +163,13 @@ def stability_chart(stability: Stability) -> alt.HConcatChart:
 
 
 def width_chart(result: WithinAcross) -> alt.LayerChart:
-    """Draw the mean width of intervals of related systems by what the model was fitted to (V17 Table 6)."""
+    """Draw the mean width of intervals of related systems by what the model was fitted to (V17 Table 6).
+
+    Parameters
+    ----------
+    result : WithinAcross
+        The result of `shardwise.stability.within_across`.
+    """
     models = distinct(map(str, result.widths.columns), most=80)
     conditions = list(map(str, result.widths.index))
     rows = [
@@ -172,6 +194,8 @@ def width_chart(result: WithinAcross) -> alt.LayerChart:
     return bare(alt.LayerChart(layer=[stems, points]).properties(width=420, height=44 * len(conditions)))
 
 
-def _square(comparisons: Stability | Sequence[Comparisons], alpha: float) -> tuple[pd.DataFrame, int]:
-    each = comparisons.comparisons if isinstance(comparisons, Stability) else comparisons
-    return agreement_matrix(each, alpha), len(each)
+def _square(comparisons: Stability | Sequence[Comparisons], alpha: float | None) -> tuple[pd.DataFrame, int]:
+    if isinstance(comparisons, Stability):
+        own = comparisons.alpha if alpha is None else alpha
+        return agreement_matrix(comparisons.comparisons, own), len(comparisons.comparisons)
+    return agreement_matrix(comparisons, 0.05 if alpha is None else alpha), len(comparisons)

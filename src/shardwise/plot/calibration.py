@@ -7,12 +7,14 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from shardwise.core.errors import InputError
-from shardwise.plot.labels import distinct, short
+from shardwise.core.text import short
+from shardwise.lab.calibrate import Calibration
+from shardwise.plot.labels import distinct
 from shardwise.plot.theme import (
     COLOURS,
     PLAIN,
     bare,
+    check_columns,
     colour,
     dash,
     data,
@@ -35,14 +37,22 @@ SHADES = (COLOURS[0], "#606060", COLOURS[1])
 SHAPES = ("triangle-left", "circle", "triangle-right")
 
 
-def error_rate_chart(rates: pd.DataFrame) -> alt.VConcatChart:
+def error_rate_chart(rates: pd.DataFrame | Calibration) -> alt.VConcatChart:
     """Draw the error rate of each method with its Monte-Carlo interval, and the level it promises.
 
-    `rates` has the columns `method, claim, promise, rate, low, high, nominal`. One panel a claim; the dashed line is
-    the nominal level. The axis is stretched near 0, so that .05 and .99 both read, and near 1 where the level is high,
-    as for coverage. A method that makes several promises has a panel for each.
+    One panel a claim; the dashed line is the nominal level. The axis is stretched near 0, so that .05 and .99 both
+    read, and near 1 where the level is high, as for coverage. A method that makes several promises has a panel for
+    each.
+
+    Parameters
+    ----------
+    rates : Calibration or DataFrame
+        The result of `shardwise.calibrate`, or a table with the columns ``method, claim, promise, rate, low, high,
+        nominal``.
     """
-    _check(rates, RATES)
+    if isinstance(rates, Calibration):
+        rates = rates.table.assign(nominal=rates.alpha)
+    check_columns(rates, *RATES)
     single = not rates.duplicated(["claim", "method"]).any()
     groups = ["claim"] if single else ["claim", "promise"]
     kinds = list(dict.fromkeys(map(str, rates["promise"])))
@@ -56,13 +66,23 @@ def error_rate_chart(rates: pd.DataFrame) -> alt.VConcatChart:
     return bare(finished)
 
 
-def power_chart(powers: pd.DataFrame, *, measure: str = "score") -> alt.LayerChart | alt.HConcatChart:
+def power_chart(
+    powers: pd.DataFrame | Calibration, *, measure: str = "score"
+) -> alt.LayerChart | alt.HConcatChart:
     """Draw the power of each method over the size of the difference, with Monte-Carlo bands.
 
-    `powers` has the columns `method, difference, power, low, high`; where it has `claim` or `null` too, each of these
-    has a panel.
+    Parameters
+    ----------
+    powers : Calibration or DataFrame
+        The result of `shardwise.calibrate`, of which the methods meant for a claim are drawn, or a table with the
+        columns ``method, difference, power, low, high``; where it has ``claim`` or ``null`` too, each of these has a
+        panel.
+    measure : str
+        What the differences are in.
     """
-    _check(powers, POWERS)
+    if isinstance(powers, Calibration):
+        powers = powers.power[powers.power["meant"]]
+    check_columns(powers, *POWERS)
     names = distinct(map(str, powers["method"]))
     groups = [name for name in ("claim", "null") if name in powers and powers[name].nunique() > 1]
     if not groups:
@@ -137,12 +157,3 @@ def _verdict(row: dict[str, Any]) -> str:
     if row["high"] < row["nominal"]:
         return VERDICTS[0]
     return VERDICTS[2] if row["low"] > row["nominal"] else VERDICTS[1]
-
-
-def _check(frame: pd.DataFrame, columns: tuple[str, ...]) -> None:
-    for column in columns:
-        if column not in frame:
-            have = ", ".join(map(str, frame.columns))
-            raise InputError(f"there is no column {column!r} to draw", remedy=f"the table has {have}")
-    if not len(frame):
-        raise InputError("the table has no rows to draw")

@@ -1,38 +1,96 @@
-"""Where the spread of scores comes from: shares of the variance, and standard deviations with their intervals."""
+"""Where the spread of scores comes from: what each term of a model explains, and variance components."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 import altair as alt
+import numpy as np
 
+from shardwise.fits.anova import AnovaFit
+from shardwise.fits.components import ScoreComponents
 from shardwise.fits.mixed import MixedFit
 from shardwise.fits.posterior import Posterior
 from shardwise.planning.shards import ShardComponents
-from shardwise.plot.theme import COLOURS, bare, data, numbers, words
+from shardwise.plot.theme import COLOURS, bare, bars_with_numbers, data, name_axis, numbers, words
 
 
-def component_chart(source: MixedFit | ShardComponents) -> alt.LayerChart:
-    """Draw the variance components of a mixed model, or of scores on shards, as shares of their sum."""
+def variance_share_chart(fit: AnovaFit) -> alt.LayerChart:
+    """Draw the share of the total sum of squares of each term and of the error, one bar a term.
+
+    On unbalanced data sums of squares are of type III and the shares need not add up to one.
+
+    Parameters
+    ----------
+    fit : AnovaFit
+        The result of `shardwise.anova`.
+
+    >>> import numpy as np, xarray as xr
+    >>> from shardwise.fits.anova import anova
+    >>> fit = anova(xr.DataArray(np.eye(3), dims=("topic", "system")), "topic + system")
+    >>> (rows,) = variance_share_chart(fit).to_dict()["datasets"].values()
+    >>> {row["term"]: row["share"] for row in rows}
+    {'topic': 0.0, 'system': 0.0, 'error': 1.0}
+    """
+    *terms, _ = (str(term) for term in fit.table.index)
+    *squares, total = fit.table["ss"].to_numpy(np.float64).tolist()
+    rows = [
+        {"term": term, "share": one / total if total > 0 else 0.0, "ss": one, "df": int(df)}
+        for term, one, df in zip(terms, squares, fit.table["df"], strict=False)
+    ]
+    tips = [*numbers(("ss", "sum of squares"), format=".4g"), *numbers("df", format="d")]
+    return _shares(rows, "term", "share of the total sum of squares", tips)
+
+
+def component_chart(source: MixedFit | ShardComponents | ScoreComponents) -> alt.LayerChart:
+    """Draw variance components as shares of their sum.
+
+    Parameters
+    ----------
+    source : MixedFit, ShardComponents or ScoreComponents
+        A mixed model, or the components of scores on shards or of a score in all.
+    """
+    title = "share of the variance of a score"
     if isinstance(source, MixedFit):
-        return _shares(source.variance_components, "share of the variance of a score")
-    parts = {
-        "topic:system": source.topic_system,
-        "system:shard": source.system_shard,
-        "error": source.error,
-    }
-    return _shares(parts, "share of the variance that blurs a difference")
+        variances = dict(source.variance_components)
+    elif isinstance(source, ScoreComponents):
+        spreads = {name: float(getattr(source, name)) for name in source.effects()}
+        variances = {name.replace("_", ":"): sd**2 for name, sd in spreads.items() if sd > 0}
+        variances = variances or {"error": 0.0}
+    else:
+        title = "share of the variance that blurs a difference"
+        variances = {
+            "topic:system": source.topic_system,
+            "system:shard": source.system_shard,
+            "error": source.error,
+        }
+    total = sum(variances.values())
+    rows = [
+        {"component": name, "share": v / total if total > 0 else 0.0, "variance": v, "sd": v**0.5}
+        for name, v in variances.items()
+    ]
+    tips = numbers("variance", ("sd", "standard deviation"), format=".4g")
+    return _shares(rows, "component", title, tips)
 
 
 def posterior_chart(posterior: Posterior, *, level: float = 0.95) -> alt.LayerChart:
-    """Draw the standard deviation of each component: posterior median and equal-tailed interval."""
+    """Draw the standard deviation of each component: posterior median and equal-tailed interval.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The result of `shardwise.instances.posterior`.
+    level : float
+        Probability that an interval holds.
+    """
     table = posterior.components_table(level)
+    names = [str(name) for name in table.index]
     rows = [
-        {"component": str(name), "sd": sd, "lower": low, "upper": high}
-        for name, (sd, low, high) in zip(table.index, table.to_numpy(), strict=True)
+        {"component": name, "sd": sd, "lower": low, "upper": high}
+        for name, (sd, low, high) in zip(names, table.to_numpy(), strict=True)
     ]
     base = alt.Chart(data(rows)).encode(
-        y=_names([str(name) for name in table.index], "component"),
+        y=name_axis("component", names),
         tooltip=[*words("component"), *numbers(("sd", "standard deviation"), "lower", "upper")],
     )
     x = alt.X("lower:Q", title=f"standard deviation (units of the score), {100 * level:g}% intervals")
@@ -41,28 +99,12 @@ def posterior_chart(posterior: Posterior, *, level: float = 0.95) -> alt.LayerCh
     return bare(alt.LayerChart(layer=[bars, points]).properties(width=420, height=34 * len(rows)))
 
 
-def _shares(variances: Mapping[str, float], title: str) -> alt.LayerChart:
-    total = sum(variances.values())
-    rows = [
-        {"component": name, "share": v / total if total > 0 else 0.0, "variance": v, "sd": v**0.5}
-        for name, v in variances.items()
-    ]
-    top = max(row["share"] for row in rows)
-    scale = alt.Scale(domain=[0, 1.15 * float(top) or 1.0])
+def _shares(rows: list[dict[str, Any]], field: str, title: str, tips: list[alt.Tooltip]) -> alt.LayerChart:
+    scale = alt.Scale(domain=[0, 1.15 * max(float(row["share"]) for row in rows) or 1.0])
     base = alt.Chart(data(rows)).encode(
-        y=_names(list(variances), "component"),
+        y=name_axis(field, [row[field] for row in rows]),
         x=alt.X("share:Q", title=title, axis=alt.Axis(format="%", tickCount=8), scale=scale),
-        tooltip=[
-            *words("component"),
-            *numbers("share", format=".1%"),
-            *numbers("variance", ("sd", "standard deviation"), format=".4g"),
-        ],
+        tooltip=[*words(field), *numbers("share", format=".1%"), *tips],
     )
-    bars = base.mark_bar(color=COLOURS[0], height={"band": 0.7})
-    said = base.mark_text(align="left", dx=4, aria=False).encode(text=alt.Text("share:Q", format=".1%"))
-    return bare(alt.LayerChart(layer=[bars, said]).properties(width=460, height=28 * len(rows)))
-
-
-def _names(names: list[str], field: str) -> alt.Y:
-    axis = alt.Axis(domain=False, ticks=False, grid=False, labelLimit=240, labelPadding=6)
-    return alt.Y(f"{field}:N", scale=alt.Scale(domain=names), title=None, axis=axis)
+    layers = bars_with_numbers(base, "share", ".1%")
+    return bare(alt.LayerChart(layer=layers).properties(width=520, height=28 * len(rows)))

@@ -9,8 +9,9 @@ import altair as alt
 import numpy as np
 
 from shardwise.core.errors import InputError
+from shardwise.core.text import short
 from shardwise.fits.bootstrap import BootstrapFit
-from shardwise.plot.labels import distinct, short
+from shardwise.plot.labels import ON_AXIS, distinct
 from shardwise.plot.theme import (
     COLOURS,
     CROWDED,
@@ -35,8 +36,16 @@ def effect_chart(
 ) -> alt.LayerChart:
     """Draw the effects of the systems with their bootstrap intervals, one fit inside the other (V17 Fig. 2).
 
-    Give the model with the widest intervals, that without interaction, first. `options` are those of
-    `BootstrapFit.intervals`.
+    Give the model with the widest intervals, that without interaction, first.
+
+    Parameters
+    ----------
+    fits : BootstrapFit or mapping of str to BootstrapFit
+        One result of `shardwise.bootstrap_anova`, or up to three by name.
+    level : float
+        Confidence level of the intervals.
+    **options
+        Those of `BootstrapFit.intervals`.
     """
     named = fits if isinstance(fits, Mapping) else {fits.model.title: fits}
     if len(named) > len(THICK):
@@ -44,7 +53,7 @@ def effect_chart(
     kinds = distinct(named, most=120)
     first = next(iter(named.values()))
     order = first.effects.sort_values(ascending=False, kind="stable").index
-    systems = distinct(map(str, order))
+    systems = distinct(map(str, order), ON_AXIS)
     rows = [
         row | {"system": systems[str(system)], "model": kinds[name]}
         for name, fit in named.items()
@@ -85,6 +94,15 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
 
     Shaded is the probability, under the law of the worse system, of an effect as large as that of the better
     one: V17's one-tailed p-value, not corrected for other pairs.
+
+    Parameters
+    ----------
+    fit : BootstrapFit
+        The result of `shardwise.bootstrap_anova`.
+    a, b : str
+        The two systems.
+    residuals : {"raw", "scaled"}
+        Which residuals the law is of; V17 has the raw ones.
     """
     if a == b:
         raise InputError(f"system {a!r} is to be compared with itself", remedy="name two systems")
@@ -103,7 +121,9 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
     ]  # fmt: skip
     p = float(laws[worse].sf(np.array([start]))[0])
     measure = short(str(fit.anova.scores.name or "score"))
-    x = alt.X("value:Q", title=f"effect on {measure}", scale=alt.Scale(zero=False))
+    x = alt.X(
+        "value:Q", title=f"effect on {measure}", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6)
+    )
     y = alt.Y("density:Q", title=f"density (per unit of {measure})")
     key = legend(names, symbolType="stroke", symbolSize=300)
     base = alt.Chart(data(rows)).encode(x=x, color=colour("system", names, key), description="system:N")

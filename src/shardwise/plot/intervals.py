@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.core.errors import InputError
-from shardwise.plot.labels import distinct, short
-from shardwise.plot.theme import COLOURS as COLOURS
+from shardwise.core.text import short
+from shardwise.plot.labels import ON_AXIS, distinct
 from shardwise.plot.theme import (
     CROWDED,
     across,
+    bare,
     colour,
     data,
     legend,
@@ -25,10 +23,6 @@ from shardwise.plot.theme import (
     system_axis,
     words,
 )
-from shardwise.plot.theme import Chart as Chart
-from shardwise.plot.theme import bare as bare
-
-ENDINGS = (".html", ".png", ".svg", ".pdf", ".json")
 
 
 def interval_chart(
@@ -40,8 +34,18 @@ def interval_chart(
 ) -> alt.LayerChart:
     """Draw each system's mean and interval; several comparisons, by name, side by side.
 
-    For Tukey's intervals two systems differ exactly when their intervals do not overlap (F19 eq. 3). `kind` is
-    that of `Comparisons.intervals`.
+    For Tukey's intervals two systems differ exactly when their intervals do not overlap (F19 eq. 3).
+
+    Parameters
+    ----------
+    comparisons : Comparisons or mapping of str to Comparisons
+        One result of `shardwise.compare`, or several by name.
+    level : float
+        Confidence level of the intervals.
+    measure : str
+        What the means are of.
+    kind : str, optional
+        Which intervals: that of `Comparisons.intervals`.
     """
     named = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
     rows = [
@@ -60,7 +64,7 @@ def beside(
 
     `field` tells the rows of a system apart by colour and shape; systems come in the order of `order`, or as given.
     """
-    systems = distinct(order or [str(row["system"]) for row in rows])
+    systems = distinct(order or [str(row["system"]) for row in rows], ON_AXIS)
     names = distinct([str(row[field]) for row in rows], most=120)
     labels = list(systems.values())
     kinds = list(names.values())
@@ -92,20 +96,3 @@ def beside(
         filled=True, size=40 if marks <= CROWDED else 22 if marks <= 2 * CROWDED else 10, opacity=1
     ).encode(y=alt.Y("estimate:Q", scale=scale), shape=shape(field, kinds, key))
     return alt.LayerChart(layer=[bars, points]).properties(width=across(len(labels)), height=320)
-
-
-def save_chart(chart: Chart, path: str | os.PathLike[str]) -> None:
-    """Write a chart as HTML, PNG, SVG, PDF or JSON, by the ending of the file; HTML needs no network."""
-    target = Path(path)
-    if target.suffix not in ENDINGS:
-        raise InputError(
-            f"no chart is written as '{target.suffix}'",
-            where=str(path),
-            remedy=f"choose one of {', '.join(ENDINGS)}",
-        )
-    if target.suffix == ".html":
-        chart.save(str(target), inline=True)
-    elif target.suffix == ".png":
-        chart.save(str(target), ppi=144)
-    else:
-        chart.save(str(target))

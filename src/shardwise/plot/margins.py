@@ -12,7 +12,8 @@ import numpy as np
 from shardwise.comparing.comparisons import Comparisons, size
 from shardwise.comparing.equivalence import Equivalence, SettingSeries
 from shardwise.core.errors import InputError
-from shardwise.plot.labels import distinct, short
+from shardwise.core.text import short
+from shardwise.plot.labels import ON_AXIS, distinct
 from shardwise.plot.matrix import square
 from shardwise.plot.theme import COLOURS, CROWDED, INK, bare, data, numbers, records, words
 
@@ -35,6 +36,13 @@ def margin_chart(
     One row a pair of systems; of more pairs than fit, a square of systems with the verdicts. A series of settings runs
     from left to right (J15 Fig. 12; with numbers of topics for settings, Fig. 3); several series, by name, are
     several panels.
+
+    Parameters
+    ----------
+    result : Equivalence, SettingSeries or mapping of str to SettingSeries
+        The result of `shardwise.equivalence` or `shardwise.instances.smallest_setting`.
+    measure : str
+        What the differences are in.
     """
     if isinstance(result, Equivalence):
         many = len(result.table) > MOST_ROWS and _common(result) is None
@@ -57,7 +65,19 @@ def margin_chart(
 def difference_chart(
     result: Comparisons, *, level: float = 0.95, margin: float | None = None, measure: str = "score"
 ) -> alt.LayerChart:
-    """Draw the difference of two systems with its interval, or ± one standard error where there is none."""
+    """Draw the difference of two systems with its interval, or ± one standard error where there is none.
+
+    Parameters
+    ----------
+    result : Comparisons
+        One pair, such as the result of `shardwise.compare_instances`.
+    level : float
+        Confidence level of the interval.
+    margin : float, optional
+        A difference that matters, marked either side of 0.
+    measure : str
+        What the difference is in.
+    """
     if len(result) != 1:
         raise InputError(f"there are {len(result)} pairs", remedy="draw one, as in compare(…, only=[(a, b)])")
     found = result.to_frame(level).iloc[0]
@@ -86,7 +106,7 @@ def difference_chart(
     base = alt.Chart(data([row])).encode(
         y=alt.Y("pair:N", title=None, axis=names), tooltip=tips, description="pair:N"
     )
-    x = alt.X("lower:Q", title=title, scale=alt.Scale(zero=True, padding=14))
+    x = alt.X("lower:Q", title=title, scale=alt.Scale(zero=True, padding=14), axis=alt.Axis(tickCount=7))
     bar = base.mark_rule(strokeWidth=3, color=COLOURS[0]).encode(x=x, x2="upper:Q")
     point = base.mark_point(filled=True, size=80, opacity=1, color=COLOURS[0]).encode(x="difference:Q")
     edges = _edges([0.0] if margin is None else [-margin, 0.0, margin], "x")
@@ -157,7 +177,7 @@ def _verdicts(result: Equivalence) -> alt.LayerChart:
     """The verdicts on many pairs as a square; the systems that come first most often stand first."""
     wins = Counter(result.table["a"])
     order = sorted({*result.table["a"], *result.table["b"]}, key=lambda name: (-wins[name], name))
-    labels = distinct(order)
+    labels = distinct(order, ON_AXIS)
     rows = [
         {"a": labels[row["a"]], "b": labels[row["b"]], "kind": _verdict(row, result.margin, result.side)}
         | {name: row[name] for name in ("difference", "lower", "upper")}

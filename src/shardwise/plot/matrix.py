@@ -10,8 +10,9 @@ import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
-from shardwise.plot.labels import distinct, short
-from shardwise.plot.theme import CROWDED, bare, data, numbers, words
+from shardwise.core.text import short
+from shardwise.plot.labels import ON_AXIS, distinct
+from shardwise.plot.theme import CROWDED, LONG, bare, data, numbers, words
 
 NEITHER = "none"
 MOST_NAMED = 3  # methods; of more it is told how many find a difference, not which
@@ -30,13 +31,20 @@ def matrix_chart(
     Rows and columns are systems, best first by the first comparison; the system of the row is found better. A cell
     below the diagonal is a difference against that order. Of more than three comparisons the chart shows how many
     find a difference.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or mapping of str to Comparisons
+        One result of `shardwise.compare`, or several of the same systems by name.
+    alpha : float
+        The level at which systems are told apart.
     """
     given = comparisons if isinstance(comparisons, Mapping) else {"told apart": comparisons}
     first = next(iter(given.values()))
     found = _findings(list(given.values()), alpha)
     names = [short(name, 40) for name in given]
     kinds = _kinds(names)
-    labels = distinct(first.names)
+    labels = distinct(first.names, ON_AXIS)
     rows: list[dict[str, Any]] = []
     frame = first.to_frame()
     for a, b, difference in zip(frame["a"], frame["b"], frame["difference"], strict=True):
@@ -77,7 +85,7 @@ def square(
     step = size / len(labels)
     axis = alt.Axis(
         labelOverlap=True,
-        labelLimit=120,
+        **LONG,
         ticks=False,
         domain=False,
         grid=False,

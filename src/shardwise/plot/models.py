@@ -9,8 +9,9 @@ import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.rankings import kendall_tau
+from shardwise.core.text import MOST_SHOWN, short
 from shardwise.plot.intervals import beside
-from shardwise.plot.labels import distinct, short
+from shardwise.plot.labels import ON_AXIS, distinct
 from shardwise.plot.theme import (
     across,
     bare,
@@ -38,7 +39,18 @@ def model_chart(
     """Draw the systems' means and intervals under several models, shard numbers or splits (F19 Fig. 4 and 5).
 
     Systems are in the order of the first comparison, such as MD1 on the whole corpus; the title tells how like it
-    the other orders are, by Kendall's τ. Give the widest intervals first. `kind` is that of `Comparisons.intervals`.
+    the other orders are, by Kendall's τ. Give the widest intervals first.
+
+    Parameters
+    ----------
+    comparisons : mapping of str to Comparisons
+        Results of `shardwise.compare` by name.
+    kind : str, optional
+        Which intervals: that of `Comparisons.intervals`.
+    level : float
+        Confidence level of the intervals.
+    measure : str
+        What the means are of.
     """
     rows = [
         row | {"model": name}
@@ -63,11 +75,23 @@ def kind_chart(
 
     Each panel has its own order of systems, best first, and tells by Kendall's τ how like that of the first panel
     it is.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or mapping of str to Comparisons
+        One result of `shardwise.compare`, or several by name.
+    kinds : sequence of str
+        Which intervals, the widest first: kinds of `Comparisons.intervals`.
+    level : float
+        Confidence level of the intervals.
+    measure : str
+        What the means are of.
     """
     named = comparisons if isinstance(comparisons, Mapping) else {comparisons.estimates.model: comparisons}
     first = next(iter(named.values()))
     panels = []
-    for label, (name, pairs) in zip(distinct(named).values(), named.items(), strict=True):
+    most = 120 if len(named) == 1 else MOST_SHOWN
+    for label, (name, pairs) in zip(distinct(named, most).values(), named.items(), strict=True):
         rows = [
             row | {"interval": KINDS.get(kind, kind)}
             for kind in kinds
@@ -88,7 +112,7 @@ def kind_chart(
 
 def bands(rows: list[dict[str, Any]], field: str, title: str, order: list[str]) -> alt.LayerChart:
     """Draw rows of `system, estimate, lower, upper` as lines with bands, for systems too many to draw apart."""
-    systems = distinct(order)
+    systems = distinct(order, ON_AXIS)
     names = distinct([str(row[field]) for row in rows], most=120)
     labels, kinds = list(systems.values()), list(names.values())
     marked = [row | {"system": systems[str(row["system"])], field: names[str(row[field])]} for row in rows]

@@ -25,6 +25,17 @@ def p_curve_chart(
     """Draw p-values in ascending order against the share of pairs (Sakai 2006), with a line at alpha.
 
     Where a curve crosses that line is the share of pairs told apart.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or mapping of str to Comparisons
+        One result of `shardwise.compare`, or several by name.
+    alpha : float
+        The level to mark.
+    column : {"p_adjusted", "p"}
+        Which p-values.
+    highest : float
+        Where the axis ends.
     """
     given = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
     labels = distinct(given, most=120)

@@ -14,7 +14,13 @@ MOST_POINTS = 200
 
 
 def residual_chart(fit: AnovaFit) -> alt.HConcatChart:
-    """Draw a normal Q-Q plot of the residuals, and residuals against fitted values as a map of counts."""
+    """Draw a normal Q-Q plot of the residuals, and residuals against fitted values as a map of counts.
+
+    Parameters
+    ----------
+    fit : AnovaFit
+        The result of `shardwise.anova`.
+    """
     residuals, fitted = _defined(fit)
     return bare(alt.hconcat(_quantiles(residuals), _map(fitted, residuals), spacing=40))
 

@@ -10,6 +10,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from shardwise.core.errors import InputError
+
 # Okabe and Ito's colours; in grey print some look alike, so that shapes and dashes go with them
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
@@ -17,7 +19,10 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2, 1, 2])
 PALE = "#d9d9d9"
 INK = "#404040"
 DASH = [4, 3]  # of lines that are no data: levels, margins, zero
+# pixels: room for names of systems beside an axis
+LONG: dict[str, Any] = {"labelLimit": 300, "maxExtent": 320}
 CROWDED = 60  # systems; from here on marks and labels shrink
+SIZE: dict[str, Any] = {"width": 420, "height": 280}  # of charts of numbers against numbers
 
 Chart = alt.Chart | alt.LayerChart | alt.HConcatChart | alt.VConcatChart
 ChartKind = TypeVar("ChartKind", alt.Chart, alt.LayerChart, alt.HConcatChart, alt.VConcatChart)
@@ -43,6 +48,16 @@ def data(rows: Iterable[Mapping[str, Any]]) -> Any:
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows of a table."""
     return [dict(zip(map(str, frame.columns), row, strict=True)) for row in frame.itertuples(index=False)]
+
+
+def check_columns(frame: pd.DataFrame, *columns: str) -> None:
+    """Refuse a table that lacks a column, or has no rows."""
+    for column in columns:
+        if column not in frame.columns:
+            have = ", ".join(map(str, frame.columns))
+            raise InputError(f"there is no column {column!r} to draw", remedy=f"the table has {have}")
+    if not len(frame):
+        raise InputError("the table has no rows to draw")
 
 
 def _plain(value: Any) -> Any:
@@ -139,9 +154,22 @@ def system_axis(labels: Sequence[str], title: str, field: str = "system") -> alt
     axis = alt.Axis(
         labelAngle=-90,
         labelOverlap=True,
-        labelLimit=120,
+        **LONG,
         labelFontSize=7 if crowded else 10,
         ticks=not crowded,
         grid=False,
     )
     return alt.X(f"{field}:N", scale=alt.Scale(domain=list(labels)), title=title, axis=axis)
+
+
+def name_axis(field: str, names: Sequence[str]) -> alt.Y:
+    """Names from top to bottom, in the order given, one row a name."""
+    axis = alt.Axis(domain=False, ticks=False, grid=False, labelLimit=240, labelPadding=10)
+    return alt.Y(f"{field}:N", scale=alt.Scale(domain=list(names)), title=None, axis=axis)
+
+
+def bars_with_numbers(base: alt.Chart, field: str, format: str) -> list[alt.Chart]:
+    """Bars with the number of each at its end."""
+    bars = base.mark_bar(color=COLOURS[0], height={"band": 0.7})
+    said = base.mark_text(align="left", dx=4, aria=False).encode(text=alt.Text(f"{field}:Q", format=format))
+    return [bars, said]

@@ -7,13 +7,14 @@ from typing import Any
 
 import vl_convert
 
+from shardwise.core.text import short
 from shardwise.plot.calibration import error_rate_chart
-from shardwise.plot.intervals import COLOURS, Chart, interval_chart
+from shardwise.plot.components import variance_share_chart
+from shardwise.plot.intervals import interval_chart
 from shardwise.plot.p_curves import p_curve_chart
 from shardwise.plot.residuals import residual_chart
-from shardwise.plot.variance_shares import variance_share_chart
+from shardwise.plot.theme import COLOURS, Chart
 from shardwise.report.build import ReportContent
-from shardwise.report.names import short
 
 INK: dict[str, Any] = {
     "background": None,

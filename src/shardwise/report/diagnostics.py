@@ -10,8 +10,8 @@ from scipy import stats
 
 from shardwise.core.arrays import Floats
 from shardwise.core.scores import level_names
+from shardwise.core.text import short
 from shardwise.fits.anova import AnovaFit
-from shardwise.report.names import short
 
 FEW_TOPICS = 25
 MANY_FILLED = 0.10

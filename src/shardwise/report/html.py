@@ -17,15 +17,14 @@ from markupsafe import Markup
 
 from shardwise.core.arguments import Progress
 from shardwise.core.model import Model
+from shardwise.core.text import script_json, short, visible
 from shardwise.io.atomic import write_whole
-from shardwise.plot.labels import visible
 from shardwise.report import words
 from shardwise.report.axis import Axis, axis_for
 from shardwise.report.build import ClaimResult, ReportContent, build_report
 from shardwise.report.charts import charts
 from shardwise.report.citations import bibliography, methods_latex, methods_text
 from shardwise.report.downloads import Download, downloads
-from shardwise.report.names import script_json, short
 from shardwise.report.provenance import Recipe
 from shardwise.report.trust import sentences
 

@@ -1,14 +1,11 @@
-"""Names come from files and are not to be trusted: make them harmless before they are shown."""
+"""Names come from files and are not to be trusted: make them harmless before LaTeX reads them."""
 
 from __future__ import annotations
 
-import json
 import unicodedata
-from typing import Any
 
-from shardwise.plot.labels import visible
+from shardwise.core.text import MOST_SHOWN, short
 
-MOST_SHOWN = 60  # characters
 TEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -43,19 +40,6 @@ ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030
 LETTERS = frozenset("ßæÆœŒøØłŁ")
 
 
-def short(text: str, most: int = MOST_SHOWN) -> str:
-    """A name that fits into a line of text, cut in the middle so that two long names still differ at the end.
-
-    >>> short("abcdefghijkl", 9)
-    'abcde…jkl'
-    """
-    shown = visible(text)
-    if len(shown) <= most:
-        return shown
-    end = (most - 1) * 3 // 8
-    return f"{shown[: most - 1 - end]}…{shown[len(shown) - end :]}"
-
-
 def tex(text: str, most: int = MOST_SHOWN) -> str:
     r"""A name as LaTeX prints it; characters that common fonts lack are given by their code.
 
@@ -71,13 +55,3 @@ def _in_every_font(character: str) -> bool:
         return True
     parts = unicodedata.normalize("NFD", character)
     return len(parts) == 2 and parts[0].isascii() and parts[0].isalpha() and parts[1] in ACCENTS
-
-
-def script_json(value: Any) -> str:
-    r"""JSON that may stand in a script element: nothing in it ends the element or starts a comment.
-
-    >>> script_json("</script>")
-    '"\\u003c/script\\u003e"'
-    """
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

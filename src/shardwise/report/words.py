@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from shardwise.core.claim import plural
+from shardwise.core.text import short
 from shardwise.report.build import ClaimResult, ReportContent, SplitResult
-from shardwise.report.names import short
 from shardwise.report.power import Power
 
 MEANINGS = {

@@ -6,12 +6,18 @@ import altair as alt
 import numpy as np
 
 from shardwise.lab.simulate_collection import SimulatedCollection
-from shardwise.plot.labels import distinct
+from shardwise.plot.labels import ON_AXIS, distinct
 from shardwise.plot.theme import COLOURS, CROWDED, across, bare, data, level_line, numbers, system_axis, words
 
 
 def truth_chart(made: SimulatedCollection) -> alt.HConcatChart:
-    """Draw the true quality of each system, and the difficulty of each topic, hardest first."""
+    """Draw the true quality of each system, and the difficulty of each topic, hardest first.
+
+    Parameters
+    ----------
+    made : SimulatedCollection
+        The result of `shardwise.simulate.collection`.
+    """
     order = np.argsort(-made.difficulty, kind="stable")
     halves = (
         (made.systems, made.quality, "system", "true quality", "circle", COLOURS[0]),
@@ -26,7 +32,7 @@ def truth_chart(made: SimulatedCollection) -> alt.HConcatChart:
     )
     panels = []
     for names, values, what, title, form, shade in halves:
-        labels = distinct(names)
+        labels = distinct(names, ON_AXIS)
         rows = [{what: labels[name], "value": value} for name, value in zip(names, values, strict=True)]
         crowded = len(rows) > CROWDED
         points = (

@@ -1,0 +1,67 @@
+"""Names come from files and are not to be trusted: what may be shown of them, and what may stand in a page."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import Any
+
+MOST_SHOWN = 60  # characters
+
+
+def visible(text: str) -> str:
+    """Show control characters, and those that turn the reading direction, as their code.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    >>> visible("a\\x1b[31m\\u202eb")
+    'a\\\\x1b[31m\\\\u202eb'
+    """
+    return "".join(c if _harmless(c) else _code(c) for c in text)
+
+
+def short(text: str, most: int = MOST_SHOWN) -> str:
+    """Return a name that fits into a line, cut in the middle so that two long names still differ at the end.
+
+    Parameters
+    ----------
+    text : str
+        Any text; control characters are shown as their code.
+    most : int
+        The most characters to return.
+
+    >>> short("abcdefghijkl", 9)
+    'abcde…jkl'
+    """
+    shown = visible(text)
+    if len(shown) <= most:
+        return shown
+    end = (most - 1) * 3 // 8
+    return f"{shown[: most - 1 - end]}…{shown[len(shown) - end :]}"
+
+
+def script_json(value: Any) -> str:
+    r"""Return JSON that may stand in a script element: nothing in it ends the element or starts a comment.
+
+    Parameters
+    ----------
+    value
+        What JSON can hold; NaN is refused.
+
+    >>> script_json("</script>")
+    '"\\u003c/script\\u003e"'
+    """
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _harmless(character: str) -> bool:
+    return character == " " or (character.isprintable() and unicodedata.category(character) != "Cf")
+
+
+def _code(character: str) -> str:
+    number = ord(character)
+    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"

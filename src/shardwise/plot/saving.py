@@ -1,0 +1,106 @@
+"""A chart into a file."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shardwise.core.errors import InputError
+from shardwise.core.text import script_json, visible
+
+if TYPE_CHECKING:  # so that the command line may ask for the endings without loading altair
+    from shardwise.plot.theme import Chart
+
+ENDINGS = (".html", ".png", ".svg", ".pdf", ".json")
+PPI = 144
+# the policy keeps the promise that the page needs no network; Vega compiles expressions, hence unsafe-eval
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; \
+style-src 'unsafe-inline'; img-src data: blob:">
+<title>chart</title>
+<script>{bundle}</script>
+</head>
+<body>
+<div id="chart"></div>
+<script>
+vegaEmbed(document.getElementById("chart"), {specification}, {options}).catch(error => {{
+  document.getElementById("chart").textContent = `this chart cannot be drawn here: ${{error.message}}`;
+}});
+</script>
+</body>
+</html>
+"""
+EMBEDDED: dict[str, Any] = {
+    "mode": "vega-lite",
+    "actions": {"export": True, "source": False, "editor": False},
+}
+
+
+def save_chart(chart: Chart, path: str | os.PathLike[str]) -> None:
+    """Write a chart as HTML, PNG, SVG, PDF or JSON, by the ending of the file; HTML needs no network.
+
+    Parameters
+    ----------
+    chart : altair chart
+        What a result's `plot` or a function of `shardwise.plot` returns.
+    path : path
+        The file to write; it ends with .html, .png, .svg, .pdf or .json.
+
+    >>> import tempfile, altair as alt
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_chart(alt.Chart({"values": [{"x": 1}]}).mark_point(), Path(folder) / "chart.html")
+    ...     (Path(folder) / "chart.html").read_text()[:15]
+    '<!DOCTYPE html>'
+    """
+    target, ending = Path(path), ending_of(path)
+    if ending == ".html":
+        target.write_text(page(chart), encoding="utf-8")
+    elif ending == ".png":
+        chart.save(str(target), ppi=PPI)
+    else:
+        chart.save(str(target))
+
+
+def ending_of(path: str | os.PathLike[str]) -> str:
+    """Return the ending of a file that a chart may be written to, or refuse it.
+
+    >>> ending_of("figures/intervals.pdf")
+    '.pdf'
+    """
+    ending = Path(path).suffix
+    if ending not in ENDINGS:
+        raise InputError(
+            f"no chart is written as '{visible(ending)}'",
+            where=str(path),
+            remedy=f"choose one of {', '.join(ENDINGS)}",
+        )
+    return ending
+
+
+def page(chart: Chart) -> str:
+    """Return a page with the chart and all that draws it; names in the data are text there and cannot be run.
+
+    Parameters
+    ----------
+    chart : altair chart
+        What a result's `plot` returns.
+    """
+    specification, options = script_json(chart.to_dict()), script_json(EMBEDDED)
+    return PAGE.format(bundle=_bundle(), specification=specification, options=options)
+
+
+@cache
+def _bundle() -> str:
+    """Vega as one script, in the version that altair writes for; to put it together takes seconds."""
+    import altair  # drawing takes long to load
+    import vl_convert
+
+    version = altair.SCHEMA_VERSION.rpartition(".")[0]
+    made: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
+    return made

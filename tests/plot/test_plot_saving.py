@@ -1,0 +1,84 @@
+"""Charts as files: every format, and pages in which names are text and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import altair as alt
+import numpy as np
+import pytest
+
+import shardwise as sw
+from report_pages import HOSTILE
+from shardwise.core.errors import InputError
+from shardwise.core.estimates import Estimates
+from shardwise.plot.saving import ending_of, page
+
+EVIL = "</script><script>alert(1)</script>"
+
+
+def drawn(*names: str) -> alt.LayerChart:
+    values = np.linspace(0.1, 0.6, len(names))
+    pairs = sw.compare(Estimates(names, values, 0.001, 98.0, "on these 50 topics"), "hsd")
+    chart: alt.LayerChart = pairs.plot(measure=f"AP{EVIL}")
+    return chart
+
+
+def test_names_cannot_end_the_script_of_a_page(tmp_path: Path) -> None:
+    chart = drawn(EVIL, "<!--", "b", *HOSTILE)
+    sw.save_chart(chart, tmp_path / "chart.html")
+    text = (tmp_path / "chart.html").read_text(encoding="utf-8")
+    plain = page(drawn("a", "b"))
+    for mark in ("</script", "<script", "<!--", "alert(1)</"):
+        assert text.count(mark) == plain.count(mark), mark
+    assert EVIL not in text
+    assert text.count("\\u003c/script\\u003e\\u003cscript\\u003ealert(1)") >= 1
+
+
+def test_the_page_holds_the_whole_chart() -> None:
+    """What the page gives to Vega, read as JSON, is the specification, with names as they are."""
+    chart = drawn(EVIL, "b")
+    found = re.search(
+        r"vegaEmbed\(document\.getElementById\(\"chart\"\), (.*), (\{.*\})\)\.catch", page(chart)
+    )
+    assert found is not None
+    assert json.loads(found[1]) == chart.to_dict()
+    assert EVIL in found[1].encode().decode("unicode_escape")
+    assert json.loads(found[2])["actions"] == {"export": True, "source": False, "editor": False}
+
+
+def test_the_page_asks_no_network() -> None:
+    outside = re.sub(r"<script>.*?</script>", "", page(drawn("a", "b")), flags=re.DOTALL)
+    assert "default-src 'none'" in outside
+    assert not re.search(r"src=|href=|<script", outside)
+
+
+def test_a_browser_draws_the_page_and_runs_no_name(tmp_path: Path) -> None:
+    program = (
+        os.environ.get("SHARDWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    )
+    if program is None:
+        pytest.skip("no Chromium (apt-get install chromium, or set SHARDWISE_CHROMIUM)")
+    run = "</script><script>document.title = 'run'</script>"
+    sw.save_chart(
+        drawn(run, "<img src=x onerror=\"document.title = 'run'\">", "plain"), tmp_path / "chart.html"
+    )
+    quiet = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    show = ["--virtual-time-budget=20000", "--dump-dom", (tmp_path / "chart.html").as_uri()]
+    done = subprocess.run([program, *quiet, *show], capture_output=True, text=True, check=True, timeout=120)
+    assert "<title>chart</title>" in done.stdout
+    assert re.search(r"<svg[^>]*class=\"marks\"", done.stdout)
+    assert ">plain</text>" in done.stdout
+
+
+def test_endings() -> None:
+    assert ending_of(Path("a.svg")) == ".svg"
+    with pytest.raises(
+        InputError, match=r"chart\.doc: no chart is written as '\.doc'; choose one of \.html, "
+    ):
+        ending_of("chart.doc")
