@@ -7,6 +7,10 @@ import lazy_loader
 
 from shardwise.core import late
 
-late.bind(chart="shardwise.plot.dispatch:chart", scores="shardwise.io.scores:read_scores")
+late.bind(
+    chart="shardwise.plot.dispatch:chart",
+    scores="shardwise.io.scores:read_scores",
+    report="shardwise.report.html:save",
+)
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,6 +8,8 @@ from . import procedures as procedures
 from . import rankings as rankings
 from . import simulate as simulate
 from . import stability as stability
+from .analysis.analysis import Analysis as Analysis
+from .analysis.analyze import analyze as analyze
 from .comparing.comparisons import Comparisons as Comparisons
 from .comparing.equivalence import equivalence as equivalence
 from .core.claim import Claim as Claim

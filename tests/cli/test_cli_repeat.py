@@ -16,11 +16,11 @@ import pytest
 
 from command_line import shardwise
 from report_pages import simulated
+from shardwise.analysis.provenance import versions
 from shardwise.cli.repeat import compared
 from shardwise.core.text import script_json
 from shardwise.report.embedded import read_report
 from shardwise.report.html import write_report
-from shardwise.report.provenance import versions
 
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
 Change = Callable[[dict[str, Any]], object]

@@ -35,7 +35,7 @@ NOT_DRAWN = {
     "Measure",
     "Model",
     "Procedure",
-    "ReportContent",
+    "Analysis",
     "Splits",
     "Verdict",
 }

@@ -13,6 +13,10 @@ import xarray as xr
 from scipy import stats
 
 from report_pages import simulated
+from shardwise.analysis.analyze import analyze
+from shardwise.analysis.diagnostics import identical_systems
+from shardwise.analysis.power import power_of
+from shardwise.analysis.provenance import hashed, scores_hash
 from shardwise.comparing.over_splits import over_splits, unanimous
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6
@@ -24,12 +28,8 @@ from shardwise.planning.variances import variance
 from shardwise.procedures.running import compare
 from shardwise.report import words
 from shardwise.report.axis import axis_for
-from shardwise.report.build import build_report
 from shardwise.report.citations import SOURCES, bibliography, methods_latex, methods_text
-from shardwise.report.diagnostics import identical_systems
 from shardwise.report.downloads import pairs_frame, report_json, systems_frame
-from shardwise.report.power import power_of
-from shardwise.report.provenance import hashed, scores_hash
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
@@ -38,7 +38,7 @@ from shardwise.sharding.split import split
 def test_trec8_has_the_published_figures(data: Path) -> None:
     """F19 Table 1: MD1 on TREC-8 AP tells 3423 of 8256 pairs apart, top group of 7, omega² .3991."""
     scores = read_scores(data / "trec8" / "adhoc8_ap.csv")
-    content = build_report(scores, measure="AP")
+    content = analyze(scores, measure="AP")
     here, like = content.claims
     assert (here.found, len(here.pairs), len(here.top)) == (3423, 8256, 7)
     assert like.found == here.found
@@ -56,10 +56,10 @@ def test_trec_covid_from_runs_to_both_claims(data: Path, tmp_path: Path) -> None
         archive.extractall(tmp_path, filter="data")
     qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"
     runs = read_collection(tmp_path / "runs", qrels)
-    whole = build_report(score(runs, ["AP"])["AP"])
+    whole = analyze(score(runs, ["AP"])["AP"])
     assert (whole.claims[0].found, len(whole.claims[0].pairs)) == (4199, 10153)
     scores = score(runs, ["AP"], split(runs, 5, n_splits=2, seed=0))["AP"]
-    content = build_report(scores, inputs=[qrels])
+    content = analyze(scores, inputs=[qrels])
     fit = anova(fill_undefined(scores.isel(split=0, drop=True), "zero"), MD6)
     for claim, generalize in zip(content.claims, ((), ("topic",)), strict=True):
         pairs = compare(fit, "hsd", generalize=generalize)
@@ -86,7 +86,7 @@ class TestAnswer:
             dims=("topic", "system", "shard"),
             coords={"system": names},
         )
-        return words.headline(build_report(table))
+        return words.headline(analyze(table))
 
     def test_a_clear_winner(self) -> None:
         assert self.content([0.9, 0.5, 0.1], 0.001) == (
@@ -110,11 +110,11 @@ class TestAnswer:
     def test_nothing_can_be_told(self) -> None:
         rng = np.random.default_rng(1)
         table = xr.DataArray(rng.normal(0.5, 0.1, (20, 4)), dims=("topic", "system"))
-        assert "no other system can be told from the best" in words.headline(build_report(table))
+        assert "no other system can be told from the best" in words.headline(analyze(table))
 
 
 def test_a_model_without_the_claim_says_so() -> None:
-    content = build_report(simulated(5), model="MD2")
+    content = analyze(simulated(5), model="MD2")
     assert len(content.claims) == 1
     assert "MD2 does not support a claim about topics" in content.unsupported
     assert words.contrast(content).startswith("Nothing is said about topics like these")
@@ -125,15 +125,15 @@ def test_a_model_without_the_claim_says_so() -> None:
 def test_undefined_cells_are_counted_and_warned_of() -> None:
     scores = simulated(4, holes=0.2, splits=2)
     undefined = int(scores.isel(split=0).isnull().sum())
-    content = build_report(scores)
+    content = analyze(scores)
     cells = content.fit.scores.size
     (first,) = [remark for remark in content.remarks if "undefined" in remark.text]
     assert f"{undefined} of {cells} scores" in first.text
     assert first.warning
     assert content.configuration["scores_sha256"] == scores_hash(scores)
-    left = build_report(simulated(4, holes=0.05), fill="leave")
+    left = analyze(simulated(4, holes=0.05), fill="leave")
     assert any("missing and left out" in remark.text for remark in left.remarks)
-    dropped = build_report(simulated(4, holes=0.02), fill="drop")
+    dropped = analyze(simulated(4, holes=0.02), fill="drop")
     assert any("were left out" in remark.text for remark in dropped.remarks)
 
 
@@ -142,10 +142,10 @@ def test_warnings_appear_where_they_should() -> None:
     heavy = simulated(5, topics=12)
     heavy.values[:, 4] += rng.standard_t(2, heavy.values[:, 4].shape)
     heavy.values[:, 1] = heavy.values[:, 0]
-    said = " ".join(remark.text for remark in build_report(heavy).remarks)
+    said = " ".join(remark.text for remark in analyze(heavy).remarks)
     for words_of in ("12 topics are few", "not normal", "Residuals spread", "run000 and run001"):
         assert words_of in said
-    calm = build_report(simulated(5))
+    calm = analyze(simulated(5))
     assert not any(remark.warning for remark in calm.remarks)
 
 
@@ -166,7 +166,7 @@ class TestPower:
 
     def test_a_paired_t_test_does_find_it_in_four_cases_of_five(self) -> None:
         scores = simulated(6)
-        power = build_report(scores).power
+        power = analyze(scores).power
         assert power is not None
         rng = np.random.default_rng(5)
         drawn = rng.normal(power.detectable, np.sqrt(2 * power.sigma_sq), (4000, 30))
@@ -174,7 +174,7 @@ class TestPower:
         assert abs(found.mean() - 0.8) < 0.03
 
     def test_words_and_table_agree(self) -> None:
-        content = build_report(simulated(6))
+        content = analyze(simulated(6))
         power = content.power
         assert power is not None
         assert power.target < power.detectable
@@ -191,19 +191,19 @@ class TestPower:
 
 def test_stability_counts_pairs_that_every_split_finds() -> None:
     scores = simulated(8, splits=4)
-    content = build_report(scores)
+    content = analyze(scores)
     assert [one.key for one in content.splits] == ["here", "like"]
     for one, generalize in zip(content.splits, ((), ("topic",)), strict=True):
         together = unanimous(over_splits(scores, MD6, "hsd", generalize=generalize))
         assert one.common == int(together.reject(0.05).sum())
         assert f"{one.common} of 28 pairs" in words.split_sentence(one)
         assert one.divided["pairs"]["divided"] == one.divided["pairs"].iloc[1:-1].sum()
-    assert build_report(simulated(4)).splits == ()
+    assert analyze(simulated(4)).splits == ()
 
 
 @pytest.mark.parametrize("method", ["hsd", "bh", "by", "holm", "bonferroni", "scheffe", "none"])
 def test_every_method_makes_a_report(method: str) -> None:
-    content = build_report(simulated(5, holes=0.05), method=method, fill="leave")
+    content = analyze(simulated(5, holes=0.05), method=method, fill="leave")
     paragraph = methods_text(content)
     assert content.claims[1].found <= 10
     assert "5 systems on 30 topics" in paragraph
@@ -215,20 +215,20 @@ def test_every_method_makes_a_report(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["hsd", "bh", "by", "holm", "bonferroni", "scheffe", "none"])
 def test_a_difference_counts_from_the_critical_one(method: str) -> None:
-    for claim in build_report(simulated(12), method=method).claims:
+    for claim in analyze(simulated(12), method=method).claims:
         assert ((claim.pairs.difference >= claim.critical) == claim.pairs.reject(0.05)).all()
         assert 0 < claim.found < 66
 
 
 def test_half_widths_are_those_of_the_differences() -> None:
-    for claim in build_report(simulated(5)).claims:
+    for claim in analyze(simulated(5)).claims:
         frame = claim.pairs.difference_intervals(0.95)
         assert np.allclose(frame["upper"] - frame["difference"], claim.half, rtol=1e-7)
         assert claim.uniform
 
 
 def test_tables_hold_every_system_and_pair() -> None:
-    content = build_report(simulated(6))
+    content = analyze(simulated(6))
     systems, pairs = systems_frame(content), pairs_frame(content)
     assert systems["mean"].is_monotonic_decreasing
     assert list(systems["system"]) == list(content.systems)
@@ -253,11 +253,11 @@ def test_one_hash_for_the_same_file_and_scores(tmp_path: Path) -> None:
 
 def test_refusals() -> None:
     with pytest.raises(InputError, match="no dimension topic"):
-        build_report(simulated(3).rename(topic="query"))
+        analyze(simulated(3).rename(topic="query"))
     with pytest.raises(InputError, match="not between 0 and 1"):
-        build_report(simulated(3), alpha=5)
+        analyze(simulated(3), alpha=5)
     with pytest.raises(InputError, match="Dunnett"):
-        build_report(simulated(3), method="dunnett")
+        analyze(simulated(3), method="dunnett")
 
 
 def test_exact_fit_and_equal_systems_make_a_report() -> None:
@@ -267,7 +267,7 @@ def test_exact_fit_and_equal_systems_make_a_report() -> None:
         dims=("topic", "system"),
         coords={"system": list("abc")},
     )
-    content = build_report(table, model=MD1)
+    content = analyze(table, model=MD1)
     assert content.power is None
     assert any("fits the scores exactly" in remark.text for remark in content.remarks)
 
@@ -278,7 +278,7 @@ def test_letters_that_would_explain_nothing_are_left_out() -> None:
     scores = simulated(24, topics=10)
     scores.values[rng.random(scores.shape) < 0.45] = np.nan
     scores.values[:, :, 0] = rng.normal(0.3, 0.05, scores.shape[:2])
-    content = build_report(scores, method="none", fill="leave", model="topic + system")
+    content = analyze(scores, method="none", fill="leave", model="topic + system")
     for claim in content.claims:
         assert claim.letters is None or max(map(len, claim.letters)) <= 48
     assert len(report_json(content)["pairs"]["here"]["p"]) == 276

@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from report_pages import HOSTILE, simulated
+from shardwise.analysis.analysis import Analysis
+from shardwise.analysis.analyze import analyze
 from shardwise.core.errors import InputError
 from shardwise.core.text import script_json, visible
-from shardwise.report.build import ReportContent, build_report
 from shardwise.report.html import html, write_report
 
 EXPECTED = {"systems.csv", "pairs.csv", "tables.tex", "intervals.pdf", "intervals.svg", "methods.tex", "references.bib",
@@ -56,12 +57,12 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def content() -> ReportContent:
-    return build_report(simulated(6, splits=3, holes=0.02), notes=["read well"], seed=4)
+def content() -> Analysis:
+    return analyze(simulated(6, splits=3, holes=0.02), notes=["read well"], seed=4)
 
 
 @pytest.fixture(scope="module")
-def page(content: ReportContent) -> Page:
+def page(content: Analysis) -> Page:
     return Page(html(content))
 
 
@@ -102,7 +103,7 @@ def test_sections_ids_and_labels(page: Page) -> None:
     assert all(b <= a + 1 for a, b in pairwise(levels))
 
 
-def test_the_script_gets_every_pair(content: ReportContent, page: Page) -> None:
+def test_the_script_gets_every_pair(content: Analysis, page: Page) -> None:
     found = data_of(page)
     assert found["systems"] == list(content.systems)
     r = len(content.systems)
@@ -113,7 +114,7 @@ def test_the_script_gets_every_pair(content: ReportContent, page: Page) -> None:
         assert [flag == "1" for flag in stored["differs"]] == (square[first, second] <= 0.05).tolist()
 
 
-def test_downloads_unpack(content: ReportContent, page: Page) -> None:
+def test_downloads_unpack(content: Analysis, page: Page) -> None:
     files = {
         file["name"]: gzip.decompress(base64.b64decode(file["packed"])) for file in data_of(page)["files"]
     }  # type: ignore[attr-defined]
@@ -126,8 +127,8 @@ def test_downloads_unpack(content: ReportContent, page: Page) -> None:
     assert stored["answer"] in "".join(page.text)
 
 
-def test_the_same_scores_give_the_same_page(content: ReportContent) -> None:
-    again = build_report(simulated(6, splits=3, holes=0.02), notes=["read well"], seed=4)
+def test_the_same_scores_give_the_same_page(content: Analysis) -> None:
+    again = analyze(simulated(6, splits=3, holes=0.02), notes=["read well"], seed=4)
 
     def without_pdf(text: str) -> str:
         return re.sub(r'"intervals.pdf","kind":"[^"]*","packed":"[^"]*"', "", text)
@@ -138,9 +139,9 @@ def test_the_same_scores_give_the_same_page(content: ReportContent) -> None:
 
 def test_hostile_names_stay_text() -> None:
     scores = simulated(len(HOSTILE), names=HOSTILE).rename("<img src=x>&\"'")
-    harmless = Page(html(build_report(simulated(len(HOSTILE)))))
+    harmless = Page(html(analyze(simulated(len(HOSTILE)))))
     found = Page(
-        html(build_report(scores, notes=["<script>alert(2)</script>"], title="</title><script>x</script>"))
+        html(analyze(scores, notes=["<script>alert(2)</script>"], title="</title><script>x</script>"))
     )
     for tag in ("script", "img", "style", "title", "iframe"):
         assert found.count(tag) == harmless.count(tag), tag
@@ -174,7 +175,7 @@ def test_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_two_systems_and_one_claim() -> None:
-    text = html(build_report(simulated(2), model="MD2"))
+    text = html(analyze(simulated(2), model="MD2"))
     page = Page(text)
     assert "NaN" not in "".join(page.text)
     assert not any(a.get("id") == "view" for _, a in page.tags)

@@ -13,8 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from report_pages import HOSTILE, simulated
+from shardwise.analysis.analyze import analyze
 from shardwise.core.text import short
-from shardwise.report.build import build_report
 from shardwise.report.charts import interval_figure
 from shardwise.report.citations import bibliography, methods_latex
 from shardwise.report.latex import FIGURE, anova_latex, latex, pairs_latex, systems_latex
@@ -37,7 +37,7 @@ def rows(table: str) -> list[list[str]]:
 
 
 def test_systems_with_means_and_marks() -> None:
-    content = build_report(simulated(6))
+    content = analyze(simulated(6))
     found = rows(systems_latex(content))
     here, like = content.claims
     assert [cells[1] for cells in found] == list(content.systems)
@@ -54,7 +54,7 @@ def test_systems_with_means_and_marks() -> None:
 def test_unequal_intervals_have_columns_of_their_own() -> None:
     scores = simulated(5)
     scores.values[3, 1, 2] = np.nan
-    content = build_report(scores, fill="leave")
+    content = analyze(scores, fill="leave")
     found = rows(systems_latex(content))
     for cells, name in zip(found, content.systems, strict=True):
         halves = [c.intervals["upper"][name] - c.intervals["estimate"][name] for c in content.claims]
@@ -62,7 +62,7 @@ def test_unequal_intervals_have_columns_of_their_own() -> None:
 
 
 def test_all_pairs_or_those_with_the_best() -> None:
-    few, many = build_report(simulated(6)), build_report(simulated(60, topics=8, shards=2))
+    few, many = analyze(simulated(6)), analyze(simulated(60, topics=8, shards=2))
     assert len(rows(pairs_latex(few))) == 15
     shown = rows(pairs_latex(many))
     assert len(shown) == 59
@@ -72,14 +72,14 @@ def test_all_pairs_or_those_with_the_best() -> None:
 
 
 def test_stars_are_the_significant_pairs() -> None:
-    content = build_report(simulated(6))
+    content = analyze(simulated(6))
     found = rows(pairs_latex(content))
     for k, claim in enumerate(content.claims):
         assert [cells[3 + k].endswith("$^{*}$") for cells in found] == claim.pairs.reject(0.05).tolist()
 
 
 def test_anova_has_every_term() -> None:
-    content = build_report(simulated(4))
+    content = analyze(simulated(4))
     assert [cells[0] for cells in rows(anova_latex(content))] == list(content.fit.table.index)
 
 
@@ -104,7 +104,7 @@ def test_it_compiles(tmp_path: Path, names: list[str] | None) -> None:
     engine = next((found for name in ("tectonic", "pdflatex") if (found := shutil.which(name))), None)
     if engine is None:
         pytest.skip("neither tectonic nor pdflatex is installed")
-    content = build_report(simulated(10, names=names).rename("nDCG@10 & <b>"))
+    content = analyze(simulated(10, names=names).rename("nDCG@10 & <b>"))
     pdf, _ = interval_figure(content)
     (tmp_path / FIGURE).write_bytes(pdf)
     (tmp_path / "tables.tex").write_text(latex(content), encoding="utf-8")

@@ -9,21 +9,22 @@ import numpy as np
 import pytest
 
 import shardwise as sw
-from shardwise.report.build import ReportContent, build_report
+from shardwise.analysis.analysis import Analysis
+from shardwise.analysis.analyze import analyze
+from shardwise.analysis.trust import sentences, trust_in, usual_repetitions
 from shardwise.report.downloads import report_json
 from shardwise.report.html import html
-from shardwise.report.trust import sentences, trust_in, usual_repetitions
 
 SD = {"topic": 0.2, "topic:system": 0.08, "topic:shard": 0.1, "error": 0.06}
 
 
 @pytest.fixture(scope="module")
-def content() -> ReportContent:
+def content() -> Analysis:
     scores = sw.simulate.scores(topics=20, systems=5, shards=3, sd=SD, effects=0.1, mean=2.0, seed=2)
-    return build_report(scores, seed=3, calibration=60)
+    return analyze(scores, seed=3, calibration=60)
 
 
-def test_the_methods_of_the_report_are_tried(content: ReportContent) -> None:
+def test_the_methods_of_the_report_are_tried(content: Analysis) -> None:
     lab = content.trust.calibration
     assert lab is not None
     assert content.trust.used == ("MD6 hsd", "MD6 hsd topic")
@@ -44,7 +45,7 @@ def test_the_methods_of_the_report_are_tried(content: ReportContent) -> None:
     ]
 
 
-def test_a_method_for_another_claim_is_called_wrong(content: ReportContent) -> None:
+def test_a_method_for_another_claim_is_called_wrong(content: Analysis) -> None:
     said = [sentence for sentence, _ in sentences(content.trust)]
     assert any("MD6 hsd calls some of them different" in s and "not made for this claim" in s for s in said)
     page = html(content)
@@ -61,19 +62,19 @@ def test_unequal_variances_are_warned_of() -> None:
     rng = np.random.default_rng(5)
     spread = np.where(np.arange(8) < 2, 0.2, 0.01)
     y = sw.simulate.scores(topics=30, systems=8, sd={"topic": 0.1, "error": 0.001}, mean=3.0, seed=1)
-    wild = build_report(y + rng.normal(0, spread, (30, 8)), calibration=100)
+    wild = analyze(y + rng.normal(0, spread, (30, 8)), calibration=100)
     assert any(remark.warning and "more than the promised 5 %" in remark.text for remark in wild.remarks)
     assert any(warning for _, warning in sentences(wild.trust))
 
 
 def test_it_can_be_left_out_and_says_why_it_cannot_be_done(tmp_path: Path) -> None:
     scores = sw.simulate.scores(topics=10, systems=3, shards=2, seed=2)
-    without = build_report(scores, calibration=0)
+    without = analyze(scores, calibration=0)
     assert without.trust.calibration is None
     assert 'id="trust"' not in html(without)
     assert report_json(without)["calibration"] is None
     holes = scores.copy(data=np.where(np.arange(60).reshape(10, 3, 2) == 7, np.nan, scores))
-    left = build_report(holes, fill="leave", calibration=20)
+    left = analyze(holes, fill="leave", calibration=20)
     assert "undefined" in left.trust.reason
     assert "could not be simulated: 1 score" in html(left)
 

@@ -138,8 +138,8 @@ def _write_report(
     quiet: bool,
     **how: Any,
 ) -> None:
+    from shardwise.analysis.trust import usual_repetitions
     from shardwise.report.html import write_report  # drawing takes long to load
-    from shardwise.report.trust import usual_repetitions
 
     files = [str(file) for file in expand(inputs)]
     listed = [corpus] if corpus is not None and not corpus.isdecimal() and len(inputs) > 1 else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shardwise import plot
+from shardwise.analysis.analysis import Analysis
 from shardwise.cli import inputs as opt
 from shardwise.cli.compare import systems_table
 from shardwise.cli.output import Format, draw, emit, progress, terminal, writing
@@ -16,7 +17,6 @@ from shardwise.io.atomic import write_whole
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import write_scores
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
-from shardwise.report.build import ReportContent
 from shardwise.report.downloads import systems_frame
 from shardwise.report.html import write_report
 from shardwise.scoring.scoring import score
@@ -74,7 +74,7 @@ def demo_command(
         _tell(content, made, out, undefined)
 
 
-def _tell(content: ReportContent, made: SimulatedCollection, out: Path, undefined: int) -> None:
+def _tell(content: Analysis, made: SimulatedCollection, out: Path, undefined: int) -> None:
     """What came out, and where it is, in words."""
     console = terminal()
     here, like = content.claims
@@ -99,7 +99,7 @@ def _tell(content: ReportContent, made: SimulatedCollection, out: Path, undefine
     )
 
 
-def _tau(content: ReportContent, made: SimulatedCollection) -> float:
+def _tau(content: Analysis, made: SimulatedCollection) -> float:
     truth = dict(zip(made.systems, made.quality.tolist(), strict=True))
     means = content.claims[0].pairs.estimates
     return float(kendall_tau(dict(zip(means.labels, means.values.tolist(), strict=True)), truth))

@@ -14,8 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
+from shardwise.analysis.provenance import Recipe
 from shardwise.cli.config import INPUTS, OUTPUT, Analysis, Parameter, parameters_of, to_toml
-from shardwise.report.provenance import Recipe
 
 Command = Callable[..., None]
 

@@ -239,7 +239,11 @@ class ByModel:
     @property
     def layouts(self) -> tuple[Dims, ...]:
         """The layouts that the model can take; MD1 is for whole collections, or means over whatever else varies."""
-        return LAYOUTS if self._on_means else (SHARDS,)
+        if self._on_means:
+            return LAYOUTS
+        if self.model.name:
+            return (SHARDS,)
+        return tuple(dims for dims in LAYOUTS[:3] if set(self.model.dimensions) <= set(dims))
 
     @property
     def _on_means(self) -> bool:
@@ -248,7 +252,7 @@ class ByModel:
     @property
     def claims(self) -> tuple[Claim, ...]:
         """The claims that the model can speak for."""
-        dims = TABLE if self._on_means else SHARDS
+        dims = TABLE if self._on_means else self.layouts[0] if self.layouts else SHARDS
         return tuple(claim for claim in CLAIMS if supports(self.model, dims, claim))
 
     @property

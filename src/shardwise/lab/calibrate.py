@@ -83,7 +83,7 @@ class Calibration:
 
 def calibrate(
     source: Any,
-    methods: Iterable[str] | None = None,
+    methods: Iterable[str | Procedure] | None = None,
     *,
     claims: Iterable[tuple[str, ...]] | None = None,
     nulls: Iterable[str] | None = None,
@@ -180,8 +180,8 @@ def _shape(
     return tuple(asked.get(dim) or usual[dim] for dim in dims)
 
 
-def _methods(names: Iterable[str] | None, dims: tuple[str, ...]) -> list[Procedure]:
-    if isinstance(names, str):
+def _methods(names: Iterable[str | Procedure] | None, dims: tuple[str, ...]) -> list[Procedure]:
+    if isinstance(names, str | Procedure):
         names = [names]
     found = [parse(name) for name in (DEFAULT[dims] if names is None else names)]
     if not found:

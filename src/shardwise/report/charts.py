@@ -7,6 +7,7 @@ from typing import Any
 
 import vl_convert
 
+from shardwise.analysis.analysis import Analysis
 from shardwise.core.text import short
 from shardwise.plot.calibration import error_rate_chart
 from shardwise.plot.components import variance_share_chart
@@ -14,7 +15,6 @@ from shardwise.plot.intervals import interval_chart
 from shardwise.plot.p_curves import p_curve_chart
 from shardwise.plot.residuals import residual_chart
 from shardwise.plot.theme import COLOURS, Chart
-from shardwise.report.build import ReportContent
 
 INK: dict[str, Any] = {
     "background": None,
@@ -62,7 +62,7 @@ def inline_svg(chart: Chart, name: str, label: str) -> str:
     return drawn.replace("<svg ", f'<svg role="img" aria-label="{words}" ', 1)
 
 
-def charts(content: ReportContent) -> dict[str, str]:
+def charts(content: Analysis) -> dict[str, str]:
     """The drawings of a report by name."""
     named = {claim.claim: claim.pairs for claim in content.claims}
     drawn = {
@@ -93,7 +93,7 @@ def charts(content: ReportContent) -> dict[str, str]:
     return drawn
 
 
-def interval_figure(content: ReportContent) -> tuple[bytes, str]:
+def interval_figure(content: Analysis) -> tuple[bytes, str]:
     """The figure of intervals for the paper, as PDF and as SVG."""
     chart = interval_chart(
         {claim.claim: claim.pairs for claim in content.claims},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shardwise.report.build import ReportContent
+from shardwise.analysis.analysis import Analysis
 from shardwise.report.names import tex
 from shardwise.report.words import count, degrees
 
@@ -183,7 +183,7 @@ PURPOSE = {
 }
 
 
-def methods_paragraph(content: ReportContent) -> list[tuple[str, str]]:
+def methods_paragraph(content: Analysis) -> list[tuple[str, str]]:
     """The paragraph as sentences, each with the keys of its sources, separated by commas."""
     c = content
     scored = f"We scored {len(c.systems)} systems on {count(c.topics, 'topic')} with {c.measure}"
@@ -239,7 +239,7 @@ def methods_paragraph(content: ReportContent) -> list[tuple[str, str]]:
     return said
 
 
-def methods_text(content: ReportContent) -> str:
+def methods_text(content: Analysis) -> str:
     """The paragraph with sources by name and year."""
     sentences = []
     for text, keys in methods_paragraph(content):
@@ -249,7 +249,7 @@ def methods_text(content: ReportContent) -> str:
     return " ".join(sentences)
 
 
-def methods_latex(content: ReportContent) -> str:
+def methods_latex(content: Analysis) -> str:
     """The paragraph with \\cite commands."""
     sentences = []
     for text, keys in methods_paragraph(content):
@@ -264,7 +264,7 @@ def _tex_text(text: str) -> str:
     return tex(quoted, most=len(quoted) * 8)
 
 
-def bibliography(content: ReportContent) -> str:
+def bibliography(content: Analysis) -> str:
     """BibTeX entries of the sources that the paragraph cites, in the order of their first mention."""
     keys = dict.fromkeys(key for _, keys in methods_paragraph(content) for key in keys.split(",") if key)
     return "\n\n".join(SOURCES[key].bibtex() for key in keys) + "\n"

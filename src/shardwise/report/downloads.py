@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shardwise.report.build import ReportContent
+from shardwise.analysis.analysis import Analysis
+from shardwise.analysis.trust import Trust
 from shardwise.report.charts import interval_figure
 from shardwise.report.citations import bibliography, methods_latex, methods_text
 from shardwise.report.latex import latex
-from shardwise.report.trust import Trust
 from shardwise.report.words import headline
 
 DIGITS = 7  # significant ones, so that the report stays small
@@ -36,7 +36,7 @@ class Download:
         return base64.b64encode(gzip.compress(self.content, mtime=0)).decode("ascii")
 
 
-def downloads(content: ReportContent) -> tuple[Download, ...]:
+def downloads(content: Analysis) -> tuple[Download, ...]:
     """All files of a report."""
     pdf, svg = interval_figure(content)
 
@@ -65,7 +65,7 @@ def downloads(content: ReportContent) -> tuple[Download, ...]:
     )
 
 
-def systems_frame(content: ReportContent) -> pd.DataFrame:
+def systems_frame(content: Analysis) -> pd.DataFrame:
     """Systems, best first: `rank, system, mean`, and for each claim `lower, upper, groups, top`."""
     first = content.claims[0].intervals
     columns: dict[str, Any] = {
@@ -82,7 +82,7 @@ def systems_frame(content: ReportContent) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def pairs_frame(content: ReportContent) -> pd.DataFrame:
+def pairs_frame(content: Analysis) -> pd.DataFrame:
     """All pairs of all claims: `claim`, the columns of `to_frame()`, `lower, upper` of the difference, `differs`."""
     frames = []
     for claim in content.claims:
@@ -96,7 +96,7 @@ def pairs_frame(content: ReportContent) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def report_json(content: ReportContent) -> dict[str, Any]:
+def report_json(content: Analysis) -> dict[str, Any]:
     """Everything that the report says, as JSON; undefined is null."""
     c = content
     return {

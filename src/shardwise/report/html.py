@@ -5,81 +5,70 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import numpy as np
-import xarray as xr
 from markupsafe import Markup
 
+from shardwise.analysis.analysis import Analysis, ClaimResult
+from shardwise.analysis.analyze import AnalysisOptions, analyze
+from shardwise.analysis.trust import sentences
 from shardwise.core.arguments import Progress
-from shardwise.core.model import Model
 from shardwise.core.text import script_json, short, visible
 from shardwise.io.atomic import write_whole
 from shardwise.report import words
 from shardwise.report.axis import Axis, axis_for
-from shardwise.report.build import ClaimResult, ReportContent, build_report
 from shardwise.report.charts import charts
 from shardwise.report.citations import bibliography, methods_latex, methods_text
 from shardwise.report.downloads import Download, downloads
-from shardwise.report.provenance import Recipe
-from shardwise.report.trust import sentences
 
 MOST_NAMED = 12  # systems of a top group that the answer lists
 
 
 def write_report(
     path: str | os.PathLike[str],
-    scores: xr.DataArray | xr.Dataset,
+    data: Any,
+    options: AnalysisOptions | None = None,
     *,
-    model: Model | str | None = None,
-    method: str = "hsd",
-    alpha: float = 0.05,
-    fill: str | float = "zero",
-    measure: str = "",
-    title: str = "",
-    notes: Iterable[str] = (),
-    inputs: Iterable[str | os.PathLike[str]] = (),
-    seed: int | None = None,
-    settings: Mapping[str, Any] | None = None,
-    recipe: Recipe | None = None,
-    calibration: int | None = None,
     progress: Progress | None = None,
-) -> ReportContent:
+    **choices: Any,
+) -> Analysis:
     """Analyse scores and write one HTML file that says what was found, for these topics and for topics like these.
 
-    ``scores`` has the dimensions topic and system, perhaps shard, perhaps split; with several splits, the first is
-    analysed and all are compared for stability. Without ``model``, MD6 on shards and MD1 on the whole collection.
-    ``fill`` says what undefined scores count as (as in `fill_undefined`; "leave" to fit without them). ``notes`` are
-    printed among the diagnostics; ``inputs`` are files to be listed with their SHA-256; ``seed``, ``settings`` and the
-    ``recipe`` of a command are recorded. ``calibration`` is the number of tables simulated in each world to see whether
-    the methods can be trusted on scores like these: by default 100 to 400, 0 for none. ``progress`` is called with
-    (done, in all), for the tables and then for the splits.
+    Parameters
+    ----------
+    path
+        Where to write it; the file appears only when it is complete.
+    data
+        Any table that `as_scores` takes, or an `Analysis` that is there already.
+    options
+        What can be chosen, as for `analyze`.
+    progress
+        Called with (done, in all), for the simulated tables and then for the splits.
+    choices
+        Single fields of `AnalysisOptions`; ``calibration`` is None here unless it is given, so that the report says
+        how far its methods can be trusted.
     """
-    content = build_report(
-        scores,
-        model=model,
-        method=method,
-        alpha=alpha,
-        fill=fill,
-        measure=measure,
-        title=title,
-        notes=notes,
-        inputs=inputs,
-        seed=seed,
-        settings=settings,
-        recipe=recipe,
-        calibration=calibration,
-        progress=progress,
-    )
-    write_whole(Path(path), html(content).encode("utf-8", "backslashreplace"))
-    return content
+    if isinstance(data, Analysis):
+        found = data
+    else:
+        if options is None:
+            choices.setdefault("calibration", None)
+        found = analyze(data, options, progress=progress, **choices)
+    write_whole(Path(path), html(found).encode("utf-8", "backslashreplace"))
+    return found
 
 
-def html(content: ReportContent) -> str:
+def save(found: Analysis, path: str | os.PathLike[str]) -> None:
+    """Write the report of an analysis."""
+    write_report(path, found)
+
+
+def html(content: Analysis) -> str:
     """Render a report as one self-contained page."""
     script, style = _asset("report.js"), _asset("report.css")
     environment = jinja2.Environment(
@@ -120,7 +109,7 @@ def html(content: ReportContent) -> str:
     )
 
 
-def page_data(content: ReportContent, files: Iterable[Download]) -> dict[str, Any]:
+def page_data(content: Analysis, files: Iterable[Download]) -> dict[str, Any]:
     """What the script of the page works on: names, means, and for each claim all corrected p-values."""
     return {
         "systems": [visible(name) for name in content.systems],
@@ -132,7 +121,7 @@ def page_data(content: ReportContent, files: Iterable[Download]) -> dict[str, An
     }
 
 
-def _claim_data(claim: ClaimResult, content: ReportContent) -> dict[str, Any]:
+def _claim_data(claim: ClaimResult, content: Analysis) -> dict[str, Any]:
     pairs = claim.pairs
     r = len(content.systems)
     place = np.full((r, r), -1)
@@ -149,13 +138,13 @@ def _claim_data(claim: ClaimResult, content: ReportContent) -> dict[str, Any]:
     }
 
 
-def _axis(content: ReportContent) -> Axis:
+def _axis(content: Analysis) -> Axis:
     lower = min(float(claim.intervals["lower"].min()) for claim in content.claims)
     upper = max(float(claim.intervals["upper"].max()) for claim in content.claims)
     return axis_for(lower, upper)
 
 
-def _rows(content: ReportContent) -> list[dict[str, Any]]:
+def _rows(content: Analysis) -> list[dict[str, Any]]:
     axis = _axis(content)
     rows = []
     for k, name in enumerate(content.systems):
@@ -183,7 +172,7 @@ def _rows(content: ReportContent) -> list[dict[str, Any]]:
     return rows
 
 
-def _anova_rows(content: ReportContent) -> list[dict[str, Any]]:
+def _anova_rows(content: Analysis) -> list[dict[str, Any]]:
     rows = []
     for term, row in content.fit.table.iterrows():
         figures: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shardwise.report.build import ClaimResult, ReportContent
+from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.report.names import tex
 from shardwise.report.words import decimals_for, meaning, number, p_value, shortened
 
@@ -15,7 +15,7 @@ FIGURE = "intervals.pdf"
 HEADS = {"here": "these topics", "like": "topics like these"}
 
 
-def systems_latex(content: ReportContent) -> str:
+def systems_latex(content: Analysis) -> str:
     r"""Systems, best first, with intervals, and letters: systems that share one are not told apart.
 
     A system that is not told from the best has a dagger (these topics) or a double dagger (topics like these).
@@ -57,7 +57,7 @@ def systems_latex(content: ReportContent) -> str:
     return _table(columns, head, rows, caption, "tab:systems")
 
 
-def pairs_latex(content: ReportContent) -> str:
+def pairs_latex(content: Analysis) -> str:
     """Pairs with differences and corrected p-values; of many, those with the best system."""
     d = decimals_for(content)
     first = content.claims[0].pairs
@@ -87,7 +87,7 @@ def pairs_latex(content: ReportContent) -> str:
     return _table("llr" + "r" * len(content.claims), head, rows, caption, "tab:pairs")
 
 
-def anova_latex(content: ReportContent) -> str:
+def anova_latex(content: Analysis) -> str:
     """The ANOVA table."""
     head = ["Source", "SS", "df", "MS", "$F$", "$p$", r"$\hat\omega^2$"]
     rows = []
@@ -101,7 +101,7 @@ def anova_latex(content: ReportContent) -> str:
     return _table("lrrrrrr", head, rows, caption, "tab:anova")
 
 
-def figure_latex(content: ReportContent) -> str:
+def figure_latex(content: Analysis) -> str:
     """The figure of intervals; its file is among the downloads of the report."""
     words = " and ".join(tex(claim.claim, 200) for claim in content.claims)
     return "\n".join(
@@ -118,7 +118,7 @@ def figure_latex(content: ReportContent) -> str:
     )
 
 
-def latex(content: ReportContent) -> str:
+def latex(content: Analysis) -> str:
     """All tables and the figure in one file, to be read by \\input."""
     return "\n".join(
         [

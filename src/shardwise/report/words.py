@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
+from shardwise.analysis.power import Power
 from shardwise.core.claim import plural
 from shardwise.core.text import short
-from shardwise.report.build import ClaimResult, ReportContent, SplitResult
-from shardwise.report.power import Power
 
 MEANINGS = {
     "topic": "Some topics are harder than others, for all systems alike.",
@@ -49,7 +49,7 @@ def p_value(p: float) -> str:
     return f"{p:.2g}" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
-def decimals_for(content: ReportContent) -> int:
+def decimals_for(content: Analysis) -> int:
     """Digits after the point: the four that are usual, fewer on a coarse scale, more where intervals are tiny."""
     widths = [float(one.half.min()) for one in content.claims if one.half.size and one.half.min() > 0]
     if not widths:
@@ -76,7 +76,7 @@ def count(n: int, what: str) -> str:
     return f"{n:,} {what if n == 1 else plural(what)}"
 
 
-def headline(content: ReportContent) -> str:
+def headline(content: Analysis) -> str:
     """The answer for both claims in one sentence."""
     here, *others = content.claims
     opening = f"On these {count(content.topics, 'topic')}, {_top(here, content)}"
@@ -88,7 +88,7 @@ def headline(content: ReportContent) -> str:
     return f"{opening}; for topics like these, {_again(like, here, content)}."
 
 
-def _top(claim: ClaimResult, content: ReportContent) -> str:
+def _top(claim: ClaimResult, content: Analysis) -> str:
     best = short(content.systems[0])
     others, alike = len(content.systems) - 1, len(claim.top) - 1
     if others == 1:
@@ -102,7 +102,7 @@ def _top(claim: ClaimResult, content: ReportContent) -> str:
     return f"{alike} of the {others} other systems {verb} indistinguishable from the best, {best}"
 
 
-def _again(claim: ClaimResult, before: ClaimResult, content: ReportContent) -> str:
+def _again(claim: ClaimResult, before: ClaimResult, content: Analysis) -> str:
     """The second half of the answer, which differs from the first."""
     others, alike = len(content.systems) - 1, len(claim.top) - 1
     if others == 1:
@@ -116,7 +116,7 @@ def _again(claim: ClaimResult, before: ClaimResult, content: ReportContent) -> s
     return f"{alike} {'is' if alike == 1 else 'are'}"
 
 
-def pairs_sentence(claim: ClaimResult, content: ReportContent) -> str:
+def pairs_sentence(claim: ClaimResult, content: Analysis) -> str:
     """How many pairs were told apart, and from which difference on."""
     total = len(claim.pairs)
     told = "no pair" if not claim.found else "all" if claim.found == total else f"{claim.found:,}"
@@ -129,7 +129,7 @@ def pairs_sentence(claim: ClaimResult, content: ReportContent) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def contrast(content: ReportContent) -> str:
+def contrast(content: Analysis) -> str:
     """What the two claims have to do with each other on these data."""
     if content.unsupported:
         return (
@@ -167,7 +167,7 @@ def meaning(term: str) -> str:
     return f"What {' and '.join(parts)} do together, beyond what each does alone."
 
 
-def power_sentences(power: Power, claim: ClaimResult, content: ReportContent) -> list[str]:
+def power_sentences(power: Power, claim: ClaimResult, content: Analysis) -> list[str]:
     """What these topics can show, and what a finer question would take."""
     d = max(3, decimals_for(content) - 1)
     said = [

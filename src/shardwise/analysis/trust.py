@@ -10,10 +10,10 @@ import xarray as xr
 
 from shardwise.core.arguments import Progress
 from shardwise.core.errors import InputError
-from shardwise.core.model import Model
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.verdict import Verdict
-from shardwise.procedures.vocabulary import available
+from shardwise.procedures.procedure import Procedure
+from shardwise.procedures.vocabulary import parse
 
 # beside the methods of the report: what one might have used instead
 ALTERNATIVES: Mapping[tuple[str, ...], tuple[str, ...]] = {
@@ -70,8 +70,7 @@ def usual_repetitions(systems: int) -> int:
 
 def trust_in(
     table: xr.DataArray,
-    model: Model,
-    method: str,
+    procedures: tuple[Procedure, ...],
     *,
     alpha: float,
     repetitions: int | None,
@@ -85,14 +84,13 @@ def trust_in(
     dims = tuple(d for d in ("topic", "system", "shard") if d in table.dims)
     if set(table.dims) != set(dims):
         return Trust(None, (), f"the scores have the dimensions {', '.join(map(str, table.dims))}")
-    known = available(dims)
-    suffixes = ("", " topic") if "shard" in dims else (" topic",)
-    used = tuple(n for n in (f"{model.name} {method}{suffix}" for suffix in suffixes) if n in known)
-    names = dict.fromkeys([*used, *ALTERNATIVES[dims]])
+    own = [one for one in procedures if dims in one.dims and one.claim.over in CLAIMS[dims]]
+    used = tuple(one.name for one in own)
+    names = {one.name: one for one in (*own, *map(parse, ALTERNATIVES[dims]))}
     try:
         found = calibrate(
             table,
-            list(names),
+            list(names.values()),
             claims=CLAIMS[dims],
             nulls=[
                 "margins" if bool((table >= 0).all() & (table <= 1).all()) else "normal",

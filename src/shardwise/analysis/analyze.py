@@ -1,0 +1,371 @@
+"""Scores -> everything that is said about them, computed once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
+from shardwise.analysis.diagnostics import Remark, remarks_on_residuals, remarks_on_scores, residual_figures
+from shardwise.analysis.power import power_of
+from shardwise.analysis.provenance import Recipe, hashed, scores_hash, versions
+from shardwise.analysis.trust import sentences, trust_in
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.over_splits import over_splits
+from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
+from shardwise.comparing.stability import stability_of
+from shardwise.core.arguments import Progress
+from shardwise.core.arguments import level as checked_level
+from shardwise.core.arrays import Floats
+from shardwise.core.claim import Claim
+from shardwise.core.errors import InputError
+from shardwise.core.model import MD1, MD6, Model
+from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of
+from shardwise.fits.anova import ByModel, anova
+from shardwise.numerics.corrections import CORRECTIONS
+from shardwise.numerics.groups import letter
+from shardwise.numerics.tables import SPLITS
+from shardwise.procedures.procedure import PUBLIC_RESAMPLES, Procedure
+from shardwise.procedures.running import USUAL
+from shardwise.procedures.vocabulary import parse
+from shardwise.scoring.undefined import fill_undefined
+
+HERE, LIKE = Claim(), Claim("topic")
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisOptions:
+    """What can be chosen of an analysis.
+
+    Parameters
+    ----------
+    method
+        A procedure or its name, such as ``MD6 hsd topic`` or ``t holm``; or a correction alone, such as ``hsd``, of
+        ``model``. Without it, the usual one for the layout of the scores.
+    model
+        A model or its name, for a correction alone; MD6 on shards and MD1 on the whole collection without it.
+    generalize
+        The claim that leads; topics like these without it.
+    alpha
+        Level of significance.
+    fill
+        What undefined scores count as (as in `fill_undefined`; "leave" to fit without them). Missing scores are never
+        filled unless this is a number.
+    measure
+        Which measure to take, where there are several.
+    only
+        Systems to which the comparison is confined.
+    baseline
+        A system with which all others are compared.
+    n_resamples
+        Resamples of procedures that draw.
+    seed
+        Seed of everything random; recorded.
+    calibration
+        Tables simulated in each world to see whether the procedures can be trusted on scores like these: 0 for none,
+        None for 100 to 400.
+    title
+        Heading of the report.
+    notes
+        What the reader of the files decided; shown among the diagnostics.
+    inputs
+        Files to be listed with their SHA-256.
+    settings
+        Further settings to be recorded.
+    recipe
+        The command that the analysis is made by.
+    """
+
+    method: str | Procedure | None = None
+    model: Model | str | None = None
+    generalize: Claim | str | Iterable[str] | None = None
+    alpha: float = 0.05
+    fill: str | float = "zero"
+    measure: str = ""
+    only: Sequence[str] | None = None
+    baseline: str | None = None
+    n_resamples: int = PUBLIC_RESAMPLES
+    seed: int | None = None
+    calibration: int | None = 0
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    inputs: tuple[str | os.PathLike[str], ...] = ()
+    settings: Mapping[str, Any] | None = None
+    recipe: Recipe | None = None
+
+
+def analyze(
+    data: Any, options: AnalysisOptions | None = None, *, progress: Progress | None = None, **choices: Any
+) -> Analysis:
+    """Say which systems differ, what may be claimed, and how far that can be trusted.
+
+    Parameters
+    ----------
+    data
+        Any table that `as_scores` takes: topics (questions, items) and systems (models), perhaps shards, splits or
+        instances (seeds).
+    options
+        What can be chosen, all at once.
+    progress
+        Called with (done, in all).
+    choices
+        Single fields of `AnalysisOptions`, such as ``method``, ``generalize`` or ``alpha``.
+
+    >>> rng = np.random.default_rng(1)
+    >>> table = xr.DataArray(rng.normal([.5, .3, .1], .05, (30, 3)), dims=("topic", "system"), name="AP")
+    >>> found = analyze(table)
+    >>> found.comparisons.claim, found.lead.found
+    ('on topics like these 30', 3)
+    """
+    chosen = replace(options or AnalysisOptions(), **choices)
+    alpha = checked_level(chosen.alpha)
+    original = as_scores(data, measure=chosen.measure or None)
+    table, filled, policy = _filled(original, chosen.fill)
+    procedures, unsupported = procedures_of(table, chosen)
+    first = table.isel(split=0, drop=True) if "split" in table.dims else table
+    undefined = filled if policy == "drop" else _undefined_in_first(original) if filled else 0
+    model = _model_of(procedures[0], first)
+    fit = anova(first.mean("instance") if "instance" in first.dims else first, model)
+    claims = tuple(_claim(table, first, one, chosen) for one in procedures)
+    residuals = residual_figures(fit)
+    trust = trust_in(
+        first,
+        tuple(procedures),
+        alpha=alpha,
+        repetitions=chosen.calibration,
+        seed=chosen.seed or 0,
+        progress=progress,
+    )
+    several = table.sizes.get("split", 1) > 1
+    steps = table.sizes.get("split", 1)
+    name = chosen.measure or str(table.name or "score")
+    by_key = {one.key: one for one in claims}
+    like = by_key.get("like")
+    missing = int(missing_cells(original).sum())
+    return Analysis(
+        scores=original,
+        title=chosen.title or f"{name}: which of {len(claims[0].pairs.names)} systems differ?",
+        measure=name,
+        method=procedures[0].correction,
+        alpha=alpha,
+        fit=fit,
+        claims=claims,
+        unsupported=unsupported,
+        splits=tuple(
+            _over_splits(table, claim, chosen, _part(progress, k, len(claims), steps))
+            for k, claim in enumerate(claims)
+        )
+        if several and isinstance(procedures[0].fit, ByModel)
+        else (),
+        power=power_of(fit.estimates(generalize=LIKE), int(fit.scores.sizes["topic"]), alpha)
+        if like is not None and not unsupported
+        else None,
+        trust=trust,
+        residuals=residuals,
+        remarks=(
+            *remarks_on_scores(fit.scores, undefined, policy, fit.scores.size),
+            *([Remark(f"{missing} scores are missing and left out.", warning=True)] if missing else []),
+            *(Remark(_sentence(note)) for note in fit.notes),
+            *remarks_on_residuals(residuals),
+            *(Remark(sentence, warning=True) for sentence, warning in sentences(trust) if warning),
+        ),
+        notes=tuple(chosen.notes),
+        configuration={
+            "measure": name,
+            "procedure": procedures[-1].name,
+            "model": model.title,
+            "method": procedures[0].correction,
+            "alpha": alpha,
+            "fill": str(chosen.fill),
+            **{str(d): int(n) for d, n in original.sizes.items()},
+            "seed": chosen.seed,
+            **(chosen.settings or {}),
+            "scores_sha256": scores_hash(original),
+        },
+        inputs=hashed(chosen.inputs),
+        versions=versions(),
+        recipe=chosen.recipe,
+        leads=_lead(claims, chosen, nouns_of(original)),
+    )
+
+
+def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
+    """The procedures of an analysis, that of these topics first, and why topics like these are not spoken of."""
+    dims = layout_of(table)
+    nouns = nouns_of(table)
+    within = tuple(d for d in dims if d != "split")
+    lead = _procedure(within, chosen)
+    wanted = [HERE, LIKE]
+    if chosen.generalize is not None:
+        asked = Claim.of(chosen.generalize, nouns).check(dims)
+        wanted = (
+            [one for one in (HERE, asked) if one != HERE or asked == HERE] if asked not in wanted else wanted
+        )
+    elif lead.claim not in wanted:
+        wanted = [lead.claim]
+    found, unsupported = [], ""
+    for claim in wanted:
+        if claim in lead.fit.claims:
+            found.append(replace(lead, claim=claim))
+        elif claim == LIKE:
+            unsupported = f"{lead.fit.title} speaks of {lead.fit.claims[0].phrase(nouns)} alone"
+    if not found:
+        found = [lead]
+    if chosen.generalize is not None and asked not in [one.claim for one in found]:
+        known = "; ".join(one.phrase(nouns) for one in lead.fit.claims)
+        raise InputError(
+            f"{lead.fit.name} does not speak of {asked.phrase(nouns)}",
+            remedy=f"it speaks of {known}",
+            argument="generalize",
+            value=asked.over,
+        )
+    return found, unsupported
+
+
+def _procedure(dims: tuple[str, ...], chosen: AnalysisOptions) -> Procedure:
+    """The procedure asked for by name, by a correction of a model, or by nothing but the layout of the scores."""
+    if chosen.method is None and chosen.model is None:
+        if dims not in USUAL:
+            raise InputError(
+                f"no procedure is usual for scores by {', '.join(dims)}",
+                remedy="give topics and systems, with shards or with instances",
+            )
+        return parse(USUAL[dims])
+    if chosen.method is None or chosen.method in CORRECTIONS:
+        model = chosen.model or (MD6 if "shard" in dims else MD1)
+        model = Model.parse(model) if isinstance(model, str) else model
+        fit = ByModel(model)
+        claim = LIKE if LIKE in fit.claims else fit.claims[0]
+        return Procedure(fit, str(chosen.method or "hsd"), claim)
+    if chosen.model is not None:
+        raise InputError(
+            f"{chosen.method} is a procedure of its own, and a model is given too",
+            remedy="name a correction with the model, or the procedure alone",
+            argument="method",
+        )
+    return parse(chosen.method)
+
+
+def _model_of(procedure: Procedure, scores: xr.DataArray) -> Model:
+    own = getattr(procedure.fit, "model", None)
+    if isinstance(own, Model):
+        return own if not (own == MD1 and "shard" in scores.dims) else MD6
+    return MD6 if "shard" in scores.dims else MD1
+
+
+def _lead(claims: tuple[ClaimResult, ...], chosen: AnalysisOptions, nouns: Mapping[str, str]) -> str:
+    """The key of the claim asked for, else of topics like these."""
+    if chosen.generalize is not None:
+        asked = Claim.of(chosen.generalize, nouns)
+        return next(one.key for one in claims if one.procedure.claim == asked)
+    return claims[-1].key
+
+
+def _filled(table: xr.DataArray, fill: str | float) -> tuple[xr.DataArray, int, str]:
+    """Scores without undefined cells unless they are to be left, how many cells or topics that took, and how."""
+    undefined = int(table.isnull().sum())
+    if not undefined or fill == "leave":
+        return table, 0, str(fill)
+    done = fill_undefined(table, fill)
+    after = int(done.isnull().sum())
+    return done, int(done.attrs.get("dropped", undefined - after)), str(fill)
+
+
+def _undefined_in_first(table: xr.DataArray) -> int:
+    first = table.isel(split=0) if "split" in table.dims else table
+    return int(first.isnull().sum())
+
+
+def _claim(
+    table: xr.DataArray, first: xr.DataArray, procedure: Procedure, chosen: AnalysisOptions
+) -> ClaimResult:
+    """What one procedure says: of the first split, or of all splits where it averages them out."""
+    scores = table if layout_of(table) == SPLITS and SPLITS in procedure.dims else first
+    pairs = procedure.run(
+        scores,
+        only=chosen.only,
+        baseline=chosen.baseline,
+        n_resamples=chosen.n_resamples,
+        seed=chosen.seed or 0,
+    )
+    intervals = pairs.intervals(1.0 - chosen.alpha)
+    return ClaimResult(
+        key="like" if procedure.claim.over else "here",
+        procedure=procedure,
+        pairs=pairs,
+        intervals=intervals,
+        half=_half_widths(pairs, intervals, chosen.alpha),
+        letters=_letters(pairs, chosen.alpha),
+        top=_top(pairs, chosen.alpha),
+        found=int(pairs.reject(chosen.alpha).sum()),
+    )
+
+
+def _top(pairs: Comparisons, alpha: float) -> tuple[str, ...]:
+    try:
+        return pairs.top_group(alpha)
+    except InputError:  # against a baseline, the best did not meet all others
+        return ()
+
+
+def _half_widths(pairs: Comparisons, intervals: pd.DataFrame, alpha: float) -> Floats:
+    """Half-widths of the intervals of all differences."""
+    e = pairs.estimates
+    alike = e.difference_variance is None and e.difference_df is None and e.test is None
+    if pairs.correction == "hsd" and alike:
+        # one critical difference for all pairs, and each mean carries half of it (F19 eq. 3)
+        own = float(intervals["upper"].iloc[0] - intervals["estimate"].iloc[0])
+        return np.full(len(pairs), 2.0 * own)
+    each = pairs.to_frame(1.0 - alpha)
+    return (each["upper"] - each["difference"]).to_numpy(np.float64)
+
+
+def _letters(pairs: Comparisons, alpha: float) -> tuple[tuple[str, ...], ...] | None:
+    try:
+        groups = pairs.groups(alpha)
+    except InputError:  # thousands of overlapping groups, or not all pairs
+        return None
+    if len(groups) > 2 * len(pairs.names):  # letters that explain less than the matrix of pairs
+        return None
+    found: dict[str, list[str]] = {name: [] for name in pairs.names}
+    for k, group in enumerate(groups):
+        for name in group:
+            found[name].append(letter(k))
+    return tuple(tuple(found[name]) for name in pairs.names)
+
+
+def _over_splits(
+    table: xr.DataArray, claim: ClaimResult, chosen: AnalysisOptions, progress: Progress | None
+) -> SplitResult:
+    procedure = claim.procedure
+    assert isinstance(procedure.fit, ByModel)
+    each = over_splits(
+        table, procedure.fit.model, procedure.correction, generalize=procedure.claim, progress=progress
+    )
+    summary = summary_over_splits(each, alpha=chosen.alpha)
+    return SplitResult(
+        key=claim.key,
+        splits=len(each),
+        summary=summary,
+        agreement=stability_of(each, alpha=chosen.alpha).mean(),
+        divided=agreement_over_splits(each, (chosen.alpha,)).droplevel("alpha", axis=1),
+        common=int(summary["mean"]["common"]),
+        pairs=len(each[0]),
+    )
+
+
+def _part(progress: Progress | None, part: int, parts: int, steps: int) -> Progress | None:
+    """Progress of one of several equal parts, told as progress of the whole."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(part * steps + done, parts * steps)
+
+
+def _sentence(note: str) -> str:
+    return f"{note[:1].upper()}{note[1:]}."
