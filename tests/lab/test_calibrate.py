@@ -287,7 +287,7 @@ def test_progress_counts_tables() -> None:
         ({"claims": [("year",)]}, "cannot generalise over year"),
         ({"instances": 3}, "shards and instances at once"),
         ({"jobs": 0}, "0 jobs"),
-        ({"source": [1, 2]}, "a list cannot be calibrated"),
+        ({"source": [1, 2]}, "an array of 1 dimensions"),
         ({"source": {"planet": 1.0}}, "no effect 'planet'"),
     ],
 )

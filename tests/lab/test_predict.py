@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
@@ -12,11 +13,14 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shardwise.comparing.decisions import Decisions
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
+from shardwise.core.estimates import Estimates, Outcome
 from shardwise.fits.anova import anova
+from shardwise.fits.topics import by_pairs
+from shardwise.numerics.tables import Tables
 from shardwise.io.scores import read_scores
 from shardwise.lab.holdout.checks import PredictiveCheck, across_collections, split_half
 from shardwise.lab.holdout.counts import FIGURES
@@ -29,17 +33,43 @@ from shardwise.procedures.vocabulary import parse as parse_procedure
 TABLE, SHARDS = ("topic", "system"), ("topic", "system", "shard")
 
 
-def far_apart(y: Floats, dims: tuple[str, ...], alpha: float, seed: int, first: int) -> Decisions:
-    """Calls a pair different if its means are .2 apart."""
-    means = y.mean(axis=1)
-    a, b = np.triu_indices(means.shape[1], 1)
-    d = means[:, a] - means[:, b]
-    p = np.where(np.abs(d) >= 0.2, 0.0, 1.0)
-    nothing = np.full_like(d, np.nan)
-    return Decisions(d, p, p, nothing, nothing)
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """Calls a pair different if its means are .2 apart; one pair never."""
+
+    tables: Tables
+    never: int
+    name: str = ""
+
+    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
+        means = self.tables.y.mean(axis=1)
+        d = means[:, ia] - means[:, ib]
+        p = np.where((np.abs(d) >= 0.2) & (np.arange(ia.size) != self.never), 0.0, 1.0)
+        nothing = np.full_like(d, np.nan)
+        return Outcome(d, nothing, nothing, nothing, p, p)
 
 
-RULE = Procedure("far apart", "means .2 apart", (TABLE,), ("topic",), "pair", "", far_apart)
+@dataclass(frozen=True)
+class ByRule:
+    """A fit of one's own."""
+
+    name: str
+    never: int = -1
+    title: str = "means .2 apart"
+    layouts: tuple[tuple[str, ...], ...] = (("topic", "system"),)
+    claims: tuple[Claim, ...] = (Claim("topic"),)
+    corrections: tuple[str, ...] = ("",)
+    sound: bool = True
+    takes_gaps: bool = False
+
+    def source(self, correction: str, claim: Claim) -> str:
+        return ""
+
+    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
+        return by_pairs(tables, Apart(tables, self.never), "")
+
+
+RULE = Procedure(ByRule("far apart"), "", Claim("topic"))
 WORKED = xr.DataArray(
     [[0.9, 0.5, 0.1], [0.7, 0.6, 0.2], [0.5, 0.6, 0.1], [0.3, 0.7, 0.2]],
     dims=TABLE,
@@ -93,7 +123,7 @@ def test_the_worked_example() -> None:
 
 
 def test_extra_pairs_are_those_the_reference_lacks() -> None:
-    strict = Procedure("all but AB", "", (TABLE,), ("topic",), "pair", "", _without_ab)
+    strict = Procedure(ByRule("all but AB", never=0), "", Claim("topic"))
     check = split_half(WORKED, [RULE, strict], repeats=30, seed=5, reference="all but AB")
     apart = sum(halving(5, i) == frozenset((0, 1)) for i in range(30)) / 30
     assert check.table["extra"].tolist() == pytest.approx([apart, 0])
@@ -101,12 +131,6 @@ def test_extra_pairs_are_those_the_reference_lacks() -> None:
     assert np.isnan(check.table.loc["all but AB", "extra_reversal"])
     assert "100.0% are in the opposite order" in str(check)
     assert "extra" not in split_half(WORKED, RULE, repeats=2).repeats
-
-
-def _without_ab(y: Floats, dims: tuple[str, ...], alpha: float, seed: int, first: int) -> Decisions:
-    found = far_apart(y, dims, alpha, seed, first)
-    p = np.where(np.arange(3) == 0, 1.0, found.p)
-    return Decisions(found.difference, p, p, found.lower, found.upper)
 
 
 def simulated(shape: tuple[int, ...] = (21, 6, 4), seed: int = 2) -> xr.DataArray:

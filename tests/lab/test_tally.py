@@ -8,6 +8,8 @@ import pytest
 from scipy import stats
 
 from shardwise.comparing.decisions import Decisions
+from shardwise.core.arrays import Floats
+from shardwise.core.estimates import Outcome
 from shardwise.lab.error_counts import Truth, joined, rate, ratio, tally
 from shardwise.lab.verdict import status, summary, verdicts
 
@@ -16,8 +18,14 @@ MEANS = np.array([0.3, 0.3, 0.5])
 
 
 def decided(p: list[list[float]], adjusted: list[list[float]], difference: list[list[float]]) -> Decisions:
-    d = np.array(difference)
-    return Decisions(d, np.array(p), np.array(adjusted), d - 0.1, d + 0.1)
+    return made(np.array(difference), np.array(p), np.array(adjusted), 0.1)
+
+
+def made(difference: Floats, p: Floats, p_adjusted: Floats, half: float) -> Decisions:
+    """Decisions whose intervals all have the same half-width."""
+    nothing = np.full(p.shape, np.nan)
+    outcome = Outcome(difference, nothing, nothing, nothing, p, p_adjusted, lambda alpha: np.full(p.shape, half))
+    return Decisions(outcome, p_adjusted, "", 3, None)
 
 
 def test_by_hand() -> None:
@@ -55,15 +63,14 @@ def test_coverage_of_a_discovery_method_is_of_what_it_found() -> None:
 
 def test_methods_without_intervals_have_no_coverage() -> None:
     d = np.zeros((2, 3))
-    nothing = np.full((2, 3), np.nan)
-    found = tally(Decisions(d, d + 1, d + 1, nothing, nothing), Truth.of(MEANS), "family", 0.05)
+    found = tally(made(d, d + 1, d + 1, np.nan), Truth.of(MEANS), "family", 0.05)
     assert np.isnan(found.coverage).all()
     assert rate(found.coverage).n == 0
 
 
 def test_where_all_differ_there_is_no_false_alarm_to_count() -> None:
     d = np.zeros((2, 3))
-    found = tally(Decisions(d, d, d, d, d), Truth.of(np.array([0.1, 0.2, 0.4])), "family", 0.05)
+    found = tally(made(d, d, d, 0.0), Truth.of(np.array([0.1, 0.2, 0.4])), "family", 0.05)
     assert np.isnan(found.family).all()
     assert np.isnan(found.raw).all()
     assert found.found.shape == (2, 3)
@@ -171,9 +178,8 @@ def test_pairs_that_were_not_compared_do_not_count() -> None:
     """Against the first system only: ab (equal) and ac are asked, bc is not."""
     truth = Truth.of(MEANS)
     nan = float("nan")
-    one = Decisions(*(np.array([row]) for row in (
-        [0.3, -0.2, -0.2], [0.01, 0.01, nan], [0.01, 0.01, nan], [0.2, -0.3, nan], [0.4, -0.1, nan]
-    )))  # fmt: skip
+    p = np.array([[0.01, 0.01, nan]])
+    one = made(np.array([[0.3, -0.2, -0.2]]), p, p, 0.1)
     found = tally(one, truth, "family", 0.05)
     assert (found.raw[0], found.family[0], found.discovery[0]) == (1.0, 1.0, 0.5)
     assert (found.coverage[0], found.together[0], found.found[0, 0]) == (0.5, 0.0, 1.0)

@@ -252,8 +252,8 @@ def test_one_hash_for_the_same_file_and_scores(tmp_path: Path) -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(InputError, match="no dimension topic"):
-        analyze(simulated(3).rename(topic="query"))
+    with pytest.raises(InputError, match="but no topic"):
+        analyze(simulated(3).rename(topic="day"))
     with pytest.raises(InputError, match="not between 0 and 1"):
         analyze(simulated(3), alpha=5)
     with pytest.raises(InputError, match="Dunnett"):
