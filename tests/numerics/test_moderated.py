@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.numerics.moderated.law import BLOCK, Law, furthest_above, resampled
-from shardwise.numerics.moderated.noise import Noise, draw_noise, of_shards
+from shardwise.numerics.moderated.law import BLOCK, Law, furthest_above
+from shardwise.numerics.moderated.resample import resampled
 from shardwise.numerics.moderated.statistics import D0, pairs_of, statistics
-from shardwise.numerics.resampling import below, key_of, start, topic_counts
+from shardwise.numerics.resampling import key_of, topic_counts
 
 KEYS = st.integers(0, 2**32 - 1)
 
@@ -263,32 +263,3 @@ def test_trec8(data: Path) -> None:
     assert y.shape == (50, 129)
     found = law(y, 1, 9999, jobs=None)
     assert 3380 <= (found.p_adjusted <= 0.05).sum() <= 3450  # METHODS §9
-
-
-def slow_noisy(y: Floats, noise: Noise, seed: int, count: int) -> Floats:
-    """(B,) largest |t*| with chance effects, from the same random numbers."""
-    topics, systems = y.shape
-    ia, ib = pairs_of(systems)
-    z = y - y.mean(axis=0)
-    out = []
-    for i in range(count):
-        state = np.empty(1, dtype=np.uint64)
-        start(key_of(seed), i, state)
-        rows = [below(topics, state) for _ in range(topics)]
-        effect, variance = np.zeros(systems), np.zeros(systems)
-        draw_noise(noise.lines(), state, effect, variance)
-        d = z[rows][:, ia] - z[rows][:, ib]
-        s2 = d.var(axis=0, ddof=1)
-        v = ((topics - 1) * s2 + D0 * s2.mean()) / (topics - 1 + D0) / topics + variance[ia] + variance[ib]
-        out.append(np.max(np.abs(d.mean(axis=0) + effect[ia] - effect[ib]) / np.sqrt(v)))
-    return np.array(out)
-
-
-def test_chance_effects_by_hand() -> None:
-    g = np.random.default_rng(1)
-    y = table(7, 12, 4)[:, :, None] + 0.05 * g.normal(size=(12, 4, 5)) + 0.1 * g.normal(size=(1, 4, 5))
-    noise = of_shards(y)
-    x = y.mean(axis=-1)
-    found = statistics(x, noise=noise)
-    fast = resampled(x, *pairs_of(4), found, key_of(2), 300, noise=noise)
-    np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(slow_noisy(x, noise, 2, 300)), rtol=1e-10)
