@@ -126,7 +126,7 @@ def test_cells_by_hand() -> None:
         d = (e[:, ia] - e[:, ib])[[below(18, state) for _ in range(10)]]
         own = d.var(axis=0, ddof=1)
         star.append(np.abs(d.mean(axis=0)) / np.sqrt((10 * own + D0 * own.mean()) / (10 + D0) / 10))
-    fast = cell_law(y, ia, ib, found, key_of(5), 200)
+    fast = cell_law(y, ia, ib, found, key_of(5), 200, way="drawn")
     np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(np.max(star, axis=1)), rtol=1e-10)
 
 
@@ -142,8 +142,29 @@ def test_flipped_cells_by_hand() -> None:
         d = signs[:, None] * (e[:, ia] - e[:, ib])
         own = d.var(axis=0, ddof=1)
         star.append(np.abs(d.mean(axis=0)) / np.sqrt((12 * own + D0 * own.mean()) / (12 + D0) / 21))
-    fast = cell_law(y, ia, ib, cell_statistics(y), key_of(5), 200, flips=True)
+    fast = cell_law(y, ia, ib, cell_statistics(y), key_of(5), 200, way="flipped")
     np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(np.max(star, axis=1)), rtol=1e-10)
+
+
+def test_refitted_cells_by_hand() -> None:
+    y = np.random.default_rng(4).normal(size=(7, 4, 3))
+    ia, ib = pairs_of(4)
+    e = residuals(y)
+    star = []
+    for i in range(300):
+        state = np.empty(1, dtype=np.uint64)
+        start(key_of(5), i, state)
+        table = np.array([normal(state) for _ in range(21)])[:, None] * e
+        again = np.swapaxes(table.reshape(7, 3, 4), 1, 2)
+        star.append(np.abs(cell_statistics(again).t).max())
+    fast = cell_law(y, ia, ib, cell_statistics(y), key_of(5), 300)
+    np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(star), rtol=1e-10)
+
+
+def test_an_unknown_way_is_refused() -> None:
+    y = np.random.default_rng(4).normal(size=(7, 4, 3))
+    with pytest.raises(InputError, match="refitted"):
+        cell_law(y, *pairs_of(4), cell_statistics(y), key_of(5), 9, way="refited")  # type: ignore[arg-type]
 
 
 def test_strata_by_hand() -> None:
