@@ -17,7 +17,7 @@ from shardwise.numerics.moderated.statistics import pairs_of, statistics
 from shardwise.numerics.resampling import key_of
 
 pytestmark = pytest.mark.calibration
-DRAWS = 299
+DRAWS = 239  # a single block of draws
 
 
 def alarm(y: Floats, seed: int, noise: Noise | None = None) -> bool:
