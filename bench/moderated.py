@@ -22,14 +22,16 @@ from bench.replication import load, markdown
 from shardwise.core.arrays import Floats
 from shardwise.io.reader import read_collection
 from shardwise.numerics import studentized_range
+from shardwise.numerics.balanced import all_terms, decompose
 from shardwise.numerics.corrections import holm
 from shardwise.numerics.max_t import flip_topics
-from shardwise.numerics.moderated.cells import Way, cell_law, cell_statistics, stratified
-from shardwise.numerics.moderated.noise import of_instances, of_shards
+from shardwise.numerics.moderated.cells import SHARDS, Way, cell_law, cell_statistics, stratified
+from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards
 from shardwise.numerics.moderated.resample import resampled
 from shardwise.numerics.moderated.statistics import pairs_of, statistics
 from shardwise.numerics.resampling import key_of
-from shardwise.numerics.unified import t_p
+from shardwise.numerics.student import t_statistic, two_sided
+from shardwise.numerics.unified import instance_spread
 from shardwise.scoring.scoring import score
 from shardwise.sharding.split import split
 
@@ -140,7 +142,8 @@ def cells_of(y: Floats, seed: int, way: Way) -> Floats:
 
 
 def strata_holm(y: Floats, seed: int) -> Floats:
-    return holm(t_p(*stratified(y)))
+    difference, se, df = stratified(y)
+    return holm(two_sided(t_statistic(difference, se), df))
 
 
 CELLS: Methods = {
@@ -195,8 +198,16 @@ def cells(folder: Path, pool: ProcessPoolExecutor) -> str:
     return table_of(worlds, CELLS, pool)
 
 
+def noise_of(y: Floats, own: bool) -> Noise:
+    if own:
+        return of_instances(instance_spread(y[None])).of_table(0)
+    found = decompose(y, SHARDS, all_terms(SHARDS))
+    assert found is not None
+    return of_shards(found)
+
+
 def chance(y: Floats, seed: int, own: bool) -> Floats:
-    noise = of_instances(y) if own else of_shards(y)
+    noise = noise_of(y, own)
     x = np.ascontiguousarray(y.mean(axis=-1))
     ia, ib = pairs_of(x.shape[1])
     return resampled(
@@ -205,7 +216,7 @@ def chance(y: Floats, seed: int, own: bool) -> Floats:
 
 
 def chance_holm(y: Floats, seed: int, own: bool) -> Floats:
-    noise = of_instances(y) if own else of_shards(y)
+    noise = noise_of(y, own)
     return holm(statistics(y.mean(axis=-1), noise=noise).p)
 
 

@@ -9,15 +9,24 @@ import numpy as np
 import pytest
 
 from shardwise.core.arrays import Floats
+from shardwise.numerics.balanced import Decomposition, all_terms, decompose
 from shardwise.numerics.corrections import holm
 from shardwise.numerics.moderated.cells import cell_statistics
 from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards
 from shardwise.numerics.moderated.resample import resampled
 from shardwise.numerics.moderated.statistics import pairs_of, statistics
 from shardwise.numerics.resampling import key_of
+from shardwise.numerics.unified import instance_spread
 
 pytestmark = pytest.mark.calibration
 DRAWS = 239  # a single block of draws
+
+
+def md6(y: Floats) -> Decomposition:
+    dims = ("topic", "system", "shard")
+    found = decompose(y, dims, all_terms(dims))
+    assert found is not None
+    return found
 
 
 def alarm(y: Floats, seed: int, noise: Noise | None = None) -> bool:
@@ -69,7 +78,7 @@ def test_five_seeds_and_a_few_noisier_systems(noisy: int, repetitions: float) ->
 
     def with_effect(g: np.random.Generator, seed: int) -> bool:
         y = scores((50, 10, 5), effect, g)
-        return alarm(y.mean(axis=-1), seed, of_instances(y))
+        return alarm(y.mean(axis=-1), seed, of_instances(instance_spread(y[None])).of_table(0))
 
     found, error = rate(with_effect, 300 * repetitions)
     assert 0.035 - error < found < 0.05 + error
@@ -80,7 +89,7 @@ def test_five_seeds_and_a_few_noisier_systems(noisy: int, repetitions: float) ->
 def test_shards_like_these(repetitions: float) -> None:
     def with_effect(g: np.random.Generator, seed: int) -> bool:
         y = scores((50, 10, 5), np.full(10, 0.02), g)
-        return alarm(y.mean(axis=-1), seed, of_shards(y))
+        return alarm(y.mean(axis=-1), seed, of_shards(md6(y)))
 
     found, error = rate(with_effect, 300 * repetitions)
     assert 0.035 - error < found < 0.05 + error

@@ -7,18 +7,26 @@ import pytest
 from scipy import stats
 
 from procedure_tables import labelled
-from shardwise.comparing.comparisons import compare
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.fits.anova import anova
+from shardwise.numerics.balanced import Decomposition, all_terms, decompose
 from shardwise.numerics.moderated.cells import cell_law, cell_statistics, residuals, stratified
 from shardwise.numerics.moderated.draws import draw_signs
 from shardwise.numerics.moderated.noise import Noise, chi_squared, draw_noise, normal, of_instances, of_shards
 from shardwise.numerics.moderated.resample import resampled
 from shardwise.numerics.moderated.statistics import D0, pairs_of, statistics
 from shardwise.numerics.resampling import below, key_of, start, topic_counts
-from shardwise.numerics.unified import unified
+from shardwise.numerics.unified import instance_spread, unified
+from shardwise.procedures.running import compare
+
+
+def md6(y: Floats) -> Decomposition:
+    dims = ("topic", "system", "shard")
+    found = decompose(y, dims, all_terms(dims))
+    assert found is not None
+    return found
 
 
 def table(seed: int, topics: int, systems: int) -> Floats:
@@ -49,7 +57,7 @@ def slow_noisy(y: Floats, noise: Noise, seed: int, count: int) -> Floats:
 def test_chance_effects_by_hand() -> None:
     g = np.random.default_rng(1)
     y = table(7, 12, 4)[:, :, None] + 0.05 * g.normal(size=(12, 4, 5)) + 0.1 * g.normal(size=(1, 4, 5))
-    noise = of_shards(y)
+    noise = of_shards(md6(y))
     x = y.mean(axis=-1)
     found = statistics(x, noise=noise)
     fast = resampled(x, *pairs_of(4), found, key_of(2), 300, noise=noise)
@@ -195,31 +203,28 @@ def test_chance_effects_of_shards_make_the_error_term_of_md6() -> None:
     g = np.random.default_rng(2)
     y = g.normal(size=(12, 4, 5)) + g.normal(size=(1, 4, 5)) + g.normal(size=(12, 4, 1))
     fit = compare(anova(labelled(y, "topic", "system", "shard"), MD6), generalize=("topic", "shard"))
-    found = statistics(y.mean(axis=-1), d0=np.inf, noise=of_shards(y))
+    found = statistics(y.mean(axis=-1), d0=np.inf, noise=of_shards(md6(y)))
     np.testing.assert_allclose(found.se**2, 2 * fit.estimates.variance, rtol=1e-12)
 
 
 def test_instances_make_the_unified_test() -> None:
     g = np.random.default_rng(3)
-    y = g.normal(size=(20, 3, 4)) + np.array([0.0, 1.0, 2.0])[:, None] * g.normal(size=(1, 3, 4))
-    y[:, 0, 1:] = np.nan
-    found = statistics(np.nanmean(y, axis=-1), d0=0.0, noise=of_instances(y))
-    for k, (a, b) in enumerate(zip(*pairs_of(3), strict=True)):
-        one, other = ((y[:, x, :1] if x == 0 else y[:, x]).T for x in (a, b))
-        expected = unified(one, other, deterministic=(a == 0, b == 0))
-        np.testing.assert_allclose(found.se[k] ** 2, expected.variance, rtol=1e-12)
-        np.testing.assert_allclose(found.df[k], expected.df, rtol=1e-12)
-
-
-def test_an_instance_that_lacks_topics_is_refused() -> None:
-    y = np.zeros((5, 2, 3))
-    y[0, 1, 2] = np.nan
-    with pytest.raises(InputError, match="system 1 lacks"):
-        of_instances(y)
+    y = g.normal(size=(2, 20, 3, 4)) + np.array([0.0, 1.0, 2.0])[:, None] * g.normal(size=(2, 1, 3, 4))
+    y[:, :, 0] = y[:, :, 0, :1]  # deterministic
+    y[:, :, 1, 3:] = np.nan
+    spread = instance_spread(y)
+    means, (ia, ib) = np.nanmean(y, axis=-1), pairs_of(3)
+    found = statistics(means, d0=0.0, noise=of_instances(spread))
+    difference, se, df = unified(means, spread, ia, ib)
+    np.testing.assert_allclose(found.difference, difference, rtol=1e-12)
+    np.testing.assert_allclose(found.se, se, rtol=1e-12)
+    np.testing.assert_allclose(found.df, df, rtol=1e-12)
+    one = statistics(means[1], d0=0.0, noise=of_instances(spread).of_table(1))
+    np.testing.assert_array_equal(one.se, found.se[1])
 
 
 def test_missing_scores_and_chance_effects_do_not_go_together() -> None:
     y = with_holes(1)
-    noise = of_shards(np.random.default_rng(1).normal(size=(15, 5, 3)))
+    noise = of_shards(md6(np.random.default_rng(1).normal(size=(15, 5, 3))))
     with pytest.raises(InputError, match="need full tables"):
         resampled(y, *pairs_of(5), statistics(y), key_of(1), 9, noise=noise)

@@ -27,6 +27,8 @@ from numba import njit
 
 from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Floats, Ints
+from shardwise.core.errors import InputError
+from shardwise.numerics.balanced import all_terms, decompose
 from shardwise.numerics.moderated.draws import Centred, Peaks, count_draws, tally_pair, tally_systems
 from shardwise.numerics.moderated.law import BLOCK, Law, Tally, Targets, law_of
 from shardwise.numerics.moderated.noise import NO_LINES, normal
@@ -34,6 +36,7 @@ from shardwise.numerics.moderated.statistics import D0, Statistics, moderate, ow
 from shardwise.numerics.resampling import start
 from shardwise.numerics.student import NOISE
 
+SHARDS = ("topic", "system", "shard")
 Way = Literal["refitted", "drawn", "flipped"]
 WAYS: tuple[Way, ...] = ("refitted", "drawn", "flipped")
 
@@ -69,12 +72,13 @@ def residuals(y: Floats) -> Floats:
            [0., 0.]])
     """
     topics, systems, shards = y.shape[-3:]
-    z = y - y.mean(axis=-2, keepdims=True)
-    z = z - z.mean(axis=-1, keepdims=True)
-    z = z - z.mean(axis=-3, keepdims=True)
+    found = decompose(y, SHARDS, all_terms(SHARDS))
+    if found is None:
+        raise InputError("scores are missing", remedy="leave out or fill the topics that lack them")
     size = np.abs(y).max(axis=(-3, -2, -1), keepdims=True, initial=0.0)
-    z = np.where(np.abs(z) <= NOISE * size, 0.0, z)
-    return np.ascontiguousarray(np.swapaxes(z, -1, -2)).reshape(*y.shape[:-3], topics * shards, systems)
+    left = found.residuals(y)
+    left = np.where(np.abs(left) <= NOISE * size, 0.0, left)
+    return np.ascontiguousarray(np.swapaxes(left, -1, -2)).reshape(*y.shape[:-3], topics * shards, systems)
 
 
 def cell_statistics(

@@ -26,9 +26,9 @@ import numpy as np
 from numba import njit
 
 from shardwise.core.arrays import Floats, Ints, Words
-from shardwise.core.errors import InputError
+from shardwise.numerics.balanced import Decomposition
 from shardwise.numerics.resampling import next_word
-from shardwise.numerics.unified import mean_squares
+from shardwise.numerics.unified import InstanceSpread
 
 UNIT = 2.0**-52
 
@@ -74,6 +74,20 @@ class Noise:
         both = spread[..., ia] + spread[..., ib]
         return variance[..., ia] + variance[..., ib], 2.0 * both if self.shared else both
 
+    def of_table(self, i: int) -> Noise:
+        """The noise of table i of a batch (B, R).
+
+        Parameters
+        ----------
+        i
+            Number of the table.
+        """
+        upper, lower, upper_df, lower_df, size = (
+            part[i] if part.ndim > 1 else part
+            for part in (self.upper, self.lower, self.upper_df, self.lower_df, self.size)
+        )
+        return Noise(upper, lower, upper_df, lower_df, size, self.shared)
+
     def lines(self) -> Lines:
         """The mean squares of a single table, for compiled code."""
         systems = self.upper.shape[-1]
@@ -87,70 +101,58 @@ class Noise:
 NO_LINES = Lines(np.empty(0), np.empty(0), np.empty(0), np.empty(0), np.empty(0), True)
 
 
-def of_shards(y: Floats) -> Noise:
+def of_shards(found: Decomposition) -> Noise:
     """The system:shard effect of full scores on shards, from the mean squares of MD6.
 
     Parameters
     ----------
-    y
-        (…, T, R, S) scores.
+    found
+        MD6 on (…, T, R, S) scores.
 
-    >>> y = np.random.default_rng(1).normal(size=(20, 3, 5)) + np.random.default_rng(2).normal(size=(1, 3, 5))
-    >>> of_shards(y).variance.round(2)
-    array([0.16, 0.16, 0.16])
+    >>> from shardwise.numerics.balanced import all_terms, decompose
+    >>> g = np.random.default_rng(1)
+    >>> dims = ("topic", "system", "shard")
+    >>> y = g.normal(size=(20, 3, 5)) + g.normal(size=(1, 3, 5))
+    >>> of_shards(decompose(y, dims, all_terms(dims))).variance.round(2)
+    array([0.04, 0.04, 0.04])
     """
-    topics, systems, shards = y.shape[-3:]
-    z = y - y.mean(axis=-2, keepdims=True)  # topic, shard and topic:shard are the same for all systems
-    by_topic, by_shard = z.mean(axis=-1, keepdims=True), z.mean(axis=-3, keepdims=True)
-    grand = z.mean(axis=(-3, -1), keepdims=True)
-    df = (systems - 1.0) * (shards - 1.0)
-    upper = topics * ((by_shard - grand) ** 2).sum(axis=(-3, -2, -1)) / df
-    lower = ((z - by_topic - by_shard + grand) ** 2).sum(axis=(-3, -2, -1)) / (df * (topics - 1.0))
-    to = (*y.shape[:-3], systems)
-    size = np.full(systems, float(topics * shards))
+    term = frozenset({"system", "shard"})
+    systems = found.shape["system"]
+    upper, lower = np.asarray(found.ss[term]) / found.df[term], np.asarray(found.ss_error) / found.df_error
     return Noise(
-        np.broadcast_to(upper[..., None], to),
-        np.broadcast_to(lower[..., None], to),
-        np.full(systems, df),
-        np.full(systems, df * (topics - 1.0)),
-        size,
+        np.repeat(upper[..., None], systems, axis=-1),
+        np.repeat(lower[..., None], systems, axis=-1),
+        np.full(systems, float(found.df[term])),
+        np.full(systems, float(found.df_error)),
+        np.full(systems, found.n / systems),
         shared=True,
     )
 
 
-def of_instances(y: Floats) -> Noise:
+def of_instances(spread: InstanceSpread) -> Noise:
     """Each system's own effect of its instances, from the mean squares of its instance by topic table.
-
-    A system with fewer instances than others has NaN throughout in those it lacks; one with a single instance counts
-    as deterministic. An instance that lacks some topics only is refused.
 
     Parameters
     ----------
-    y
-        (T, R, M) scores.
+    spread
+        Of (…, R) systems; a deterministic one has no effect.
 
-    >>> y = np.random.default_rng(1).normal(size=(20, 2, 5)) + 2 * np.random.default_rng(3).normal(size=(1, 2, 5))
-    >>> y[:, 1, 1:] = np.nan
-    >>> of_instances(y).variance.round(2)
-    array([2.26, 0.  ])
+    >>> from shardwise.numerics.unified import instance_spread
+    >>> g = np.random.default_rng(1)
+    >>> y = g.normal(size=(1, 20, 2, 5)) + 2 * g.normal(size=(1, 1, 2, 5))
+    >>> of_instances(instance_spread(y)).variance.round(2)
+    array([[1.72, 1.2 ]])
     """
-    topics, systems, _ = y.shape
-    upper, lower, upper_df, lower_df, size = np.zeros((5, systems))
-    upper_df[:], lower_df[:], size[:] = 1.0, 1.0, 1.0
-    for a in range(systems):
-        there = np.isfinite(y[:, a])
-        whole = there.all(axis=0)
-        if (there.any(axis=0) != whole).any():
-            raise InputError(
-                f"an instance of system {a} lacks scores of some topics",
-                remedy="leave the instance or the topics out",
-            )
-        m = int(whole.sum())
-        if m > 1:
-            ms_instance, ms_error = mean_squares(y[:, a, whole].T)
-            upper[a], lower[a] = float(ms_instance), float(ms_error)
-            upper_df[a], lower_df[a], size[a] = m - 1.0, (m - 1.0) * (topics - 1.0), m * topics
-    return Noise(upper, lower, upper_df, lower_df, size, shared=False)
+    m = spread.counts
+    free = np.maximum(m - 1.0, 1.0)
+    return Noise(
+        spread.ms_instance,
+        spread.ms_error,
+        free,
+        free * (spread.topics - 1.0),
+        m * spread.topics,
+        shared=False,
+    )
 
 
 @njit(cache=True, nogil=True)

@@ -10,8 +10,7 @@ from numba import njit
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.numerics.moderated.noise import Noise
-from shardwise.numerics.student import NOISE, t_statistic
-from shardwise.numerics.unified import t_p
+from shardwise.numerics.student import NOISE, t_statistic, two_sided
 
 D0 = 20.0  # degrees of freedom that the common variance counts for
 
@@ -45,7 +44,7 @@ class Statistics:
     @property
     def p(self) -> Floats:
         """Two-sided p-value of each pair by itself, Student with T - 1 + min(d0, (T - 1)(R - 2)) df."""
-        return t_p(self.difference, self.se, self.df)
+        return two_sided(self.t, self.df)
 
 
 def statistics(
