@@ -1,0 +1,343 @@
+"""The moderated test: its speed against max-t, and how well it keeps its promise.
+
+python -m bench.moderated [folder of the data] [speed | topics | cells | effects | holes …]
+
+Prints one table a part; docs/moderated.md quotes them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from bench.replication import load, markdown
+from shardwise.core.arrays import Floats
+from shardwise.io.reader import read_collection
+from shardwise.numerics import studentized_range
+from shardwise.numerics.balanced import all_terms, decompose
+from shardwise.numerics.corrections import holm
+from shardwise.numerics.max_t import flip_topics
+from shardwise.numerics.moderated.cells import SHARDS, Way, cell_law, cell_statistics, stratified
+from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards
+from shardwise.numerics.moderated.resample import resampled
+from shardwise.numerics.moderated.statistics import pairs_of, statistics
+from shardwise.numerics.resampling import key_of
+from shardwise.numerics.student import t_statistic, two_sided
+from shardwise.numerics.unified import instance_spread
+from shardwise.scoring.scoring import score
+from shardwise.sharding.split import split
+
+DRAWS = 499
+REPETITIONS = int(os.environ.get("REPETITIONS", "1000"))
+ALPHA = 0.05
+SPLITS = 20
+SHIFT = 0.25  # share of the real differences that is planted to see how many pairs are found
+
+Case = tuple[
+    tuple[int, int, int], float, list[float], float
+]  # sizes; sd of topic:system, of effects, of errors
+Methods = dict[str, Callable[[Floats, int], Floats]]  # (table, seed) -> adjusted p of all pairs
+
+
+@dataclass(frozen=True)
+class World:
+    """Where tables come from: equal systems, and how far apart they are when they are not."""
+
+    draw: Callable[[np.random.Generator], Floats]  # a table without differences, systems on the second axis
+    effects: Floats | None = None  # (R,)
+
+
+def rates(world: World, methods: Methods, chunk: tuple[int, int]) -> Floats:
+    """(2, methods) sums over tables: any equal pair called different, share of pairs found when planted."""
+    out = np.zeros((2, len(methods)))
+    for i in range(*chunk):
+        y = world.draw(np.random.default_rng(i))
+        for m, method in enumerate(methods.values()):
+            out[0, m] += np.nanmin(method(y, i)) <= ALPHA
+            if world.effects is not None:
+                moved = y + world.effects.reshape(-1, *[1] * (y.ndim - 2))
+                out[1, m] += np.mean(method(moved, i) <= ALPHA)
+    return out
+
+
+def table_of(worlds: dict[str, World], methods: Methods, pool: ProcessPoolExecutor) -> str:
+    """One row a world: family-wise error in per cent, and the per cent of pairs found where planted."""
+    rows = []
+    step = -(-REPETITIONS // 8)
+    chunks = [(i, min(i + step, REPETITIONS)) for i in range(0, REPETITIONS, step)]
+    for name, world in worlds.items():
+        error, found = 100 * sum(pool.map(partial(rates, world, methods), chunks)) / REPETITIONS
+        planted = world.effects is not None
+        rows.append(
+            [name, *(f"{e:.1f}" + f" / {f:.0f}" * planted for e, f in zip(error, found, strict=True))]
+        )
+        print(rows[-1], flush=True)
+    return markdown([f"{REPETITIONS} tables", *methods], rows)
+
+
+def hsd(y: Floats, seed: int) -> Floats:
+    found = statistics(y, d0=np.inf)
+    return studentized_range.sf(np.sqrt(2) * np.abs(found.t), y.shape[1], found.df)
+
+
+def t_holm(y: Floats, seed: int) -> Floats:
+    return holm(statistics(y, d0=0.0).p)
+
+
+def max_t(y: Floats, seed: int) -> Floats:
+    paired = statistics(y, d0=0.0)
+    return flip_topics(y, *pairs_of(y.shape[1]), paired.difference, paired.se, key_of(seed), DRAWS).p_adjusted
+
+
+def moderated(y: Floats, seed: int) -> Floats:
+    return resampled(y, *pairs_of(y.shape[1]), statistics(y), key_of(seed), DRAWS, jobs=1).p_adjusted
+
+
+def moderated_holm(y: Floats, seed: int) -> Floats:
+    return holm(statistics(y).p)
+
+
+TOPICS: Methods = {
+    "HSD": hsd, "t holm": t_holm, "max-t": max_t, "moderated": moderated, "moderated holm": moderated_holm,
+}  # fmt: skip
+
+
+def redrawn(z: Floats, topics: int, g: np.random.Generator) -> Floats:
+    """Topics of a table without system means, drawn with replacement."""
+    return np.ascontiguousarray(z[g.integers(len(z), size=topics)])
+
+
+def topics(folder: Path, pool: ProcessPoolExecutor) -> str:
+    """TREC-8 AP: systems moved to one mean, topics redrawn."""
+    y = np.genfromtxt(folder / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)
+    worlds = {}
+    for step, t in ((6, 50), (6, 25), (3, 50)):
+        some = y[:, ::step]
+        z = some - some.mean(axis=0)
+        worlds[f"TREC-8 AP, {t} topics × {some.shape[1]} systems"] = World(partial(redrawn, z, t))
+    return table_of(worlds, TOPICS, pool)
+
+
+def cells_hsd(y: Floats, seed: int) -> Floats:
+    found = cell_statistics(y, d0=np.inf)
+    return studentized_range.sf(np.sqrt(2) * np.abs(found.t), y.shape[1], found.df)
+
+
+def cells_holm(y: Floats, seed: int) -> Floats:
+    return holm(cell_statistics(y).p)
+
+
+def cells_of(y: Floats, seed: int, way: Way) -> Floats:
+    return cell_law(
+        y, *pairs_of(y.shape[1]), cell_statistics(y), key_of(seed), DRAWS, way=way, jobs=1
+    ).p_adjusted
+
+
+def strata_holm(y: Floats, seed: int) -> Floats:
+    difference, se, df = stratified(y)
+    return holm(two_sided(t_statistic(difference, se), df))
+
+
+CELLS: Methods = {
+    "MD6 HSD": cells_hsd,
+    "cells drawn": partial(cells_of, way="drawn"),
+    "cells flipped": partial(cells_of, way="flipped"),
+    "cells refitted": partial(cells_of, way="refitted"),
+    "cells holm": cells_holm,
+    "strata holm": strata_holm,
+}
+
+
+def shards_of(z: Floats, shards: int, g: np.random.Generator) -> Floats:
+    """(T, R, S): for every topic shards drawn out of its many; z is (T, R, N), its means over N all 0."""
+    at = g.integers(z.shape[2], size=(len(z), 1, shards))
+    return np.take_along_axis(z, np.broadcast_to(at, (*z.shape[:2], shards)), axis=2)
+
+
+def steady_or_not(spread: Floats, shards: int, systems: int, g: np.random.Generator) -> Floats:
+    """Normal errors with a standard deviation of their own on every topic and for every system."""
+    return np.asarray(spread * g.normal(size=(len(spread), systems, shards)))
+
+
+def scored(folder: Path, shards: int) -> Iterator[tuple[str, Floats]]:
+    """(T, R, SPLITS · S) AP of Robust 2003 and of every seventh run of TREC-COVID; undefined cells count as 0."""
+    robust = folder / "robust2003"
+    runs = read_collection(sorted(robust.glob("input.*.gz")), robust / "robust03_qrels.txt.gz")
+    made = split(runs, shards, n_splits=SPLITS, seed=0)
+    order = ("topic", "system", "split", "shard")
+    ap = score(runs, ["AP"], made)["AP"].transpose(*order).to_numpy()
+    yield "Robust 2003", np.nan_to_num(ap).reshape(*ap.shape[:2], -1)
+    runs, corpus = load(folder / "trec-covid-r1")
+    made = split(runs, shards, n_splits=SPLITS, seed=0, corpus=corpus, unlisted="add")
+    ap = score(runs, ["AP"], made)["AP"].transpose(*order).to_numpy()[:, ::7]
+    yield "TREC-COVID", np.nan_to_num(ap).reshape(*ap.shape[:2], -1)
+
+
+def cells(folder: Path, pool: ProcessPoolExecutor) -> str:
+    """Claims about these topics: scores on real shards, and normal errors that differ by topic and system."""
+    worlds = {}
+    for shards in (2, 5):
+        for name, y in scored(folder, shards):
+            mean = y.mean(axis=(0, 2))
+            z = y - y.mean(axis=2, keepdims=True)
+            title = f"{name}, {y.shape[0]} × {y.shape[1]} × {shards}"
+            worlds[title] = World(partial(shards_of, z, shards), SHIFT * (mean - mean.mean()))
+    for title, ratio in (("errors alike", 1.0), ("errors by topic", 10.0)):
+        spread = 0.1 * np.geomspace(1.0, 1.0 / ratio, 50)[:, None, None] * np.ones((1, 20, 1))
+        worlds[f"{title}, 50 × 20 × 5"] = World(partial(steady_or_not, spread, 5, 20))
+    spread = spread * np.where(np.arange(20) < 4, 4.0, 1.0)[:, None]
+    worlds["errors by topic and system, 50 × 20 × 5"] = World(partial(steady_or_not, spread, 5, 20))
+    return table_of(worlds, CELLS, pool)
+
+
+def noise_of(y: Floats, own: bool) -> Noise:
+    if own:
+        return of_instances(instance_spread(y[None])).of_table(0)
+    found = decompose(y, SHARDS, all_terms(SHARDS))
+    assert found is not None
+    return of_shards(found)
+
+
+def chance(y: Floats, seed: int, own: bool) -> Floats:
+    noise = noise_of(y, own)
+    x = np.ascontiguousarray(y.mean(axis=-1))
+    ia, ib = pairs_of(x.shape[1])
+    return resampled(
+        x, ia, ib, statistics(x, noise=noise), key_of(seed), DRAWS, noise=noise, jobs=1
+    ).p_adjusted
+
+
+def chance_holm(y: Floats, seed: int, own: bool) -> Floats:
+    noise = noise_of(y, own)
+    return holm(statistics(y.mean(axis=-1), noise=noise).p)
+
+
+def averaged(y: Floats, seed: int) -> Floats:
+    return moderated(np.ascontiguousarray(y.mean(axis=-1)), seed)
+
+
+def mixed_scores(
+    sizes: tuple[int, int, int], ts: float, effect: Floats, e: float, g: np.random.Generator
+) -> Floats:
+    """(T, R, S or M): topic:system, an effect of system and shard (or instance), error; equal systems."""
+    t, r, m = sizes
+    return np.asarray(
+        ts * g.normal(size=(t, r, 1))
+        + effect[:, None] * g.normal(size=(1, r, m))
+        + e * g.normal(size=(t, r, m))
+    )
+
+
+SHARD_EFFECTS: tuple[Case, ...] = (
+    ((50, 10, 5), 0.08, [0.005] * 10, 0.06),
+    ((50, 10, 5), 0.08, [0.02] * 10, 0.06),
+    ((50, 10, 2), 0.08, [0.02] * 10, 0.06),
+)
+INSTANCE_EFFECTS: tuple[Case, ...] = (
+    ((50, 10, 5), 0.1, [0.03] * 3 + [0.0] * 7, 0.08),
+    ((50, 10, 5), 0.1, [0.03] * 10, 0.08),
+    ((25, 10, 3), 0.1, [0.04] * 2 + [0.01] * 8, 0.08),
+    ((100, 10, 5), 0.05, [0.05] * 3 + [0.02] * 7, 0.08),
+)
+
+
+def effects(folder: Path, pool: ProcessPoolExecutor) -> str:
+    """Claims about shards, or instances, like these: with and without their effects in the error."""
+    parts = []
+    for own, cases in ((False, SHARD_EFFECTS), (True, INSTANCE_EFFECTS)):
+        methods: Methods = {
+            "moderated on means": averaged,
+            "with the effect": partial(chance, own=own),
+            "with the effect, holm": partial(chance_holm, own=own),
+        }
+        worlds = {}
+        for sizes, ts, sd, e in cases:
+            what = "instances" if own else "shards"
+            spread = " and ".join(f"{v:g} ({sd.count(v)})" for v in dict.fromkeys(sd))
+            worlds[f"{what}, {' × '.join(map(str, sizes))}, sd {spread}"] = World(
+                partial(mixed_scores, sizes, ts, np.array(sd), e)
+            )
+        parts.append(table_of(worlds, methods, pool))
+    return "\n\n".join(parts)
+
+
+def punched(z: Floats, topics: int, share: float, few: bool, g: np.random.Generator) -> Floats:
+    """Redrawn topics with holes: at random, or a third of the systems without half of the topics."""
+    y = redrawn(z, topics, g)
+    if few:
+        y[: topics // 2, ::3] = np.nan
+    else:
+        y[g.random(y.shape) < share] = np.nan
+    return y
+
+
+def holes(folder: Path, pool: ProcessPoolExecutor) -> str:
+    """Missing scores: TREC-8 AP redrawn as in `topics`, and normal scores."""
+    y = np.genfromtxt(folder / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)[:, ::12]
+    real = y - y.mean(axis=0)
+    normal = np.random.default_rng(0).normal(size=(2000, 11)) * np.linspace(0.5, 2.0, 11)
+    worlds = {}
+    for name, z in (("TREC-8 AP", real), ("normal", normal - normal.mean(axis=0))):
+        worlds[f"{name}, 50 × 11, full"] = World(partial(redrawn, z, 50))
+        worlds[f"{name}, 20 % missing"] = World(partial(punched, z, 50, 0.2, False))
+        worlds[f"{name}, a third without half"] = World(partial(punched, z, 50, 0.0, True))
+    return table_of(worlds, {"moderated": moderated, "moderated holm": moderated_holm}, pool)
+
+
+def clocked(work: Callable[[], object], repetitions: int = 5) -> tuple[float, float]:
+    """Least seconds, and processor seconds, of several calls after one that compiles."""
+    work()
+    wall, processor = [], []
+    for _ in range(repetitions):
+        began, own = time.perf_counter(), time.process_time()
+        work()
+        wall.append(time.perf_counter() - began)
+        processor.append(time.process_time() - own)
+    return min(wall), min(processor)
+
+
+def speed(folder: Path, pool: ProcessPoolExecutor) -> str:
+    """TREC-8 AP with 9,999 draws against max-t with as many flips, and a table of 500 systems."""
+    y = np.genfromtxt(folder / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)
+    ia, ib = pairs_of(y.shape[1])
+    paired, found = statistics(y, d0=0.0), statistics(y)
+    flips = clocked(lambda: flip_topics(y, ia, ib, paired.difference, paired.se, key_of(1), 9999))
+    rows = [["max-t, 129 × 50, 9,999 flips", *(f"{v:.2f}" for v in flips), "1", "1"]]
+    for jobs in (1, 2):
+        took = clocked(partial(resampled, y, ia, ib, found, key_of(1), 9999, jobs=jobs))
+        ratio = (f"{a / b:.2f}" for a, b in zip(took, flips, strict=True))
+        rows.append(
+            [f"moderated, 129 × 50, 9,999 draws, {jobs} threads", *(f"{v:.2f}" for v in took), *ratio]
+        )
+    y = np.random.default_rng(1).normal(size=(200, 500))
+    ia, ib = pairs_of(500)
+    took = clocked(partial(resampled, y, ia, ib, statistics(y), key_of(1), 1999, jobs=2), 1)
+    rows.append(["moderated, 500 × 200, 1,999 draws, 2 threads", *(f"{v:.1f}" for v in took), "", ""])
+    return markdown(["", "seconds", "processor seconds", "ratio", "ratio, processor"], rows)
+
+
+PARTS = {"speed": speed, "topics": topics, "cells": cells, "effects": effects, "holes": holes}
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    chosen = [w for w in words if w in PARTS] or list(PARTS)
+    folders = [w for w in words if w not in PARTS]
+    folder = Path(folders[0] if folders else os.environ.get("SHARDWISE_DATA", "../shared/data"))
+    with ProcessPoolExecutor(2) as pool:
+        for name in chosen:
+            began = time.perf_counter()
+            table = PARTS[name](folder, pool)
+            print(f"\n## {name} ({time.perf_counter() - began:.0f} s)\n\n{table}\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()

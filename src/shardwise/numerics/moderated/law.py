@@ -1,0 +1,132 @@
+"""What draws from a world without differences say of pairs and systems: step-down p-values, maxima, the top group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from shardwise.core.arguments import mapped, workers
+from shardwise.core.arrays import Floats, Ints
+from shardwise.numerics.max_t import TIE
+
+BLOCK = 256  # draws at once: enough to pay for the calls, few enough for the second-level cache
+
+
+class Targets(NamedTuple):
+    """What the draws are held against, pairs by falling |t|."""
+
+    ia: Ints  # (P,)
+    ib: Ints
+    pairs: Floats  # (P,) t²
+    systems: Floats  # (R,) signed t² of the system that is furthest above
+
+
+class Tally(NamedTuple):
+    """Draws as large as the targets."""
+
+    own: Ints  # (P,) in which the pair's t² is
+    falling: Ints  # (P,) in which the largest t² of the pair and all later ones is
+    systems: Ints  # (R,) in which some system is as far above
+
+
+Count = Callable[[Targets, np.uint64, int, int, Tally, Floats], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Law:
+    """What the draws say of the pairs and systems of one table."""
+
+    p: Floats  # (P,) each pair by itself
+    p_adjusted: Floats  # (P,) step-down
+    maxima: Floats  # (B,) largest t² of all pairs in every draw, ascending
+    p_best: Floats  # (R,) that a system is as good as the best
+
+    def critical(self, alpha: float) -> float:
+        """The c of the simultaneous intervals d ± c·se: the upper α quantile of max |t*|; ∞ with too few draws.
+
+        Parameters
+        ----------
+        alpha
+            Share of draws in which the largest |t*| may be at least c.
+        """
+        k = math.floor(alpha * (self.maxima.size + 1) * (1 + 1e-12))
+        return math.inf if k < 1 else math.sqrt(float(self.maxima[-k]) / (1.0 - TIE))
+
+    def top_group(self, alpha: float) -> Ints:
+        """Systems that hold the best with probability 1 - α (Hsu 1981): all that no system is too far above.
+
+        Parameters
+        ----------
+        alpha
+            Chance that the best system is not among them.
+        """
+        return np.flatnonzero(self.p_best > alpha)
+
+
+def law_of(
+    count: Count,
+    systems: int,
+    ia: Ints,
+    ib: Ints,
+    t: Floats,
+    key: np.uint64,
+    n_resamples: int,
+    jobs: int | None,
+) -> Law:
+    """Draw from a world without differences, in threads, and hold its pairs against their t.
+
+    Parameters
+    ----------
+    count
+        Adds blocks of draws to a tally.
+    systems
+        R.
+    ia, ib
+        Systems of each pair, as numbers.
+    t
+        (P,) observed.
+    key, n_resamples, jobs
+        As in :func:`resampled`.
+    """
+    squared = t**2
+    order = np.argsort(-squared, kind="stable")
+    best = furthest_above(t, ia, ib, systems)
+    lower = best * np.where(best > 0.0, 1.0 - TIE, 1.0 + TIE)
+    targets = Targets(ia[order], ib[order], squared[order] * (1.0 - TIE), lower)
+    maxima = np.empty(n_resamples)
+    blocks = -(-n_resamples // BLOCK)
+    step = max(1, -(-blocks // (4 * workers(jobs))))
+    ranges = [(first, min(first + step, blocks)) for first in range(0, blocks, step)]
+    tallies = list(mapped(partial(_tally, count, targets, key, maxima), ranges, jobs=jobs))
+    own, falling, above = (sum(parts) + 1 for parts in zip(*tallies, strict=True))
+    p, p_adjusted = np.empty(t.size), np.empty(t.size)
+    p[order] = own / (n_resamples + 1)
+    p_adjusted[order] = np.maximum.accumulate(falling) / (n_resamples + 1)
+    return Law(p, p_adjusted, np.sort(maxima), above / (n_resamples + 1))
+
+
+def furthest_above(t: Floats, ia: Ints, ib: Ints, systems: int) -> Floats:
+    """(R,) largest t², with the sign of t, by which another system of its pairs is above a system; -∞ without pairs.
+
+    >>> furthest_above(np.array([2.0, -1.0, -3.0]), np.array([0, 0, 1]), np.array([1, 2, 2]), 3)
+    array([ 1.,  9., -1.])
+    """
+    signed = np.sign(t) * t**2
+    out = np.full(systems, -np.inf)
+    np.maximum.at(out, ia, -signed)
+    np.maximum.at(out, ib, signed)
+    return out
+
+
+def _tally(count: Count, targets: Targets, key: np.uint64, maxima: Floats, blocks: tuple[int, int]) -> Tally:
+    pairs, systems = targets.ia.size, targets.systems.size
+    tally = Tally(
+        np.zeros(pairs, dtype=np.int64), np.zeros(pairs, dtype=np.int64), np.zeros(systems, dtype=np.int64)
+    )
+    count(targets, key, blocks[0], blocks[1], tally, maxima)
+    return tally

@@ -1,0 +1,207 @@
+"""What moves a system's mean besides the topics: a chance effect of shards or of instances.
+
+The effect of a system has a variance that two mean squares tell: `upper`, which holds it, and `lower`, which does not.
+The mean of the system over `size` scores then varies by (upper - lower) / size, nothing if that is negative.
+
+Shards. With y = … + (topic:system) + (system:shard) + error on T topics and S shards, the difference of two system
+means has variance 2 (σ²_ts / T + σ²_ss / S + σ²_e / (TS)). On shard means s²_k estimates 2 (σ²_ts + σ²_e / S), so that
+s²_k / T lacks only 2 σ²_ss / S. As E MS(system:shard) = T σ²_ss + σ²_e, each system's mean has
+(MS(system:shard) - MS(error)) / (TS) to add. With s̄² for s²_k that is 2 / (TS) times
+MS(topic:system) + MS(system:shard) - MS(error), the error term of MD6 for topics and shards.
+
+Instances. The same with a system's own instances: s²_k of instance means holds topic:system and the error over M, and
+(MS(instance) - MS(error)) / (M T) of each system's own two-way table is what is left.
+
+In a resample the effect itself is drawn, normal with that variance, and so is its estimate: mean squares move as
+their value times χ²/df. Where upper ≤ lower there is no effect and no estimate of one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from shardwise.core.arrays import Floats, Ints, Words
+from shardwise.numerics.balanced import Decomposition
+from shardwise.numerics.resampling import next_word
+from shardwise.numerics.unified import InstanceSpread
+
+UNIT = 2.0**-52
+
+
+class Lines(NamedTuple):
+    """Mean squares of each system as compiled code takes them."""
+
+    upper: Floats  # (R,) or (0,) for no noise at all
+    lower: Floats
+    upper_df: Floats
+    lower_df: Floats
+    size: Floats
+    shared: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noise:
+    """A chance effect on each system's mean of variance max(upper - lower, 0) / size; arrays are (…, R)."""
+
+    upper: Floats
+    lower: Floats
+    upper_df: Floats
+    lower_df: Floats
+    size: Floats  # scores that a system's mean is over
+    shared: bool  # the mean squares are one and the same for all systems
+
+    @property
+    def variance(self) -> Floats:
+        """Variance of each system's mean by this effect."""
+        return np.asarray(np.maximum(self.upper - self.lower, 0.0) / self.size)
+
+    def of_pairs(self, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
+        """(…, P) variance of differences by this effect, and the sum of (mean square's share)² / df in it.
+
+        Parameters
+        ----------
+        ia, ib
+            Systems of each pair, as numbers.
+        """
+        variance = self.variance
+        there = (self.upper > self.lower) / self.size**2
+        spread = there * (self.upper**2 / self.upper_df + self.lower**2 / self.lower_df)
+        both = spread[..., ia] + spread[..., ib]
+        return variance[..., ia] + variance[..., ib], 2.0 * both if self.shared else both
+
+    def of_table(self, i: int) -> Noise:
+        """The noise of table i of a batch (B, R).
+
+        Parameters
+        ----------
+        i
+            Number of the table.
+        """
+        upper, lower, upper_df, lower_df, size = (
+            part[i] if part.ndim > 1 else part
+            for part in (self.upper, self.lower, self.upper_df, self.lower_df, self.size)
+        )
+        return Noise(upper, lower, upper_df, lower_df, size, self.shared)
+
+    def lines(self) -> Lines:
+        """The mean squares of a single table, for compiled code."""
+        systems = self.upper.shape[-1]
+        upper, lower, upper_df, lower_df, size = (
+            np.ascontiguousarray(np.broadcast_to(part, (systems,)))
+            for part in (self.upper, self.lower, self.upper_df, self.lower_df, self.size)
+        )
+        return Lines(upper, lower, upper_df, lower_df, size, self.shared)
+
+
+NO_LINES = Lines(np.empty(0), np.empty(0), np.empty(0), np.empty(0), np.empty(0), True)
+
+
+def of_shards(found: Decomposition) -> Noise:
+    """The system:shard effect of full scores on shards, from the mean squares of MD6.
+
+    Parameters
+    ----------
+    found
+        MD6 on (…, T, R, S) scores.
+
+    >>> from shardwise.numerics.balanced import all_terms, decompose
+    >>> g = np.random.default_rng(1)
+    >>> dims = ("topic", "system", "shard")
+    >>> y = g.normal(size=(20, 3, 5)) + g.normal(size=(1, 3, 5))
+    >>> of_shards(decompose(y, dims, all_terms(dims))).variance.round(2)
+    array([0.04, 0.04, 0.04])
+    """
+    term = frozenset({"system", "shard"})
+    systems = found.shape["system"]
+    upper, lower = np.asarray(found.ss[term]) / found.df[term], np.asarray(found.ss_error) / found.df_error
+    return Noise(
+        np.repeat(upper[..., None], systems, axis=-1),
+        np.repeat(lower[..., None], systems, axis=-1),
+        np.full(systems, float(found.df[term])),
+        np.full(systems, float(found.df_error)),
+        np.full(systems, found.n / systems),
+        shared=True,
+    )
+
+
+def of_instances(spread: InstanceSpread) -> Noise:
+    """Each system's own effect of its instances, from the mean squares of its instance by topic table.
+
+    Parameters
+    ----------
+    spread
+        Of (…, R) systems; a deterministic one has no effect.
+
+    >>> from shardwise.numerics.unified import instance_spread
+    >>> g = np.random.default_rng(1)
+    >>> y = g.normal(size=(1, 20, 2, 5)) + 2 * g.normal(size=(1, 1, 2, 5))
+    >>> of_instances(instance_spread(y)).variance.round(2)
+    array([[1.72, 1.2 ]])
+    """
+    m = spread.counts
+    free = np.maximum(m - 1.0, 1.0)
+    return Noise(
+        spread.ms_instance,
+        spread.ms_error,
+        free,
+        free * (spread.topics - 1.0),
+        m * spread.topics,
+        shared=False,
+    )
+
+
+@njit(cache=True, nogil=True)
+def uniform(state: Words) -> float:
+    """A number strictly between 0 and 1, from 52 random bits."""
+    return (np.float64(next_word(state) >> np.uint64(12)) + 0.5) * UNIT
+
+
+@njit(cache=True, nogil=True)
+def normal(state: Words) -> float:
+    """A standard normal number (Box & Muller 1958; the second of its two is left out, so that nothing is kept)."""
+    radius = math.sqrt(-2.0 * math.log(uniform(state)))
+    return radius * math.cos(2.0 * math.pi * uniform(state))
+
+
+@njit(cache=True, nogil=True)
+def chi_squared(df: float, state: Words) -> float:
+    """A χ² number (Marsaglia & Tsang 2000, "A simple method for generating gamma variables")."""
+    shape, boost = df / 2.0, 1.0
+    if shape < 1.0:
+        boost = uniform(state) ** (1.0 / shape)
+        shape += 1.0
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = normal(state)
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        if math.log(uniform(state)) < 0.5 * x * x + d - d * v + d * math.log(v):
+            return 2.0 * boost * d * v
+
+
+@njit(cache=True, nogil=True)
+def draw_noise(lines: Lines, state: Words, effect: Floats, variance: Floats) -> None:
+    """Draw a chance effect on every system's mean, and the variance that one would estimate for it.
+
+    Takes the random numbers of a draw where its topics left off: all effects, then the mean squares.
+    """
+    systems = effect.size
+    for a in range(systems):
+        spread = max(lines.upper[a] - lines.lower[a], 0.0) / lines.size[a]
+        effect[a] = math.sqrt(spread) * normal(state)
+    up, down = 1.0, 1.0
+    for a in range(systems):
+        variance[a] = 0.0
+        if lines.upper[a] > lines.lower[a]:
+            if a == 0 or not lines.shared:
+                up = chi_squared(lines.upper_df[a], state) / lines.upper_df[a]
+                down = chi_squared(lines.lower_df[a], state) / lines.lower_df[a]
+            variance[a] = max(lines.upper[a] * up - lines.lower[a] * down, 0.0) / lines.size[a]

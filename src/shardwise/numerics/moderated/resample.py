@@ -1,0 +1,88 @@
+"""The joint law of all moderated t of a table: topics drawn with replacement."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.errors import InputError
+from shardwise.numerics.moderated.draws import Centred, count_draws
+from shardwise.numerics.moderated.incomplete import Incomplete, count_incomplete
+from shardwise.numerics.moderated.law import Law, law_of
+from shardwise.numerics.moderated.noise import NO_LINES, Noise
+from shardwise.numerics.moderated.statistics import Statistics, doubly_centred, own_share
+from shardwise.numerics.student import NOISE
+
+
+def resampled(
+    y: Floats,
+    ia: Ints,
+    ib: Ints,
+    found: Statistics,
+    key: np.uint64,
+    n_resamples: int,
+    *,
+    noise: Noise | None = None,
+    jobs: int | None = None,
+) -> Law:
+    """Resample the topics of a (T, R) table: adjusted p-values, maxima for intervals, and the top group.
+
+    p_adjusted is Romano & Wolf's (2005) step-down: pairs by falling |t|, (1 + #{max over it and later pairs of
+    |t*| ≥ |t|}) / (B + 1), made monotone. p_best of system a is (1 + #{max_b t*_ba ≥ max_b t_ba}) / (B + 1): it exceeds
+    α exactly when the largest t_ba is at most the upper α quantile c_a of that maximum. Only the pairs given enter
+    maxima; a system without pairs has p_best = 1.
+
+    Parameters
+    ----------
+    y
+        (T, R) scores.
+    ia, ib
+        Systems of each pair, as numbers.
+    found
+        Their statistics, by :func:`~shardwise.numerics.moderated.statistics.statistics`.
+    key
+        Of the random numbers (:func:`~shardwise.numerics.resampling.key_of`).
+    n_resamples
+        B, the draws.
+    noise
+        What moves system means besides the topics; the one that the statistics were given.
+    jobs
+        Threads, all processors by default. The result does not depend on it.
+
+    >>> from shardwise.numerics.moderated.statistics import pairs_of, statistics
+    >>> from shardwise.numerics.resampling import key_of
+    >>> y = np.random.default_rng(1).normal(size=(30, 3)) + [0.0, 0.0, 2.0]
+    >>> ia, ib = pairs_of(3)
+    >>> law = resampled(y, ia, ib, statistics(y), key_of(1), 999)
+    >>> law.p_adjusted
+    array([0.892, 0.001, 0.001])
+    >>> law.top_group(0.05)
+    array([2])
+    """
+    systems = y.shape[1]
+    y = y[~np.isnan(y).all(axis=1)]
+    floor = NOISE * float(np.nanmax(np.abs(y), initial=0.0))
+    if not np.isnan(y).any():
+        world = Centred(
+            np.ascontiguousarray(doubly_centred(y).T),
+            floor,
+            len(y),
+            float(own_share(np.asarray(len(y) - 1.0), found.d0)),
+            False,
+            NO_LINES if noise is None else noise.lines(),
+        )
+        return law_of(partial(count_draws, world), systems, ia, ib, found.t, key, n_resamples, jobs)
+    if noise is not None:
+        raise InputError(
+            "scores are missing: effects of shards or instances need full tables",
+            remedy="leave out the topics that some system lacks",
+        )
+    told = found.units > 0.0
+    table = Incomplete(np.ascontiguousarray(y.T), floor, found.d0)
+    count = partial(count_incomplete, table)
+    law = law_of(count, systems, ia[told], ib[told], found.t[told], key, n_resamples, jobs)
+    p, p_adjusted = np.full(ia.size, np.nan), np.full(ia.size, np.nan)
+    p[told], p_adjusted[told] = law.p, law.p_adjusted
+    return Law(p, p_adjusted, law.maxima, law.p_best)

@@ -1,0 +1,230 @@
+"""The moderated test on shards, instances, cells and tables with holes, against plain numpy and the other fits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from procedure_tables import labelled
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
+from shardwise.core.model import MD6
+from shardwise.fits.anova import anova
+from shardwise.numerics.balanced import Decomposition, all_terms, decompose
+from shardwise.numerics.moderated.cells import cell_law, cell_statistics, residuals, stratified
+from shardwise.numerics.moderated.draws import draw_signs
+from shardwise.numerics.moderated.noise import Noise, chi_squared, draw_noise, normal, of_instances, of_shards
+from shardwise.numerics.moderated.resample import resampled
+from shardwise.numerics.moderated.statistics import D0, pairs_of, statistics
+from shardwise.numerics.resampling import below, key_of, start, topic_counts
+from shardwise.numerics.unified import instance_spread, unified
+from shardwise.procedures.running import compare
+
+
+def md6(y: Floats) -> Decomposition:
+    dims = ("topic", "system", "shard")
+    found = decompose(y, dims, all_terms(dims))
+    assert found is not None
+    return found
+
+
+def table(seed: int, topics: int, systems: int) -> Floats:
+    """Systems with variances of their own, skewed."""
+    g = np.random.default_rng(seed)
+    return np.asarray(0.4 + np.linspace(0.02, 0.1, systems) * g.gumbel(size=(topics, systems)))
+
+
+def slow_noisy(y: Floats, noise: Noise, seed: int, count: int) -> Floats:
+    """(B,) largest |t*| with chance effects, from the same random numbers."""
+    topics, systems = y.shape
+    ia, ib = pairs_of(systems)
+    z = y - y.mean(axis=0)
+    out = []
+    for i in range(count):
+        state = np.empty(1, dtype=np.uint64)
+        start(key_of(seed), i, state)
+        rows = [below(topics, state) for _ in range(topics)]
+        effect, variance = np.zeros(systems), np.zeros(systems)
+        draw_noise(noise.lines(), state, effect, variance)
+        d = z[rows][:, ia] - z[rows][:, ib]
+        s2 = d.var(axis=0, ddof=1)
+        v = ((topics - 1) * s2 + D0 * s2.mean()) / (topics - 1 + D0) / topics + variance[ia] + variance[ib]
+        out.append(np.max(np.abs(d.mean(axis=0) + effect[ia] - effect[ib]) / np.sqrt(v)))
+    return np.array(out)
+
+
+def test_chance_effects_by_hand() -> None:
+    g = np.random.default_rng(1)
+    y = table(7, 12, 4)[:, :, None] + 0.05 * g.normal(size=(12, 4, 5)) + 0.1 * g.normal(size=(1, 4, 5))
+    noise = of_shards(md6(y))
+    x = y.mean(axis=-1)
+    found = statistics(x, noise=noise)
+    fast = resampled(x, *pairs_of(4), found, key_of(2), 300, noise=noise)
+    np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(slow_noisy(x, noise, 2, 300)), rtol=1e-10)
+
+
+def with_holes(seed: int, topics: int = 15, systems: int = 5, share: float = 0.15) -> Floats:
+    y = table(seed, topics, systems)
+    y[np.random.default_rng(seed + 1).random(y.shape) < share] = np.nan
+    return y
+
+
+def slow_incomplete(y: Floats, d0: float) -> Floats:
+    """(P,) t on the topics that both systems of a pair have; the pairs may have been centred."""
+    n = (~np.isnan(y)).sum(axis=0)
+    ss = np.nansum((y - np.nanmean(y, axis=0)) ** 2, axis=0)
+    common = ss.sum() / (n - 1).sum()
+    v = (ss + d0 * common) / (n - 1 + d0)
+    return np.asarray(np.nanmean(y, axis=0) / np.sqrt(v / n))
+
+
+@pytest.mark.parametrize("d0", [0.0, D0, 1e9])
+def test_missing_scores_by_hand(d0: float) -> None:
+    y = with_holes(3)
+    ia, ib = pairs_of(5)
+    d = y[:, ia] - y[:, ib]
+    found = statistics(y, d0=d0)
+    np.testing.assert_allclose(found.t, slow_incomplete(d, d0), rtol=1e-12)
+    counts = topic_counts(15, key_of(4), 0, 300).astype(int)
+    d = d - np.nanmean(d, axis=0)
+    star = np.array([slow_incomplete(np.repeat(d, w, axis=0), d0) for w in counts])
+    fast = resampled(y, ia, ib, found, key_of(4), 300)
+    np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(np.abs(star).max(axis=1)), rtol=1e-10)
+    expected = (1 + (np.abs(star) >= np.abs(found.t)).sum(axis=0)) / 301
+    np.testing.assert_array_equal(fast.p, expected)
+
+
+def test_topics_that_nobody_has_are_as_if_they_had_never_been() -> None:
+    y = table(5, 12, 4)
+    holes = np.insert(y, [3, 7], np.nan, axis=0)
+    whole, left = statistics(y), statistics(holes)
+    for name in ("t", "p", "df", "moderated"):
+        np.testing.assert_allclose(getattr(left, name), getattr(whole, name), rtol=1e-12)
+    a, b = (
+        resampled(y, *pairs_of(4), whole, key_of(1), 99),
+        resampled(holes, *pairs_of(4), left, key_of(1), 99),
+    )
+    np.testing.assert_array_equal(a.p_adjusted, b.p_adjusted)
+
+
+def test_pairs_without_a_common_topic_are_not_compared() -> None:
+    y = table(6, 12, 4)
+    y[:6, 0], y[6:, 1] = np.nan, np.nan
+    found = statistics(y)
+    law_ = resampled(y, *pairs_of(4), found, key_of(1), 99)
+    assert np.isnan([found.t[0], found.p[0], law_.p[0], law_.p_adjusted[0]]).all()
+    assert np.isfinite(law_.p_adjusted[1:]).all()
+
+
+def test_cells_by_hand() -> None:
+    g = np.random.default_rng(3)
+    y = g.normal(size=(6, 4, 3)) + np.arange(4)[:, None]
+    ia, ib = pairs_of(4)
+    found = cell_statistics(y)
+    e = residuals(y)
+    s2 = ((e[:, ia] - e[:, ib]) ** 2).sum(axis=0) / 10
+    v = (10 * s2 + D0 * s2.mean()) / (10 + D0)
+    mean = y.mean(axis=(0, 2))
+    np.testing.assert_allclose(found.t, (mean[ia] - mean[ib]) / np.sqrt(v / 18), rtol=1e-12)
+    star = []
+    for i in range(200):  # ν = 10 of the 18 cells
+        state = np.empty(1, dtype=np.uint64)
+        start(key_of(5), i, state)
+        d = (e[:, ia] - e[:, ib])[[below(18, state) for _ in range(10)]]
+        own = d.var(axis=0, ddof=1)
+        star.append(np.abs(d.mean(axis=0)) / np.sqrt((10 * own + D0 * own.mean()) / (10 + D0) / 10))
+    fast = cell_law(y, ia, ib, found, key_of(5), 200, way="drawn")
+    np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(np.max(star, axis=1)), rtol=1e-10)
+
+
+def test_flipped_cells_by_hand() -> None:
+    y = np.random.default_rng(4).normal(size=(7, 4, 3))
+    ia, ib = pairs_of(4)
+    e = residuals(y)
+    star = []
+    for i in range(200):
+        state, signs = np.empty(1, dtype=np.uint64), np.empty(21)
+        start(key_of(5), i, state)
+        draw_signs(signs, state)
+        d = signs[:, None] * (e[:, ia] - e[:, ib])
+        own = d.var(axis=0, ddof=1)
+        star.append(np.abs(d.mean(axis=0)) / np.sqrt((12 * own + D0 * own.mean()) / (12 + D0) / 21))
+    fast = cell_law(y, ia, ib, cell_statistics(y), key_of(5), 200, way="flipped")
+    np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(np.max(star, axis=1)), rtol=1e-10)
+
+
+def test_refitted_cells_by_hand() -> None:
+    y = np.random.default_rng(4).normal(size=(7, 4, 3))
+    ia, ib = pairs_of(4)
+    e = residuals(y)
+    star = []
+    for i in range(300):
+        state = np.empty(1, dtype=np.uint64)
+        start(key_of(5), i, state)
+        table = np.array([normal(state) for _ in range(21)])[:, None] * e
+        again = np.swapaxes(table.reshape(7, 3, 4), 1, 2)
+        star.append(np.abs(cell_statistics(again).t).max())
+    fast = cell_law(y, ia, ib, cell_statistics(y), key_of(5), 300)
+    np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(star), rtol=1e-10)
+
+
+def test_an_unknown_way_is_refused() -> None:
+    y = np.random.default_rng(4).normal(size=(7, 4, 3))
+    with pytest.raises(InputError, match="refitted"):
+        cell_law(y, *pairs_of(4), cell_statistics(y), key_of(5), 9, way="refited")  # type: ignore[arg-type]
+
+
+def test_strata_by_hand() -> None:
+    y = np.random.default_rng(5).normal(size=(2, 8, 3, 4))
+    difference, se, df = stratified(y)
+    e = residuals(y[1]).reshape(8, 4, 3)
+    d = e[..., 0] - e[..., 2]
+    s2 = (d**2).sum(axis=1) * 8 / 7 / 3
+    np.testing.assert_allclose(difference[1, 1], (y[1, :, 0] - y[1, :, 2]).mean(), rtol=1e-12)
+    np.testing.assert_allclose(se[1, 1], np.sqrt(s2.sum() / 4) / 8, rtol=1e-12)
+    np.testing.assert_allclose(df[1, 1], min(21, s2.sum() ** 2 / ((s2**2).sum() / 5)), rtol=1e-12)
+    # with one variance for all topics it is that of MD6
+    np.testing.assert_allclose(se[1] ** 2, cell_statistics(y[1], d0=0.0).se ** 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("df", [1.0, 4.0, 36.0])
+def test_laws_of_the_random_numbers(df: float) -> None:
+    state = np.empty(1, dtype=np.uint64)
+    start(key_of(1), 0, state)
+    normals = [normal(state) for _ in range(20_000)]
+    squares = [chi_squared(df, state) for _ in range(20_000)]
+    assert stats.kstest(normals, stats.norm.cdf).pvalue > 1e-4
+    assert stats.kstest(squares, stats.chi2(df).cdf).pvalue > 1e-4
+    assert abs(np.corrcoef(normals, squares)[0, 1]) < 0.03
+
+
+def test_chance_effects_of_shards_make_the_error_term_of_md6() -> None:
+    g = np.random.default_rng(2)
+    y = g.normal(size=(12, 4, 5)) + g.normal(size=(1, 4, 5)) + g.normal(size=(12, 4, 1))
+    fit = compare(anova(labelled(y, "topic", "system", "shard"), MD6), generalize=("topic", "shard"))
+    found = statistics(y.mean(axis=-1), d0=np.inf, noise=of_shards(md6(y)))
+    np.testing.assert_allclose(found.se**2, 2 * fit.estimates.variance, rtol=1e-12)
+
+
+def test_instances_make_the_unified_test() -> None:
+    g = np.random.default_rng(3)
+    y = g.normal(size=(2, 20, 3, 4)) + np.array([0.0, 1.0, 2.0])[:, None] * g.normal(size=(2, 1, 3, 4))
+    y[:, :, 0] = y[:, :, 0, :1]  # deterministic
+    y[:, :, 1, 3:] = np.nan
+    spread = instance_spread(y)
+    means, (ia, ib) = np.nanmean(y, axis=-1), pairs_of(3)
+    found = statistics(means, d0=0.0, noise=of_instances(spread))
+    difference, se, df = unified(means, spread, ia, ib)
+    np.testing.assert_allclose(found.difference, difference, rtol=1e-12)
+    np.testing.assert_allclose(found.se, se, rtol=1e-12)
+    np.testing.assert_allclose(found.df, df, rtol=1e-12)
+    one = statistics(means[1], d0=0.0, noise=of_instances(spread).of_table(1))
+    np.testing.assert_array_equal(one.se, found.se[1])
+
+
+def test_missing_scores_and_chance_effects_do_not_go_together() -> None:
+    y = with_holes(1)
+    noise = of_shards(md6(np.random.default_rng(1).normal(size=(15, 5, 3))))
+    with pytest.raises(InputError, match="need full tables"):
+        resampled(y, *pairs_of(5), statistics(y), key_of(1), 9, noise=noise)
