@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+import instance_results as tests
+from instance_results import compare_instances
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.lab.worlds.j15 import expected, j15_preset, j15_world
-import instance_results as tests
 from shardwise.numerics.mixed import balanced as balanced
-from instance_results import compare_instances
 
 
 def single_tests(y: Floats) -> Floats:

@@ -24,7 +24,9 @@ def decided(p: list[list[float]], adjusted: list[list[float]], difference: list[
 def made(difference: Floats, p: Floats, p_adjusted: Floats, half: float) -> Decisions:
     """Decisions whose intervals all have the same half-width."""
     nothing = np.full(p.shape, np.nan)
-    outcome = Outcome(difference, nothing, nothing, nothing, p, p_adjusted, lambda alpha: np.full(p.shape, half))
+    outcome = Outcome(
+        difference, nothing, nothing, nothing, p, p_adjusted, lambda alpha: np.full(p.shape, half)
+    )
     return Decisions(outcome, p_adjusted, "", 3, None)
 
 

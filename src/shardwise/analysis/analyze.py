@@ -31,7 +31,7 @@ from shardwise.fits.anova import ByModel, anova
 from shardwise.numerics.corrections import CORRECTIONS
 from shardwise.numerics.groups import letter
 from shardwise.numerics.tables import SPLITS
-from shardwise.procedures.procedure import PUBLIC_RESAMPLES, Procedure
+from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.running import USUAL
 from shardwise.procedures.vocabulary import parse
 from shardwise.scoring.undefined import fill_undefined
@@ -90,7 +90,7 @@ class AnalysisOptions:
     measure: str = ""
     only: Sequence[str] | None = None
     baseline: str | None = None
-    n_resamples: int = PUBLIC_RESAMPLES
+    n_resamples: int | None = None
     seed: int | None = None
     calibration: int | None = 0
     title: str = ""

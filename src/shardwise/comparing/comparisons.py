@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,9 +58,6 @@ class Comparisons:
     decisions: Decisions
     title: str
     procedure: str = ""  # the name that repeats this comparison, where it was made by a procedure
-    top: Callable[[float], Floats] | None = (
-        None  # (R,) whether each system may be the best, where a test knows
-    )
 
     def _figure(self, values: Floats) -> Floats:
         return np.broadcast_to(np.asarray(values, np.float64), (len(self),))
@@ -265,22 +262,26 @@ class Comparisons:
     def top_group(self, alpha: float = 0.05) -> tuple[str, ...]:
         """Return the best system and all that are not significantly different from it, best first.
 
+        The moderated test has Hsu's (1981) group instead, which holds the best with probability 1 - alpha.
+
         Parameters
         ----------
         alpha
             Level of significance.
         """
-        if self.top is not None:
-            return tuple(np.array(self.estimates.labels, dtype=object)[self.top(checked_level(alpha))])
+        joint = self.decisions.outcome.joint if self.correction == JOINT else None
+        best = None if joint is None else joint.top(checked_level(alpha))
+        if best is not None:
+            return tuple(self.estimates.labels[k] for k in self._members if best[k])
         if not self._best_meets_all():
             raise InputError(
                 f"the best system, {self.names[0]}, was not compared with all others",
                 remedy="compare all pairs to get a top group",
             )
-        best = self._members[0]
-        with_best = (self.ia == best) | (self.ib == best)
+        first = self._members[0]
+        with_best = (self.ia == first) | (self.ib == first)
         alike = np.concatenate([self.ia, self.ib])[np.tile(with_best & ~self.reject(alpha), 2)]
-        return tuple(self.estimates.labels[k] for k in np.union1d(alike, best))
+        return tuple(self.estimates.labels[k] for k in np.union1d(alike, first))
 
     def _best_meets_all(self) -> bool:
         members = self._members

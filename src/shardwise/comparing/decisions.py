@@ -43,8 +43,7 @@ class Decisions:
     @property
     def has_intervals(self) -> bool:
         """Whether differences have intervals."""
-        joint = self.outcome.half_width is not None
-        return joint or self.law is not None or bool(np.isfinite(self.outcome.df).all())
+        return self.correction == JOINT or self.law is not None or bool(np.isfinite(self.outcome.df).all())
 
     def half_widths(self, alpha: float) -> Floats:
         """(…, P) half-widths of the intervals of the differences at level 1 - alpha.
@@ -52,8 +51,8 @@ class Decisions:
         Simultaneous where the correction holds for all pairs at once (Bonferroni's for Holm), each pair by itself
         without a correction, and true for the pairs found under a false discovery rate.
         """
-        if self.outcome.half_width is not None and self.correction == JOINT:
-            return self.outcome.half_width(alpha)
+        if self.outcome.joint is not None and self.correction == JOINT:
+            return self.outcome.joint.half_width(alpha)
         level = corrections.interval_level(self.correction, self.p, alpha)
         if self.law is not None:
             return np.broadcast_to(self.law.critical(level[..., 0])[..., None], self.p.shape)
@@ -98,11 +97,11 @@ def decide(
     found = outcome_of(estimates, ia, ib) if outcome is None else outcome
     systems = int(np.union1d(ia, ib).size)
     if correction == JOINT:
-        if found.p_adjusted is None:
+        if found.joint is None:
             raise InputError(
                 "these comparisons are not corrected by construction", remedy="name a correction"
             )
-        return Decisions(found, found.p_adjusted, correction, systems, estimates.law)
+        return Decisions(found, found.joint.p_adjusted, correction, systems, estimates.law)
     if estimates.law is not None and correction in SIMULTANEOUS:
         raise InputError(
             f"{title(correction)} needs Student's t, but the differences follow {estimates.law.name}",

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError, Option
-from shardwise.core.estimates import Estimates, Outcome, PairTest
+from shardwise.core.estimates import Estimates, Joint, Outcome, PairTest
 
 
 def best_first(estimates: Estimates) -> Estimates:
@@ -57,7 +57,27 @@ class Reordered:
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test pairs by their new indices."""
-        return self.test.outcome(self.order[ia], self.order[ib])
+        found = self.test.outcome(self.order[ia], self.order[ib])
+        return (
+            found if found.joint is None else replace(found, joint=_ReorderedJoint(found.joint, self.order))
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ReorderedJoint:
+    joint: Joint
+    order: Ints
+
+    @property
+    def p_adjusted(self) -> Floats:
+        return self.joint.p_adjusted
+
+    def half_width(self, alpha: float) -> Floats:
+        return self.joint.half_width(alpha)
+
+    def top(self, alpha: float) -> Bools | None:
+        found = self.joint.top(alpha)
+        return None if found is None else found[..., self.order]
 
 
 def choose_pairs(

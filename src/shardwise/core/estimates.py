@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 
 
@@ -30,6 +30,20 @@ class Law(Protocol):
         """(…,) smallest differences whose p-values are at most the levels."""
 
 
+class Joint(Protocol):
+    """The joint law of all pairs that were asked for, of a test that is corrected by construction."""
+
+    @property
+    def p_adjusted(self) -> Floats:
+        """(…, P) p-values corrected by that law."""
+
+    def half_width(self, alpha: float) -> Floats:
+        """(…, P) half-widths of simultaneous intervals at level 1 - alpha."""
+
+    def top(self, alpha: float) -> Bools | None:
+        """(…, R) whether each system may be the best, at level 1 - alpha; None where the law does not say."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
     """What a test says of pairs of systems, arrays (…, P) each; NaN where it has no such figure."""
@@ -39,10 +53,23 @@ class Outcome:
     df: Floats
     statistic: Floats
     p: Floats  # each pair by itself
-    p_adjusted: Floats | None = (
-        None  # by the joint law of all pairs, where the test is corrected by construction
-    )
-    half_width: Callable[[float], Floats] | None = None  # and simultaneous half-widths for an alpha
+    joint: Joint | None = None  # the joint law of all pairs, where the test is corrected by construction
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settled:
+    """A joint law that is known already."""
+
+    p_adjusted: Floats
+    half: Callable[[float], Floats] | None = None
+
+    def half_width(self, alpha: float) -> Floats:
+        """Half-widths of simultaneous intervals, NaN where there are none."""
+        return np.full(self.p_adjusted.shape, np.nan) if self.half is None else self.half(alpha)
+
+    def top(self, alpha: float) -> Bools | None:
+        """The law does not say which systems may be the best."""
+        return None
 
 
 class PairTest(Protocol):

@@ -256,6 +256,11 @@ class ByModel:
         return tuple(claim for claim in CLAIMS if supports(self.model, dims, claim))
 
     @property
+    def usual_claim(self) -> Claim:
+        """These topics, as in the paper."""
+        return Claim()
+
+    @property
     def corrections(self) -> tuple[str, ...]:
         """The corrections that can follow."""
         return CORRECTIONS

@@ -352,6 +352,11 @@ class ByBootstrap:
         return f"banova {self.model.short} {self.reading}"
 
     @property
+    def usual_claim(self) -> Claim:
+        """The only claim it speaks for."""
+        return self.claims[0]
+
+    @property
     def title(self) -> str:
         """The fit in words."""
         return f"bootstrap ANOVA, {self.model.short}, {WORDS[self.reading]}"

@@ -184,6 +184,11 @@ class ByInstances:
     takes_gaps: bool = True
 
     @property
+    def usual_claim(self) -> Claim:
+        """The only claim it speaks for."""
+        return self.claims[0]
+
+    @property
     def sound(self) -> bool:
         """Whether in theory it tests a difference at its level."""
         return self.safe
@@ -290,6 +295,7 @@ class ByMixed:
     claims: tuple[Claim, ...] = (BOTH,)
     sound: bool = True
     takes_gaps: bool = True
+    usual_claim: Claim = BOTH
 
     def source(self, correction: str, claim: Claim) -> str:
         """No paper uses it."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
-from shardwise.core.estimates import Estimates, Outcome, PairTest
+from shardwise.core.estimates import Estimates, Outcome, PairTest, Settled
 from shardwise.core.model import MD1
 from shardwise.numerics import max_t, paired, student
 from shardwise.numerics.corrections import STEPWISE
@@ -98,7 +98,7 @@ def randomised_tukey(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floa
     def half_width(alpha: float) -> Floats:
         return np.broadcast_to(paired.range_critical(ranges, noise, alpha), p.shape)
 
-    return Outcome(mean, nothing, nothing, mean, p, p, half_width)
+    return Outcome(mean, nothing, nothing, mean, p, Settled(p, half_width))
 
 
 def largest_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
@@ -115,7 +115,8 @@ def largest_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> 
 
     p, p_adjusted = (np.stack([getattr(one, name) for one in found]) for name in ("p", "p_adjusted"))
     nothing = np.full(p.shape, np.nan)
-    return Outcome(mean, se, nothing, student.t_statistic(mean, se), p, p_adjusted, half_width)
+    statistic = student.t_statistic(mean, se)
+    return Outcome(mean, se, nothing, statistic, p, Settled(p_adjusted, half_width))
 
 
 Tested = Callable[[TopicTest, Ints, Ints, Floats, Floats], Outcome]
@@ -153,6 +154,11 @@ class ByTopics:
     layouts: tuple[Dims, ...] = LAYOUTS
     claims: tuple[Claim, ...] = (Claim("topic"),)
     takes_gaps: bool = False
+
+    @property
+    def usual_claim(self) -> Claim:
+        """The only claim it speaks for."""
+        return self.claims[0]
 
     @property
     def title(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -11,12 +12,13 @@ import xarray as xr
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.decisions import JOINT, Decisions, decide, outcome_of
 from shardwise.core.arguments import whole
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.estimates import Estimates, Outcome
+from shardwise.core.estimates import Estimates, Joint, Outcome, Settled
 from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of, sizes_of
 from shardwise.fits.instances import UNIFIED, unified_posterior
+from shardwise.fits.moderated import ByModerated
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics import combining
 from shardwise.numerics.corrections import SIMULTANEOUS, STEPWISE, promise, title
@@ -31,6 +33,14 @@ RULES = {
 }
 COMBINED = {"harmonic": combining.harmonic_mean_p, "cauchy": combining.cauchy_p}
 PUBLIC_RESAMPLES = 10_000  # of a test that draws, for one table; a laboratory takes fewer
+MODERATED_RESAMPLES = ((150, 9_999), (math.inf, 1_999))  # up to so many systems, so many
+
+
+def usual_resamples(fit: Fit, systems: int) -> int:
+    """Resamples of a test that draws, for one table, where no number was asked for."""
+    if isinstance(fit, ByModerated):
+        return next(draws for most, draws in MODERATED_RESAMPLES if systems <= most)
+    return PUBLIC_RESAMPLES
 
 
 class Fit(Protocol):
@@ -50,7 +60,11 @@ class Fit(Protocol):
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims that it can speak for; the first is the one meant where none is named."""
+        """The claims that it can speak for."""
+
+    @property
+    def usual_claim(self) -> Claim:
+        """The claim that is meant where none is named."""
 
     @property
     def corrections(self) -> tuple[str, ...]:
@@ -98,7 +112,7 @@ class Procedure:
     @property
     def name(self) -> str:
         """What a user types: ``MD6 hsd topic+shard``, ``t holm``, ``max-t``."""
-        claim = self.claim.name if self.claim != self.fit.claims[0] else ""
+        claim = self.claim.name if self.claim != self.fit.usual_claim else ""
         return " ".join(part for part in (self.rule, self.fit.name, self.correction, claim) if part)
 
     @property
@@ -109,7 +123,7 @@ class Procedure:
             words += f", {title(self.correction)}"
         elif self.correction not in (JOINT, "none"):
             words += f" with {title(self.correction)}"
-        if len(self.fit.claims) > 1 and self.claim.over:
+        if self.claim != self.fit.usual_claim:
             words += f", for {self.claim.phrase()}"
         return f"{RULES[self.rule]}: {words}" if self.rule else words
 
@@ -174,12 +188,10 @@ class Procedure:
         ia, ib = tables.pairs
         some = decide(self.estimates(tables), self.correction, ia[ia == 0], ib[ia == 0])
         whole_outcome = self._outcome(tables)
+        adjusted = _spread(some.p_adjusted, ia)
+        joint = Settled(adjusted, lambda alpha: _spread(some.half_widths(alpha), ia))
         return Decisions(
-            replace(whole_outcome, p=_spread(some.p, ia), half_width=_Spread(some, ia)),
-            _spread(some.p_adjusted, ia),
-            JOINT,
-            some.systems,
-            None,
+            replace(whole_outcome, p=_spread(some.p, ia), joint=joint), adjusted, JOINT, some.systems, None
         )
 
     def _over_splits(self, tables: Tables) -> Decisions:
@@ -218,9 +230,7 @@ class Procedure:
             outcome, combining.agreed_p(p_adjusted, needed), self.correction, tables.systems, None
         )
 
-    def tables_of(
-        self, scores: xr.DataArray, *, n_resamples: int = PUBLIC_RESAMPLES, seed: int = 0
-    ) -> Tables:
+    def tables_of(self, scores: xr.DataArray, *, n_resamples: int | None = None, seed: int = 0) -> Tables:
         """A batch of one out of scores that passed the gate.
 
         Parameters
@@ -228,7 +238,8 @@ class Procedure:
         scores
             Labelled scores of a layout that the procedure can take.
         n_resamples
-            Resamples of tests that draw.
+            Resamples of tests that draw; 10,000 without it, for the moderated test 9,999 up to 150 systems and 1,999
+            beyond.
         seed
             Seed of tests that draw.
         """
@@ -248,7 +259,8 @@ class Procedure:
         else:
             y = complete(scores, least={"system": 1} | {d: 1 for d in dims if d not in TABLE})
         options: dict[str, Any] = {"deterministic": flags} if any(flags) else {}
-        return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=n_resamples, **options)
+        draws = usual_resamples(self.fit, scores.sizes["system"]) if n_resamples is None else n_resamples
+        return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=draws, **options)
 
     def run(
         self,
@@ -256,7 +268,7 @@ class Procedure:
         *,
         only: Any = None,
         baseline: str | None = None,
-        n_resamples: int = PUBLIC_RESAMPLES,
+        n_resamples: int | None = None,
         seed: int = 0,
         directed: bool = False,
     ) -> Comparisons:
@@ -271,7 +283,8 @@ class Procedure:
         baseline
             A system with which all others are compared.
         n_resamples
-            Resamples of tests that draw.
+            Resamples of tests that draw; 10,000 without it, for the moderated test 9,999 up to 150 systems and 1,999
+            beyond.
         seed
             Seed of tests that draw.
         directed
@@ -326,16 +339,32 @@ class _Single:
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         found = self.test.outcome(ia, ib)
-        half = found.half_width
         return Outcome(
             found.difference[0],
             found.se[0],
             found.df[0],
             found.statistic[0],
             found.p[0],
-            None if found.p_adjusted is None else found.p_adjusted[0],
-            None if half is None else lambda alpha: half(alpha)[0],
+            None if found.joint is None else _SingleJoint(found.joint),
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _SingleJoint:
+    """The joint laws of many tables read as that of the only one."""
+
+    joint: Joint
+
+    @property
+    def p_adjusted(self) -> Floats:
+        return np.asarray(self.joint.p_adjusted[0])
+
+    def half_width(self, alpha: float) -> Floats:
+        return np.asarray(self.joint.half_width(alpha)[0])
+
+    def top(self, alpha: float) -> Bools | None:
+        found = self.joint.top(alpha)
+        return None if found is None else np.asarray(found[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -383,14 +412,3 @@ def _spread(values: Floats, ia: Ints) -> Floats:
     out = np.full((*values.shape[:-1], ia.size), np.nan)
     out[..., ia == 0] = values
     return out
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Spread:
-    """Half-widths of the pairs with the first system among those of all pairs."""
-
-    some: Decisions
-    ia: Ints
-
-    def __call__(self, alpha: float) -> Floats:
-        return _spread(self.some.half_widths(alpha), self.ia)

@@ -27,7 +27,7 @@ from shardwise.numerics import paired
 from shardwise.numerics.corrections import STEPWISE
 from shardwise.numerics.student import t_statistic, two_sided
 from shardwise.numerics.tables import INSTANCES, SHARDS, TABLE
-from shardwise.procedures.procedure import PUBLIC_RESAMPLES, Procedure
+from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import parse
 
 USUAL = {TABLE: "MD1 hsd topic", SHARDS: "MD6 hsd topic", INSTANCES: "unified holm"}
@@ -43,7 +43,7 @@ def compare(
     generalize: Claim | str | Iterable[str] | None = None,
     only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
     baseline: str | None = None,
-    n_resamples: int = PUBLIC_RESAMPLES,
+    n_resamples: int | None = None,
     seed: int = 0,
     **options: Any,
 ) -> Comparisons:
@@ -140,7 +140,7 @@ def paired_tests(
     test: str = "t",
     *,
     correction: str = "none",
-    n_resamples: int = PUBLIC_RESAMPLES,
+    n_resamples: int | None = None,
     seed: int = 0,
     only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
     average: Sequence[str] = (),
@@ -195,7 +195,7 @@ def compare_instances(
     df: str | None = None,
     reading: str | None = None,
     instance: Any = None,
-    n_resamples: int = PUBLIC_RESAMPLES,
+    n_resamples: int | None = None,
     seed: int = 0,
 ) -> Comparisons:
     """Compare two systems of which one or both are non-deterministic; the difference is that of a less b.
@@ -240,7 +240,8 @@ def compare_instances(
     chosen(design, "design", DESIGNS)
     if reading is not None:
         chosen(reading, "reading", READINGS)
-    whole(n_resamples, "n_resamples", what="resamples")
+    if n_resamples is not None:
+        whole(n_resamples, "n_resamples", what="resamples")
     whole(seed, "seed", least=0)
     pair = pair_of(a, b)
     draws = {"n_resamples": n_resamples, "seed": seed}

@@ -15,6 +15,7 @@ from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED
 from shardwise.fits.anova import ByModel
 from shardwise.fits.bootstrap import READINGS, ByBootstrap
 from shardwise.fits.instances import PAIRWISE, ByMixed
+from shardwise.fits.moderated import MODERATED, ByStratified
 from shardwise.fits.topics import TESTS, ByTopics
 from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims
 from shardwise.procedures.procedure import Fit, Procedure
@@ -35,6 +36,9 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "randomization none",
         "tukey",
         "max-t",
+        "moderated",
+        "moderated holm",
+        "moderated bh",
     ),
     SHARDS: (
         "MD1 hsd topic",
@@ -50,6 +54,11 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "banova MD6 difference bh",
         "t holm",
         "max-t",
+        "moderated",
+        "moderated bh",
+        "moderated these",
+        "moderated topic+shard",
+        "stratified holm",
     ),
     INSTANCES: (
         "unified none",
@@ -64,6 +73,8 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "t none",
         "t-single none",
         "t-independent none",
+        "moderated topic+instance",
+        "moderated bh topic+instance",
     ),
     SPLITS: (
         "first MD6 hsd",
@@ -91,6 +102,8 @@ def fits() -> tuple[Fit, ...]:
         *(ByModel(model) for model in NAMED.values()),
         *(ByBootstrap(model, reading) for model in BOOTSTRAPPED for reading in READINGS),
         *(ByTopics(test) for test in TESTS),
+        *MODERATED,
+        ByStratified(),
         ByMixed(),
         *PAIRWISE,
     )
