@@ -33,7 +33,7 @@ from shardwise.numerics.groups import letter
 from shardwise.numerics.tables import SPLITS
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.running import USUAL
-from shardwise.procedures.vocabulary import parse
+from shardwise.procedures.vocabulary import for_claims, parse
 from shardwise.scoring.undefined import fill_undefined
 
 HERE, LIKE = Claim(), Claim("topic")
@@ -197,34 +197,39 @@ def analyze(
 
 def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
     """The procedures of an analysis, that of these topics first, and why topics like these are not spoken of."""
-    dims = layout_of(table)
-    nouns = nouns_of(table)
-    within = tuple(d for d in dims if d != "split")
-    lead = _procedure(within, chosen)
-    wanted = [HERE, LIKE]
+    dims, nouns = layout_of(table), nouns_of(table)
+    lead = _procedure(dims, chosen)
+    within = dims if dims in lead.dims else tuple(d for d in dims if d != "split")
+    beside = tuple(d for d in dims if d != "split")
+    known = for_claims(lead, within) | {c: p for c, p in for_claims(lead, beside).items() if c == HERE}
+    if not known:
+        raise InputError(
+            f"{lead.name} cannot take scores by {', '.join(dims)}",
+            remedy=f"it takes {' or '.join(' × '.join(layout) for layout in lead.dims)}",
+            argument="method",
+            value=lead.name,
+        )
+    asked = lead.claim
     if chosen.generalize is not None:
         asked = Claim.of(chosen.generalize, nouns).check(dims)
-        wanted = (
-            [one for one in (HERE, asked) if one != HERE or asked == HERE] if asked not in wanted else wanted
-        )
-    elif lead.claim not in wanted:
-        wanted = [lead.claim]
-    found, unsupported = [], ""
-    for claim in wanted:
-        if claim in lead.fit.claims:
-            found.append(replace(lead, claim=claim))
-        elif claim == LIKE:
-            unsupported = f"{lead.fit.title} speaks of {lead.fit.claims[0].phrase(nouns)} alone"
-    if not found:
-        found = [lead]
-    if chosen.generalize is not None and asked not in [one.claim for one in found]:
-        known = "; ".join(one.phrase(nouns) for one in lead.fit.claims)
+    elif asked == HERE and LIKE in known:
+        asked = LIKE
+    if asked not in known:
+        words = "; ".join(one.phrase(nouns) for one in known)
         raise InputError(
             f"{lead.fit.name} does not speak of {asked.phrase(nouns)}",
-            remedy=f"it speaks of {known}",
+            remedy=f"it speaks of {words}",
             argument="generalize",
             value=asked.over,
         )
+    found = [
+        known[claim] for claim in dict.fromkeys((HERE, LIKE if asked == HERE else asked)) if claim in known
+    ]
+    unsupported = (
+        ""
+        if len(found) > 1 or found[0].claim.over
+        else (f"{lead.fit.title} speaks of {HERE.phrase(nouns)} alone")
+    )
     return found, unsupported
 
 
@@ -241,8 +246,7 @@ def _procedure(dims: tuple[str, ...], chosen: AnalysisOptions) -> Procedure:
         model = chosen.model or (MD6 if "shard" in dims else MD1)
         model = Model.parse(model) if isinstance(model, str) else model
         fit = ByModel(model)
-        claim = LIKE if LIKE in fit.claims else fit.claims[0]
-        return Procedure(fit, str(chosen.method or "hsd"), claim)
+        return Procedure(fit, str(chosen.method or "hsd"), fit.usual_claim)
     if chosen.model is not None:
         raise InputError(
             f"{chosen.method} is a procedure of its own, and a model is given too",
@@ -261,10 +265,8 @@ def _model_of(procedure: Procedure, scores: xr.DataArray) -> Model:
 
 def _lead(claims: tuple[ClaimResult, ...], chosen: AnalysisOptions, nouns: Mapping[str, str]) -> str:
     """The key of the claim asked for, else of topics like these."""
-    if chosen.generalize is not None:
-        asked = Claim.of(chosen.generalize, nouns)
-        return next(one.key for one in claims if one.procedure.claim == asked)
-    return claims[-1].key
+    asked = None if chosen.generalize is None else Claim.of(chosen.generalize, nouns)
+    return next((one.key for one in claims if one.procedure.claim == asked), claims[-1].key)
 
 
 def _filled(table: xr.DataArray, fill: str | float) -> tuple[xr.DataArray, int, str]:

@@ -210,9 +210,8 @@ class Comparisons:
         """
         alpha = 1.0 - checked_level(level, "level")
         e = self.estimates
-        joint = self._half_widths(alpha) if kind is None and self.correction == JOINT else np.zeros(2)
-        if joint.size and joint[0] > 0.0 and np.ptp(joint) == 0.0:  # one critical difference serves all pairs
-            half = np.full(e.size, joint[0] / 2.0)
+        if kind is None and self.correction == JOINT and len(self) == e.size * (e.size - 1) // 2:
+            half = intervals.shares(self._half_widths(alpha), self.ia, self.ib, e.size)
         elif kind is None and intervals.has_own(e):
             half = intervals.half_widths(e, self.correction, self._family, alpha)
         elif kind is None or kind == "sem":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates
 from shardwise.numerics import studentized_range
@@ -27,7 +27,29 @@ def own_variances(estimates: Estimates) -> Floats:
     if estimates.difference_variance is None or r == 2:
         both = estimates.variance_of_differences()[0, 1]
         return np.full(r, both / 2)
-    rows = np.where(np.eye(r, dtype=bool), 0.0, estimates.difference_variance).sum(axis=1)
+    return _shared_out(np.where(np.eye(r, dtype=bool), 0.0, estimates.difference_variance))
+
+
+def shares(half: Floats, ia: Ints, ib: Ints, r: int) -> Floats:
+    """(R,) half-widths of means whose sums come nearest to the half-widths of all differences.
+
+    Two such intervals overlap exactly when a pair is not told apart where one critical difference serves all pairs, and
+    nearly so elsewhere.
+
+    >>> shares(np.array([0.3, 0.4, 0.5]), np.array([0, 0, 1]), np.array([1, 2, 2]), 3)
+    array([0.1, 0.2, 0.3])
+    """
+    if r == 2:
+        return np.full(2, float(half[0]) / 2.0)
+    square = np.zeros((r, r))
+    square[ia, ib] = square[ib, ia] = half
+    return _shared_out(square)
+
+
+def _shared_out(pairs: Floats) -> Floats:
+    """(R,) parts u such that u_a + u_b comes nearest to a symmetric table of pairs, by least squares."""
+    r = len(pairs)
+    rows = pairs.sum(axis=1)
     total = rows.sum() / (2 * (r - 1))
     return np.asarray(np.maximum((rows - total) / (r - 2), 0.0))
 

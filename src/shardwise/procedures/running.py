@@ -26,11 +26,12 @@ from shardwise.io.instances import flag_deterministic
 from shardwise.numerics import paired
 from shardwise.numerics.corrections import STEPWISE
 from shardwise.numerics.student import t_statistic, two_sided
-from shardwise.numerics.tables import INSTANCES, SHARDS, TABLE
+from shardwise.numerics.tables import INSTANCES, SHARDS, SPLITS, TABLE
 from shardwise.procedures.procedure import Procedure
-from shardwise.procedures.vocabulary import parse
+from shardwise.procedures.vocabulary import for_claims, parse
 
-USUAL = {TABLE: "MD1 hsd topic", SHARDS: "MD6 hsd topic", INSTANCES: "unified holm"}
+USUAL = {TABLE: "moderated", SHARDS: "moderated", INSTANCES: "moderated topic+instance", SPLITS: "moderated"}
+"""The procedure of each layout that keeps its promise on realistic scores, for topics like these."""
 METHODS = ("mixed", "bootstrap", "t-means", "t-single")
 DESIGNS = ("unified", "paper", "nested", "crossed")
 READINGS = ("averaged", "pooled", "per-instance")
@@ -106,18 +107,23 @@ def procedure_for(
             remedy=("choose one split, or name a procedure by ", Option("method")),
         )
     found = parse(USUAL[dims] if method is None else method)
-    if generalize is None:
-        return found
-    claim = Claim.of(generalize, nouns_of(scores)).check(dims)
-    if claim not in found.fit.claims:
-        known = "; ".join(one.phrase(nouns_of(scores)) for one in found.fit.claims)
+    return found if generalize is None else speaking_of(found, Claim.of(generalize, nouns_of(scores)), scores)
+
+
+def speaking_of(procedure: Procedure, claim: Claim, scores: Any) -> Procedure:
+    """The same procedure for another claim about these scores, or a refusal that says which it speaks of."""
+    dims, nouns = layout_of(scores), nouns_of(scores)
+    claim.check(dims)
+    known = for_claims(procedure, dims)
+    if claim not in known:
+        words = "; ".join(one.phrase(nouns) for one in known)
         raise InputError(
-            f"{found.name} does not speak of {claim.phrase(nouns_of(scores))}",
-            remedy=f"it speaks of {known}",
+            f"{procedure.name} does not speak of {claim.phrase(nouns)}",
+            remedy=f"it speaks of {words}",
             argument="generalize",
             value=claim.over,
         )
-    return replace(found, claim=claim)
+    return known[claim]
 
 
 def _estimates(source: Any, generalize: Any, options: dict[str, Any]) -> Estimates:

@@ -7,9 +7,11 @@ MD6, Tukey HSD, for topics like these
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED
 from shardwise.fits.anova import ByModel
@@ -145,6 +147,22 @@ def available(dims: Dims) -> dict[str, Procedure]:
         known = "; ".join(", ".join(layout) for layout in LAYOUTS)
         raise InputError(f"no layout is {', '.join(dims)}", remedy=f"the layouts are {known}")
     return {name: one for name, one in everything().items() if tuple(dims) in one.dims}
+
+
+def for_claims(procedure: Procedure, dims: Dims) -> dict[Claim, Procedure]:
+    """The procedure for every claim about tables of these dimensions that it can speak of.
+
+    >>> [claim.name for claim in for_claims(parse("moderated"), ("topic", "system", "shard"))]
+    ['topic', 'topic+shard', 'these']
+    """
+    own = {claim: replace(procedure, claim=claim) for claim in procedure.fit.claims}
+    others = {
+        one.claim: one
+        for one in everything().values()
+        if (one.fit.name, one.correction, one.rule)
+        == (procedure.fit.name, procedure.correction, procedure.rule)
+    }
+    return {claim: one for claim, one in {**own, **others}.items() if tuple(dims) in one.dims}
 
 
 def parse(name: str | Procedure) -> Procedure:
