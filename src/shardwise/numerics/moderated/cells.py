@@ -10,8 +10,10 @@ The joint law, three ways:
 - flipped: all residuals with random signs;
 - refitted: all residuals times independent standard normal numbers, and MD6 fitted to that table again (a wild
   bootstrap, Wu 1986). Every cell keeps the variance that its residual suggests, and a system's mean and its residuals
-  are as independent as those of a real table are. In the first two a large residual raises mean and variance together,
-  which makes the tails of t* too light where topics are not equally steady.
+  are closer to independent, as those of a real table are. In the first two a large residual raises mean and variance
+  together, which makes the tails of t* too light.
+
+None holds its level everywhere (docs/moderated.md); `cell_statistics(y).p` with Holm's correction does.
 
 The alternative to all has a variance for each pair *and* topic (a topic with few relevant documents has unsteady
 scores), and no joint law: a t with Satterthwaite's degrees of freedom for each pair, for Holm's correction.

@@ -34,6 +34,9 @@ def resampled(
     α exactly when the largest t_ba is at most the upper α quantile c_a of that maximum. Only the pairs given enter
     maxima; a system without pairs has p_best = 1.
 
+    Topics that no system has (NaN) are left out first. Where systems lack different topics each pair is resampled on
+    those that both have; pairs without a common topic have NaN.
+
     Parameters
     ----------
     y
