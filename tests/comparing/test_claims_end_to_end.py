@@ -35,8 +35,8 @@ class TestFacts:
         assert (len(found), int(found.reject(0.05).sum())) == (8256, pairs)
         assert top is None or len(found.top_group(0.05)) == top
 
-    def test_trec_3(self, data: Path) -> None:
-        table = sw.read_scores(data / "trec3" / "adhoc3_ap.csv")
+    def test_trec_3(self, trec3: Path) -> None:
+        table = sw.read_scores(trec3)
         found = {
             test: int(sw.paired_tests(table, test=test).reject().sum())
             for test in ("t", "unpaired-t", "wilcoxon")
