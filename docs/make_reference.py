@@ -12,9 +12,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from public_names import NAMES, Entry, entries, items, methods, properties, sections
-
 import shardwise as sw
+from public_names import NAMES, Entry, entries, items, methods, properties, sections
 
 FOLDER = Path(__file__).parent / "reference"
 

@@ -7,10 +7,10 @@ import inspect
 import re
 from pathlib import Path
 
-import make_reference
-import public_names
 import pytest
 
+import make_reference
+import public_names
 import shardwise as sw
 
 HEADING = re.compile(r"^##+ `([\w.]+)` { #([\w.]+) }$", re.MULTILINE)
