@@ -46,8 +46,9 @@ test: $(VENV)/.installed-dev browser
 coverage: $(VENV)/.installed-dev
 	$(BIN)/pytest -q -n 2 -m "not calibration and not browser" --cov=shardwise --cov-report=term:skip-covered
 
+# with kernels of its own: those of another numba beside the sources would be compiled anew each time
 lowest: $(LOWEST)/.installed
-	$(LOWEST)/bin/pytest -q -n 2 $(FAST)
+	NUMBA_CACHE_DIR=$(abspath $(LOWEST))/kernels $(LOWEST)/bin/pytest -q -n 2 $(FAST)
 
 # the report is tested in a real browser, where one is there or may be installed
 browser:
