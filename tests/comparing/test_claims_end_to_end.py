@@ -43,6 +43,7 @@ class TestFacts:
         assert found == {"t": 595, "unpaired-t": 409, "wilcoxon": 600}
         assert int(sw.compare(sw.anova(table, sw.MD1)).reject().sum()) == 378
 
+    @pytest.mark.slow
     def test_trec_covid_round_1(self, data: Path, covid_runs: Path) -> None:
         runs = sw.read_collection(covid_runs, data / "trec-covid-r1" / "qrels.covid-round1.txt")
         fit = sw.anova(sw.score(runs, "AP")["AP"], sw.MD1)

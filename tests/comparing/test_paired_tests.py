@@ -42,6 +42,7 @@ def test_pairs_told_apart_on_trec3(trec3: Path, test: str, pairs: int) -> None:
     assert int(found.reject(0.05).sum()) == pairs
 
 
+@pytest.mark.slow
 def test_resampling_tests_find_about_as_many_as_t_on_trec3(trec3: Path) -> None:
     scores = pd.read_csv(trec3)
     for test in ("randomization", "bootstrap"):

@@ -23,6 +23,8 @@ from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
 
+pytestmark = pytest.mark.slow  # forty splits of 143 runs
+
 GOLD = Path(__file__).parent.parent / "gold" / "bootstrap_covid.csv"
 
 

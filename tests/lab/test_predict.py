@@ -192,6 +192,7 @@ def test_repeats_depend_on_seed_and_number_alone(monkeypatch: pytest.MonkeyPatch
 
 @settings(max_examples=30)
 @given(st.integers(0, 10_000))
+@pytest.mark.slow
 def test_what_changes_nothing(seed: int) -> None:
     """Harder topics, other units, and systems in another order: the same figures."""
     rng = np.random.default_rng(seed)
@@ -313,6 +314,7 @@ def test_trec_topics_are_predicted(request: pytest.FixtureRequest, collection: s
     assert abs(bh["reversal"] - bh["predicted_reversal"]) < 0.01
 
 
+@pytest.mark.slow
 def test_usual_procedures_of_each_layout() -> None:
     y = simulated((12, 3, 2))
     layouts = {

@@ -189,6 +189,7 @@ def test_robust_2003(data: Path) -> None:
     assert study.notes == ()  # every document of these pools was judged
 
 
+@pytest.mark.slow
 def test_trec_covid_round_1(data: Path, covid_runs: Path) -> None:
     """143 runs, judged by pools of depth 7 of some of them: deeper pools are mostly unjudged, and it is said."""
     collection = read_collection(

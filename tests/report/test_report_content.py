@@ -49,6 +49,7 @@ def test_trec8_has_the_published_figures(data: Path) -> None:
     assert "one error for both claims" in words.contrast(content)
 
 
+@pytest.mark.slow
 def test_trec_covid_from_runs_to_both_claims(data: Path, covid_runs: Path) -> None:
     """The top groups and pairs in the words are those of the comparisons made one by one."""
     qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"
