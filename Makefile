@@ -1,9 +1,11 @@
-# make demo: set everything up and run the main job. make test: set everything up and test it.
+# make demo: set everything up and run the main job. make test: set everything up and test it. make check: the fast tests.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+LOWEST = .venv-lowest
+FAST = -m "not calibration and not slow and not browser"
 
-.PHONY: demo test browser lint types docs bench clean
+.PHONY: demo check test browser coverage lowest lint types docs bench clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -15,11 +17,38 @@ $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
 	$(BIN)/pip install --quiet --editable '.[dev]'
 	@touch $@
 
+$(VENV)/.installed-docs: pyproject.toml $(VENV)/.installed
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	@touch $@
+
+# the library at the lowest versions that it allows, the tools of the tests at whatever goes with them; compiled
+# as pip does, because a warning about the source of a tool would be an error in the first test that imports it
+$(LOWEST)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/pip install --quiet uv
+	$(LOWEST)/bin/uv pip compile --quiet --resolution lowest-direct --python $(LOWEST)/bin/python pyproject.toml \
+	  --output-file $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/uv pip install --quiet --compile-bytecode --python $(LOWEST)/bin/python \
+	  --constraint $(LOWEST)/lowest.txt --editable '.[dev]'
+	@touch $@
+
 demo: $(VENV)/.installed
 	$(BIN)/shardwise demo
 
+# under a minute once the kernels are compiled
+check: $(VENV)/.installed-dev
+	$(BIN)/pytest -q -n 2 $(FAST)
+
 test: $(VENV)/.installed-dev browser
 	$(BIN)/pytest -q -n 2
+
+# compiled kernels are not traced: their lines count only as far as they run as Python
+coverage: $(VENV)/.installed-dev
+	$(BIN)/pytest -q -n 2 -m "not calibration and not browser" --cov=shardwise --cov-report=term:skip-covered
+
+# with kernels of its own: those of another numba beside the sources would be compiled anew each time
+lowest: $(LOWEST)/.installed
+	NUMBA_CACHE_DIR=$(abspath $(LOWEST))/kernels $(LOWEST)/bin/pytest -q -n 2 $(FAST)
 
 # the report is tested in a real browser, where one is there or may be installed
 browser:
@@ -34,12 +63,12 @@ lint: $(VENV)/.installed-dev
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
-docs: $(VENV)/.installed-dev
-	$(BIN)/pip install --quiet --editable '.[docs]'
-	$(BIN)/mkdocs build --strict
+docs: $(VENV)/.installed-docs
+	$(BIN)/python docs/make_reference.py
+	$(BIN)/zensical build --strict --clean
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m bench.run
 
 clean:
-	rm -rf $(VENV) demo report.html site
+	rm -rf $(VENV) $(LOWEST) demo report.html site docs/reference .cache .coverage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,23 @@ def data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no data folder {folder}; set SHARDWISE_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def covid_runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the 143 runs of TREC-COVID's first round."""
+    folder = tmp_path_factory.mktemp("covid")
+    with tarfile.open(data / "trec-covid-r1" / "round1_runs.tar.xz") as archive:
+        # Python 3.11 has filters from 3.11.4 on
+        archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
+        archive.extractall(folder)
+    return folder / "runs"
+
+
+@pytest.fixture(scope="session")
+def trec3() -> Path:
+    """AP of 40 systems on the 50 topics of TREC-3, as a wide table; it comes with the tests."""
+    return ROOT / "tests" / "data" / "trec3" / "adhoc3_ap.csv"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -111,6 +111,7 @@ def test_a_report_of_a_file_of_scores_with_splits(folder: Path, tmp_path: Path) 
     assert (tmp_path / "r.html").exists()
 
 
+@pytest.mark.slow
 def test_demo_needs_no_data(tmp_path: Path) -> None:
     """In a process of its own, as installed."""
     command = [sys.executable, "-W", "error", "-c", "from shardwise.cli.main import main; main()", "demo"]

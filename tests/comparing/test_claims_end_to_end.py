@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +34,8 @@ class TestFacts:
         assert (len(found), int(found.reject(0.05).sum())) == (8256, pairs)
         assert top is None or len(found.top_group(0.05)) == top
 
-    def test_trec_3(self, data: Path) -> None:
-        table = sw.read_scores(data / "trec3" / "adhoc3_ap.csv")
+    def test_trec_3(self, trec3: Path) -> None:
+        table = sw.read_scores(trec3)
         found = {
             test: int(sw.paired_tests(table, test=test).reject().sum())
             for test in ("t", "unpaired-t", "wilcoxon")
@@ -44,10 +43,9 @@ class TestFacts:
         assert found == {"t": 595, "unpaired-t": 409, "wilcoxon": 600}
         assert int(sw.compare(sw.anova(table, sw.MD1)).reject().sum()) == 378
 
-    def test_trec_covid_round_1(self, data: Path, tmp_path: Path) -> None:
-        with tarfile.open(data / "trec-covid-r1" / "round1_runs.tar.xz") as archive:
-            archive.extractall(tmp_path, filter="data")
-        runs = sw.read_collection(tmp_path / "runs", data / "trec-covid-r1" / "qrels.covid-round1.txt")
+    @pytest.mark.slow
+    def test_trec_covid_round_1(self, data: Path, covid_runs: Path) -> None:
+        runs = sw.read_collection(covid_runs, data / "trec-covid-r1" / "qrels.covid-round1.txt")
         fit = sw.anova(sw.score(runs, "AP")["AP"], sw.MD1)
         found = sw.compare(fit)
         assert round(fit.table.loc["system", "omega_sq"], 4) == 0.4601

@@ -36,14 +36,15 @@ def table(seed: int, topics: int = 12, systems: int = 4, spread: float = 0.03) -
 
 
 @pytest.mark.parametrize(("test", "pairs"), [("t", 595), ("unpaired-t", 409), ("wilcoxon", 600)])
-def test_pairs_told_apart_on_trec3(data: Path, test: str, pairs: int) -> None:
-    found = paired_tests(pd.read_csv(data / "trec3" / "adhoc3_ap.csv"), test)
+def test_pairs_told_apart_on_trec3(trec3: Path, test: str, pairs: int) -> None:
+    found = paired_tests(pd.read_csv(trec3), test)
     assert len(found) == 780
     assert int(found.reject(0.05).sum()) == pairs
 
 
-def test_resampling_tests_find_about_as_many_as_t_on_trec3(data: Path) -> None:
-    scores = pd.read_csv(data / "trec3" / "adhoc3_ap.csv")
+@pytest.mark.slow
+def test_resampling_tests_find_about_as_many_as_t_on_trec3(trec3: Path) -> None:
+    scores = pd.read_csv(trec3)
     for test in ("randomization", "bootstrap"):
         assert abs(int(paired_tests(scores, test).reject().sum()) - 595) <= 6
     # the law of the range under exchangeable systems is wider than HSD's, whose 378 the model's error term gives

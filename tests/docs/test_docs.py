@@ -5,15 +5,21 @@ from __future__ import annotations
 import gzip
 import re
 import shutil
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import make_reference
 import shardwise as sw
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+NAME = re.compile(r"`sw\.([A-Za-z_][\w.]*)")
+TARGET = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +53,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=lambda page: page.stem
 )
@@ -56,3 +63,40 @@ def test_examples_run(page: Path, campaign: Path, tmp_path: Path, monkeypatch: p
     names: dict[str, object] = {}
     for block in BLOCK.findall(page.read_text()):
         exec(compile(block, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_names_in_the_text_are_there(page: Path) -> None:
+    for dotted in NAME.findall(FENCED.sub("", page.read_text())):
+        holder: object = sw
+        for step in dotted.rstrip(".").split("."):
+            assert hasattr(holder, step), f"{page.name}: sw.{dotted}"
+            holder = getattr(holder, step)
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=lambda page: page.stem
+)
+def test_links_and_images_lead_somewhere(page: Path) -> None:
+    """The build looks at links between pages, but neither at images nor at pages outside the site."""
+    for target in TARGET.findall(FENCED.sub("", page.read_text())):
+        if "://" not in target and "docs/reference" not in str((page.parent / target).resolve()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def listed(nav: object) -> Iterator[str]:
+    """Pages of a navigation, whatever the depth."""
+    if isinstance(nav, str):
+        yield nav
+    elif isinstance(nav, (list, dict)):
+        for part in nav.values() if isinstance(nav, dict) else nav:
+            yield from listed(part)
+
+
+def test_the_navigation_lists_every_page_once() -> None:
+    """The build says nothing of a page that is not there, or that nothing leads to."""
+    nav = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"]
+    written = [page.name for page in PAGES if page.parent == ROOT / "docs"]
+    assert sorted(listed(nav)) == sorted(
+        [*written, *(f"reference/{page}.md" for page in make_reference.pages())]
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -24,17 +23,15 @@ from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
 
+pytestmark = pytest.mark.slow  # forty splits of 143 runs
+
 GOLD = Path(__file__).parent.parent / "gold" / "bootstrap_covid.csv"
 
 
 @pytest.fixture(scope="module")
-def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    folder = tmp_path_factory.mktemp("covid")
-    with tarfile.open(data / "trec-covid-r1" / "round1_runs.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+def runs(data: Path, covid_runs: Path) -> Collection:
     qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"
-    return read_collection(files, qrels, missing="zero", topics="judged", names="file")
+    return read_collection(covid_runs, qrels, missing="zero", topics="judged", names="file")
 
 
 @pytest.fixture(scope="module")

@@ -237,6 +237,7 @@ def test_nothing_to_recommend_is_said() -> None:
     assert "do not use for this claim: MD6 hsd" in str(found)
 
 
+@pytest.mark.slow
 def test_scores_bring_their_own_nulls() -> None:
     y = sw.simulate.scores(topics=15, systems=5, shards=3, margins="beta", seed=4)
     found = sw.calibrate(y, ["MD6 hsd topic"], repetitions=20)

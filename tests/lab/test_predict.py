@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -193,6 +192,7 @@ def test_repeats_depend_on_seed_and_number_alone(monkeypatch: pytest.MonkeyPatch
 
 @settings(max_examples=30)
 @given(st.integers(0, 10_000))
+@pytest.mark.slow
 def test_what_changes_nothing(seed: int) -> None:
     """Harder topics, other units, and systems in another order: the same figures."""
     rng = np.random.default_rng(seed)
@@ -298,20 +298,23 @@ def futures(n: int, t: int, r: int, s: int, *, spread: float, same_topics: bool)
     return PredictiveCheck(*tables(plan, {"": forth + back}), "futures", 0.05, 0.95)
 
 
-def test_trec_topics_are_predicted(data: Path) -> None:
+@pytest.mark.parametrize("collection", ["trec3", "trec8"])
+def test_trec_topics_are_predicted(request: pytest.FixtureRequest, collection: str) -> None:
     """Real scores, no null: the topic claim's interval covers about as promised, and few found pairs turn."""
-    for file in ("trec3/adhoc3_ap.csv", "trec8/adhoc8_ap.csv"):
-        y = read_scores(data / file)
-        check = split_half(y, ["MD1 hsd", "MD1 bh"], repeats=20, seed=1)
-        assert (
-            check.table["coverage"].between(0.9, 0.98).all()
-        )  # spread between halvings .04, so .01 for the mean
-        assert check.table.loc["MD1 hsd", "reversal"] < 0.005
-        assert check.table.loc["MD1 hsd", "significant_reversal"] == 0
-        bh = check.table.loc["MD1 bh"]
-        assert abs(bh["reversal"] - bh["predicted_reversal"]) < 0.01
+    if collection == "trec3":
+        y = read_scores(request.getfixturevalue("trec3"))
+    else:
+        y = read_scores(request.getfixturevalue("data") / "trec8" / "adhoc8_ap.csv")
+    check = split_half(y, ["MD1 hsd", "MD1 bh"], repeats=20, seed=1)
+    # spread between halvings .04, so .01 for the mean
+    assert check.table["coverage"].between(0.9, 0.98).all()
+    assert check.table.loc["MD1 hsd", "reversal"] < 0.005
+    assert check.table.loc["MD1 hsd", "significant_reversal"] == 0
+    bh = check.table.loc["MD1 bh"]
+    assert abs(bh["reversal"] - bh["predicted_reversal"]) < 0.01
 
 
+@pytest.mark.slow
 def test_usual_procedures_of_each_layout() -> None:
     y = simulated((12, 3, 2))
     layouts = {

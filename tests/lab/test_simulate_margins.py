@@ -108,6 +108,7 @@ def test_the_scores_decide_how_many_values_there_are() -> None:
 
 
 @pytest.mark.parametrize("measure", ["ap", "p10", "rr"])
+@pytest.mark.slow
 def test_trec8_looks_like_trec8(data: Path, measure: str) -> None:
     """Means, spreads, zeros and correlations of 129 runs, against 200 simulated campaigns of 50 topics."""
     real = trec8(data, measure).to_numpy()

@@ -21,9 +21,9 @@ def made_up() -> Generalizability:
     return generalizability(y)
 
 
-def test_trec3_as_gt4ireval_reports_it(data: Path) -> None:
+def test_trec3_as_gt4ireval_reports_it(trec3: Path) -> None:
     """Numbers printed in the README of julian-urbano/gt4ireval (MIT) for the best 30 of 40 systems."""
-    table = pd.read_csv(data / "trec3" / "adhoc3_ap.csv")
+    table = pd.read_csv(trec3)
     best = table[table.mean().nlargest(30).index]
     g = generalizability(best)
     ms = g.mean_squares

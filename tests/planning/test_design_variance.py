@@ -127,8 +127,8 @@ def test_pooling_by_measure_and_its_weights() -> None:
     assert pool_variances([variance(few)]) == variance(few)
 
 
-def test_real_scores_show_what_pairing_by_topic_is_worth(data: Path) -> None:
-    table = pd.read_csv(data / "trec3" / "adhoc3_ap.csv")
+def test_real_scores_show_what_pairing_by_topic_is_worth(trec3: Path) -> None:
+    table = pd.read_csv(trec3)
     ms = mean_squares(table.to_numpy())
     assert (round(ms.system, 5), round(ms.topic, 5), round(ms.error, 6)) == (0.36926, 0.91661, 0.01092)
     assert float(variance(table, "one-way")) < float(variance(table, "two-way"))  # S14 §5.1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -190,13 +189,11 @@ def test_robust_2003(data: Path) -> None:
     assert study.notes == ()  # every document of these pools was judged
 
 
-def test_trec_covid_round_1(data: Path, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_trec_covid_round_1(data: Path, covid_runs: Path) -> None:
     """143 runs, judged by pools of depth 7 of some of them: deeper pools are mostly unjudged, and it is said."""
-    with tarfile.open(data / "trec-covid-r1" / "round1_runs.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
     collection = read_collection(
-        files, data / "trec-covid-r1" / "qrels.covid-round1.txt", missing="zero", names="file"
+        covid_runs, data / "trec-covid-r1" / "qrels.covid-round1.txt", missing="zero", names="file"
     )
     study = pool_depth_study(collection, [5, 100], width=None)
     assert len(study.notes) == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -50,12 +49,11 @@ def test_trec8_has_the_published_figures(data: Path) -> None:
     assert "one error for both claims" in words.contrast(content)
 
 
-def test_trec_covid_from_runs_to_both_claims(data: Path, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_trec_covid_from_runs_to_both_claims(data: Path, covid_runs: Path) -> None:
     """The top groups and pairs in the words are those of the comparisons made one by one."""
-    with tarfile.open(data / "trec-covid-r1" / "round1_runs.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
     qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"
-    runs = read_collection(tmp_path / "runs", qrels)
+    runs = read_collection(covid_runs, qrels)
     whole = analyze(score(runs, ["AP"])["AP"])
     assert (whole.claims[0].found, len(whole.claims[0].pairs)) == (4199, 10153)
     scores = score(runs, ["AP"], split(runs, 5, n_splits=2, seed=0))["AP"]

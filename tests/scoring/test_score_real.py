@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -49,11 +48,8 @@ def test_robust_2003_shards_equal_filtered_copies(robust: tuple[Collection, dict
 
 
 @pytest.fixture(scope="module")
-def covid_files(data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("covid")
-    with tarfile.open(data / "trec-covid-r1" / "round1_runs.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+def covid_files(covid_runs: Path) -> list[Path]:
+    return sorted(path for path in covid_runs.rglob("*") if path.is_file())
 
 
 @pytest.fixture(scope="module")
