@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shardwise import plot
-from shardwise.analysis.analysis import Analysis
-from shardwise.cli import inputs as opt
+from shardwise.cli.commands.simulate import DemoOptions
 from shardwise.cli.compare import systems_table
-from shardwise.cli.output import Format, draw, emit, progress, terminal, writing
-from shardwise.cli.shared import current, shared
+from shardwise.cli.options import Format
+from shardwise.cli.output import draw, emit, progress, terminal, writing
+from shardwise.cli.shared import current
 from shardwise.cli.simulate import write_files
 from shardwise.comparing.rankings import kendall_tau
 from shardwise.core.model import MD6
@@ -17,24 +16,17 @@ from shardwise.io.atomic import write_whole
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import write_scores
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
+from shardwise.plot.intervals import interval_chart
+from shardwise.report.build import ReportContent
 from shardwise.report.downloads import systems_frame
 from shardwise.report.html import write_report
 from shardwise.scoring.scoring import score
 from shardwise.sharding.split import split
 
 
-@shared
-def demo_command(
-    out: opt.Folder = Path("demo"),
-    seed: opt.Seed = 7,
-    jobs: opt.Jobs = None,
-    quiet: opt.Quiet = False,
-    format: opt.Format_ = Format.text,
-) -> None:
-    """Simulate a campaign, score it on shards, and say which systems differ, for both claims.
-
-    Example: shardwise demo
-    """
+def demo(options: DemoOptions) -> None:
+    """Go the whole way on a simulated campaign, and say where its files are."""
+    out, seed, jobs, quiet, format = options.out, options.seed, options.jobs, options.quiet, options.format
     with progress("simulating, reading, scoring (the first time also compiling)", quiet):
         made = simulate_collection(topics=50, systems=20, depth=500, corpus=100_000, seed=seed)
         runs, qrels = write_files(made, out)
@@ -57,7 +49,7 @@ def demo_command(
             progress=told,
         )
     here, like = (claim.pairs for claim in content.claims)
-    chart = plot.interval_chart({here.claim: here, like.claim: like}, measure="AP")
+    chart = interval_chart({here.claim: here, like.claim: like}, measure="AP")
     draw(chart, out / "intervals.html")
     draw(chart, out / "intervals.png")
     write_whole(out / "pairs.csv", here.to_frame().to_csv(index=False).encode())
@@ -74,7 +66,7 @@ def demo_command(
         _tell(content, made, out, undefined)
 
 
-def _tell(content: Analysis, made: SimulatedCollection, out: Path, undefined: int) -> None:
+def _tell(content: ReportContent, made: SimulatedCollection, out: Path, undefined: int) -> None:
     """What came out, and where it is, in words."""
     console = terminal()
     here, like = content.claims
@@ -99,7 +91,7 @@ def _tell(content: Analysis, made: SimulatedCollection, out: Path, undefined: in
     )
 
 
-def _tau(content: Analysis, made: SimulatedCollection) -> float:
+def _tau(content: ReportContent, made: SimulatedCollection) -> float:
     truth = dict(zip(made.systems, made.quality.tolist(), strict=True))
     means = content.claims[0].pairs.estimates
     return float(kendall_tau(dict(zip(means.labels, means.values.tolist(), strict=True)), truth))
