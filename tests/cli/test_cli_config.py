@@ -125,6 +125,22 @@ def test_what_is_written_reads_back(table: dict[str, object]) -> None:
     assert tomllib.loads(to_toml(["design", "power"], table)) == {"design": {"power": table}}
 
 
+@given(st.dictionaries(texts, values, max_size=4))
+def test_any_key_stays_one_key(table: dict[str, object]) -> None:
+    assert tomllib.loads(to_toml(["compare"], table)) == {"compare": table}
+
+
+def test_a_key_with_a_line_break_starts_no_other() -> None:
+    written = to_toml(["compare"], {'alpha = 0.05\nout = "evil"\n#': 1, "a.b": 2, "": 3})
+    assert tomllib.loads(written) == {"compare": {'alpha = 0.05\nout = "evil"\n#': 1, "a.b": 2, "": 3}}
+
+
+@pytest.mark.parametrize("value", [None, {"a": 1}, [None]])
+def test_what_has_no_place_in_an_analysis_is_refused(value: object) -> None:
+    with pytest.raises(InputError, match="has no place in an analysis"):
+        to_toml(["compare"], {"alpha": value})
+
+
 @given(st.text(max_size=60))
 def test_any_text_is_an_analysis_or_one_clear_error(text: str) -> None:
     said = "a.toml"

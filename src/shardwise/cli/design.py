@@ -123,7 +123,7 @@ def table(options: TableOptions) -> None:
 def pools(options: PoolsOptions) -> None:
     """Print what each pool depth costs."""
     format = options.shown
-    collection = RunInputs.of(options).collection()
+    collection = RunInputs.of(options, tables=False).collection()
     study = pool_depth_study(
         collection,
         options.pool,

@@ -25,6 +25,7 @@ from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
 from shardwise.sharding.splits import Splits
 
+UNNAMED = "score"  # the measure of a table that names none
 FITS = ("anova", "bootstrap")
 FILLS = ("zero", "one", "lq", "mean", "drop", "leave")
 OF_RUNS = ("shards", "splits", "kind", "by", "corpus", "names", "depth", "subtopics", "intents")
@@ -63,10 +64,11 @@ class RunInputs:
     intents: Path | None = None
     jobs: int | None = None
     quiet: bool = False
+    tables: bool = True  # whether a single file is a table of scores
     given: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, options: Any, *, inputs: list[Path] | None = None) -> RunInputs:
+    def of(cls, options: Any, *, inputs: list[Path] | None = None, tables: bool = True) -> RunInputs:
         """Take from the options of a command those that describe its input, and refuse what would do nothing.
 
         Parameters
@@ -75,19 +77,21 @@ class RunInputs:
             The options of a command.
         inputs
             The files, where the command has them under another name.
+        tables
+            Whether the command takes a table of scores for its input, and not runs alone.
         """
         call = current()
         named = {one.name: getattr(options, one.name) for one in fields(cls) if hasattr(options, one.name)}
         named["inputs"] = tuple(inputs if inputs is not None else options.inputs)
         named["measure"] = tuple(named.get("measure") or ())
-        found = cls(**named, given=call.given if call is not None else frozenset())
+        found = cls(**named, tables=tables, given=call.given if call is not None else frozenset())
         found.check()
         return found
 
     @property
     def table(self) -> bool:
         """Whether the input is a table of scores."""
-        return len(self.inputs) == 1
+        return self.tables and len(self.inputs) == 1
 
     @property
     def idle(self) -> tuple[str, ...]:
@@ -100,12 +104,12 @@ class RunInputs:
         if not said:
             return
         words = [part for name in said for part in (", ", Option(name))][1:]
-        does = "do nothing" if len(said) > 1 else "does nothing"
+        does, them = ("do nothing", "them") if len(said) > 1 else ("does nothing", "it")
         if self.table:
             raise InputError(
                 (*words, f" {does} with a table of scores"),
                 where=str(self.inputs[0]),
-                remedy="leave it out, or give a qrels file and runs",
+                remedy=f"leave {them} out, or give a qrels file and runs",
             )
         if self.kind == "attribute":
             raise InputError(
@@ -186,10 +190,11 @@ class RunInputs:
     def _scores(self) -> Read:
         (path,) = self.inputs
         policy: Any = self.missing
-        alone = self.measure[0] if len(self.measure) == 1 else None  # names it in a table that does not
-        table = read_scores(path, measure=alone, missing=policy)
+        table = read_scores(path, missing=policy)
         if isinstance(table, xr.DataArray):
-            table = table.rename(table.name or "score").to_dataset(promote_attrs=False)
+            named = self.measure[0] if len(self.measure) == 1 else UNNAMED  # what a table itself does not say
+            alone = table.rename(named) if table.name in (None, UNNAMED) else table
+            table = alone.to_dataset(promote_attrs=False)
         known = [str(name) for name in table.data_vars]
         absent = [name for name in self.measure if name not in known]
         if absent:

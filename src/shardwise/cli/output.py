@@ -198,9 +198,9 @@ def _markdown(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
     ]
     lines = [_row(map(str, frame.columns)), _bars("---:" if one else "---" for one in numeric)]
     lines += [_row(cells) for cells in rows]
-    said = [f"{_plainly(_line(line))}  " for line in title.split("\n")] if title else []
+    said = "  \n".join(_plainly(_line(line)) for line in title.split("\n"))
     told = [f"- {_plainly(short(note, 400))}" for note in notes]
-    return "\n".join([*said, *([""] if said else []), *lines, *(["", *told] if told else [])]) + "\n"
+    return "\n".join([*([said, ""] if said else []), *lines, *(["", *told] if told else [])]) + "\n"
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from shardwise.io.scores import write_scores
 
 def score_runs(options: ScoreOptions) -> None:
     """Score runs, print the means, and write all scores where ``--out`` says."""
-    source = RunInputs.of(options)
+    source = RunInputs.of(options, tables=False)
     read = source.read()
     scores = read.scores
     if options.out is not None:

@@ -24,7 +24,8 @@ def spelled(option: Option) -> str:
     "--method 't holm'"
     """
     name = f"--{RENAMED.get(option.name, option.name).replace('_', '-')}"
-    return name if option.value in (None, True) else f"{name} {shlex.quote(_value(option.value))}"
+    alone = option.value is None or option.value is True
+    return name if alone else f"{name} {shlex.quote(_value(option.value))}"
 
 
 def _value(value: Any) -> str:
