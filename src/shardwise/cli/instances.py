@@ -14,7 +14,7 @@ from shardwise.cli.config import VERSUS
 from shardwise.cli.output import emit, progress
 from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.equivalence import equivalence
+from shardwise.comparing.equivalence import SIDES, equivalence
 from shardwise.core.arguments import chosen
 from shardwise.core.errors import InputError, Option
 from shardwise.io.files import expand
@@ -28,6 +28,7 @@ def compare_runs(options: InstancesOptions) -> None:
     format = options.shown
     chosen(options.method, "method", METHODS)
     chosen(options.design, "design", DESIGNS)
+    chosen(options.side, "side", SIDES)
     measure = _measure(options.measure)
     margin, side, alpha, quiet = options.margin, options.side, options.alpha, options.quiet
     with progress("reading runs", quiet) as told:

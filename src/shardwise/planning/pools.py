@@ -12,7 +12,7 @@ import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arrays import Bools, Ints
-from shardwise.core.errors import Either, InputError, Option, unknown
+from shardwise.core.errors import Either, InputError, Option
 from shardwise.io.collection import UNJUDGED, Collection, Strata, Subtopics
 from shardwise.planning.topics import topics_for_interval, topics_for_power
 from shardwise.planning.variances import VarianceEstimate, pool_variances, variance
@@ -96,7 +96,7 @@ def pool_depth_study(
             "there is no goal", remedy=("give ", Option("min_diff"), ", ", Option("width"), ", or both")
         )
     if no_relevant not in ("drop", "zero"):
-        raise unknown("no_relevant", no_relevant, ("drop", "zero"), what="policy")
+        raise InputError(f"no policy is called {no_relevant!r}", remedy="choose drop or zero")
     pools = [best_ranks(collection, cuts[-1]) for collection in each]
     kept, notes = _topics_kept(each, pools, names, cuts[0], no_relevant, jobs)
     rows = []
