@@ -17,7 +17,7 @@ import typer
 
 from command_line import PAIR_COLUMNS, shardwise
 from report_pages import HOSTILE
-from shardwise.cli.config import Analysis
+from shardwise.cli.config import AnalysisFile
 from shardwise.cli.main import COMMANDS, build_app
 from shardwise.cli.schema import described, schema
 
@@ -128,7 +128,7 @@ def test_the_documentation_names_every_field() -> None:
 
 def test_the_analysis_in_the_documentation_is_understood(tmp_path: Path) -> None:
     text = re.findall(r"```toml.*?\n(.*?)```", (DOCS / "command-line.md").read_text(), re.DOTALL)[0]
-    analysis = Analysis(text, "shardwise.toml", tmp_path)
+    analysis = AnalysisFile(text, "shardwise.toml", tmp_path)
     found = {
         name: analysis.values(name.split(), command.callback.parameters, COMMANDS)
         for name, command in leaves().items()

@@ -93,7 +93,7 @@ class NothingGiven(InputError):
     """The command line names nothing to work on."""
 
 
-class Analysis:
+class AnalysisFile:
     """The tables of one file, and where each key stands in it."""
 
     def __init__(self, text: str, where: str, folder: Path | None) -> None:
@@ -111,7 +111,7 @@ class Analysis:
             ) from None
 
     @classmethod
-    def read(cls, path: Path) -> Analysis:
+    def read(cls, path: Path) -> AnalysisFile:
         """Read a file."""
         try:
             return cls(path.read_text(encoding="utf-8"), str(path), path.parent)

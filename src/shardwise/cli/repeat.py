@@ -12,7 +12,7 @@ import pandas as pd
 import typer
 
 from shardwise.cli.commands.again import RepeatOptions
-from shardwise.cli.config import OUTPUT, Analysis, to_toml
+from shardwise.cli.config import OUTPUT, AnalysisFile, to_toml
 from shardwise.cli.inputs import idle
 from shardwise.cli.output import emit
 from shardwise.core.errors import InputError
@@ -82,7 +82,7 @@ def _recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, Any]]
     ):
         raise InputError("has no analysis that can be repeated", where=where, remedy="it may be damaged")
     command = str(recipe["command"][0])
-    tables = Analysis(recipe["toml"], where, None).tables
+    tables = AnalysisFile(recipe["toml"], where, None).tables
     table = tables.get(command)
     if set(tables) != {command} or not isinstance(table, dict) or OUTPUT & set(table):
         raise InputError("holds more than an analysis", where=where, remedy="it was not written by shardwise")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 import shardwise
-from shardwise.cli.config import INPUTS, OUTPUT, Analysis, Parameter, parameters_of, to_toml
+from shardwise.cli.config import INPUTS, OUTPUT, AnalysisFile, Parameter, parameters_of, to_toml
 
 if TYPE_CHECKING:
     from shardwise.report.provenance import Recipe
@@ -104,7 +104,7 @@ def command(options: type, place: str, *, config: bool = True) -> Command:
     ]
     if config:
         taken.append(inspect.Parameter("config", only, default=None, annotation=_config(parameters)))
-    run.__doc__ = inspect.getdoc(options)
+    run.__doc__ = _paragraphs(inspect.getdoc(options) or "")
     run.__annotations__ = {one.name: one.annotation for one in taken}
     run.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
     run.parameters = parameters  # type: ignore[attr-defined]
@@ -125,6 +125,15 @@ def _in_order(options: type) -> Iterator[Field[Any]]:
         for name in inspect.get_annotations(kind):
             if name in known:
                 yield known.pop(name)
+
+
+def _paragraphs(text: str) -> str:
+    """Text whose lines are as long as the screen, a paragraph each.
+
+    >>> _paragraphs("One line\\nand its end.\\n\\nAnother.")
+    'One line and its end.\\n\\nAnother.'
+    """
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
 def _default(one: Field[Any]) -> Any:
@@ -153,7 +162,7 @@ def _config(parameters: tuple[Parameter, ...]) -> Any:
     def configure(context: typer.Context, value: Path | None) -> Path | None:
         if value is not None and not context.resilient_parsing:
             known = context.find_root().obj or ()
-            file = Analysis.read(value)
+            file = AnalysisFile.read(value)
             found = file.values(command_of(context), parameters, known)
             context.default_map = {**(context.default_map or {}), **found}
             context.meta[OWN] = file.own(command_of(context), parameters)
