@@ -116,6 +116,6 @@ def test_values_are_quoted_as_a_shell_reads_them() -> None:
 
 
 def test_a_refusal_of_the_library() -> None:
-    with pytest.raises(InputError, match="only lists pairs and baseline is given too") as caught:
+    with pytest.raises(InputError, match="only lists pairs, and baseline is given too") as caught:
         choose_pairs(["x", "y"], [("x", "y")], "x")
-    assert in_words(caught.value) == "--only lists pairs and --baseline is given too; give one of the two"
+    assert in_words(caught.value) == "--only lists pairs, and --baseline is given too; give one of the two"

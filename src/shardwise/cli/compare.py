@@ -67,7 +67,7 @@ def compare_systems(options: CompareOptions) -> None:
             "alpha": alpha,
             "anova": table.table.reset_index().to_dict("records"),
         }
-        emit(pairs.to_frame(), format, options.out, title=str(pairs), notes=said, facts=facts)
+        emit(pairs.to_frame(1 - alpha), format, options.out, title=str(pairs), notes=said, facts=facts)
 
 
 def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:

@@ -64,7 +64,10 @@ def _refuse_for_many() -> None:
     for name in ("method", "design"):
         if call is not None and name in call.given:
             raise InputError(
-                (Option(name), " is for two systems; more are compared by the unified test with Holm's correction"),
+                (
+                    Option(name),
+                    " is for two systems; more are compared by the unified test with Holm's correction",
+                ),
                 remedy="leave it out",
             )
 

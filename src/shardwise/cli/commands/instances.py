@@ -15,7 +15,7 @@ from shardwise.cli import options as opt
 class InstancesOptions(opt.Written):
     """Compare systems of which there are several instances: random seeds, samples, sessions.
 
-    Two systems are compared by the test for instances; more than two by a nested mixed model with Holm's correction.
+    Two systems are compared by the test for instances; more than two pair by pair, with Holm's correction.
 
     Example: shardwise instances a/*.run -- b/*.run --qrels qrels.txt --margin 0.01
     """
