@@ -62,7 +62,7 @@ def test_a_table_comes_before_what_stands_above_it(folder: Path) -> None:
     done = shardwise("compare", "--config", file, "-f", "json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["alpha"] == 0.01
-    assert rows("compare", "--config", file) == rows("compare", folder / "scores.csv")
+    assert rows("compare", "--config", file) == rows("compare", folder / "scores.csv", "--alpha", 0.01)
 
 
 def test_without_inputs_the_file_of_this_folder_is_used_and_named(
