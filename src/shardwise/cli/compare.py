@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
+from shardwise import plot
 from shardwise.cli import inputs as opt
 from shardwise.cli.commands.compare import CompareOptions
 from shardwise.cli.options import Format
@@ -51,9 +52,7 @@ def compare_systems(options: CompareOptions) -> None:
     wide = opt.dimensions(options.generalize)
     pairs = compare(fitted, method, only=options.only or None, baseline=options.baseline, generalize=wide)
     if options.chart is not None:
-        from shardwise.plot.intervals import interval_chart  # drawing takes long to load
-
-        draw(interval_chart(pairs, level=1 - alpha, measure=str(scores.name or "score")), options.chart)
+        draw(plot.interval_chart(pairs, level=1 - alpha, measure=str(scores.name or "score")), options.chart)
     said = () if quiet else (*notes, *told)
     if format is Format.text:
         emit(systems_table(pairs, alpha), format, options.out, title=pairs.summary(alpha), notes=said)
@@ -101,8 +100,8 @@ def _write_report(
     quiet: bool,
     **how: Any,
 ) -> None:
+    from shardwise.analysis.trust import usual_repetitions
     from shardwise.report.html import write_report  # drawing takes long to load
-    from shardwise.report.trust import usual_repetitions
 
     files = [str(file) for file in used_files]
     corpus = source.corpus

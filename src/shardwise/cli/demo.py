@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from shardwise import plot
+from shardwise.analysis.analysis import Analysis
 from shardwise.cli.commands.simulate import DemoOptions
 from shardwise.cli.compare import systems_table
 from shardwise.cli.options import Format
@@ -16,8 +18,6 @@ from shardwise.io.atomic import write_whole
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import write_scores
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
-from shardwise.plot.intervals import interval_chart
-from shardwise.report.build import ReportContent
 from shardwise.report.downloads import systems_frame
 from shardwise.report.html import write_report
 from shardwise.scoring.scoring import score
@@ -49,7 +49,7 @@ def demo(options: DemoOptions) -> None:
             progress=told,
         )
     here, like = (claim.pairs for claim in content.claims)
-    chart = interval_chart({here.claim: here, like.claim: like}, measure="AP")
+    chart = plot.interval_chart({here.claim: here, like.claim: like}, measure="AP")
     draw(chart, out / "intervals.html")
     draw(chart, out / "intervals.png")
     write_whole(out / "pairs.csv", here.to_frame().to_csv(index=False).encode())
@@ -66,7 +66,7 @@ def demo(options: DemoOptions) -> None:
         _tell(content, made, out, undefined)
 
 
-def _tell(content: ReportContent, made: SimulatedCollection, out: Path, undefined: int) -> None:
+def _tell(content: Analysis, made: SimulatedCollection, out: Path, undefined: int) -> None:
     """What came out, and where it is, in words."""
     console = terminal()
     here, like = content.claims
@@ -91,7 +91,7 @@ def _tell(content: ReportContent, made: SimulatedCollection, out: Path, undefine
     )
 
 
-def _tau(content: ReportContent, made: SimulatedCollection) -> float:
+def _tau(content: Analysis, made: SimulatedCollection) -> float:
     truth = dict(zip(made.systems, made.quality.tolist(), strict=True))
     means = content.claims[0].pairs.estimates
     return float(kendall_tau(dict(zip(means.labels, means.values.tolist(), strict=True)), truth))

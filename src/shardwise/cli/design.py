@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from shardwise import plot
 from shardwise.cli.commands.design import IntervalOptions, PoolsOptions, PowerOptions, Sourced, TableOptions
 from shardwise.cli.config import NothingGiven
 from shardwise.cli.inputs import RunInputs
@@ -27,7 +28,6 @@ from shardwise.planning.topics import (
     width_at,
 )
 from shardwise.planning.variances import variance as estimate
-from shardwise.plot.design import pool_chart, topics_chart
 from shardwise.scoring.scoring import score
 
 STATED = ("measure", "variance_method", "missing", "jobs")
@@ -54,7 +54,7 @@ def power(options: PowerOptions) -> None:
                         {**row, "topics": n, "power": reached, "target": p, "min_diff_at_target": least}
                     )
     if options.chart is not None:
-        draw(topics_chart(_power_curve(known, options), "min_diff"), options.chart)
+        draw(plot.topics_chart(_power_curve(known, options), "min_diff"), options.chart)
     shown = METHODS[SHORT.get(method, method)]
     title = f"{shown}: what the topics reach" if options.topics else f"{shown}: topics needed"
     emit(_plain(rows), format, options.out, title=title, notes=notes, facts={"method": shown})
@@ -80,7 +80,9 @@ def interval(options: IntervalOptions) -> None:
                 for n in options.topics
             ]
     if options.chart is not None:
-        draw(topics_chart(_interval_curve(known, options.width, options.alpha[0]), "width"), options.chart)
+        draw(
+            plot.topics_chart(_interval_curve(known, options.width, options.alpha[0]), "width"), options.chart
+        )
     title = "expected width of the interval for a difference of two systems"
     emit(_plain(rows), format, options.out, title=title, notes=notes, facts={"method": title})
 
@@ -104,7 +106,7 @@ def table(options: TableOptions) -> None:
     names = list(known) if width is not None else [f"{name}, power {p:g}" for p, name in each]
     flat = grid.set_axis(names, axis="columns").reset_index()
     if options.chart is not None and width is not None:
-        draw(topics_chart(_interval_curve(known, width, options.alpha[0]), "width"), options.chart)
+        draw(plot.topics_chart(_interval_curve(known, width, options.alpha[0]), "width"), options.chart)
     elif options.chart is not None:
         curve = design_curve(
             known,
@@ -114,7 +116,7 @@ def table(options: TableOptions) -> None:
             power=options.power[0],
             method=method,
         )
-        draw(topics_chart(curve), options.chart)
+        draw(plot.topics_chart(curve), options.chart)
     goal = "intervals" if width is not None else METHODS[SHORT.get(method, method)]
     facts: dict[str, Any] = {"method": goal, "variances": known}
     emit(flat, format, options.out, title=f"{goal}: topics needed", notes=notes, facts=facts)
@@ -138,7 +140,7 @@ def pools(options: PoolsOptions) -> None:
         jobs=options.jobs,
     )
     if options.chart is not None:
-        draw(pool_chart(study), options.chart)
+        draw(plot.pool_chart(study), options.chart)
     notes = () if options.quiet else (*collection.notes, *study.notes)
     facts = {"goals": list(study.goals), "variance_method": study.variance_method}
     emit(study.table, format, options.out, title="; ".join(study.goals), notes=notes, facts=facts)

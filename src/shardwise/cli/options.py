@@ -12,6 +12,7 @@ import typer
 
 from shardwise.core import arguments
 from shardwise.core.errors import InputError, Option
+from shardwise.plot.saving import ending_of
 
 
 class Format(StrEnum):
@@ -99,14 +100,7 @@ def expression(value: str | None) -> str | None:
 
 def _chart(value: Path | None) -> Path | None:
     if value is not None:
-        from shardwise.plot.intervals import ENDINGS as DRAWN  # drawing takes long to load
-
-        if value.suffix not in DRAWN:
-            raise InputError(
-                f"no chart is written as '{value.suffix}'",
-                where=str(value),
-                remedy=f"choose one of {', '.join(DRAWN)}",
-            )
+        ending_of(value)
     return file(value)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import typer
 
+from shardwise.analysis.provenance import hashed, versions
 from shardwise.cli.commands.again import RepeatOptions
 from shardwise.cli.config import OUTPUT, AnalysisFile, to_toml
 from shardwise.cli.inputs import idle
@@ -18,7 +19,6 @@ from shardwise.cli.output import emit
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_whole
 from shardwise.report.embedded import read_report
-from shardwise.report.provenance import hashed, versions
 
 PARTS = ("claims", "systems", "pairs", "anova", "splits", "power", "residuals", "scores", "inputs")
 ROUNDING = 1e-5

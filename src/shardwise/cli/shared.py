@@ -18,7 +18,7 @@ import shardwise
 from shardwise.cli.config import INPUTS, OUTPUT, AnalysisFile, Parameter, parameters_of, to_toml
 
 if TYPE_CHECKING:
-    from shardwise.report.provenance import Recipe
+    from shardwise.analysis.provenance import Recipe
 
 Command = Callable[..., None]
 OWN = "shardwise.own"  # where a context keeps the options that stand in the command's own table
@@ -38,7 +38,7 @@ class Call:
 
         Defaults are written out too, since another version may have others; ``without`` are options that did nothing.
         """
-        from shardwise.report.provenance import Recipe  # takes long to load
+        from shardwise.analysis.provenance import Recipe  # takes long to load
 
         table: dict[str, Any] = {key: value for key, value in instead.items() if key in INPUTS["inputs"]}
         for parameter in self.parameters:
