@@ -33,4 +33,6 @@ def shardwise(*arguments: object) -> Done:
     return Done(int(stopped.value.code or 0), out.getvalue(), err.getvalue())
 
 
-PAIR_COLUMNS = ["a", "b", "difference", "se", "df", "statistic", "p", "p_adjusted"]
+PAIR_COLUMNS = [
+    "a", "b", "difference", "lower", "upper", "se", "df", "statistic", "p", "p_adjusted", "effect_size"
+]  # fmt: skip

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import shardwise
-from shardwise.cli.config import SHARED, Analysis, parameters_of, to_toml
+from shardwise.cli.config import SHARED, AnalysisFile, parameters_of, to_toml
 from shardwise.cli.main import COMMANDS
 from shardwise.core.errors import InputError
 
@@ -62,7 +62,7 @@ def test_a_table_comes_before_what_stands_above_it(folder: Path) -> None:
     done = shardwise("compare", "--config", file, "-f", "json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["alpha"] == 0.01
-    assert rows("compare", "--config", file) == rows("compare", folder / "scores.csv")
+    assert rows("compare", "--config", file) == rows("compare", folder / "scores.csv", "--alpha", 0.01)
 
 
 def test_without_inputs_the_file_of_this_folder_is_used_and_named(
@@ -125,11 +125,27 @@ def test_what_is_written_reads_back(table: dict[str, object]) -> None:
     assert tomllib.loads(to_toml(["design", "power"], table)) == {"design": {"power": table}}
 
 
+@given(st.dictionaries(texts, values, max_size=4))
+def test_any_key_stays_one_key(table: dict[str, object]) -> None:
+    assert tomllib.loads(to_toml(["compare"], table)) == {"compare": table}
+
+
+def test_a_key_with_a_line_break_starts_no_other() -> None:
+    written = to_toml(["compare"], {'alpha = 0.05\nout = "evil"\n#': 1, "a.b": 2, "": 3})
+    assert tomllib.loads(written) == {"compare": {'alpha = 0.05\nout = "evil"\n#': 1, "a.b": 2, "": 3}}
+
+
+@pytest.mark.parametrize("value", [None, {"a": 1}, [None]])
+def test_what_has_no_place_in_an_analysis_is_refused(value: object) -> None:
+    with pytest.raises(InputError, match="has no place in an analysis"):
+        to_toml(["compare"], {"alpha": value})
+
+
 @given(st.text(max_size=60))
 def test_any_text_is_an_analysis_or_one_clear_error(text: str) -> None:
     said = "a.toml"
     try:
-        Analysis(text, "a.toml", None).values(["compare"], parameters_of({}), COMMANDS)
+        AnalysisFile(text, "a.toml", None).values(["compare"], parameters_of({}), COMMANDS)
     except InputError as error:
         said = str(error)
     assert said.startswith("a.toml")

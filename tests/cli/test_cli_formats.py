@@ -17,13 +17,13 @@ import typer
 
 from command_line import PAIR_COLUMNS, shardwise
 from report_pages import HOSTILE
-from shardwise.cli.config import Analysis
+from shardwise.cli.config import AnalysisFile
 from shardwise.cli.main import COMMANDS, build_app
 from shardwise.cli.schema import described, schema
 
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
 DOCS = Path(__file__).parent.parent.parent / "docs"
-EVERYWHERE = ("--format", "--out", "--seed", "--jobs", "--quiet", "--config")
+EVERYWHERE = ("--format", "--out", "--quiet", "--config")
 NOT_ANALYSES = {"schema", "repeat"}
 SEEDS = ("--qrels", "qrels.txt", "--instances", "{system}_seed{instance}.run")
 LINES: dict[str, list[tuple[object, ...]]] = {
@@ -128,7 +128,7 @@ def test_the_documentation_names_every_field() -> None:
 
 def test_the_analysis_in_the_documentation_is_understood(tmp_path: Path) -> None:
     text = re.findall(r"```toml.*?\n(.*?)```", (DOCS / "command-line.md").read_text(), re.DOTALL)[0]
-    analysis = Analysis(text, "shardwise.toml", tmp_path)
+    analysis = AnalysisFile(text, "shardwise.toml", tmp_path)
     found = {
         name: analysis.values(name.split(), command.callback.parameters, COMMANDS)
         for name, command in leaves().items()
@@ -136,7 +136,7 @@ def test_the_analysis_in_the_documentation_is_understood(tmp_path: Path) -> None
     }
     assert found["compare"]["splits"] == 11
     assert found["compare"]["inputs"] == [str(tmp_path / "qrels.txt"), str(tmp_path / "runs/*.gz")]
-    assert found["stability"]["measure"] == "AP"
+    assert found["stability"]["measure"] == ["AP"]
     assert found["design power"]["sources"] == [str(tmp_path / "last-year.csv")]
 
 
@@ -188,7 +188,7 @@ def test_a_long_table_in_latex_breaks_over_pages(tmp_path: Path) -> None:
     rows = [[str(t), *(f"0.{(7 * t + 3 * k) % 9}" for k in range(12))] for t in range(4)]
     (tmp_path / "s.csv").write_text("\n".join(",".join(row) for row in [["topic", *names], *rows]) + "\n")
     table = shardwise("compare", tmp_path / "s.csv", "-f", "latex").stdout
-    assert table.count(r"\begin{longtable}{llrrrrrr}") == 1
+    assert table.count(r"\begin{longtable}{llrrrrrrrrr}") == 1
     assert table.count(" \\\\\n") == 66 + 1
 
 
@@ -222,11 +222,58 @@ def test_every_command_has_an_example_that_it_understands() -> None:
         assert {word for word in words if word.startswith("-")} <= known | {"--"}, name
 
 
-def test_help_says_what_an_option_without_effect_does() -> None:
-    text = " ".join(shardwise("design", "power", "--help").stdout.replace("│", " ").split())
-    assert "Nothing is random here; accepted as everywhere." in text
-    plain = shardwise("design", "power", "--variance", 0.05, "-f", "csv").stdout
-    assert shardwise("design", "power", "--variance", 0.05, "-f", "csv", "--seed", 9).stdout == plain
+def test_an_option_without_effect_is_none() -> None:
+    """What is random nowhere has no seed, and what one processor does no number of workers."""
+    has = {name: {o for p in one.params for o in p.opts} for name, one in leaves().items()}
+    assert {name for name, options in has.items() if "--seed" not in options} == {
+        "design power", "design interval", "design table", "design pools", "repeat", "schema"
+    }  # fmt: skip
+    assert {name for name, options in has.items() if "--jobs" not in options} == {"simulate", "schema"}
+
+
+@pytest.mark.parametrize(
+    ("ending", "start"),
+    [
+        (".json", "{"),
+        (".csv", "a,b,difference"),
+        (".tex", "% Tukey"),
+        (".latex", "% Tukey"),
+        (".md", "Tukey HSD"),
+        (".MD", "Tukey HSD"),
+        (".txt", "Tukey HSD"),
+        ("", "Tukey HSD"),
+    ],
+)
+def test_the_ending_of_the_file_is_its_format(folder: Path, tmp_path: Path, ending: str, start: str) -> None:
+    out = tmp_path / f"pairs{ending}"
+    done = shardwise("compare", folder / "scores.csv", "--out", out)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert out.read_text().startswith(start)
+    assert ("| --- |" in out.read_text()) == (ending.lower() == ".md")
+    if ending:
+        other = "text" if ending == ".json" else "json"
+        refused = shardwise("compare", folder / "scores.csv", "--out", out, "--format", other)
+        assert refused.returncode == 2
+        assert f"--format {other} stands against the ending {ending}" in refused.stderr
+
+
+def test_a_format_that_is_named_needs_no_ending(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "pairs.2026"
+    assert shardwise("compare", folder / "scores.csv", "--out", out).returncode == 2
+    assert not out.exists()
+    assert shardwise("compare", folder / "scores.csv", "--out", out, "-f", "csv").returncode == 0
+    assert out.read_text().startswith("a,b,")
+
+
+def test_markdown_keeps_its_columns_whatever_names_hold(folder: Path) -> None:
+    table = [
+        line
+        for line in said("compare", (folder / "hostile.csv",), "markdown").splitlines()
+        if line[:1] == "|"
+    ]
+    bars = {len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in table}
+    assert bars == {len(PAIR_COLUMNS) + 1}
+    assert len(table) == 2 + 45
 
 
 @pytest.mark.parametrize("command", ["score", "compare", "stability"])

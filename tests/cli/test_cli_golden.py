@@ -21,9 +21,20 @@ from command_line import Done, shardwise
 GOLDEN = Path(__file__).parent.parent / "golden"
 CASES = sorted(path.stem for path in GOLDEN.glob("*.txt"))
 UPDATE = bool(os.environ.get("SHARDWISE_UPDATE_GOLDEN"))
+PYTHON = re.compile(  # that nobody at the command line is told to write
+    r"""\bsw\.|\bscores(\.\w+\(|\[)|\b[a-z_]+=(['"(\[{]|True\b|None\b)|\bfill_undefined\b|\b\w+\(\.\.\."""
+)
 NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?|-?\d+e[-+]?\d+")
 
 RUN = b"401 Q0 A-00 1 9.5 x\n401 Q0 B-01 2 9.4 x\n"
+GAPS = "topic,system,shard,AP\n" + "".join(  # topic 1 has nothing relevant in shard 2; system x lacks a score
+    f"{t},{s},{h},{0.2 + 0.1 * ((3 * t + h + k) % 5):.1f}\n"
+    if (t, h) != (1, 2) and (t, s, h) != (2, "x", 1)
+    else f"{t},{s},{h},nan\n"
+    for t in range(1, 5)
+    for k, s in enumerate("xyz")
+    for h in (1, 2)
+)
 DAMAGED = {
     "empty.run": b"",
     "byte.run": RUN.replace(b"B-01", b"B\0-1"),
@@ -51,11 +62,13 @@ DAMAGED = {
     "word.csv": b"topic,x,y\nt1,0.5,good\nt2,0.3,0.2\n",
     "same.csv": b"topic,x,x\nt1,0.5,0.4\n",
     "twice.csv": b"topic,system,AP\nt1,x,0.5\nt1,x,0.4\n",
-    "absent.csv": b"topic,system,AP\nt1,x,0.5\nt1,y,0.4\nt2,x,0.4\n",
+    "absent.csv": b"topic,system,AP\nt1,x,0.5\nt1,y,0.4\nt2,x,0.4\nt3,x,0.3\nt3,y,0.1\n",
     "inf.csv": b"topic,x,y\nt1,0.5,inf\nt2,0.3,0.2\n",
     "one-topic.csv": b"topic,x,y\nt1,0.5,0.4\n",
     "one-system.csv": b"topic,x\nt1,0.5\nt2,0.4\n",
-    "holes.csv": b"topic,x,y\nt1,0.5,nan\nt2,0.3,0.2\nt3,0.2,0.1\n",
+    "holes.csv": b"topic,x,y\nt1,0.5,nan\nt2,0.3,0.2\nt3,0.2,0.15\nt4,0.4,0.2\n",
+    "gaps.csv": GAPS.encode(),
+    "one-measure.csv": b"topic,system,AP\nt1,x,0.5\nt1,y,0.4\nt2,x,0.4\nt2,y,0.1\n",
     "no-scores.csv": b"topic,system\nt1,x\nt2,y\n",
     "noise.nc": b"this is no NetCDF file",
     "noise.parquet": b"this is no Parquet file",
@@ -75,6 +88,8 @@ DAMAGED = {
     "half.toml": b"[compare]\nqrels = \"qrels.txt\"\n",
     "format.toml": b"[compare]\nscores = \"scores.csv\"\nformat = \"pdf\"\n",
     "date.toml": b"[compare]\nscores = 2024-01-01\n",
+    "idle.toml": b"[compare]\nscores = \"scores.csv\"\nshards = 5\n",
+    "shared.toml": b"shards = 5\nnames = \"file\"\n[compare]\nscores = \"scores.csv\"\n",
     "latin.toml": b"[compare]\nmodel = \"\xe9\"\n",
 }  # fmt: skip
 
@@ -124,7 +139,9 @@ def test_case(case: str) -> None:
     comment, line = expected.splitlines()[:2]
     assert comment.startswith("# ")
     assert line.startswith("$ shardwise ")
-    found = written(comment, line[2:], shardwise(*shlex.split(line)[2:]))
+    done = shardwise(*shlex.split(line)[2:])
+    assert done.returncode == 0 or not PYTHON.search(done.stderr), done.stderr
+    found = written(comment, line[2:], done)
     if UPDATE:
         path.write_text(found, encoding="utf-8")
     alike(found, expected if not UPDATE else found)

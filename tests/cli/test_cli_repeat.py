@@ -197,6 +197,27 @@ def test_a_report_of_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert shardwise("repeat", "r.html").returncode == 0
 
 
+def test_a_report_of_scores_writes_no_option_that_does_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Older reports did: their analysis is repeated without it, and said so; a file like that is refused."""
+    shutil.copy(INPUTS / "scores.csv", tmp_path / "scores.csv")
+    monkeypatch.chdir(tmp_path)
+    assert shardwise("compare", "scores.csv", "--report", "r.html", "--calibration", 0).returncode == 0
+    table = tomllib.loads(read_report("r.html")["recipe"]["toml"])["compare"]
+    assert not {"shards", "splits", "kind", "names", "depth", "by", "corpus"} & set(table)
+    assert {"seed", "alpha", "fill", "missing"} <= set(table)
+    older = 'shards = 1\nsplits = 1\nkind = "even"\nnames = "auto"\n'
+    page = changed(tmp_path / "r.html", lambda r: recipe(r, toml=r["recipe"]["toml"] + older))
+    done = shardwise("repeat", page)
+    assert done.returncode == 0, done.stderr
+    assert "left out, since they do nothing here: shards, splits, kind, names" in done.stdout
+    Path("older.toml").write_text(read_report(page)["recipe"]["toml"])
+    refused = shardwise("compare", "--config", "older.toml", "--report", "again.html")
+    assert refused.returncode == 2
+    assert "--shards, --splits, --kind, --names do nothing with a table of scores" in refused.stderr
+
+
 def recipe(report: dict[str, Any], **changes: Any) -> None:
     report["recipe"].update(changes)
 
@@ -216,6 +237,10 @@ def recipe(report: dict[str, Any], **changes: Any) -> None:
         lambda r: recipe(r, toml=r["recipe"]["toml"].replace("data/qrels.txt", "/etc/hostname")),
         lambda r: recipe(r, toml=r["recipe"]["toml"].replace('"data/documents.txt"', '"/etc/hostname"')),
         lambda r: recipe(r, toml=r["recipe"]["toml"].replace('"data/qrels.txt"', "5")),
+        lambda r: recipe(r, toml=r["recipe"]["toml"] + '"alpha2 = 1\\nout" = "evil"\n'),
+        lambda r: recipe(r, toml=r["recipe"]["toml"] + '"#\\nchart" = "evil.svg"\n'),
+        lambda r: recipe(r, toml=r["recipe"]["toml"] + "[compare.alpha]\nout = 1\n"),
+        lambda r: recipe(r, toml=r["recipe"]["toml"] + "jobs = 2\n"),
         lambda r: recipe(r, toml="[compare"),
         lambda r: recipe(r, toml=7),
         lambda r: r.update(recipe=[1, 2]),

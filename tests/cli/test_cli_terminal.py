@@ -107,7 +107,7 @@ class Screen(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("format", ["text", "csv", "latex", "json"])
+@pytest.mark.parametrize("format", ["text", "csv", "latex", "json", "markdown"])
 def test_names_do_no_harm_on_a_terminal(tmp_path: Path, format: str) -> None:
     """Also as CSV and LaTeX, which keep names as they are for programs."""
     path = tmp_path / "scores.csv"
@@ -238,7 +238,7 @@ def complete(words: str, shell: str = "bash") -> list[str]:
 
 def test_shells_complete_commands_options_and_values() -> None:
     assert complete("shardwise com") == ["compare"]
-    assert complete("shardwise compare --format ") == ["text", "json", "csv", "latex"]
+    assert complete("shardwise compare --format ") == ["text", "json", "csv", "latex", "markdown"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

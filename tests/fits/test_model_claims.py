@@ -256,5 +256,7 @@ def test_incomplete_data_whose_terms_cannot_be_told_apart() -> None:
     scores[0, 0, 0, 0] = np.nan
     fit = anova(scores, "topic*system*shard")
     assert fit.estimates().df == fit.table.at["error", "df"]
-    with pytest.raises(InputError, match=r"does not tell the variance of topic:system apart.*fill_undefined"):
+    with pytest.raises(
+        InputError, match=r"does not tell the variance of topic:system apart.*drop what is incomplete"
+    ):
         fit.estimates(generalize=("topic",))

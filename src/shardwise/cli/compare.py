@@ -3,97 +3,59 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pandas as pd
-import typer
 import xarray as xr
 
 from shardwise import plot
 from shardwise.cli import inputs as opt
-from shardwise.cli.output import Format, draw, emit, progress
-from shardwise.cli.shared import current, shared
+from shardwise.cli.commands.compare import CompareOptions
+from shardwise.cli.options import Format
+from shardwise.cli.output import draw, emit, progress
+from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
 from shardwise.core.model import Model
 from shardwise.fits.anova import AnovaFit, anova
 from shardwise.fits.bootstrap import BootstrapFit, bootstrap_anova
-from shardwise.io.files import expand
+from shardwise.numerics.corrections import known
 from shardwise.procedures.running import compare
 
 
-@shared
-def compare_command(
-    inputs: opt.Inputs,
-    measure: opt.Measure = None,
-    model: Annotated[str, typer.Option(help="MD1 to MD6, or a formula such as 'topic + system'.")] = "",
-    method: Annotated[
-        str,
-        typer.Option(
-            help="hsd, bh, by, holm, bonferroni, scheffe, dunnett or none; without: hsd, for a bootstrap bh."
-        ),
-    ] = "",
-    generalize: opt.Generalize = "",
-    fit: opt.Fit = "anova",
-    resamples: opt.Resamples = None,
-    baseline: Annotated[str | None, typer.Option(help="Compare all others with this system only.")] = None,
-    only: Annotated[list[str] | None, typer.Option(help="Compare these systems only; repeatable.")] = None,
-    alpha: opt.Alpha = 0.05,
-    fill: opt.Fill = "zero",
-    shards: opt.Shards = 1,
-    splits: opt.Splits_ = 1,
-    kind: opt.Kind = "even",
-    by: opt.By = None,
-    corpus: opt.Corpus = None,
-    seed: opt.Seed = 0,
-    missing: opt.Missing = "refuse",
-    names: opt.Names = "auto",
-    depth: opt.Depth = None,
-    jobs: opt.Jobs = None,
-    quiet: opt.Quiet = False,
-    chart: opt.Chart = None,
-    report: opt.Report = None,
-    calibration: Annotated[
-        int | None,
-        typer.Option(
-            help="Tables that a report simulates to see whether its methods can be trusted; 0 for none.",
-            min=0,
-        ),
-    ] = None,
-    format: opt.Format_ = Format.text,
-    out: opt.Out = None,
-) -> None:
-    """Compare all systems with each other, and say what the result is about.
-
-    Text shows the systems with intervals and groups; json, csv and latex hold all pairs. A report holds everything for
-    these topics and for topics like these, in one file; with several splits also how far they agree.
-
-    Example: shardwise compare qrels.txt runs/*.gz --measure AP --shards 5 --model MD6 --generalize topic
-    """
-    bootstrap = opt.bootstrap_options(fit, resamples)
-    if model:
-        opt.model(model)  # refused before the long work
-    if report is not None:
-        _reportable(only, baseline, bootstrap)
-    scores, notes = opt.load_one(
-        inputs, measure, shards=shards, splits=splits, kind=kind, by=by, corpus=corpus, seed=seed, missing=missing,
-        names=names, depth=depth, jobs=jobs, quiet=quiet,
-    )  # fmt: skip
-    chosen = model or ("MD6" if "shard" in scores.dims else "MD1")
-    method = method or ("bh" if bootstrap else "hsd")
-    if report is not None:
-        how: dict[str, Any] = {"model": chosen, "method": method, "alpha": alpha, "calibration": calibration}
-        _write_report(report, scores, inputs, corpus, notes, seed, quiet, fill=opt.fill_policy(fill), **how)
-        notes = (*notes, f"report: {report}")
-    scores, told = opt.filled(_one_split(scores, report is not None), fill)
-    fitted = _fit(scores, opt.model(chosen), bootstrap, resamples, seed, jobs, quiet)
-    wide = opt.dimensions(generalize)
-    pairs = compare(fitted, method, only=only or None, baseline=baseline, generalize=wide)
-    if chart is not None:
-        draw(plot.interval_chart(pairs, level=1 - alpha, measure=str(scores.name or "score")), chart)
+def compare_systems(options: CompareOptions) -> None:
+    """Compare systems and print who differs; draw it and write a report of it where asked."""
+    format, alpha, seed, jobs, quiet = options.shown, options.alpha, options.seed, options.jobs, options.quiet
+    bootstrap = opt.bootstrap_options(options.fit, options.resamples)
+    if options.model:
+        opt.model(options.model)  # refused before the long work
+    if options.method:
+        known(options.method)
+    fill = opt.fill_policy(options.fill)
+    if options.report is not None:
+        _reportable(options.only, options.baseline, bootstrap)
+    elif options.calibration is not None:
+        raise InputError("--calibration does nothing without a report", remedy="add --report report.html")
+    source = opt.RunInputs.of(options).one_measure()
+    read = source.read()
+    scores, notes = opt.single(read), read.notes
+    chosen = options.model or ("MD6" if "shard" in scores.dims else "MD1")
+    method = options.method or ("bh" if bootstrap else "hsd")
+    if options.report is not None:
+        how: dict[str, Any] = {
+            "model": chosen, "method": method, "alpha": alpha, "calibration": options.calibration, "fill": fill,
+        }  # fmt: skip
+        _write_report(options.report, scores, source, read.files, notes, seed, quiet, **how)
+        notes = (*notes, f"report: {options.report}")
+    scores, told = opt.filled(_one_split(scores, options.report is not None), options.fill)
+    fitted = _fit(scores, opt.model(chosen), bootstrap, options.resamples, seed, jobs, quiet)
+    wide = opt.dimensions(options.generalize)
+    pairs = compare(fitted, method, only=options.only or None, baseline=options.baseline, generalize=wide)
+    if options.chart is not None:
+        draw(plot.interval_chart(pairs, level=1 - alpha, measure=str(scores.name or "score")), options.chart)
     said = () if quiet else (*notes, *told)
     if format is Format.text:
-        emit(systems_table(pairs, alpha), format, out, title=pairs.summary(alpha), notes=said)
+        emit(systems_table(pairs, alpha), format, options.out, title=pairs.summary(alpha), notes=said)
     else:
         table = fitted.anova if isinstance(fitted, BootstrapFit) else fitted
         facts = {
@@ -104,7 +66,7 @@ def compare_command(
             "alpha": alpha,
             "anova": table.table.reset_index().to_dict("records"),
         }
-        emit(pairs.to_frame(), format, out, title=str(pairs), notes=said, facts=facts)
+        emit(pairs.to_frame(1 - alpha), format, options.out, title=str(pairs), notes=said, facts=facts)
 
 
 def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
@@ -116,7 +78,7 @@ def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
     return frame
 
 
-def _reportable(only: list[str] | None, baseline: str | None, bootstrap: bool) -> None:
+def _reportable(only: list[str], baseline: str | None, bootstrap: bool) -> None:
     """Refuse before the long work what would fail after it."""
     if only or baseline is not None:
         raise InputError(
@@ -131,8 +93,8 @@ def _reportable(only: list[str] | None, baseline: str | None, bootstrap: bool) -
 def _write_report(
     path: Path,
     scores: xr.DataArray,
-    inputs: list[Path],
-    corpus: str | None,
+    source: opt.RunInputs,
+    used_files: tuple[Path, ...],
     notes: tuple[str, ...],
     seed: int,
     quiet: bool,
@@ -141,18 +103,17 @@ def _write_report(
     from shardwise.analysis.trust import usual_repetitions
     from shardwise.report.html import write_report  # drawing takes long to load
 
-    files = [str(file) for file in expand(inputs)]
-    listed = [corpus] if corpus is not None and not corpus.isdecimal() and len(inputs) > 1 else []
-    used: dict[str, Any] = (
-        {"scores": files[0]} if len(inputs) == 1 else {"qrels": files[0], "runs": files[1:]}
-    )
-    if len(inputs) > 1:
+    files = [str(file) for file in used_files]
+    corpus = source.corpus
+    listed = [corpus] if corpus is not None and not corpus.isdecimal() and not source.table else []
+    used: dict[str, Any] = {"scores": files[0]} if source.table else {"qrels": files[0], "runs": files[1:]}
+    if not source.table:
         used["measure"] = str(scores.name)
     if how["calibration"] is None:
         how["calibration"] = usual_repetitions(scores.sizes["system"])
     used |= {name: how[name] for name in ("model", "method", "calibration")}
     call = current()
-    recipe = call.recipe(**used) if call is not None else None
+    recipe = call.recipe(without=source.idle, **used) if call is not None else None
     with progress("report: simulating tables, comparing splits", quiet) as told:
         write_report(
             path,

@@ -93,7 +93,7 @@ class NothingGiven(InputError):
     """The command line names nothing to work on."""
 
 
-class Analysis:
+class AnalysisFile:
     """The tables of one file, and where each key stands in it."""
 
     def __init__(self, text: str, where: str, folder: Path | None) -> None:
@@ -111,7 +111,7 @@ class Analysis:
             ) from None
 
     @classmethod
-    def read(cls, path: Path) -> Analysis:
+    def read(cls, path: Path) -> AnalysisFile:
         """Read a file."""
         try:
             return cls(path.read_text(encoding="utf-8"), str(path), path.parent)
@@ -162,6 +162,13 @@ class Analysis:
             if files:
                 found[argument.name] = files
         return found
+
+    def own(self, command: Sequence[str], parameters: Sequence[Parameter]) -> frozenset[str]:
+        """Names of the parameters that stand in the command's own table."""
+        table: Any = self.tables
+        for name in command:
+            table = table.get(name, {})
+        return frozenset(parameter.name for parameter in parameters if parameter.key in table)
 
     def _check_tables(self, known: list[str]) -> None:
         for key, value in self.tables.items():
@@ -270,8 +277,13 @@ def to_toml(command: Sequence[str], values: Mapping[str, Any]) -> str:
     alpha = 0.05
     only = ["a", "b"]
     """
-    lines = [f"{key} = {_toml(value)}" for key, value in values.items()]
-    return "\n".join([f"[{'.'.join(command)}]", *lines]) + "\n"
+    lines = [f"{_key(key)} = {_toml(value)}" for key, value in values.items()]
+    return "\n".join([f"[{'.'.join(map(_key, command))}]", *lines]) + "\n"
+
+
+def _key(name: str) -> str:
+    """A key, in quotes unless it is bare: one with a line break would start another."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
 
 
 def _toml(value: Any) -> str:
@@ -279,6 +291,10 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
+    if value is None or isinstance(value, dict):
+        raise InputError(
+            f"a {type(value).__name__} has no place in an analysis", remedy="give text or a number"
+        )
     if isinstance(value, list | tuple):
         items = [_toml(one) for one in value]
         line = f"[{', '.join(items)}]"

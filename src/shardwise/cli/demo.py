@@ -6,10 +6,11 @@ from pathlib import Path
 
 from shardwise import plot
 from shardwise.analysis.analysis import Analysis
-from shardwise.cli import inputs as opt
+from shardwise.cli.commands.simulate import DemoOptions
 from shardwise.cli.compare import systems_table
-from shardwise.cli.output import Format, draw, emit, progress, terminal, writing
-from shardwise.cli.shared import current, shared
+from shardwise.cli.options import Format
+from shardwise.cli.output import draw, emit, progress, terminal, writing
+from shardwise.cli.shared import current
 from shardwise.cli.simulate import write_files
 from shardwise.comparing.rankings import kendall_tau
 from shardwise.core.model import MD6
@@ -23,18 +24,9 @@ from shardwise.scoring.scoring import score
 from shardwise.sharding.split import split
 
 
-@shared
-def demo_command(
-    out: opt.Folder = Path("demo"),
-    seed: opt.Seed = 7,
-    jobs: opt.Jobs = None,
-    quiet: opt.Quiet = False,
-    format: opt.Format_ = Format.text,
-) -> None:
-    """Simulate a campaign, score it on shards, and say which systems differ, for both claims.
-
-    Example: shardwise demo
-    """
+def demo(options: DemoOptions) -> None:
+    """Go the whole way on a simulated campaign, and say where its files are."""
+    out, seed, jobs, quiet, format = options.out, options.seed, options.jobs, options.quiet, options.format
     with progress("simulating, reading, scoring (the first time also compiling)", quiet):
         made = simulate_collection(topics=50, systems=20, depth=500, corpus=100_000, seed=seed)
         runs, qrels = write_files(made, out)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
-import xarray as xr
 
 from shardwise import plot
-from shardwise.cli import inputs as opt
+from shardwise.cli.commands.design import IntervalOptions, PoolsOptions, PowerOptions, Sourced, TableOptions
 from shardwise.cli.config import NothingGiven
-from shardwise.cli.output import Format, draw, emit, progress
-from shardwise.cli.shared import shared
+from shardwise.cli.inputs import RunInputs
+from shardwise.cli.output import draw, emit, progress
+from shardwise.cli.shared import current
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError
-from shardwise.io.scores import read_scores
+from shardwise.core.errors import InputError, Option
 from shardwise.planning.pools import pool_depth_study
 from shardwise.planning.tables import design_curve, design_table
 from shardwise.planning.topics import (
@@ -33,275 +30,153 @@ from shardwise.planning.topics import (
 from shardwise.planning.variances import variance as estimate
 from shardwise.scoring.scoring import score
 
-design_app = typer.Typer(
-    help="Design a test collection: how many topics, how deep a pool, at what cost.", no_args_is_help=True
-)
-
-Sources = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        help="Scores to estimate the variance from: a table of scores, or a qrels file and runs.",
-        metavar="[SCORES | QRELS RUNS...]",
-    ),
-]
-Variance = Annotated[
-    list[str] | None,
-    typer.Option(help="Variance of a system's score: a number, or NAME=number for a measure; repeatable."),
-]
-Measures = Annotated[
-    list[str] | None, typer.Option("--measure", "-m", help="Measures of the runs or scores; repeatable.")
-]
-VarianceMethod = Annotated[
-    str, typer.Option(help="How to estimate it: two-way, one-way, percentile95 or residual.")
-]
-Numbers = list[float]
-MinDiff = Annotated[
-    Numbers, typer.Option("--min-diff", help="Range between best and worst to be found; repeatable.")
-]
-Systems = Annotated[list[int], typer.Option(help="Number of systems to compare; repeatable.")]
-Alpha = Annotated[Numbers, typer.Option(help="Level of significance; repeatable.")]
-Power = Annotated[Numbers, typer.Option(help="Power wanted; repeatable.")]
-Width = Annotated[Numbers, typer.Option(help="Width of the interval of a difference; repeatable.")]
-Topics = Annotated[
-    list[int] | None, typer.Option(help="Turn it round: what this number of topics reaches; repeatable.")
-]
-Method = Annotated[str, typer.Option(help="Planned analysis: exact, sakai, two-way or paired-t.")]
+STATED = ("measure", "variance_method", "missing", "jobs")
+"""Options that say how a variance is estimated, and nothing where it is stated."""
 
 
-@design_app.command("power")
-@shared
-def power_command(
-    sources: Sources = None,
-    variance: Variance = None,
-    min_diff: MinDiff = [0.1],  # noqa: B006 - typer copies it, here and below
-    systems: Systems = [2],  # noqa: B006
-    alpha: Alpha = [0.05],  # noqa: B006
-    power: Power = [0.8],  # noqa: B006
-    topics: Topics = None,
-    method: Method = "exact",
-    measure: Measures = None,
-    variance_method: VarianceMethod = "two-way",
-    missing: opt.Missing = "refuse",
-    jobs: opt.Jobs = None,
-    chart: opt.Chart = None,
-    quiet: opt.Quiet = False,
-    format: opt.Format_ = Format.text,
-    out: opt.Out = None,
-) -> None:
-    """Topics needed to find a difference, or with --topics the power and the difference they reach.
-
-    Example: shardwise design power --variance 0.053 --min-diff 0.1 --systems 10
-    """
-    known, notes = _variances(sources, variance, measure, variance_method, missing, jobs, quiet)
+def power(options: PowerOptions) -> None:
+    """Print the topics needed to find a difference, or what a number of topics finds."""
+    format, method = options.shown, options.method
+    known, notes = _variances(options)
     rows = []
     for name, sigma_sq in known.items():
-        for m, a in product(systems, alpha):
+        for m, a in product(options.systems, options.alpha):
             given: dict[str, Any] = {"variance": sigma_sq, "systems": m, "alpha": a, "method": method}
-            for d, p in product(min_diff, power):
+            for d, p in product(options.min_diff, options.power):
                 row = {"measure": name, "variance": sigma_sq, "systems": m, "alpha": a, "min_diff": d}
-                if topics is None:
+                if not options.topics:
                     rows.append({**row, "power": p, "topics": topics_for_power(min_diff=d, power=p, **given)})
                     continue
-                for n in topics:
+                for n in options.topics:
                     reached = power_at(n=n, min_diff=d, **given)
                     least = min_diff_at(n=n, power=p, **given)
                     rows.append(
                         {**row, "topics": n, "power": reached, "target": p, "min_diff_at_target": least}
                     )
-    if chart is not None:
-        spread = _around(min_diff)
-        pieces = [
-            pd.DataFrame(
-                {
-                    "measure": _named(name, f"{m} systems", len(known), len(systems)),
-                    "min_diff": spread,
-                    "topics": topics_for_power(
-                        variance=sigma_sq,
-                        min_diff=spread,
-                        systems=m,
-                        alpha=alpha[0],
-                        power=power[0],
-                        method=method,
-                    ),
-                }
-            )
-            for (name, sigma_sq), m in product(known.items(), systems)
-        ]
-        draw(plot.topics_chart(pd.concat(pieces), "min_diff"), chart)
+    if options.chart is not None:
+        draw(plot.topics_chart(_power_curve(known, options), "min_diff"), options.chart)
     shown = METHODS[SHORT.get(method, method)]
-    title = f"{shown}: topics needed" if topics is None else f"{shown}: what the topics reach"
-    emit(_plain(rows), format, out, title=title, notes=notes, facts={"method": shown})
+    title = f"{shown}: what the topics reach" if options.topics else f"{shown}: topics needed"
+    emit(_plain(rows), format, options.out, title=title, notes=notes, facts={"method": shown})
 
 
-@design_app.command("interval")
-@shared
-def interval_command(
-    sources: Sources = None,
-    variance: Variance = None,
-    width: Width = [0.1],  # noqa: B006
-    alpha: Alpha = [0.05],  # noqa: B006
-    topics: Topics = None,
-    measure: Measures = None,
-    variance_method: VarianceMethod = "two-way",
-    missing: opt.Missing = "refuse",
-    jobs: opt.Jobs = None,
-    chart: opt.Chart = None,
-    quiet: opt.Quiet = False,
-    format: opt.Format_ = Format.text,
-    out: opt.Out = None,
-) -> None:
-    """Topics needed for intervals of a given width, or with --topics the width they reach.
-
-    Example: shardwise design interval --variance 0.053 --width 0.1
-    """
-    known, notes = _variances(sources, variance, measure, variance_method, missing, jobs, quiet)
+def interval(options: IntervalOptions) -> None:
+    """Print the topics needed for intervals of a width, or the width that a number of topics gives."""
+    if options.topics:
+        _refuse(("width",), "topics")
+    format = options.shown
+    known, notes = _variances(options)
     rows = []
-    for (name, sigma_sq), a in product(known.items(), alpha):
+    for (name, sigma_sq), a in product(known.items(), options.alpha):
         row = {"measure": name, "variance": sigma_sq, "alpha": a}
-        if topics is None:
+        if not options.topics:
             rows += [
                 {**row, "width": w, "topics": topics_for_interval(variance=sigma_sq, width=w, alpha=a)}
-                for w in width
+                for w in options.width
             ]
         else:
-            rows += [{**row, "topics": n, "width": width_at(n=n, variance=sigma_sq, alpha=a)} for n in topics]
-    if chart is not None:
-        draw(plot.topics_chart(_interval_curve(known, width, alpha[0]), "width"), chart)
+            rows += [
+                {**row, "topics": n, "width": width_at(n=n, variance=sigma_sq, alpha=a)}
+                for n in options.topics
+            ]
+    if options.chart is not None:
+        draw(
+            plot.topics_chart(_interval_curve(known, options.width, options.alpha[0]), "width"), options.chart
+        )
     title = "expected width of the interval for a difference of two systems"
-    emit(_plain(rows), format, out, title=title, notes=notes, facts={"method": title})
+    emit(_plain(rows), format, options.out, title=title, notes=notes, facts={"method": title})
 
 
-@design_app.command("table")
-@shared
-def table_command(
-    sources: Sources = None,
-    variance: Variance = None,
-    min_diff: MinDiff = [0.02, 0.05, 0.10, 0.20, 0.25],  # noqa: B006
-    systems: Systems = [10, 100],  # noqa: B006
-    alpha: Alpha = [0.01, 0.05],  # noqa: B006
-    power: Power = [0.9, 0.8],  # noqa: B006
-    width: Annotated[
-        Numbers | None, typer.Option(help="A table for intervals of these widths instead; repeatable.")
-    ] = None,
-    method: Method = "exact",
-    measure: Measures = None,
-    variance_method: VarianceMethod = "two-way",
-    missing: opt.Missing = "refuse",
-    jobs: opt.Jobs = None,
-    chart: opt.Chart = None,
-    quiet: opt.Quiet = False,
-    format: opt.Format_ = Format.text,
-    out: opt.Out = None,
-) -> None:
-    """Topics needed over a whole grid, measures side by side (Sakai 2014, Tables 4 to 8).
-
-    --chart draws topics against the number of systems (his Figure 2), for the first min-diff, alpha and power, or
-    against the width.
-
-    Example: shardwise design table --variance AP=0.053 --variance nERR=0.1208 --method sakai
-    """
-    known, notes = _variances(sources, variance, measure, variance_method, missing, jobs, quiet)
+def table(options: TableOptions) -> None:
+    """Print the topics needed over a grid, measures side by side."""
+    format, method, width = options.shown, options.method, options.width or None
+    if width is not None:
+        _refuse(("min_diff", "systems", "power", "method"), "width")
+    known, notes = _variances(options)
     grid = design_table(
-        known, min_diff=min_diff, systems=systems, alpha=alpha, power=power, method=method, width=width
+        known,
+        min_diff=options.min_diff,
+        systems=options.systems,
+        alpha=options.alpha,
+        power=options.power,
+        method=method,
+        width=width,
     )
-    names = (
-        list(known) if width is not None else [f"{name}, power {p:g}" for p, name in product(power, known)]
-    )
+    each = product(options.power, known)
+    names = list(known) if width is not None else [f"{name}, power {p:g}" for p, name in each]
     flat = grid.set_axis(names, axis="columns").reset_index()
-    if chart is not None and width is not None:
-        draw(plot.topics_chart(_interval_curve(known, width, alpha[0]), "width"), chart)
-    elif chart is not None:
+    if options.chart is not None and width is not None:
+        draw(plot.topics_chart(_interval_curve(known, width, options.alpha[0]), "width"), options.chart)
+    elif options.chart is not None:
         curve = design_curve(
             known,
-            systems=np.unique(np.geomspace(2, max(2, *systems) * 2, 40).astype(int)).tolist(),
-            min_diff=min_diff[0],
-            alpha=alpha[0],
-            power=power[0],
+            systems=np.unique(np.geomspace(2, max(2, *options.systems) * 2, 40).astype(int)).tolist(),
+            min_diff=options.min_diff[0],
+            alpha=options.alpha[0],
+            power=options.power[0],
             method=method,
         )
-        draw(plot.topics_chart(curve), chart)
+        draw(plot.topics_chart(curve), options.chart)
     goal = "intervals" if width is not None else METHODS[SHORT.get(method, method)]
     facts: dict[str, Any] = {"method": goal, "variances": known}
-    emit(flat, format, out, title=f"{goal}: topics needed", notes=notes, facts=facts)
+    emit(flat, format, options.out, title=f"{goal}: topics needed", notes=notes, facts=facts)
 
 
-@design_app.command("pools")
-@shared
-def pools_command(
-    inputs: opt.Inputs,
-    pool: Annotated[list[int], typer.Option(help="Pool depth to try; repeatable.")] = [10, 30, 50, 70, 100],  # noqa: B006
-    measure: opt.Measures = ["AP"],  # noqa: B006
-    min_diff: Annotated[float, typer.Option(help="Range between best and worst to be found.")] = 0.15,
-    systems: Annotated[int, typer.Option(help="Number of systems to compare.")] = 10,
-    alpha: Annotated[float, typer.Option(help="Level of significance.")] = 0.05,
-    power: Annotated[float, typer.Option(help="Power wanted.")] = 0.8,
-    width: Annotated[float, typer.Option(help="Width of the interval of a difference.")] = 0.15,
-    method: Method = "exact",
-    variance_method: VarianceMethod = "two-way",
-    missing: opt.Missing = "refuse",
-    names: opt.Names = "auto",
-    jobs: opt.Jobs = None,
-    chart: opt.Chart = None,
-    quiet: opt.Quiet = False,
-    format: opt.Format_ = Format.text,
-    out: opt.Out = None,
-) -> None:
-    """What each pool depth costs: variance, topics and judgments, from runs that were judged deeper.
-
-    Example: shardwise design pools qrels.txt runs/*.gz --pool 10 --pool 50 --pool 100 --chart cost.html
-    """
-    collection = opt.load_runs(inputs, missing=missing, names=names, depth=None, jobs=jobs, quiet=quiet)
+def pools(options: PoolsOptions) -> None:
+    """Print what each pool depth costs."""
+    format = options.shown
+    collection = RunInputs.of(options, tables=False).collection()
     study = pool_depth_study(
-        collection, pool, measure, min_diff=min_diff, systems=systems, power=power, width=width, alpha=alpha,
-        method=method, variance_method=variance_method, jobs=jobs,
-    )  # fmt: skip
-    if chart is not None:
-        draw(plot.pool_chart(study), chart)
-    notes = () if quiet else (*collection.notes, *study.notes)
+        collection,
+        options.pool,
+        options.measure,
+        min_diff=options.min_diff,
+        systems=options.systems,
+        power=options.power,
+        width=options.width,
+        alpha=options.alpha,
+        method=options.method,
+        variance_method=options.variance_method,
+        jobs=options.jobs,
+    )
+    if options.chart is not None:
+        draw(plot.pool_chart(study), options.chart)
+    notes = () if options.quiet else (*collection.notes, *study.notes)
     facts = {"goals": list(study.goals), "variance_method": study.variance_method}
-    emit(study.table, format, out, title="; ".join(study.goals), notes=notes, facts=facts)
+    emit(study.table, format, options.out, title="; ".join(study.goals), notes=notes, facts=facts)
 
 
-def _variances(
-    sources: list[Path] | None,
-    given: list[str] | None,
-    measures: list[str] | None,
-    method: str,
-    missing: str,
-    jobs: int | None,
-    quiet: bool,
-) -> tuple[dict[str, float], tuple[str, ...]]:
+def _refuse(idle: tuple[str, ...], beside: str) -> None:
+    """Refuse options that were named and do nothing beside another."""
+    call = current()
+    for name in idle:
+        if call is not None and name in call.given:
+            raise InputError((Option(name), " does nothing beside ", Option(beside)), remedy="leave one out")
+
+
+def _variances(options: Sourced) -> tuple[dict[str, float], tuple[str, ...]]:
     """Variance of each measure, as stated or as estimated from scores or runs, and how it was found."""
-    if bool(sources) == bool(given):
-        kind = InputError if sources else NothingGiven
+    if bool(options.sources) == bool(options.variance):
+        kind = InputError if options.sources else NothingGiven
         raise kind(
             "a variance is needed, stated or estimated",
             remedy="give --variance 0.053, or a table of scores, or a qrels file and runs, but one of them",
         )
-    if given:
-        return _stated(given), ()
-    paths = list(sources or ())
-    if len(paths) == 1:
-        policy: Any = missing
-        table = read_scores(paths[0], missing=policy)
-        whole = _chosen(table, measures, paths[0]) if isinstance(table, xr.Dataset) else table
+    if options.variance:
+        _refuse(STATED, "variance")
+        return _stated(options.variance), ()
+    source = RunInputs.of(options, inputs=options.sources)
+    if source.table:
+        whole = source.read().scores
     else:
-        collection = opt.load_runs(paths, missing=missing, names="auto", depth=None, jobs=jobs, quiet=quiet)
-        with progress("scoring", quiet) as told:
-            whole = score(collection, measures or ["AP"], jobs=jobs, no_relevant="drop", progress=told)
-    found = estimate(whole, method)
+        collection = source.collection()
+        measures = list(source.measure or ("AP",))
+        with progress("scoring", source.quiet) as told:
+            whole = score(collection, measures, jobs=source.jobs, no_relevant="drop", progress=told)
+    found = estimate(whole, options.variance_method)
     each = found if isinstance(found, dict) else {found.measure or "score": found}
     notes = tuple(str(one) for one in each.values())
-    return {name: one.sigma_sq for name, one in each.items()}, () if quiet else notes
-
-
-def _chosen(table: xr.Dataset, measures: list[str] | None, path: Path) -> xr.Dataset:
-    """The measures asked for, or all of them."""
-    unknown = [name for name in measures or () if name not in table.data_vars]
-    if unknown:
-        held = ", ".join(map(str, table.data_vars))
-        raise InputError(f"holds no {unknown[0]}", where=str(path), remedy=f"choose among {held}")
-    return table[measures] if measures else table
+    return {name: one.sigma_sq for name, one in each.items()}, () if options.quiet else notes
 
 
 def _stated(given: list[str]) -> dict[str, float]:
@@ -320,6 +195,28 @@ def _stated(given: list[str]) -> dict[str, float]:
 def _around(values: list[float]) -> Floats:
     """Points on both sides of the values asked for, evenly spread on a logarithmic axis."""
     return np.unique(np.round(np.geomspace(min(values) / 2, max(values) * 2, 25), 5))
+
+
+def _power_curve(known: dict[str, float], options: PowerOptions) -> pd.DataFrame:
+    spread = _around(options.min_diff)
+    pieces = [
+        pd.DataFrame(
+            {
+                "measure": _named(name, f"{m} systems", len(known), len(options.systems)),
+                "min_diff": spread,
+                "topics": topics_for_power(
+                    variance=sigma_sq,
+                    min_diff=spread,
+                    systems=m,
+                    alpha=options.alpha[0],
+                    power=options.power[0],
+                    method=options.method,
+                ),
+            }
+        )
+        for (name, sigma_sq), m in product(known.items(), options.systems)
+    ]
+    return pd.concat(pieces)
 
 
 def _interval_curve(known: dict[str, float], width: list[float], alpha: float) -> pd.DataFrame:

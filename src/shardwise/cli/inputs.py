@@ -1,249 +1,271 @@
-"""Options that several commands share, and the input they describe."""
+"""What the options of a command say about its input: runs and judgments to be scored, or a table of scores."""
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 import xarray as xr
 
-from shardwise.cli.output import Format, progress
-from shardwise.core.errors import InputError
+from shardwise.cli.output import progress
+from shardwise.cli.shared import current
+from shardwise.core.claim import plural
+from shardwise.core.errors import InputError, Option, unknown
 from shardwise.core.model import NAMED, Model
+from shardwise.core.scores import missing_cells, undefined_cells
 from shardwise.io.collection import Collection
+from shardwise.io.files import expand
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
-from shardwise.plot.saving import ending_of
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
 from shardwise.sharding.splits import Splits
 
-
-def file(value: Path | None) -> Path | None:
-    """Refuse before the long work what could not be written after it."""
-    if value is not None and not value.parent.is_dir():
-        raise InputError("no such folder", where=str(value.parent), remedy="make it, or write elsewhere")
-    if value is not None and value.is_dir():
-        raise InputError("is a folder, not a file", where=str(value), remedy="name a file in it")
-    return value
+UNNAMED = "score"  # the measure of a table that names none
+FITS = ("anova", "bootstrap")
+FILLS = ("zero", "one", "lq", "mean", "drop", "leave")
+OF_RUNS = ("shards", "splits", "kind", "by", "corpus", "names", "depth", "subtopics", "intents")
+"""Options that say something about runs, and nothing about a table of scores."""
 
 
-def folder(value: Path | None) -> Path | None:
-    """Refuse a file where a folder is asked for."""
-    if value is not None and value.exists() and not value.is_dir():
-        raise InputError("is a file, not a folder", where=str(value), remedy="name a folder")
-    return value
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Scores of all measures asked for, what was decided on the way, and the files they come from."""
+
+    scores: xr.Dataset
+    notes: tuple[str, ...]
+    files: tuple[Path, ...]
+
+    def one(self) -> xr.DataArray:
+        """Return the scores of the first measure."""
+        return self.scores[next(iter(self.scores.data_vars))]
 
 
-def level(value: float) -> float:
-    """Refuse a level at which nothing or everything would differ."""
-    if not 0.0 < value < 1.0:
-        raise InputError(f"level {value:g} is not between 0 and 1", remedy="write 0.05 for 5 %")
-    return value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInputs:
+    """The options that describe the input of a command; ``given`` are those that its caller named."""
+
+    inputs: tuple[Path, ...]
+    measure: tuple[str, ...] = ()
+    shards: int = 1
+    splits: int = 1
+    kind: str = "even"
+    by: str | None = None
+    corpus: str | None = None
+    seed: int = 0
+    missing: str = "refuse"
+    names: str = "auto"
+    depth: int | None = None
+    subtopics: bool = False
+    intents: Path | None = None
+    jobs: int | None = None
+    quiet: bool = False
+    tables: bool = True  # whether a single file is a table of scores
+    given: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, options: Any, *, inputs: list[Path] | None = None, tables: bool = True) -> RunInputs:
+        """Take from the options of a command those that describe its input, and refuse what would do nothing.
+
+        Parameters
+        ----------
+        options
+            The options of a command.
+        inputs
+            The files, where the command has them under another name.
+        tables
+            Whether the command takes a table of scores for its input, and not runs alone.
+        """
+        call = current()
+        named = {one.name: getattr(options, one.name) for one in fields(cls) if hasattr(options, one.name)}
+        named["inputs"] = tuple(inputs if inputs is not None else options.inputs)
+        named["measure"] = tuple(named.get("measure") or ())
+        found = cls(**named, tables=tables, given=call.given if call is not None else frozenset())
+        found.check()
+        return found
+
+    @property
+    def table(self) -> bool:
+        """Whether the input is a table of scores."""
+        return self.tables and len(self.inputs) == 1
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """Options that do nothing with this input."""
+        return idle(table=self.table, shards=self.shards, kind=self.kind)
+
+    def check(self) -> None:
+        """Refuse options that were named and do nothing with this input."""
+        said = [name for name in self.idle if name in self.given]
+        if not said:
+            return
+        words = [part for name in said for part in (", ", Option(name))][1:]
+        does, them = ("do nothing", "them") if len(said) > 1 else ("does nothing", "it")
+        if self.table:
+            raise InputError(
+                (*words, f" {does} with a table of scores"),
+                where=str(self.inputs[0]),
+                remedy=f"leave {them} out, or give a qrels file and runs",
+            )
+        if self.kind == "attribute":
+            raise InputError(
+                (*words, f" {does} with ", Option("kind", "attribute")),
+                remedy="the names of documents decide",
+            )
+        if said == ["by"]:
+            raise InputError((*words, f" {does} here"), remedy=("add ", Option("kind", "attribute")))
+        raise InputError((*words, f" {does} with one shard"), remedy=("add ", Option("n_shards", 5)))
+
+    def one_measure(self) -> RunInputs:
+        """Return the same, or a refusal where several measures were named and one is needed."""
+        if len(self.measure) > 1:
+            raise InputError(
+                f"one measure here, not {len(self.measure)} ({', '.join(self.measure)})",
+                remedy="run it once each",
+                argument="measure",
+                value=self.measure,
+            )
+        return self
+
+    def read(self) -> Read:
+        """Read the input, each file once; runs are split and scored as the options say."""
+        if self.table:
+            return self._scores()
+        files = self.files()
+        collection = self._collection(files)
+        made = self.split(collection)
+        with progress("scoring", self.quiet) as told:
+            found = score(collection, list(self.measure or ("AP",)), made, jobs=self.jobs, progress=told)
+        notes = (*collection.notes, *(made.notes if made is not None else ()))
+        return Read(found, notes, files)
+
+    def files(self) -> tuple[Path, ...]:
+        """Return the qrels file and the runs, folders and patterns expanded."""
+        if len(self.inputs) < 2:
+            raise InputError(
+                "runs are missing",
+                remedy="give a qrels file and then the runs: shardwise score qrels.txt runs/*.gz",
+            )
+        return (self.inputs[0], *expand(self.inputs[1:]))
+
+    def collection(self) -> Collection:
+        """Read the qrels file and the runs that follow it."""
+        return self._collection(self.files())
+
+    def _collection(self, files: tuple[Path, ...]) -> Collection:
+        choices: dict[str, Any] = {
+            "missing": self.missing,
+            "names": self.names,
+            "subtopics": self.subtopics,
+            **({"intents": str(self.intents)} if self.intents is not None else {}),
+        }
+        with progress("reading runs", self.quiet) as told:
+            return read_collection(
+                [str(path) for path in files[1:]],
+                str(files[0]),
+                depth=self.depth,
+                jobs=self.jobs,
+                progress=told,
+                **choices,
+            )
+
+    def split(self, collection: Collection) -> Splits | None:
+        """Split the documents as the options say; none for one shard."""
+        if self.kind == "attribute":
+            return split(collection, kind="attribute", by=self.by)
+        if self.shards == 1:
+            return None
+        numeric = self.corpus is not None and self.corpus.isdecimal()
+        how: dict[str, Any] = {
+            "kind": self.kind,
+            "corpus": int(self.corpus) if numeric and self.corpus is not None else self.corpus,
+            "unlisted": "add",
+        }
+        return split(collection, self.shards, n_splits=self.splits, seed=self.seed, **how)
+
+    def _scores(self) -> Read:
+        (path,) = self.inputs
+        policy: Any = self.missing
+        table = read_scores(path, missing=policy)
+        if isinstance(table, xr.DataArray):
+            named = self.measure[0] if len(self.measure) == 1 else UNNAMED  # what a table itself does not say
+            alone = table.rename(named) if table.name in (None, UNNAMED) else table
+            table = alone.to_dataset(promote_attrs=False)
+        known = [str(name) for name in table.data_vars]
+        absent = [name for name in self.measure if name not in known]
+        if absent:
+            raise InputError(
+                f"holds no {absent[0]}", where=str(path), remedy=f"choose among {', '.join(known)}"
+            )
+        return Read(table[list(self.measure)] if self.measure else table, (), (path,))
+
+
+def idle(*, table: bool, shards: int, kind: str) -> tuple[str, ...]:
+    """Return the options that do nothing: with a table of scores, with one shard, with shards by attribute.
+
+    >>> idle(table=False, shards=1, kind="even"), idle(table=False, shards=5, kind="even")
+    (('splits', 'kind', 'by', 'corpus'), ('by',))
+    """
+    if table:
+        return OF_RUNS
+    if kind == "attribute":
+        return ("shards", "splits", "corpus")
+    return ("splits", "kind", "by", "corpus") if shards == 1 else ("by",)
+
+
+def single(read: Read) -> xr.DataArray:
+    """Return the scores of the one measure there is, or refuse to choose."""
+    known = [str(name) for name in read.scores.data_vars]
+    if len(known) > 1:
+        raise InputError(
+            f"holds {len(known)} measures",
+            where=str(read.files[0]),
+            remedy=("choose one with ", Option("measure"), f": {', '.join(known)}"),
+        )
+    return read.one()
 
 
 def model(text: str) -> Model:
     """A model by name or formula."""
     if re.fullmatch(r"MD\d*", text, re.IGNORECASE) and text.upper() not in NAMED:
-        raise InputError(f"no model is called '{text}'", remedy=f"choose one of {', '.join(NAMED)}")
+        raise unknown("model", text, NAMED)
     return Model.parse(text)
 
 
-def expression(value: str | None) -> str | None:
-    """Refuse what is no regular expression."""
-    try:
-        re.compile(value or "")
-    except re.error as error:
-        raise InputError(
-            f"--by '{value}' is no regular expression ({error})", remedy="write for instance '^[A-Z]+'"
-        ) from None
-    return value
-
-
-def _chart(value: Path | None) -> Path | None:
-    if value is not None:
-        ending_of(value)
-    return file(value)
-
-
-Measure = Annotated[str | None, typer.Option("--measure", "-m", help="The measure; AP for runs.")]
-Fit = Annotated[str, typer.Option(help="anova, or bootstrap: p-values from the model's residuals.")]
-Resamples = Annotated[
-    int | None,
-    typer.Option(help="Draw so many bootstrap resamples; without, as from infinitely many.", min=1),
-]
-Inputs = Annotated[
-    list[Path],
-    typer.Argument(
-        help="A qrels file followed by run files, folders or patterns; or one file of scores.",
-        metavar="QRELS RUNS...",
-    ),
-]
-Measures = Annotated[
-    list[str], typer.Option("--measure", "-m", help="A measure, such as AP, P@10 or nDCG@20; repeatable.")
-]
-Shards = Annotated[int, typer.Option(help="Number of shards; 1 scores the whole collection.", min=1)]
-Splits_ = Annotated[int, typer.Option("--splits", help="Number of independent splits.", min=1)]
-Kind = Annotated[str, typer.Option(help="How documents fall into shards: even, die, covered or attribute.")]
-By = Annotated[
-    str | None,
-    typer.Option(
-        help="Expression whose match in a document's name is its shard (kind attribute).", callback=expression
-    ),
-]
-Corpus = Annotated[
-    str | None, typer.Option(help="Size of the whole corpus, or a file with its document names.")
-]
-Generalize = Annotated[
-    str, typer.Option(help="What the claim extends to: nothing (''), topic, or topic,shard.")
-]
-Alpha = Annotated[float, typer.Option(help="Level of significance.", min=0.0, max=1.0, callback=level)]
-Fill = Annotated[str, typer.Option(help="Undefined cells: zero, one, lq, mean, drop, a number, or leave.")]
-Seed = Annotated[int, typer.Option(help="Seed of all randomness.", min=0)]
-Missing = Annotated[
-    str,
-    typer.Option(
-        help="Topics that a run lacks: refuse, zero or drop; scores that a table lacks: refuse, undefined or zero."
-    ),
-]
-Names = Annotated[str, typer.Option(help="Systems are called by: auto, tag or file.")]
-Depth = Annotated[int | None, typer.Option(help="Cut every ranking at this depth.", min=1)]
-Jobs = Annotated[int | None, typer.Option(help="Number of threads; all processors by default.", min=1)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
-Format_ = Annotated[Format, typer.Option("--format", "-f", help="How the result is written.")]
-Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file.", callback=file)]
-Folder = Annotated[Path, typer.Option("--out", "-o", help="Folder for the files it makes.", callback=folder)]
-Chart = Annotated[
-    Path | None, typer.Option(help="Draw to this file (html, png, svg, pdf, json).", callback=_chart)
-]
-Report = Annotated[
-    Path | None, typer.Option(help="Write a report on both claims to this HTML file.", callback=file)
-]
-Subtopics = Annotated[
-    bool,
-    typer.Option("--subtopics", help="The second column of the qrels is a subtopic (diversity measures)."),
-]
-Intents = Annotated[
-    Path | None, typer.Option(help="File with the probability of each subtopic: topic subtopic p.")
-]
-
-
-def load_runs(
-    inputs: list[Path],
-    *,
-    missing: str,
-    names: str,
-    depth: int | None,
-    jobs: int | None,
-    quiet: bool,
-    subtopics: bool = False,
-    intents: Path | None = None,
-) -> Collection:
-    """Read the qrels file and the runs that follow it."""
-    if len(inputs) < 2:
-        raise InputError(
-            "runs are missing",
-            remedy="give a qrels file and then the runs: shardwise score qrels.txt runs/*.gz",
-        )
-    choices: dict[str, Any] = {"missing": missing, "names": names, "subtopics": subtopics}
-    if intents is not None:
-        choices["intents"] = str(intents)
-    with progress("reading runs", quiet) as told:
-        return read_collection(
-            [str(path) for path in inputs[1:]],
-            str(inputs[0]),
-            depth=depth,
-            jobs=jobs,
-            progress=told,
-            **choices,
-        )
-
-
-def make_splits(
-    collection: Collection,
-    *,
-    shards: int,
-    splits: int,
-    kind: str,
-    by: str | None,
-    corpus: str | None,
-    seed: int,
-) -> Splits | None:
-    """Split the documents as the options say; none for one shard."""
-    if kind == "attribute":
-        return split(collection, kind="attribute", by=by)
-    if shards == 1:
-        return None
-    size = int(corpus) if corpus is not None and corpus.isdecimal() else corpus
-    how: dict[str, Any] = {"kind": kind, "corpus": size, "unlisted": "add"}
-    return split(collection, shards, n_splits=splits, seed=seed, **how)
-
-
-def score_runs(
-    collection: Collection, measures: list[str], splits: Splits | None, *, jobs: int | None, quiet: bool
-) -> xr.Dataset:
-    """Score all systems with a progress bar."""
-    with progress("scoring", quiet) as told:
-        return score(collection, measures, splits, jobs=jobs, progress=told)
-
-
-def load_scores(path: Path, measure: str | None, missing: str) -> xr.DataArray:
-    """Read one measure from a file of scores."""
-    policy: Any = missing
-    table = read_scores(path, missing=policy)
-    if isinstance(table, xr.DataArray):
-        return table
-    known = [str(name) for name in table.data_vars]
-    if measure is None or measure not in known:
-        raise InputError(
-            f"holds {len(known)} measures",
-            where=str(path),
-            remedy=f"choose one with --measure: {', '.join(known)}",
-        )
-    return table[measure]
-
-
-def load_one(
-    inputs: list[Path],
-    measure: str | None,
-    *,
-    shards: int,
-    splits: int,
-    kind: str,
-    by: str | None,
-    corpus: str | None,
-    seed: int,
-    missing: str,
-    names: str,
-    depth: int | None,
-    jobs: int | None,
-    quiet: bool,
-) -> tuple[xr.DataArray, tuple[str, ...]]:
-    """One measure from a file of scores, or of runs on the splits asked for, and what was decided on the way."""
-    if len(inputs) == 1:
-        return load_scores(inputs[0], measure, missing), ()
-    collection = load_runs(inputs, missing=missing, names=names, depth=depth, jobs=jobs, quiet=quiet)
-    made = make_splits(collection, shards=shards, splits=splits, kind=kind, by=by, corpus=corpus, seed=seed)
-    found = score_runs(collection, [measure or "AP"], made, jobs=jobs, quiet=quiet)
-    notes = (*collection.notes, *(made.notes if made is not None else ()))
-    return found[next(iter(found.data_vars))], notes
-
-
 def filled(scores: xr.DataArray, fill: str) -> tuple[xr.DataArray, tuple[str, ...]]:
-    """Scores with undefined cells filled as the option says, and a note on how many there were."""
-    holes = int(scores.isnull().sum())
-    if fill == "leave" or not holes:
-        return scores, ()
-    return fill_undefined(scores, fill_policy(fill)), (f"{holes} undefined cells: {fill}",)
+    """Scores with undefined cells filled as the option says, and a note on them and on those that are missing.
+
+    A missing score is filled only by a number that was named; otherwise the fit leaves it out.
+    """
+    policy = fill_policy(fill)
+    undefined, missing = undefined_cells(scores), missing_cells(scores)
+    holes, lost = int(undefined.sum()), int(missing.sum())
+    named = isinstance(policy, str)
+    notes = _told(0 if fill == "leave" else holes, fill, lost, "left out" if named else f"filled with {fill}")
+    if fill == "leave" or (not holes and (named or not lost)):
+        return scores, notes
+    if not (named and lost):
+        return fill_undefined(scores, policy), notes
+    if fill == "drop":
+        kept = ~undefined.any([d for d in scores.dims if d != "topic"])
+        return scores.isel(topic=kept.to_numpy()), notes
+    return fill_undefined(scores, policy).where(~missing), notes
+
+
+def _told(holes: int, fill: str, lost: int, how: str) -> tuple[str, ...]:
+    said = [f"{holes} undefined {'cell' if holes == 1 else plural('cell')}: {fill}"] if holes else []
+    said += [f"{lost} missing {'score' if lost == 1 else plural('score')} {how}"] if lost else []
+    return ("; ".join(said),) if said else ()
 
 
 def bootstrap_options(fit: str, resamples: int | None) -> bool:
     """Whether the fit is a bootstrap; refuse an unknown one, and resamples that nothing would draw."""
-    if fit not in ("anova", "bootstrap"):
-        raise InputError(f"no fit is called '{fit}'", remedy="choose anova or bootstrap")
+    if fit not in FITS:
+        raise unknown("fit", fit, FITS)
     if fit == "anova" and resamples is not None:
         raise InputError(
             "an ANOVA draws no resamples", remedy="add --fit bootstrap, or leave out --resamples"
@@ -257,8 +279,17 @@ def dimensions(generalize: str) -> tuple[str, ...]:
 
 
 def fill_policy(fill: str) -> str | float:
-    """A policy for undefined cells, or the number to put in."""
-    try:
-        return float(fill)
-    except ValueError:
+    """A policy for undefined cells, or the number to put in.
+
+    >>> fill_policy("mean"), fill_policy("0.5")
+    ('mean', 0.5)
+    """
+    if fill in FILLS:
         return fill
+    try:
+        number = float(fill)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise unknown("fill", fill, (*FILLS, "a number"), what="policy for undefined cells")
+    return number

@@ -3,80 +3,73 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
 import xarray as xr
 
-from shardwise.cli import inputs as opt
+from shardwise.cli.commands.instances import InstancesOptions
 from shardwise.cli.config import VERSUS
-from shardwise.cli.output import Format, emit, progress
-from shardwise.cli.shared import shared
+from shardwise.cli.output import emit, progress
+from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.equivalence import equivalence
-from shardwise.core.errors import InputError
+from shardwise.comparing.equivalence import SIDES, equivalence
+from shardwise.core.arguments import chosen
+from shardwise.core.errors import InputError, Option
 from shardwise.io.files import expand
 from shardwise.io.instances import InstanceRuns, read_instances
-from shardwise.procedures.running import compare, compare_instances
+from shardwise.procedures.running import DESIGNS, METHODS, compare, compare_instances
 from shardwise.scoring.scoring import score
 
 
-@shared
-def instances_command(
-    runs: Annotated[
-        list[str],
-        typer.Argument(
-            help="Runs of one system -- runs of the other; or all runs, with --instances.",
-            metavar="A... -- B...",
-        ),
-    ],
-    qrels: Annotated[Path, typer.Option(help="The qrels file.")],
-    instances: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Which file is what: a pattern such as '{system}_seed{instance}.run', folder, or a CSV file."
-        ),
-    ] = None,
-    deterministic: Annotated[
-        list[str] | None, typer.Option(help="A system with one run that is always the same; repeatable.")
-    ] = None,
-    measure: Annotated[str, typer.Option("--measure", "-m", help="The measure.")] = "AP",
-    margin: Annotated[
-        float, typer.Option(help="Differences smaller than this do not matter.", min=0.0)
-    ] = 0.01,
-    side: Annotated[str, typer.Option(help="both (equivalent), lower (no worse) or superior.")] = "both",
-    method: Annotated[str, typer.Option(help="mixed, bootstrap, t-means or t-single.")] = "mixed",
-    design: Annotated[str, typer.Option(help="unified, nested, crossed or paper.")] = "unified",
-    alpha: opt.Alpha = 0.05,
-    seed: opt.Seed = 0,
-    missing: opt.Missing = "refuse",
-    jobs: opt.Jobs = None,
-    quiet: opt.Quiet = False,
-    format: opt.Format_ = Format.text,
-    out: opt.Out = None,
-) -> None:
-    """Compare systems of which there are several instances: random seeds, samples, sessions.
-
-    Two systems are compared by the test for instances; more than two by a nested mixed model with Holm's correction.
-
-    Example: shardwise instances a/*.run -- b/*.run --qrels qrels.txt --margin 0.01
-    """
+def compare_runs(options: InstancesOptions) -> None:
+    """Compare systems by their instances, and print what may be said of them."""
+    format = options.shown
+    chosen(options.method, "method", METHODS)
+    chosen(options.design, "design", DESIGNS)
+    chosen(options.side, "side", SIDES)
+    measure = _measure(options.measure)
+    margin, side, alpha, quiet = options.margin, options.side, options.alpha, options.quiet
     with progress("reading runs", quiet) as told:
-        choices: dict[str, Any] = {"missing": missing, "jobs": jobs, "progress": told}
-        read = _read(runs, qrels, instances or [], deterministic or [], choices)
+        choices: dict[str, Any] = {"missing": options.missing, "jobs": options.jobs, "progress": told}
+        read = _read(options.runs, options.qrels, options.instances, options.deterministic, choices)
     with progress("scoring", quiet) as told:
-        found = read.arrange(score(read.collection, measure, jobs=jobs, progress=told))
+        found = read.arrange(score(read.collection, measure, jobs=options.jobs, progress=told))
     table = found[next(iter(found.data_vars))]
     names = [str(name) for name in table["system"].values]
     if len(names) == 2:
-        frame, title, claim = _pair(table, names, method, design, margin, side, alpha, seed)
+        frame, title, claim = _pair(
+            table, names, options.method, options.design, margin, side, alpha, options.seed
+        )
     else:
+        _refuse_for_many()
         frame, title, claim = _many(table, margin, side, alpha)
     notes = () if quiet else read.collection.notes
     facts = {"claim": claim, "margin": margin, "side": side, "alpha": alpha}
-    emit(frame, format, out, title=title, notes=notes, facts=facts)
+    emit(frame, format, options.out, title=title, notes=notes, facts=facts)
+
+
+def _measure(named: list[str]) -> str:
+    if len(named) > 1:
+        raise InputError(
+            f"one measure here, not {len(named)} ({', '.join(named)})", remedy="run it once each"
+        )
+    return named[0] if named else "AP"
+
+
+def _refuse_for_many() -> None:
+    """More than two systems are compared by one method, whatever was asked for."""
+    call = current()
+    for name in ("method", "design"):
+        if call is not None and name in call.given:
+            raise InputError(
+                (
+                    Option(name),
+                    " is for two systems; more are compared by the unified test with Holm's correction",
+                ),
+                remedy="leave it out",
+            )
 
 
 def _read(

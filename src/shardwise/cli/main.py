@@ -1,8 +1,7 @@
-"""The command line: thin over the library."""
+"""The command line: thin over the library, and quick to help."""
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -14,28 +13,39 @@ from typing import Annotated, Any
 import typer
 
 import shardwise
+from shardwise.cli.commands import again, calibrate, compare, design, instances, score, simulate, stability
 from shardwise.cli.config import FILE, VERSUS, NothingGiven
-from shardwise.cli.wording import in_options, near
+from shardwise.cli.shared import command
+from shardwise.cli.wording import in_words, near
 from shardwise.core.errors import InputError
 from shardwise.core.text import visible
 
-COMMANDS = {
-    "demo": "shardwise.cli.demo:demo_command",
-    "score": "shardwise.cli.score:score_command",
-    "compare": "shardwise.cli.compare:compare_command",
-    "design": "shardwise.cli.design:design_app",
-    "stability": "shardwise.cli.stability:stability_command",
-    "instances": "shardwise.cli.instances:instances_command",
-    "calibrate": "shardwise.cli.calibrate:calibrate_command",
-    "simulate": "shardwise.cli.simulate:simulate_command",
-    "repeat": "shardwise.cli.repeat:repeat_command",
-    "schema": "shardwise.cli.schema:schema_command",
+COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
+    "demo": (simulate.DemoOptions, "shardwise.cli.demo:demo"),
+    "score": (score.ScoreOptions, "shardwise.cli.score:score_runs"),
+    "compare": (compare.CompareOptions, "shardwise.cli.compare:compare_systems"),
+    "design": {
+        "power": (design.PowerOptions, "shardwise.cli.design:power"),
+        "interval": (design.IntervalOptions, "shardwise.cli.design:interval"),
+        "table": (design.TableOptions, "shardwise.cli.design:table"),
+        "pools": (design.PoolsOptions, "shardwise.cli.design:pools"),
+    },
+    "stability": (stability.StabilityOptions, "shardwise.cli.stability:compare_splits"),
+    "instances": (instances.InstancesOptions, "shardwise.cli.instances:compare_runs"),
+    "calibrate": (calibrate.CalibrateOptions, "shardwise.cli.calibrate:calibrate_methods"),
+    "simulate": (simulate.SimulateOptions, "shardwise.cli.simulate:simulate"),
+    "repeat": (again.RepeatOptions, "shardwise.cli.repeat:repeat"),
+    "schema": (again.SchemaOptions, "shardwise.cli.schema:print_schema"),
 }
+"""Every command by name: its options, and the function that takes them; or, for a group, its commands."""
+
+GROUPS = {"design": design.HELP}
+NO_CONFIG = frozenset({"repeat", "schema"})  # they do no analysis of their own
 UsageError: Any = typer.BadParameter.__bases__[0]  # typer brings its own click, or uses another's
 
 
-def build_app(wanted: str | None = None, names_only: bool = False) -> typer.Typer:
-    """Put the commands together, or only the wanted one, or their names: loading all of them takes a while."""
+def build_app() -> typer.Typer:
+    """Put the commands together."""
     app = typer.Typer(
         name="shardwise",
         help="Tell retrieval systems apart, and know what you may claim.",
@@ -44,16 +54,14 @@ def build_app(wanted: str | None = None, names_only: bool = False) -> typer.Type
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(_version)
-    for name, place in COMMANDS.items():
-        if names_only:
-            app.command(name)(_nothing)
-        elif wanted is None or name == wanted:
-            module, function = place.split(":")
-            command = getattr(importlib.import_module(module), function)
-            if isinstance(command, typer.Typer):
-                app.add_typer(command, name=name)
-            else:
-                app.command(name)(command)
+    for name, found in COMMANDS.items():
+        if isinstance(found, dict):
+            group = typer.Typer(help=GROUPS[name], no_args_is_help=True)
+            for inside, (options, place) in found.items():
+                group.command(inside)(command(options, place))
+            app.add_typer(group, name=name)
+        else:
+            app.command(name)(command(*found, config=name not in NO_CONFIG))
     return app
 
 
@@ -68,23 +76,9 @@ def run(arguments: Sequence[str]) -> int:
         )
     if words[:1] == ["instances"]:  # here -- stands between two systems, and options may follow it
         words = [VERSUS if word == "--" else word for word in words]
-    completing = os.environ.get("_SHARDWISE_COMPLETE") is not None
-    wanted = _completed() if completing else next(iter(words), None)
-    if wanted not in COMMANDS and wanted != "--version":
-        wanted = None
-    command = typer.main.get_command(build_app(wanted, names_only=completing and wanted is None))
-    done = command.main(args=words, prog_name="shardwise", standalone_mode=False, obj=tuple(COMMANDS))
+    made = typer.main.get_command(build_app())
+    done = made.main(args=words, prog_name="shardwise", standalone_mode=False, obj=tuple(COMMANDS))
     return done if isinstance(done, int) else 0
-
-
-def _completed() -> str | None:
-    """The command that a shell is completing a line of, if it is there yet."""
-    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
-    return next(iter(line.split()[1:]), None)
-
-
-def _nothing() -> None:
-    """Stand for a command of which the name is enough."""
 
 
 def _version(
@@ -93,13 +87,6 @@ def _version(
     if version:
         typer.echo(f"shardwise {shardwise.__version__}")
         raise typer.Exit
-
-
-def _say_if_compiling() -> None:
-    """The first use after installation compiles the kernels, which takes a while: say so on a terminal."""
-    package = Path(shardwise.__file__).parent
-    if sys.stderr.isatty() and not any(package.glob("io/__pycache__/*.nbi")):
-        sys.stderr.write("first use: compiling the kernels, once (about half a minute)\n")
 
 
 def _run_here(words: list[str]) -> int:
@@ -118,12 +105,11 @@ def _run_here(words: list[str]) -> int:
 
 def main() -> None:
     """Run the command line; exit code 2 and one line where the input is at fault, 1 where we are."""
-    _say_if_compiling()
     try:
         code = _run_here(sys.argv[1:])
         sys.stdout.flush()
     except InputError as error:
-        code = _refuse(in_options(str(error)))
+        code = _refuse(in_words(error))
     except UsageError as error:
         code = _usage(error)
     except MemoryError:

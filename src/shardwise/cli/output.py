@@ -1,4 +1,4 @@
-"""Results -> the terminal or a file, in one of four formats."""
+"""Results -> the terminal or a file, in one of five formats."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from shardwise.cli.options import Format
 from shardwise.cli.shared import current
 from shardwise.core.errors import InputError
 from shardwise.core.text import short, visible
@@ -27,15 +27,6 @@ from shardwise.plot.saving import save_chart
 from shardwise.report.names import tex
 
 LONG = 45  # rows of LaTeX that fit on one page
-
-
-class Format(StrEnum):
-    """How a result is written."""
-
-    text = "text"
-    json = "json"
-    csv = "csv"
-    latex = "latex"
 
 
 def emit(
@@ -79,6 +70,8 @@ def render(
         return str(frame.to_csv(index=False, lineterminator="\n"))
     if format is Format.latex:
         return _latex(frame, title)
+    if format is Format.markdown:
+        return _markdown(frame, title, notes)
     console = Console(width=500, color_system=None)
     with console.capture() as captured:
         _print_table(console, frame, title, notes)
@@ -194,6 +187,37 @@ def _tex_cell(column: str, value: Any) -> str:
     if shown == "–":
         return "--"
     return f"${shown}$" if shown.startswith("-") else shown
+
+
+def _markdown(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
+    """A table with bars between columns, the title above and the notes below it; names stand as they are written."""
+    numeric = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
+    rows = [
+        [_cell(str(name), value) for name, value in zip(frame.columns, row, strict=True)]
+        for row in frame.itertuples(index=False)
+    ]
+    lines = [_row(map(str, frame.columns)), _bars("---:" if one else "---" for one in numeric)]
+    lines += [_row(cells) for cells in rows]
+    said = "  \n".join(_plainly(_line(line)) for line in title.split("\n"))
+    told = [f"- {_plainly(short(note, 400))}" for note in notes]
+    return "\n".join([*([said, ""] if said else []), *lines, *(["", *told] if told else [])]) + "\n"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return _bars(_plainly(short(cell)) for cell in cells)
+
+
+def _bars(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _plainly(text: str) -> str:
+    """Text that Markdown shows as it is, HTML in it too.
+
+    >>> _plainly("a|b <i>*")
+    'a\\\\|b \\\\<i\\\\>\\\\*'
+    """
+    return re.sub(r"([\\`*_{}\[\]<>#|~&$])", r"\\\1", visible(text))
 
 
 def _plain(value: Any) -> Any:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import typer
 
 from shardwise.analysis.provenance import hashed, versions
-from shardwise.cli import inputs as opt
-from shardwise.cli.config import OUTPUT, Analysis, to_toml
-from shardwise.cli.output import Format, emit
-from shardwise.cli.shared import recorded
+from shardwise.cli.commands.again import RepeatOptions
+from shardwise.cli.config import OUTPUT, AnalysisFile, to_toml
+from shardwise.cli.inputs import idle
+from shardwise.cli.output import emit
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_whole
 from shardwise.report.embedded import read_report
@@ -25,27 +25,14 @@ ROUNDING = 1e-5
 """Relative difference up to which numbers are the same: they are stored with seven digits, and processors differ."""
 
 
-@recorded
-def repeat_command(
-    report: Annotated[Path, typer.Argument(help="A report written by shardwise.", metavar="REPORT.html")],
-    inputs: Annotated[Path | None, typer.Option(help="Look for the inputs in this folder.")] = None,
-    jobs: opt.Jobs = None,
-    quiet: opt.Quiet = False,
-    format: opt.Format_ = Format.text,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the new report to this file.", callback=opt.file)
-    ] = None,
-) -> None:
-    """Do the analysis of a report again from its inputs, and say whether the numbers are the same.
-
-    The inputs must be those of the report, byte for byte. Exit code 1 where numbers differ.
-
-    Example: shardwise repeat report.html --inputs data/ --out again.html
-    """
+def repeat(options: RepeatOptions) -> None:
+    """Make the report of a report again, and print whether they agree."""
+    report, inputs, out, quiet = options.report, options.inputs, options.out, options.quiet
     if inputs is not None and not inputs.is_dir():
         raise InputError("no such folder", where=str(inputs), remedy="name the folder of the inputs")
     before = read_report(report)
     command, table = _recipe(before, str(report))
+    dropped = _without_idle(command, table)
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "report.html"
         if command == "demo":
@@ -53,9 +40,9 @@ def repeat_command(
         else:
             files = _files(table, _located(before, str(report), inputs), str(report))
             arguments = [*files, "--report", str(made), "--out", str(Path(folder) / "result")]
-        options = Path(folder) / "analysis.toml"
-        options.write_text(to_toml([command], table), encoding="utf-8")
-        arguments += ["--config", str(options), *(["--jobs", str(jobs)] if jobs else [])]
+        analysis = Path(folder) / "analysis.toml"
+        analysis.write_text(to_toml([command], table), encoding="utf-8")
+        arguments += ["--config", str(analysis), *(["--jobs", str(options.jobs)] if options.jobs else [])]
         _run(command, [*arguments, *(["--quiet"] if quiet else [])])
         after = read_report(made)
         if out is not None:
@@ -66,12 +53,14 @@ def repeat_command(
         f"{name} {then or 'absent'} then, {now or 'absent'} now"
         for name, then, now in _changed(before.get("versions"), versions())
     ]
+    if dropped:
+        notes.append(f"left out, since they do nothing here: {', '.join(dropped)}")
     used = len(before["inputs"]) if command != "demo" else 0
     if not quiet:
         notes += [f"{used} inputs are as they were"] if used else ["the inputs were simulated again"]
         notes += [f"new report: {out}"] if out is not None else []
     facts = {"same": code == 0, "versions_differ": bool(_changed(before.get("versions"), versions()))}
-    emit(frame, format, title=verdict, notes=tuple(notes), facts=facts)
+    emit(frame, options.format, title=verdict, notes=tuple(notes), facts=facts)
     if code:
         raise typer.Exit(code)
 
@@ -93,11 +82,20 @@ def _recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, Any]]
     ):
         raise InputError("has no analysis that can be repeated", where=where, remedy="it may be damaged")
     command = str(recipe["command"][0])
-    tables = Analysis(recipe["toml"], where, None).tables
+    tables = AnalysisFile(recipe["toml"], where, None).tables
     table = tables.get(command)
     if set(tables) != {command} or not isinstance(table, dict) or OUTPUT & set(table):
         raise InputError("holds more than an analysis", where=where, remedy="it was not written by shardwise")
     return command, table
+
+
+def _without_idle(command: str, table: dict[str, Any]) -> list[str]:
+    """Take out what commands no longer take where it does nothing, and older reports wrote; return what was there."""
+    if command != "compare":
+        return []
+    shards, kind = table.get("shards", 1), str(table.get("kind", "even"))
+    nothing = idle(table="scores" in table, shards=1 if shards == 1 else 2, kind=kind)
+    return [key for key in nothing if table.pop(key, None) is not None]
 
 
 def _located(before: Mapping[str, Any], where: str, folder: Path | None) -> dict[str, str]:

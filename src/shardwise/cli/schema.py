@@ -5,30 +5,22 @@ from __future__ import annotations
 import json
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from shardwise.cli import inputs as opt
+from shardwise.cli.commands.again import SchemaOptions
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_whole
 
 
-def schema_command(
-    command: Annotated[
-        list[str], typer.Argument(help="The command, such as compare or design power.", metavar="COMMAND")
-    ],
-    out: opt.Out = None,
-) -> None:
-    """Print the JSON Schema that the output of a command with --format json keeps to.
-
-    Example: shardwise schema compare
-    """
-    text = json.dumps(schema(" ".join(command)), indent=1, ensure_ascii=False) + "\n"
-    if out is None:
+def print_schema(options: SchemaOptions) -> None:
+    """Print the schema of a command, or write it to a file."""
+    text = json.dumps(schema(" ".join(options.command)), indent=1, ensure_ascii=False) + "\n"
+    if options.out is None:
         typer.echo(text, nl=False)
     else:
-        write_whole(out, text.encode("utf-8"))
+        write_whole(options.out, text.encode("utf-8"))
 
 
 def described() -> tuple[str, ...]:

@@ -5,60 +5,27 @@ from __future__ import annotations
 import pandas as pd
 import xarray as xr
 
-from shardwise.cli import inputs as opt
-from shardwise.cli.output import Format, emit, writing
-from shardwise.cli.shared import shared
+from shardwise.cli.commands.score import ScoreOptions
+from shardwise.cli.inputs import RunInputs
+from shardwise.cli.output import emit, writing
 from shardwise.io.scores import write_scores
 
 
-@shared
-def score_command(
-    inputs: opt.Inputs,
-    measure: opt.Measures = ["AP"],  # noqa: B006 - typer copies it
-    shards: opt.Shards = 1,
-    splits: opt.Splits_ = 1,
-    kind: opt.Kind = "even",
-    by: opt.By = None,
-    corpus: opt.Corpus = None,
-    seed: opt.Seed = 0,
-    missing: opt.Missing = "refuse",
-    names: opt.Names = "auto",
-    depth: opt.Depth = None,
-    subtopics: opt.Subtopics = False,
-    intents: opt.Intents = None,
-    jobs: opt.Jobs = None,
-    quiet: opt.Quiet = False,
-    format: opt.Format_ = Format.text,
-    out: opt.Out = None,
-) -> None:
-    """Score every system on every topic, whole or in every shard of every split.
-
-    Prints the means, best system first; --out writes all scores to a file (.nc, .csv, .tsv or .parquet).
-
-    Example: shardwise score qrels.txt runs/*.gz --measure AP --shards 5 --splits 10 --out scores.nc
-    """
-    collection = opt.load_runs(
-        inputs,
-        missing=missing,
-        names=names,
-        depth=depth,
-        jobs=jobs,
-        quiet=quiet,
-        subtopics=subtopics,
-        intents=intents,
-    )
-    made = opt.make_splits(
-        collection, shards=shards, splits=splits, kind=kind, by=by, corpus=corpus, seed=seed
-    )
-    scores = opt.score_runs(collection, measure, made, jobs=jobs, quiet=quiet)
-    notes = () if quiet else (*collection.notes, *(made.notes if made is not None else ()))
-    if out is not None:
-        with writing(out):
-            write_scores(scores, out)
-    title = f"{_count(len(collection.systems), 'system')}, {_count(len(collection.topics), 'topic')}"
-    if made is not None:
-        title += f", {_count(made.n_splits, f'{made.kind} split')} into {_count(made.n_shards, 'shard')}"
-    emit(means_table(scores), format, title=title, notes=(*notes, *_undefined(scores)))
+def score_runs(options: ScoreOptions) -> None:
+    """Score runs, print the means, and write all scores where ``--out`` says."""
+    source = RunInputs.of(options, tables=False)
+    read = source.read()
+    scores = read.scores
+    if options.out is not None:
+        with writing(options.out):
+            write_scores(scores, options.out)
+    sizes = scores.sizes
+    title = f"{_count(sizes['system'], 'system')}, {_count(sizes['topic'], 'topic')}"
+    if "shard" in sizes:
+        split = _count(sizes.get("split", 1), f"{source.kind} split")
+        title += f", {split} into {_count(sizes['shard'], 'shard')}"
+    notes = () if options.quiet else read.notes
+    emit(means_table(scores), options.format, title=title, notes=(*notes, *_undefined(scores)))
 
 
 def means_table(scores: xr.Dataset) -> pd.DataFrame:

@@ -1,57 +1,27 @@
-"""What all commands have in common: the options that each of them takes, and a record of how it was called."""
+"""What all commands have in common: each is a frozen dataclass of options, and a record of how it was called."""
 
 from __future__ import annotations
 
-import functools
+import importlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import MISSING, Field, dataclass, fields
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from shardwise.analysis.provenance import Recipe
-from shardwise.cli.config import INPUTS, OUTPUT, Analysis, Parameter, parameters_of, to_toml
+import shardwise
+from shardwise.cli.config import INPUTS, OUTPUT, AnalysisFile, Parameter, parameters_of, to_toml
+
+if TYPE_CHECKING:
+    from shardwise.analysis.provenance import Recipe
 
 Command = Callable[..., None]
-
-
-UnusedSeed = Annotated[
-    int,
-    typer.Option(
-        help="Nothing is random here; accepted as everywhere.", min=0, rich_help_panel="In every command"
-    ),
-]
-UnusedJobs = Annotated[
-    int | None,
-    typer.Option(
-        help="This takes one processor; accepted as everywhere.", min=1, rich_help_panel="In every command"
-    ),
-]
-UNUSED: dict[str, tuple[Any, Any]] = {"seed": (UnusedSeed, 0), "jobs": (UnusedJobs, None)}
-
-
-def _config(parameters: tuple[Parameter, ...]) -> Any:
-    """The option ``--config`` of a command with these parameters."""
-
-    def configure(context: typer.Context, value: Path | None) -> Path | None:
-        if value is not None and not context.resilient_parsing:
-            known = context.find_root().obj or ()
-            found = Analysis.read(value).values(command_of(context), parameters, known)
-            context.default_map = {**(context.default_map or {}), **found}
-        return value
-
-    option = typer.Option(
-        help="Take inputs and options from this TOML file; the command line comes before it.",
-        is_eager=True,
-        callback=configure,
-        rich_help_panel="In every command",
-    )
-    return Annotated[Path | None, option]
+OWN = "shardwise.own"  # where a context keeps the options that stand in the command's own table
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +30,21 @@ class Call:
 
     command: tuple[str, ...]
     parameters: tuple[Parameter, ...]
-    values: dict[str, Any]
+    values: Mapping[str, Any]
+    given: frozenset[str]  # parameters named on the command line, or in the command's table of a file
 
-    def recipe(self, **instead: Any) -> Recipe:
+    def recipe(self, *, without: tuple[str, ...] = (), **instead: Any) -> Recipe:
         """Everything that the result depends on, as TOML; what was found out later is given by key.
 
-        Defaults are written out too, since another version may have others.
+        Defaults are written out too, since another version may have others; ``without`` are options that did nothing.
         """
+        from shardwise.analysis.provenance import Recipe  # takes long to load
+
         table: dict[str, Any] = {key: value for key, value in instead.items() if key in INPUTS["inputs"]}
         for parameter in self.parameters:
             value = instead.get(parameter.key, self.values.get(parameter.name))
-            left_out = parameter.argument or parameter.key in OUTPUT or value is None or value == []
-            if not left_out:
+            idle = parameter.argument or parameter.key in OUTPUT or parameter.name in without
+            if not idle and value is not None and value != []:
                 table[parameter.key] = _plain(value)
         return Recipe(self.command, tuple(sys.argv[1:]), to_toml(self.command, table))
 
@@ -93,45 +66,115 @@ def command_of(context: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def shared(command: Command) -> Command:
-    """Give a command ``--config``, and ``--seed`` and ``--jobs`` if it has none, and record how it is called."""
-    own = inspect.signature(command, eval_str=True).parameters
-    added = {name: given for name, given in UNUSED.items() if name not in own}
-    kinds = {name: one.annotation for name, one in own.items()} | {n: kind for n, (kind, _) in added.items()}
-    return _wrapped(command, {**added, "config": (_config(parameters_of(kinds)), None)})
+def command(options: type, place: str, *, config: bool = True) -> Command:
+    """Make a command of a frozen dataclass of options and of the function that takes them.
 
+    The function is loaded when the command runs, so that help and completion come at once.
 
-def recorded(command: Command) -> Command:
-    """Record how a command is called."""
-    return _wrapped(command, {})
+    Parameters
+    ----------
+    options
+        A dataclass; its fields are annotated as options and arguments, and its docstring is the help.
+    place
+        Where the function is, as ``package.module:function``.
+    config
+        Whether the command takes ``--config``.
+    """
+    kinds = get_type_hints(options, include_extras=True)
+    declared = list(_in_order(options))
+    parameters = parameters_of({one.name: kinds[one.name] for one in declared})
 
-
-def _wrapped(command: Command, options: dict[str, tuple[Any, Any]]) -> Command:
-    own = inspect.signature(command, eval_str=True)
-    parameters = parameters_of({name: one.annotation for name, one in own.parameters.items()})
-
-    @functools.wraps(command)
-    def run(context: typer.Context, **given: Any) -> None:
-        values = {name: value for name, value in given.items() if name in own.parameters}
-        before = _CALL.set(Call(command_of(context), parameters, values))
+    def run(context: typer.Context, **values: Any) -> None:
+        values.pop("config", None)
+        call = Call(command_of(context), parameters, values, _given(context, values))
+        before = _CALL.set(call)
+        _say_if_compiling()
         try:
-            command(**values)
+            _function(place)(options(**values))
         finally:
             _CALL.reset(before)
 
-    kind = inspect.Parameter.KEYWORD_ONLY
+    only = inspect.Parameter.KEYWORD_ONLY
     taken = [
-        inspect.Parameter("context", kind, annotation=typer.Context),
-        *(one.replace(kind=kind) for one in own.parameters.values()),
+        inspect.Parameter("context", only, annotation=typer.Context),
         *(
-            inspect.Parameter(name, kind, default=default, annotation=annotation)
-            for name, (annotation, default) in options.items()
+            inspect.Parameter(one.name, only, default=_default(one), annotation=kinds[one.name])
+            for one in declared
         ),
     ]
-    run.__signature__ = own.replace(parameters=taken)  # type: ignore[attr-defined]
-    run.parameters = parameters  # type: ignore[attr-defined]
+    if config:
+        taken.append(inspect.Parameter("config", only, default=None, annotation=_config(parameters)))
+    run.__doc__ = _paragraphs(inspect.getdoc(options) or "")
     run.__annotations__ = {one.name: one.annotation for one in taken}
+    run.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
+    run.parameters = parameters  # type: ignore[attr-defined]
     return run
+
+
+def _say_if_compiling() -> None:
+    """The first use after installation compiles the kernels, which takes a while: say so on a terminal."""
+    package = Path(shardwise.__file__).parent
+    if sys.stderr.isatty() and not any(package.rglob("__pycache__/*.nbi")):
+        sys.stderr.write("first use: compiling the kernels, once (about half a minute)\n")
+
+
+def _in_order(options: type) -> Iterator[Field[Any]]:
+    """The fields of a dataclass, its own before those that it has from others: help shows them so."""
+    known = {one.name: one for one in fields(options)}
+    for kind in options.__mro__:
+        for name in inspect.get_annotations(kind):
+            if name in known:
+                yield known.pop(name)
+
+
+def _paragraphs(text: str) -> str:
+    """Text whose lines are as long as the screen, a paragraph each.
+
+    >>> _paragraphs("One line\\nand its end.\\n\\nAnother.")
+    'One line and its end.\\n\\nAnother.'
+    """
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
+def _default(one: Field[Any]) -> Any:
+    if one.default_factory is not MISSING:
+        return one.default_factory()
+    return inspect.Parameter.empty if one.default is MISSING else one.default
+
+
+def _function(place: str) -> Callable[[Any], None]:
+    module, name = place.split(":")
+    found: Callable[[Any], None] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def _given(context: typer.Context, values: Mapping[str, Any]) -> frozenset[str]:
+    """Parameters that the caller named, here or for this command alone in a file."""
+    own = context.meta.get(OWN, frozenset())
+    sources = {name: context.get_parameter_source(name) for name in values}
+    typed = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    return frozenset(typed | own)
+
+
+def _config(parameters: tuple[Parameter, ...]) -> Any:
+    """The option ``--config`` of a command with these parameters."""
+
+    def configure(context: typer.Context, value: Path | None) -> Path | None:
+        if value is not None and not context.resilient_parsing:
+            known = context.find_root().obj or ()
+            file = AnalysisFile.read(value)
+            found = file.values(command_of(context), parameters, known)
+            context.default_map = {**(context.default_map or {}), **found}
+            context.meta[OWN] = file.own(command_of(context), parameters)
+        return value
+
+    option = typer.Option(
+        help="Take inputs and options from this TOML file; the command line comes before it.",
+        is_eager=True,
+        callback=configure,
+        rich_help_panel="In every command",
+    )
+    return Annotated[Path | None, option]
 
 
 def _plain(value: Any) -> Any:

@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 import difflib
-import re
+import shlex
 from collections.abc import Iterable
+from typing import Any
 
-RENAMED = {"n_splits": "splits", "n_resamples": "resamples", "n_shards": "shards"}
-ARGUMENT = re.compile(
-    r"""\b(missing|names|kind|by|depth|method|baseline|only|fill|generalize|design|side|corpus|subtopics|intents|jobs
-    |deterministic|n_splits|n_resamples|n_shards)=
-    (?:'([^']*)'|"([^"]*)"|\(([^()]*)\)|(\w+))?""",
-    re.VERBOSE,
-)
-PHRASES = {
-    "drop the dimension: scores.squeeze('instance')": "name it with --deterministic",
-    "as in split(..., n_splits=5)": "as in --splits 5",
-    "score with splits, as in score(runs, 'AP', splits)": "score them on several, as in --splits 11",
-    "give a function, a mapping or a regular expression": "give a regular expression, such as '^[A-Z]+'",
-    ", or give the names": "",
-}
+from shardwise.core.errors import InputError, Option
+
+RENAMED = {"n_splits": "splits", "n_resamples": "resamples", "n_shards": "shards", "repeats": "halves"}
+"""Arguments whose option has another name."""
 
 
-def in_options(text: str) -> str:
-    """Say ``--missing zero`` where the library says ``missing="zero"``.
+def spelled(option: Option) -> str:
+    """Write an argument of a function as an option, quoted as a shell reads it.
 
-    >>> in_options("has more than one run tag; use names='file'")
-    'has more than one run tag; use --names file'
-    >>> in_options("use anova with generalize=('topic',)"), in_options("read them with subtopics=True")
-    ('use anova with --generalize topic', 'read them with --subtopics')
+    >>> spelled(Option("names", "file")), spelled(Option("n_splits", 5)), spelled(Option("min_diff"))
+    ('--names file', '--splits 5', '--min-diff')
+    >>> spelled(Option("generalize", ("topic", "shard"))), spelled(Option("subtopics", True))
+    ('--generalize topic,shard', '--subtopics')
+    >>> spelled(Option("method", "t holm"))
+    "--method 't holm'"
     """
-    for phrase, instead in PHRASES.items():
-        text = text.replace(phrase, instead)
-    return ARGUMENT.sub(_option, text)
+    name = f"--{RENAMED.get(option.name, option.name).replace('_', '-')}"
+    alone = option.value is None or option.value is True
+    return name if alone else f"{name} {shlex.quote(_value(option.value))}"
 
 
-def _option(found: re.Match[str]) -> str:
-    name, *values = found.groups()
-    value = next((one for one in values if one is not None), "")
-    shown = ",".join(part.strip(" '\"") for part in value.split(",") if part.strip())
-    option = f"--{RENAMED.get(name, name)}"
-    return f"{option} {shown}" if shown and shown != "True" else option
+def _value(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+
+
+def in_words(error: InputError) -> str:
+    """Return the line that a refusal has on the command line.
+
+    >>> in_words(InputError("has more than one run tag", where="a.run", remedy=("use ", Option("names", "file"))))
+    'a.run: has more than one run tag; use --names file'
+    """
+    return error.text(spelled, command=True)
 
 
 def near(word: str, known: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from shardwise.core import late
 from shardwise.core.arguments import level as checked_level
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import counted
-from shardwise.core.errors import InputError, Option, unknown
+from shardwise.core.errors import Either, InputError, Option, unknown
 from shardwise.core.estimates import Estimates
 from shardwise.numerics import groups
 from shardwise.numerics.corrections import STEPWISE, Family, known, title
@@ -320,7 +320,8 @@ class Comparisons:
         r = len(self._members)
         if len(self) != r * (r - 1) // 2:
             raise InputError(
-                "groups need every pair of systems", remedy="compare without baseline and list of pairs"
+                "groups need every pair of systems",
+                remedy=("leave out ", Option("baseline"), Either(" and a list of pairs", "")),
             )
         found = self._square(self.reject(alpha))
         return groups.maximal_groups(found | found.T)

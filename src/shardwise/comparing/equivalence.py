@@ -15,7 +15,7 @@ from shardwise.core import late
 from shardwise.core.arguments import chosen
 from shardwise.core.arguments import level as level_of
 from shardwise.core.arrays import Bools, Floats
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError, Option
 from shardwise.fits.posterior import Mixture
 from shardwise.numerics.student import t_statistic
 
@@ -120,7 +120,8 @@ def equivalence(
         se, df = (pairs[name].to_numpy(dtype=float) for name in ("se", "df"))
         if not (np.isfinite(se).all() and np.isfinite(df).all()):
             raise InputError(
-                "the result has no standard errors with df", remedy="use method='mixed' or a t-test"
+                "the result has no standard errors with df",
+                remedy=("use ", Option("method", "mixed"), " or a t-test"),
             )
         half = stats.t.isf((1.0 - level) / 2.0, df) * se
         lower, upper = d - half, d + half
@@ -137,7 +138,7 @@ def _pairs(result: Comparisons) -> pd.DataFrame:
     if not isinstance(result, Comparisons):
         raise InputError(
             f"a {type(result).__name__} cannot be tested for equivalence",
-            remedy="give the result of compare_instances, compare or paired_tests",
+            remedy=Either("give the result of compare_instances, compare or paired_tests", "compare systems"),
         )
     return result.to_frame()
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.core.estimates import Estimates
 from shardwise.numerics import studentized_range
 from shardwise.numerics.corrections import Family, critical_t, uncorrected_level
@@ -85,7 +85,8 @@ def sem(estimates: Estimates, alpha: float) -> Floats:
     """F19 eq. 4: t·sd/sqrt(n) of each system's own scores, whatever the model."""
     if estimates.own_sd is None or estimates.own_count is None:
         raise InputError(
-            "the model did not hand over the systems' own standard deviations", remedy="use kind='anova'"
+            "the model did not hand over the systems' own standard deviations",
+            remedy=("use ", Option("kind", "anova")),
         )
     n = estimates.own_count
     return np.asarray(stats.t.isf(alpha / 2, n - 1) * estimates.own_sd / np.sqrt(n))
@@ -100,6 +101,7 @@ def anova(estimates: Estimates, alpha: float) -> Floats:
 def _needs_variance(estimates: Estimates, kind: str) -> None:
     if not (np.isfinite(estimates.variance) and estimates.df > 0):
         raise InputError(
-            f"kind={kind!r} needs the error variance and degrees of freedom of a model, which this comparison lacks",
-            remedy="leave kind out, or use kind='sem'",
+            f"the interval {kind!r} needs the error variance and degrees of freedom of a model, which this comparison"
+            " lacks",
+            remedy=("leave it out, or use ", Option("kind", "sem")),
         )

@@ -14,7 +14,7 @@ from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.decisions import Decisions
 from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError, Option, unknown
 from shardwise.core.estimates import Estimates, Outcome
 from shardwise.core.model import Model
 from shardwise.fits.anova import anova
@@ -53,10 +53,16 @@ def over_splits(
     """
     if "split" not in scores.dims:
         raise InputError(
-            "the scores have no dimension split", remedy="score with splits, as in score(runs, 'AP', splits)"
+            "the scores have no dimension split",
+            remedy=Either(
+                "score with splits, as in score(runs, 'AP', splits)",
+                "score them on several, as in --splits 11",
+            ),
         )
     if n_resamples is not None and fit != "bootstrap":
-        raise InputError("n_resamples is for fit='bootstrap'", remedy="leave it out")
+        raise InputError(
+            (Option("n_resamples"), " is for ", Option("fit", "bootstrap")), remedy="leave it out"
+        )
     found: list[Comparisons] = []
     total = scores.sizes["split"]
     for i in range(total):
@@ -71,10 +77,10 @@ def over_splits(
             elif callable(fit):
                 fitted = fit(one, model)
             else:
-                raise InputError(f"fit={fit!r} is not known", remedy="choose 'anova' or 'bootstrap'")
+                raise unknown("fit", fit, ("anova", "bootstrap"))
             found.append(compare_estimates(fitted.estimates(**claim), method, only=only, baseline=baseline))
         except InputError as error:
-            raise InputError(str(error), where=f"split {i}") from error
+            raise error.placed(f"split {i}") from error
         if progress is not None:
             progress(i + 1, total)
     return tuple(found)
@@ -123,7 +129,8 @@ def align(comparisons: Sequence[Comparisons]) -> Aligned:
     codes = rows[0][0]
     if any(not np.array_equal(codes, row[0]) for row in rows):
         raise InputError(
-            "the comparisons are not of the same pairs", remedy="give all the same only= and baseline="
+            "the comparisons are not of the same pairs",
+            remedy=("give all the same ", Option("only"), " and ", Option("baseline")),
         )
     scales = [c.estimates.scale for c in comparisons]
     estimates = Estimates(
@@ -181,7 +188,7 @@ def combined_p(
     """
     rules = {"harmonic": harmonic_mean_p, "cauchy": cauchy_p}
     if how not in rules:
-        raise InputError(f"how={how!r} is not known", remedy=f"choose {' or '.join(map(repr, rules))}")
+        raise unknown("how", how, rules, what="combination")
     correction = stepwise(method)
     both = align(comparisons)
     p = rules[how](both.directed(both.p))

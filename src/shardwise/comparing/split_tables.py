@@ -13,7 +13,7 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import Aligned, align, majority, unanimous
 from shardwise.comparing.rankings import Ranking, kendall_tau
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError, Option
 
 
 def agreement_over_splits(
@@ -99,7 +99,7 @@ def summary_over_splits(
     """
     if len(comparisons) < 2:
         raise InputError(
-            "one split shows no spread", remedy="give at least two, as in split(..., n_splits=10)"
+            "one split shows no spread", remedy=("give at least two, as with ", Option("n_splits", 10))
         )
     figures: dict[str, list[float]] = {}
     if whole is not None:
@@ -147,7 +147,7 @@ def _by_system(whole: Ranking) -> Ranking:
         if whole.dims != ("system",):
             raise InputError(
                 f"the ranking of the whole collection has the dimensions {whole.dims}",
-                remedy="give a mean per system, as in scores.mean('topic')",
+                remedy=("give a mean per system", Either(", as in scores.mean('topic')", "")),
             )
         return {
             str(name): float(value) for name, value in zip(whole["system"].values, whole.values, strict=True)

@@ -18,7 +18,7 @@ from shardwise.comparing.split_tables import half_width
 from shardwise.core import late
 from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.core.model import Model
 from shardwise.scoring.undefined import fill_undefined
 
@@ -115,7 +115,7 @@ def stability_of(
     """The same from comparisons already made, one a split."""
     if len(comparisons) < 2:
         raise InputError(
-            "one split agrees with itself", remedy="give at least two, as in split(..., n_splits=5)"
+            "one split agrees with itself", remedy=("give at least two, as with ", Option("n_splits", 5))
         )
     decisions = align(comparisons).signs(alpha)
     j = len(decisions)

@@ -28,7 +28,7 @@ class Either:
 
 
 Part = str | Option | Either
-Words = str | tuple[Part, ...]
+Words = Part | tuple[Part, ...]
 
 
 class InputError(ValueError):
@@ -61,7 +61,7 @@ class InputError(ValueError):
         """Return the line for a reader: ``option`` spells arguments, ``command`` chooses the words."""
 
         def said(words: Words) -> str:
-            parts = (words,) if isinstance(words, str) else words
+            parts = words if isinstance(words, tuple) else (words,)
             return "".join(
                 part
                 if isinstance(part, str)
@@ -74,6 +74,15 @@ class InputError(ValueError):
         place = f"{self.where}: " if self.where else ""
         remedy = said(self.remedy)
         return f"{place}{said(self.problem)}" + (f"; {remedy}" if remedy else "")
+
+    def placed(self, where: str) -> InputError:
+        """Return the same refusal, found in a larger place: a split, a setting.
+
+        >>> print(InputError("has no scores", where="topic 3").placed("split 0"))
+        split 0: topic 3: has no scores
+        """
+        place = f"{where}: {self.where}" if self.where else where
+        return _again(self.problem, place, self.remedy, self.argument, self.value, self.choices)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self.problem, self.where, self.remedy, self.argument, self.value, self.choices)

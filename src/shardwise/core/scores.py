@@ -120,7 +120,10 @@ def _labelled(data: Any, measure: str | None) -> xr.DataArray | xr.Dataset:
     if values.ndim != 2:
         raise InputError(
             f"an array of {values.ndim} dimensions does not say what they are",
-            remedy="give topics by systems, or a DataArray with dims=('topic', 'system', 'shard')",
+            remedy=(
+                "give topics by systems",
+                Either(", or a DataArray with dims=('topic', 'system', 'shard')", ""),
+            ),
         )
     return xr.DataArray(values, dims=("topic", "system"))
 
@@ -147,7 +150,9 @@ def _from_mapping(data: Mapping[Any, Any]) -> xr.DataArray:
     """{system: {topic: score}}, or {system: scores in the order of topics}."""
     columns = {str(system): _column(values) for system, values in data.items()}
     if not columns:
-        raise InputError("the table has no systems", remedy="give {system: {topic: score}}")
+        raise InputError(
+            "the table has no systems", remedy=Either("give {system: {topic: score}}", "give some")
+        )
     frame = pd.DataFrame(columns)
     return xr.DataArray(
         frame.to_numpy(),
@@ -160,7 +165,8 @@ def _column(values: Any) -> Any:
     if isinstance(values, Mapping):
         if any(isinstance(value, Mapping) for value in values.values()):
             raise InputError(
-                "the dictionary is three levels deep", remedy="give one measure, as {system: {topic: score}}"
+                "the dictionary is three levels deep",
+                remedy=("give one measure", Either(", as {system: {topic: score}}", "")),
             )
         return pd.Series({str(topic): value for topic, value in values.items()})
     return pd.Series(np.asarray(values))
@@ -233,14 +239,19 @@ def _check_dimensions(scores: xr.DataArray, needs: tuple[str, ...], only: bool) 
     if absent:
         raise InputError(
             f"the scores have {_listed(there)}, but no {' and no '.join(absent)}",
-            remedy=f"name the dimensions {', '.join(needs)}, as in scores.rename(query='topic')",
+            remedy=(
+                Either("name the dimensions ", "give a table with the columns "),
+                ", ".join(needs),
+                Either(", as in scores.rename(query='topic')", ""),
+            ),
         )
     extra = [d for d in there if d not in needs]
     if only and extra:
         raise InputError(
             f"the scores have {_listed(there)}, and {extra[0]} is one too many here",
-            remedy=(
-                f"choose one, as in scores.isel({extra[0]}=0), or average over it: scores.mean({extra[0]!r})"
+            remedy=Either(
+                f"choose one, as in scores.isel({extra[0]}=0), or average over it: scores.mean({extra[0]!r})",
+                f"give a table of one {extra[0]}, or of means over it",
             ),
         )
     for d in needs:

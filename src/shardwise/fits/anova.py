@@ -361,7 +361,12 @@ def _from_least_squares(scores: xr.DataArray, model: Model) -> AnovaFit:
             raise InputError(
                 f"{d} {labels[d][int(gone[0])]} has no score at all"
                 + f" (nor have {gone.size - 1} more)" * (gone.size > 1),
-                remedy=f"drop it, as in scores.dropna({d!r}, how='all'), or fill it with fill_undefined",
+                remedy=(
+                    "drop it",
+                    Either(f", as in scores.dropna({d!r}, how='all')", ""),
+                    ", or fill what is undefined with ",
+                    Either("fill_undefined", "--fill"),
+                ),
             )
     fit = fit_incomplete(values, dims, model.sets, labels)
     if fit.df_error <= 0:

@@ -15,7 +15,7 @@ import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError
 from shardwise.core.model import MD1, MD6
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics.balanced import decompose
@@ -124,7 +124,7 @@ def score_components(scores: xr.DataArray) -> ScoreComponents:
     if DETERMINISTIC in scores.coords and bool(np.any(scores[DETERMINISTIC])):
         raise InputError(
             "deterministic systems do not show how instances vary",
-            remedy="estimate from the others: scores.sel(system=~scores.deterministic)",
+            remedy=("estimate from the others", Either(": scores.sel(system=~scores.deterministic)", "")),
         )
     if dims[0] == "split":
         each = [_of_shards(table) for table in y]
@@ -151,7 +151,7 @@ def layout_of(scores: xr.DataArray) -> tuple[str, ...]:
     found = ", ".join(map(str, getattr(scores, "dims", ()))) or type(scores).__name__
     raise InputError(
         f"scores have {found} instead of the dimensions topic and system, with shard or instance",
-        remedy="choose one measure, as in scores['AP']",
+        remedy=("choose one measure, as in ", Either("scores['AP']", "--measure AP")),
     )
 
 
@@ -166,7 +166,11 @@ def checked_scores(scores: xr.DataArray) -> Floats:
     if lost:
         raise InputError(
             f"{lost} scores are undefined",
-            remedy='fill them first, as with fill_undefined(scores, "zero"), or drop these topics',
+            remedy=(
+                "fill them first, as with ",
+                Either("fill_undefined(scores, 'zero')", "--fill zero"),
+                ", or drop these topics",
+            ),
         )
     return y
 

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError, Part
 from shardwise.io.instances import DETERMINISTIC
 
 Source = xr.DataArray | pd.DataFrame | pd.Series
@@ -37,7 +37,7 @@ class Pair:
         """Number of instances of each."""
         return len(self.a), len(self.b)
 
-    def complete(self, instead: str) -> Pair:
+    def complete(self, *instead: Part) -> Pair:
         """The same, or a refusal if a score is missing."""
         for name, y in zip(self.names, (self.a, self.b), strict=True):
             lost = ~np.isfinite(y)
@@ -45,7 +45,7 @@ class Pair:
                 topic = self.topics[int(lost.any(axis=0).argmax())]
                 raise InputError(
                     f"{int(lost.sum())} scores of {name} are missing, first topic {topic}",
-                    remedy=f"drop these topics, or use {instead}",
+                    remedy=("drop these topics, or use ", *instead),
                 )
         return self
 
@@ -55,7 +55,12 @@ class Pair:
             if m < 2 and not fixed:
                 raise InputError(
                     f"{name} has a single instance, which does not show how instances vary",
-                    remedy="give more; if it is deterministic, drop the dimension: scores.squeeze('instance')",
+                    remedy=(
+                        "give more; if it is deterministic, ",
+                        Either(
+                            "drop the dimension: scores.squeeze('instance')", "name it with --deterministic"
+                        ),
+                    ),
                 )
         return self
 
@@ -78,7 +83,11 @@ class Pair:
         if not any(self.deterministic) and len(self.a) != len(self.b):
             raise InputError(
                 f"{self.counts[0]} and {self.counts[1]} instances cannot be paired",
-                remedy="use reading='averaged' or method='mixed', which need no pairs",
+                remedy=(
+                    "use ",
+                    Either("reading='averaged' or method='mixed', which need", "--method mixed, which needs"),
+                    " no pairs",
+                ),
             )
         return self.a - self.b
 
@@ -133,7 +142,10 @@ def _system(
         found = ", ".join(map(str, getattr(source, "dims", ()))) or type(source).__name__
         raise InputError(
             f"{name} has {found} instead of the dimensions instance and topic",
-            remedy="choose one system and one measure, as in scores['AP'].sel(system='bm25')",
+            remedy=(
+                "choose one system and one measure",
+                Either(", as in scores['AP'].sel(system='bm25')", ""),
+            ),
         )
     flag = DETERMINISTIC in source.coords and bool(source[DETERMINISTIC].item())
     fixed = flag or "instance" not in source.dims

@@ -13,7 +13,7 @@ from scipy import linalg
 
 from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.estimates import Estimates
 from shardwise.fits.observations import Observations, cells, observations
 from shardwise.numerics.mixed import balanced as balanced
@@ -124,7 +124,10 @@ class MixedFit:
         if set(generalize) != {"topic", "instance"}:
             raise InputError(
                 "a mixed model generalises over topics and instances",
-                remedy="for other claims use anova(scores, 'topic*system*instance')",
+                remedy=(
+                    "for other claims use ",
+                    Either("anova(scores, 'topic*system*instance')", "shardwise compare"),
+                ),
             )
         if df not in FREEDOMS:
             raise InputError(f"no df is called {df!r}", remedy=f"choose one of {', '.join(FREEDOMS)}")
@@ -237,7 +240,11 @@ def mixed(scores: xr.DataArray, design: Design = "nested", *, deterministic: Seq
     if m < 2:
         raise InputError(
             "no system has a second instance, so nothing shows how instances vary",
-            remedy="give more instances, or use anova or paired_tests for deterministic systems",
+            remedy=(
+                "give more instances, or use ",
+                Either("anova or paired_tests", "shardwise compare"),
+                " for deterministic systems",
+            ),
         )
     data = observations(table, design)
     complete = np.isfinite(table.y).all() and not (design == "nested" and table.deterministic.any())
@@ -317,7 +324,7 @@ def _refuse_without_error(error: float, spread: float) -> None:
     if not error > TINY * spread:
         raise InputError(
             "the scores of a system's instances differ by nothing but a constant, which leaves no residual",
-            remedy="if the instances are copies, keep one and name the system in deterministic=",
+            remedy=("if the instances are copies, keep one and name the system in ", Option("deterministic")),
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics.mixed.balanced import Design
 
@@ -70,7 +70,8 @@ def cells(scores: xr.DataArray, design: Design, deterministic: Sequence[str] = (
     empty = ~there.any(axis=(0, 1))
     if empty.any():
         raise InputError(
-            f"topic {topics[int(empty.argmax())]!r} has no scores", remedy="drop it: scores.dropna('topic')"
+            f"topic {topics[int(empty.argmax())]!r} has no scores",
+            remedy=("drop it", Either(": scores.dropna('topic')", "")),
         )
     rows = [_instances_of(y[k], system, bool(flags[k])) for k, system in enumerate(systems)]
     if design == "crossed":

@@ -17,7 +17,7 @@ from scipy import linalg, optimize, special
 
 from shardwise.core import late
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
 from shardwise.fits.mixed import MixedFit
 from shardwise.numerics.mixed import balanced as balanced
@@ -252,7 +252,8 @@ def bambi_model(fit: MixedFit, priors: dict[str, Any] | None = None) -> Any:
         ) from None
     if (fit.data.instance < 0).any():
         raise InputError(
-            "bambi has no instance effect that only some systems have", remedy="use design='crossed'"
+            "bambi has no instance effect that only some systems have",
+            remedy=("use ", Option("design", "crossed")),
         )
     frame = pd.DataFrame(
         {

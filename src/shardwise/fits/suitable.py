@@ -5,7 +5,7 @@ from __future__ import annotations
 import xarray as xr
 
 from shardwise.core.claim import plural
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError
 from shardwise.core.model import Model, label
 from shardwise.numerics.balanced import error_df
 
@@ -25,7 +25,7 @@ def check_design(scores: xr.DataArray, model: Model) -> None:
     if "split" in shape and "split" not in model.dimensions:
         raise InputError(
             f"the scores hold {shape['split']} splits of the same documents, which are no replicates",
-            remedy="choose one, as in scores.isel(split=0), or name split in the model",
+            remedy=("choose one", Either(", as in scores.isel(split=0)", ""), ", or name split in the model"),
         )
     if model.on_shards is not None and model.on_shards != ("shard" in shape):
         raise InputError(

@@ -20,7 +20,7 @@ from shardwise.core import late
 from shardwise.core.arguments import Progress, level, mapped
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import as_scores
 from shardwise.fits.components import ScoreComponents, layout_of, score_components
 from shardwise.lab.error_counts import Tally, Truth, joined, rate, ratio, tally
@@ -185,7 +185,10 @@ def _methods(names: Iterable[str | Procedure] | None, dims: tuple[str, ...]) -> 
         names = [names]
     found = [parse(name) for name in (DEFAULT[dims] if names is None else names)]
     if not found:
-        raise InputError("no method to calibrate", remedy='name some, as in methods=["MD6 hsd topic"]')
+        raise InputError(
+            "no method to calibrate",
+            remedy=("name some, as in ", Either('methods=["MD6 hsd topic"]', "--method 'MD6 hsd topic'")),
+        )
     for method in found:
         if dims not in method.dims:
             raise InputError(

@@ -14,7 +14,7 @@ from numba import njit
 
 from shardwise.core import late
 from shardwise.core.arrays import Bytes, Codes, Floats, Ints
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
@@ -142,7 +142,7 @@ def simulate_collection(
 def _check_sizes(**sizes: float) -> None:
     for name, size in sizes.items():
         if size < 1:
-            raise InputError(f"{name}={size} is too small", remedy="give at least 1")
+            raise InputError((Option(name, size), " is too small"), remedy="give at least 1")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

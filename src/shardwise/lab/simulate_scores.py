@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
 from shardwise.fits.components import (
     ScoreComponents,
@@ -160,7 +160,7 @@ def world(
     if chosen is None:
         raise InputError(
             f"the source has margins for {y.shape[axis]} systems, not {r}",
-            remedy='ask for no more, or use margins="normal"',
+            remedy=("ask for no more, or use ", Option("margins", "normal")),
         )
     fits = fit_margins(np.moveaxis(y, axis, -1).reshape(-1, r), margins)
     latent = score_components(xr.DataArray(normal_scores(y, axis), dims=dims))
@@ -193,7 +193,7 @@ def _layout(
             if size is not None and dim not in scores.dims:
                 raise InputError(
                     f"the source has no {dim}s to go by",
-                    remedy=f"give scores with several {dim}s, or variances by sd=",
+                    remedy=(f"give scores with several {dim}s, or variances by ", Option("sd")),
                 )
         dims = tuple(str(dim) for dim in scores.dims)
         sizes: dict[str, int | None] = {dim: asked[dim] or scores.sizes[dim] for dim in dims}

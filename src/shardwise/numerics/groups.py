@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from shardwise.core.arrays import Bools
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError, Option
 
 MOST_GROUPS = 20_000
 
@@ -49,7 +49,7 @@ def _cliques(differ: Bools) -> list[list[int]]:
                 if len(found) > MOST_GROUPS:
                     raise InputError(
                         f"more than {MOST_GROUPS} overlapping groups: they would explain nothing",
-                        remedy="use method='hsd', or top_group() and matrix()",
+                        remedy=("use ", Option("method", "hsd"), Either(", or top_group() and matrix()", "")),
                     )
             continue
         pivot = max(_bits(candidates | excluded), key=lambda u: (candidates & alike[u]).bit_count())

@@ -12,7 +12,7 @@ from scipy import special, stats
 
 from shardwise.core import late
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
 from shardwise.fits.instance_pairs import Pair, Source, pair_of
 from shardwise.fits.mixed import MixedFit
@@ -245,7 +245,9 @@ def p_value_spread(
         if not replace and m > min(
             c for c, fixed in zip(pair.counts, pair.deterministic, strict=True) if not fixed
         ):
-            raise InputError(f"there are fewer than {m} instances to draw from", remedy="use replace=True")
+            raise InputError(
+                f"there are fewer than {m} instances to draw from", remedy=("use ", Option("replace", True))
+            )
         rng = generator(seed, m)
         y = np.empty((repeats, pair.n, 2, m))
         for k, (own, fixed) in enumerate(zip((pair.a, pair.b), pair.deterministic, strict=True)):

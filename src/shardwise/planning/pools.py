@@ -12,7 +12,7 @@ import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arrays import Bools, Ints
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError, Option
 from shardwise.io.collection import UNJUDGED, Collection, Strata, Subtopics
 from shardwise.planning.topics import topics_for_interval, topics_for_power
 from shardwise.planning.variances import VarianceEstimate, pool_variances, variance
@@ -92,9 +92,11 @@ def pool_depth_study(
     several = measure if isinstance(measure, Sequence) and not isinstance(measure, str) else [measure]
     names = [str(parse_measure(one)) for one in several]
     if min_diff is None and width is None:
-        raise InputError("there is no goal", remedy="give min_diff, width, or both")
+        raise InputError(
+            "there is no goal", remedy=("give ", Option("min_diff"), ", ", Option("width"), ", or both")
+        )
     if no_relevant not in ("drop", "zero"):
-        raise InputError(f"no_relevant={no_relevant!r} is not a policy", remedy="choose drop or zero")
+        raise InputError(f"no policy is called {no_relevant!r}", remedy="choose drop or zero")
     pools = [best_ranks(collection, cuts[-1]) for collection in each]
     kept, notes = _topics_kept(each, pools, names, cuts[0], no_relevant, jobs)
     rows = []
@@ -262,7 +264,7 @@ def _topics_kept(
         if kept[-1].sum() < 2:
             raise InputError(
                 f"fewer than 2 topics have relevant documents in pools of depth {depth}",
-                remedy="leave out the shallowest depth, or choose no_relevant='zero'",
+                remedy=("leave out the shallowest depth", Either(", or choose no_relevant='zero'", "")),
             )
     return kept, notes
 

@@ -16,7 +16,7 @@ import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError
 from shardwise.core.model import MD6
 from shardwise.numerics.balanced import decompose
 from shardwise.planning.topics import critical_f, designs, expected_width, power_exact
@@ -92,7 +92,7 @@ def shard_components(scores: xr.DataArray) -> ShardComponents:
         raise InputError(
             f"scores have the dimensions {', '.join(map(str, scores.dims)) or 'none'}, "
             "not topic, system and shard",
-            remedy="choose one split with .isel(split=0)",
+            remedy=("choose one split", Either(" with .isel(split=0)", "")),
         )
     y = np.asarray(scores.transpose(*dims).to_numpy(), dtype=float)
     if min(y.shape) < 2:
@@ -101,7 +101,7 @@ def shard_components(scores: xr.DataArray) -> ShardComponents:
     if parts is None:
         raise InputError(
             f"{int((~np.isfinite(y)).sum())} scores are undefined",
-            remedy='fill them first, as with fill_undefined(scores, "zero")',
+            remedy=("fill them first, as with ", Either("fill_undefined(scores, 'zero')", "--fill zero")),
         )
     t, _, s = y.shape
     error = parts.ss_error / parts.df_error

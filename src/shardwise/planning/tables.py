@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError
 from shardwise.planning.topics import min_diff_at, topics_for_interval, topics_for_power, width_at
 from shardwise.planning.variances import VarianceEstimate
 
@@ -24,7 +24,9 @@ def by_measure(variances: Measured) -> tuple[list[str], Floats]:
         own = variances.measure if isinstance(variances, VarianceEstimate) else ""
         each = {own or "topics": variances}
     if not each:
-        raise InputError("no variances given", remedy='give a mapping such as {"AP": .053}')
+        raise InputError(
+            "no variances given", remedy=("give some, as in ", Either('{"AP": .053}', "--variance AP=0.053"))
+        )
     return [str(name) for name in each], np.array([float(v) for v in each.values()])
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import special
 
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.planning.variances import VarianceEstimate
 
 Variances = npt.ArrayLike | VarianceEstimate | Sequence[VarianceEstimate]
@@ -146,7 +146,7 @@ def checked(method: str, systems: Floats) -> str:
     if name == "paired-t" and (systems != 2).any():
         raise InputError(
             f"a paired t-test compares 2 systems, not {systems[systems != 2][0]:g}",
-            remedy='use method="two-way" for more',
+            remedy=("use ", Option("method", "two-way"), " for more"),
         )
     return name
 

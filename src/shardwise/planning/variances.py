@@ -12,7 +12,7 @@ import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError
 from shardwise.core.model import MD1
 from shardwise.numerics.balanced import decompose
 
@@ -80,7 +80,9 @@ def score_matrix(scores: Matrix) -> Floats:
             raise InputError(
                 f"scores have the dimensions {', '.join(map(str, scores.dims)) or 'none'}, "
                 "not topic and system",
-                remedy='choose one with .isel(split=0), or average with .mean("shard")',
+                remedy=Either(
+                    "choose one with .isel(split=0), or average with .mean('shard')", "score without splits"
+                ),
             )
         values = scores.transpose("topic", "system").to_numpy()
     else:
@@ -251,7 +253,9 @@ def pool_variances(
         return {name: pool_variances([item[name] for item in mappings]) for name in names}
     singles = [item for item in each if isinstance(item, VarianceEstimate)]
     if len(singles) < len(each):
-        raise InputError("only variance estimates can be pooled", remedy="make them with variance(scores)")
+        raise InputError(
+            "only variance estimates can be pooled", remedy=Either("make them with variance(scores)", "")
+        )
     for what in ("method", "measure"):
         kinds = sorted({str(getattr(item, what)) for item in singles})
         if len(kinds) > 1:

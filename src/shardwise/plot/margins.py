@@ -11,7 +11,7 @@ import numpy as np
 
 from shardwise.comparing.comparisons import Comparisons, size
 from shardwise.comparing.equivalence import Equivalence, SettingSeries
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError
 from shardwise.core.text import short
 from shardwise.plot.labels import ON_AXIS, distinct
 from shardwise.plot.matrix import square
@@ -79,7 +79,10 @@ def difference_chart(
         What the difference is in.
     """
     if len(result) != 1:
-        raise InputError(f"there are {len(result)} pairs", remedy="draw one, as in compare(…, only=[(a, b)])")
+        raise InputError(
+            f"there are {len(result)} pairs",
+            remedy=("draw one", Either(", as in compare(…, only=[(a, b)])", "")),
+        )
     found = result.to_frame(level).iloc[0]
     difference, low, high = (float(found[name]) for name in ("difference", "lower", "upper"))
     spread = f"{100 * level:g}% interval"

@@ -17,7 +17,7 @@ from shardwise.core.arguments import level as level_of
 from shardwise.core.arguments import workers as workers_of
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import plural
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.rng import generator
 from shardwise.core.scores import as_scores, level_names
 from shardwise.fits.components import checked_scores, layout_of
@@ -126,7 +126,7 @@ def split_half(
     level_of(alpha)
     level_of(level, "level")
     if repeats < 1 or seed < 0:
-        raise InputError("repeats must be at least 1 and seed at least 0")
+        raise InputError((Option("repeats"), " must be at least 1 and ", Option("seed"), " at least 0"))
     n = _size(dims, y, over)
     r = y.shape[dims.index("system")]
     pairs = r * (r - 1) // 2
@@ -211,14 +211,14 @@ def _size(dims: tuple[str, ...], y: Floats, over: str) -> int:
     """Number of what is halved, enough for two halves that can be judged."""
     if over not in ("topic", "shard"):
         raise InputError(
-            f"over={over!r}: only topics and shards are halved", remedy='write "topic" or "shard"'
+            (Option("over", over), ": only topics and shards are halved"), remedy="write topic or shard"
         )
     if over not in dims:
         raise InputError(f"the scores have {', '.join(dims)}, no shards to halve", remedy="score on shards")
     if over == "shard" and "split" in dims:
         raise InputError(
             "half of the shards of one split hold documents of both halves of another",
-            remedy="choose one split, as in scores.isel(split=0)",
+            remedy=("choose one split", Either(", as in scores.isel(split=0)", "")),
         )
     n: int = y.shape[dims.index(over)]
     if n < 4:
@@ -236,7 +236,10 @@ def _chosen(
         wanted = [wanted]
     found = [parse(one) for one in wanted]
     if not found:
-        raise InputError("no procedure to check", remedy='name some, as in ["t holm", "MD1 hsd"]')
+        raise InputError(
+            "no procedure to check",
+            remedy=("name some, as in ", Either('["t holm", "MD1 hsd"]', "--method 't holm'")),
+        )
     for one in found:
         if dims not in one.dims:
             raise InputError(
@@ -276,7 +279,11 @@ def _matched(a: Scores, b: Scores, names: tuple[str, str]) -> tuple[xr.DataArray
         raise InputError(
             f"{names[0]} and {names[1]} have {len(common) or 'no'} system{'s' * (len(common) != 1)} of the same name"
             f" ({shown})",
-            remedy="rename the systems that are the same, as by scores.assign_coords(system=[...]); two are needed",
+            remedy=(
+                "rename the systems that are the same",
+                Either(", as by scores.assign_coords(system=[...])", ""),
+                "; two are needed",
+            ),
         )
     picked = [
         one.isel(system=[own.index(label) for label in common])

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError
 from shardwise.core.rng import generator
 from shardwise.lab.worlds.base import World, check_layout, claim_of
 
@@ -124,7 +124,7 @@ def data_null(
     if not np.isfinite(scores).all():
         raise InputError(
             f"{int((~np.isfinite(scores)).sum())} scores are undefined",
-            remedy='fill them first, as with fill_undefined(scores, "zero")',
+            remedy=("fill them first, as with ", Either("fill_undefined(scores, 'zero')", "--fill zero")),
         )
     system = dims.index("system")
     shift = np.zeros(scores.shape[system]) if effects is None else np.asarray(effects, dtype=float)
@@ -133,7 +133,7 @@ def data_null(
     if not speaks_for(kind, dims, generalize):
         raise InputError(
             f"the null {kind!r} says nothing of {claim_of(dims, generalize)}",
-            remedy='use "flip" or a simulated null for this claim',
+            remedy="use flip or a simulated null for this claim",
         )
     if kind == "permute":
         return PermutedWorld(name, dims, generalize, truth, scores)

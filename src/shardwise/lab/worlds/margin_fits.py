@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.lab.worlds.margins import Margins
 
 Kind = Literal["beta", "discrete", "kernel", "auto"]
@@ -36,7 +36,7 @@ def fit_margins(y: Floats, kind: Kind) -> Margins:
     if low < 0 or high > 1:
         raise InputError(
             f"a score is {low if low < 0 else high:g}, outside 0 to 1",
-            remedy='use margins="normal", or divide by the largest possible score',
+            remedy=("use ", Option("margins", "normal"), ", or divide by the largest possible score"),
         )
     still = np.flatnonzero(y.max(axis=0) == y.min(axis=0))
     if len(still):
@@ -48,7 +48,8 @@ def fit_margins(y: Floats, kind: Kind) -> Margins:
     if kind == "discrete" or (kind == "auto" and len(values)):
         if not len(values):
             raise InputError(
-                "the scores take too many values for discrete margins", remedy='use margins="kernel"'
+                "the scores take too many values for discrete margins",
+                remedy=("use ", Option("margins", "kernel")),
             )
         return _few(y, values, step)
     return _many(y, kind)
@@ -214,7 +215,8 @@ def law_margins(mean: Floats, variance: float, kind: Kind) -> Margins:
     """Beta laws, or beta-binomial ones for measures on ten documents, of given means and one variance."""
     if kind in ("kernel", "auto"):
         raise InputError(
-            f'margins="{kind}" are estimated from scores', remedy='give scores, or use margins="beta"'
+            (Option("margins", kind), " are estimated from scores"),
+            remedy=("give scores, or use ", Option("margins", "beta")),
         )
     r = len(mean)
     if not ((mean > 0) & (mean < 1)).all():

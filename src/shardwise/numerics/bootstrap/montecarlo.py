@@ -10,7 +10,7 @@ from numba import njit
 
 from shardwise.core.arguments import Progress, mapped
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.numerics.bootstrap.draws import Draws
 from shardwise.numerics.bootstrap.ideal import bandwidth
 from shardwise.numerics.resampling import key_of, mix
@@ -104,7 +104,7 @@ def resample(
 ) -> Floats:
     """Return (n_resamples, systems) means of residuals drawn anew; memory never holds more than that and the pool."""
     if n_resamples < 1 or seed < 0:
-        raise InputError("n_resamples must be at least 1 and seed at least 0")
+        raise InputError((Option("n_resamples"), " must be at least 1 and ", Option("seed"), " at least 0"))
     if draws.pool.values.size >= 1 << 31:
         raise InputError(
             "more than two thousand million residuals cannot be resampled", remedy="use the ideal law"

@@ -1,0 +1,1 @@
+"""The options of each command: light enough that help needs nothing else."""

@@ -1,0 +1,57 @@
+"""Options of shardwise compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from shardwise.cli import options as opt
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(opt.Written):
+    """Compare all systems with each other, and say what the result is about.
+
+    Text shows the systems with intervals and groups; the other formats hold all pairs. A report holds everything for
+    these topics and for topics like these, in one file; with several splits also how far they agree.
+
+    Example: shardwise compare qrels.txt runs/*.gz --measure AP --shards 5 --model MD6 --generalize topic
+    """
+
+    inputs: opt.Inputs
+    measure: opt.Measure = opt.several()
+    model: Annotated[str, typer.Option(help="MD1 to MD6, or a formula such as 'topic + system'.")] = ""
+    method: Annotated[
+        str,
+        typer.Option(
+            help="hsd, bh, by, holm, bonferroni, scheffe, dunnett or none; without: hsd, for a bootstrap bh."
+        ),
+    ] = ""
+    generalize: opt.Generalize = ""
+    fit: opt.Fit = "anova"
+    resamples: opt.Resamples = None
+    baseline: Annotated[str | None, typer.Option(help="Compare all others with this system only.")] = None
+    only: Annotated[list[str], typer.Option(help="Compare these systems only; repeatable.")] = opt.several()
+    alpha: opt.Alpha = 0.05
+    fill: opt.Fill = "zero"
+    shards: opt.Shards = 1
+    splits: opt.Splits = 1
+    kind: opt.Kind = "even"
+    by: opt.By = None
+    corpus: opt.Corpus = None
+    seed: opt.Seed = 0
+    missing: opt.Missing = "refuse"
+    names: opt.Names = "auto"
+    depth: opt.Depth = None
+    jobs: opt.Jobs = None
+    chart: opt.Chart = None
+    report: opt.Report = None
+    calibration: Annotated[
+        int | None,
+        typer.Option(
+            help="Tables that a report simulates to see whether its methods can be trusted; 0 for none.",
+            min=0,
+        ),
+    ] = None

@@ -1,0 +1,42 @@
+"""Options of shardwise score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shardwise.cli import options as opt
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions:
+    """Score every system on every topic, whole or in every shard of every split.
+
+    Prints the means, best system first; --out writes all scores to a file (.nc, .csv, .tsv or .parquet).
+
+    Example: shardwise score qrels.txt runs/*.gz --measure AP --shards 5 --splits 10 --out scores.nc
+    """
+
+    inputs: opt.Inputs
+    measure: opt.Measures = opt.several("AP")
+    shards: opt.Shards = 1
+    splits: opt.Splits = 1
+    kind: opt.Kind = "even"
+    by: opt.By = None
+    corpus: opt.Corpus = None
+    seed: opt.Seed = 0
+    missing: opt.Missing = "refuse"
+    names: opt.Names = "auto"
+    depth: opt.Depth = None
+    subtopics: opt.Subtopics = False
+    intents: opt.Intents = None
+    jobs: opt.Jobs = None
+    quiet: opt.Quiet = False
+    format: opt.Shown = opt.Format.text
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write all scores to this file.", callback=opt.file),
+    ] = None

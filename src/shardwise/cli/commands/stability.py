@@ -1,0 +1,42 @@
+"""Options of shardwise stability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from shardwise.cli import options as opt
+
+
+@dataclass(frozen=True, kw_only=True)
+class StabilityOptions(opt.Written):
+    """Compare the systems on many splits and count how often two splits agree (Faggioli & Ferro 2021).
+
+    Example: shardwise stability qrels.txt runs/*.gz --measure AP --shards 5 --splits 11
+    """
+
+    inputs: opt.Inputs
+    measure: opt.Measure = opt.several()
+    model: Annotated[str, typer.Option(help="MD2 to MD6, or a formula.")] = "MD6"
+    method: Annotated[
+        str,
+        typer.Option(
+            help="hsd, bh, by, holm, bonferroni, scheffe or none; without: hsd, for a bootstrap bh."
+        ),
+    ] = ""
+    generalize: opt.Generalize = ""
+    fit: opt.Fit = "anova"
+    resamples: opt.Resamples = None
+    alpha: opt.Alpha = 0.05
+    fill: opt.Fill = "zero"
+    shards: opt.Shards = 5
+    splits: opt.Splits = 11
+    kind: opt.Kind = "even"
+    corpus: opt.Corpus = None
+    seed: opt.Seed = 0
+    missing: opt.Missing = "refuse"
+    names: opt.Names = "auto"
+    depth: opt.Depth = None
+    jobs: opt.Jobs = None

@@ -1,0 +1,129 @@
+"""What the options say about the input, read once and checked first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from shardwise.cli import inputs
+from shardwise.cli.inputs import RunInputs, filled, idle, single
+from shardwise.core.errors import InputError
+
+INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
+RUNS = (INPUTS / "qrels.txt", INPUTS / "runs")
+
+
+def test_runs_become_scores_with_notes_and_files() -> None:
+    read = RunInputs(inputs=RUNS, measure=("AP", "P@5"), shards=2, splits=3).read()
+    assert list(read.scores.data_vars) == ["AP", "P@5"]
+    assert dict(read.scores.sizes) == {"split": 3, "topic": 8, "system": 4, "shard": 2}
+    assert [path.name for path in read.files] == [
+        "qrels.txt",
+        "bm25.run",
+        "dense.run",
+        "rerank.run",
+        "tfidf.run",
+    ]
+    assert any("called by their run tag" in note for note in read.notes)
+
+
+def test_without_a_measure_runs_are_scored_by_ap_and_tables_whole() -> None:
+    assert list(RunInputs(inputs=RUNS).read().scores.data_vars) == ["AP"]
+    table = RunInputs(inputs=(INPUTS / "long.csv",)).read()
+    assert list(table.scores.data_vars) == ["AP", "RR"]
+    assert table.files == (INPUTS / "long.csv",)
+    with pytest.raises(InputError, match="holds 2 measures; choose one with measure: AP, RR"):
+        single(table)
+    chosen = RunInputs(inputs=(INPUTS / "long.csv",), measure=("RR",)).read()
+    assert single(chosen).equals(table.scores["RR"])
+
+
+def test_a_measure_names_the_scores_of_a_table_that_does_not() -> None:
+    table = RunInputs(inputs=(INPUTS / "scores.csv",), measure=("nDCG@10",)).read()
+    assert single(table).name == "nDCG@10"
+    with pytest.raises(InputError, match="holds no nDCG@10; choose among AP, RR"):
+        RunInputs(inputs=(INPUTS / "long.csv",), measure=("nDCG@10",)).read()
+
+
+def test_an_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    reader = inputs.read_collection
+
+    def counted(runs: list[str], qrels: str, **choices: object) -> object:
+        asked.append((qrels, *runs))
+        return reader(runs, qrels, **choices)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(inputs, "read_collection", counted)
+    read = RunInputs(inputs=RUNS, measure=("AP", "P@5")).read()
+    assert asked == [tuple(map(str, read.files))]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (
+            RunInputs(inputs=RUNS[:1], given=frozenset({"shards"})),
+            "shards does nothing with a table of scores",
+        ),
+        (RunInputs(inputs=RUNS, given=frozenset({"corpus"})), "corpus does nothing with one shard"),
+        (RunInputs(inputs=RUNS, shards=2, given=frozenset({"by"})), "by does nothing here"),
+        (
+            RunInputs(inputs=RUNS, kind="attribute", given=frozenset({"splits"})),
+            "splits does nothing with kind=",
+        ),
+    ],
+)
+def test_what_does_nothing_is_refused(source: RunInputs, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        source.check()
+
+
+def test_what_does_something_is_not() -> None:
+    every = frozenset({"shards", "splits", "kind", "corpus", "seed", "names", "depth"})
+    RunInputs(inputs=RUNS, shards=2, given=every).check()
+    RunInputs(inputs=RUNS[:1]).check()
+    assert "names" not in idle(table=False, shards=1, kind="even")
+
+
+def holed() -> xr.DataArray:
+    """Topic 0 has nothing relevant in shard 1; system 2 lacks a score for topic 3."""
+    values = np.random.default_rng(2).uniform(size=(5, 3, 2))
+    values[0, :, 1] = np.nan
+    values[3, 2, 0] = np.nan
+    return xr.DataArray(values, dims=("topic", "system", "shard"))
+
+
+@pytest.mark.parametrize(("fill", "value"), [("zero", 0.0), ("one", 1.0), ("mean", None), ("lq", None)])
+def test_a_policy_fills_what_is_undefined_and_leaves_what_is_missing(fill: str, value: float | None) -> None:
+    scores = holed()
+    made, notes = filled(scores, fill)
+    assert notes == (f"3 undefined cells: {fill}; 1 missing score left out",)
+    assert int(made.isnull().sum()) == 1
+    assert bool(made.isnull()[3, 2, 0])
+    defined = scores.to_numpy()[np.isfinite(scores.to_numpy())]
+    mean = {"mean": defined.mean(), "lq": np.quantile(defined, 0.25, method="hazen")}
+    np.testing.assert_allclose(made[0, :, 1], mean.get(fill, value))
+    xr.testing.assert_equal(made.isel(topic=[1, 2, 4]), scores.isel(topic=[1, 2, 4]))
+
+
+def test_dropping_leaving_and_a_number() -> None:
+    scores = holed()
+    made, notes = filled(scores, "drop")
+    xr.testing.assert_equal(made, scores.isel(topic=[1, 2, 3, 4]))
+    assert notes == ("3 undefined cells: drop; 1 missing score left out",)
+    made, notes = filled(scores, "leave")
+    xr.testing.assert_equal(made, scores)
+    assert notes == ("1 missing score left out",)
+    made, notes = filled(scores, "0.25")
+    xr.testing.assert_equal(made, scores.fillna(0.25))
+    assert notes == ("3 undefined cells: 0.25; 1 missing score filled with 0.25",)
+    assert filled(scores.fillna(0.0), "zero")[1] == ()
+
+
+@pytest.mark.parametrize("fill", ["median", "nan", "inf", ""])
+def test_other_policies_are_refused_whatever_the_scores(fill: str) -> None:
+    with pytest.raises(InputError, match="no policy for undefined cells is called"):
+        filled(holed().fillna(0.0), fill)

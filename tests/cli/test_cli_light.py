@@ -1,0 +1,73 @@
+"""Help comes at once: nothing that computes is loaded for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent.parent / "src"
+HEAVY = ("numpy", "pandas", "xarray", "scipy", "numba", "altair", "pyarrow", "jinja2")
+LOADED = """
+import json, sys
+from shardwise.cli.main import main
+sys.argv = ["shardwise", *json.loads(sys.argv[1])]
+try:
+    main()
+except SystemExit as stopped:
+    code = stopped.code or 0
+names = {name.partition(".")[0] for name in sys.modules}
+sys.stderr.write(json.dumps([code, sorted(names)]))
+"""
+
+
+def loaded(*arguments: str) -> tuple[int, set[str], str]:
+    """Exit code, modules and output of a command in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, json.dumps(arguments)], capture_output=True, text=True, check=True
+    )
+    code, names = json.loads(done.stderr.splitlines()[-1])
+    return code, set(names), done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("--version",),
+        ("compare", "--help"),
+        ("design", "power", "--help"),
+        ("instances", "-h"),
+        ("schema", "compare"),
+    ],
+    ids=" ".join,
+)
+def test_help_loads_nothing_that_computes(arguments: tuple[str, ...]) -> None:
+    code, names, shown = loaded(*arguments)
+    assert code == 0
+    assert names & set(HEAVY) == set()
+    assert "typer" in names
+    assert shown
+
+
+def test_a_command_loads_what_it_needs(tmp_path: Path) -> None:
+    """The test above sees modules where there are some."""
+    code, names, _ = loaded("design", "power", "--variance", "0.05")
+    assert code == 0
+    assert {"numpy", "scipy", "pandas"} <= names
+
+
+def test_the_package_can_be_run() -> None:
+    variables = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run(
+        [sys.executable, "-m", "shardwise", "--version"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=variables,
+    )
+    assert (done.returncode, done.stdout.split()[0]) == (0, "shardwise"), done.stderr
