@@ -59,7 +59,7 @@ def seeds() -> xr.DataArray:
 
 
 @cache
-def compared() -> sw.instances.InstanceComparison:
+def compared() -> sw.Comparisons:
     return sw.compare_instances(*(seeds().isel(system=k) for k in (0, 1)))
 
 
@@ -81,8 +81,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "WithinAcross": lambda: sw.stability.within_across(scores(), {"team": ["run000", "run001"]}),
     "Equivalence": lambda: sw.equivalence(sw.compare(sw.anova(scores(), sw.MD6)), 0.05),
     "SettingSeries": lambda: sw.instances.smallest_setting({1: compared(), 2: compared()}, 0.05),
-    "InstanceComparison": compared,
-    "InstanceComponents": lambda: sw.planning.instance_components(compared()),
+    "InstanceComponents": lambda: sw.planning.instance_components(*(seeds().isel(system=k) for k in (0, 1))),
     "VarianceEstimate": lambda: sw.planning.variance(table()),
     "Generalizability": lambda: sw.planning.generalizability(table()),
     "SimulatedPower": lambda: sw.planning.simulated_power(
@@ -92,7 +91,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "ShardDesign": lambda: sw.planning.design_for_shards(scores(), min_diff=0.1, generalize=()),
     "PoolStudy": lambda: sw.planning.pool_depth_study(collection().collection(), depths=[10, 40]),
     "BudgetPlan": lambda: sw.planning.plan_budget(
-        sw.planning.instance_components(compared()), 500, per_topic=5, per_instance=10
+        sw.planning.instance_components(*(seeds().isel(system=k) for k in (0, 1))), 500, per_topic=5, per_instance=10
     ),
     "ScoreComponents": lambda: sw.simulate.score_components(scores()),
     "SimulatedCollection": collection,
@@ -148,7 +147,7 @@ DRAWN: dict[str, Callable[[], Any]] = {
         sw.equivalence(sw.compare(boot().anova, only=NAMES[-4:])), measure=NAMES[0]
     ),
     "squares": lambda: sw.plot.margin_chart(sw.equivalence(pairs(), 0.01)),
-    "instances": lambda: compared().plot(margin=0.1, measure=NAMES[0]),
+    "instances": lambda: compared().plot("difference", margin=0.1, measure=NAMES[0]),
 }
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import xarray as xr
 
-from shardwise import plot
+from shardwise.analysis.analysis import Analysis
+from shardwise.analysis.analyze import AnalysisOptions, analyze
 from shardwise.cli import inputs as opt
 from shardwise.cli.commands.compare import CompareOptions
 from shardwise.cli.options import Format
@@ -16,57 +19,166 @@ from shardwise.cli.output import draw, emit, progress
 from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
-from shardwise.core.model import Model
-from shardwise.fits.anova import AnovaFit, anova
-from shardwise.fits.bootstrap import BootstrapFit, bootstrap_anova
-from shardwise.numerics.corrections import known
+from shardwise.fits.bootstrap import bootstrap_anova
+from shardwise.numerics.corrections import CORRECTIONS, known
 from shardwise.procedures.running import compare
+from shardwise.procedures.vocabulary import parse
 
 
 def compare_systems(options: CompareOptions) -> None:
     """Compare systems and print who differs; draw it and write a report of it where asked."""
-    format, alpha, seed, jobs, quiet = options.shown, options.alpha, options.seed, options.jobs, options.quiet
-    bootstrap = opt.bootstrap_options(options.fit, options.resamples)
-    if options.model:
-        opt.model(options.model)  # refused before the long work
-    if options.method:
-        known(options.method)
-    fill = opt.fill_policy(options.fill)
-    if options.report is not None:
-        _reportable(options.only, options.baseline, bootstrap)
-    elif options.calibration is not None:
-        raise InputError("--calibration does nothing without a report", remedy="add --report report.html")
-    source = opt.RunInputs.of(options).one_measure()
+    chosen = _chosen(options)
+    source = opt.RunInputs.of(options)
+    if options.report is not None or options.chart is not None:
+        source.one_measure()
     read = source.read()
-    scores, notes = opt.single(read), read.notes
-    chosen = options.model or ("MD6" if "shard" in scores.dims else "MD1")
-    method = options.method or ("bh" if bootstrap else "hsd")
+    measures = [str(name) for name in read.scores.data_vars]
+    if not source.measure and len(measures) > 1:
+        opt.single(read)  # refuses to choose
+    if opt.bootstrap_options(options.fit, options.resamples):
+        _by_bootstrap(options, opt.single(read), read.notes)
+        return
+    found = []
+    for name in measures:
+        with progress(f"{name}: comparing", options.quiet) as told:
+            how = replace(chosen, notes=read.notes, recipe=None)
+            if options.report is not None:
+                how = _recorded(how, options, source, read.files, name)
+            found.append(analyze(read.scores[name], how, progress=told))
     if options.report is not None:
-        how: dict[str, Any] = {
-            "model": chosen, "method": method, "alpha": alpha, "calibration": options.calibration, "fill": fill,
-        }  # fmt: skip
-        _write_report(options.report, scores, source, read.files, notes, seed, quiet, **how)
-        notes = (*notes, f"report: {options.report}")
-    scores, told = opt.filled(_one_split(scores, options.report is not None), options.fill)
-    fitted = _fit(scores, opt.model(chosen), bootstrap, options.resamples, seed, jobs, quiet)
-    wide = opt.dimensions(options.generalize)
-    pairs = compare(fitted, method, only=options.only or None, baseline=options.baseline, generalize=wide)
+        found[0].report(options.report)
     if options.chart is not None:
-        draw(plot.interval_chart(pairs, level=1 - alpha, measure=str(scores.name or "score")), options.chart)
-    said = () if quiet else (*notes, *told)
+        draw(found[0].plot(level=1.0 - options.alpha), options.chart)
+    _tell(found, options)
+
+
+def _chosen(options: CompareOptions) -> AnalysisOptions:
+    """What the options say of the analysis; refused before the long work where they cannot be."""
+    if options.model:
+        opt.model(options.model)
+    if options.calibration is not None and options.report is None:
+        raise InputError("--calibration does nothing without a report", remedy="add --report report.html")
+    if options.fit == "anova" and options.method and options.method not in CORRECTIONS:
+        parse(options.method)
+    if options.report is not None and (options.only or options.baseline is not None):
+        raise InputError(
+            "a report compares all systems", remedy="leave out --only and --baseline, or leave out --report"
+        )
+    return AnalysisOptions(
+        method=options.method or None,
+        model=options.model or None,
+        generalize=options.generalize or None,
+        alpha=options.alpha,
+        fill=opt.fill_policy(options.fill),
+        only=tuple(options.only) or None,
+        baseline=options.baseline,
+        seed=options.seed,
+        calibration=0 if options.report is None else options.calibration,
+    )
+
+
+def _recorded(
+    how: AnalysisOptions,
+    options: CompareOptions,
+    source: opt.RunInputs,
+    used_files: tuple[Path, ...],
+    measure: str,
+) -> AnalysisOptions:
+    """The same analysis with what is needed to make it again."""
+    files = [str(file) for file in used_files]
+    corpus = source.corpus
+    listed = [corpus] if corpus is not None and not corpus.isdecimal() and not source.table else []
+    used: dict[str, Any] = {"scores": files[0]} if source.table else {"qrels": files[0], "runs": files[1:]}
+    if not source.table:
+        used["measure"] = [measure]
+    call = current()
+    recipe = call.recipe(without=source.idle, **used) if call is not None else None
+    return replace(how, inputs=(*files, *listed), recipe=recipe)
+
+
+def _tell(found: list[Analysis], options: CompareOptions) -> None:
+    """Print or write what was found: systems as text, pairs in the other formats."""
+    format, alpha = options.shown, options.alpha
+    several = len(found) > 1
+    if format is Format.text and options.out is None:
+        for one in found:
+            emit(systems_table(one.comparisons, alpha), format, title=_title(one), notes=_notes(one, options))
+        return
     if format is Format.text:
-        emit(systems_table(pairs, alpha), format, options.out, title=pairs.summary(alpha), notes=said)
+        tables = [systems_table(one.comparisons, alpha) for one in found]
     else:
-        table = fitted.anova if isinstance(fitted, BootstrapFit) else fitted
-        facts = {
-            "method": pairs.title,
-            "claim": pairs.claim,
-            "model": table.model.title,
-            "measure": str(scores.name or "score"),
-            "alpha": alpha,
-            "anova": table.table.reset_index().to_dict("records"),
-        }
-        emit(pairs.to_frame(1 - alpha), format, options.out, title=str(pairs), notes=said, facts=facts)
+        tables = [one.comparisons.to_frame(1.0 - alpha) for one in found]
+    if several:
+        for one, table in zip(found, tables, strict=True):
+            table.insert(0, "measure", one.measure)
+    first = found[0]
+    facts = {
+        "procedure": first.procedure.name,
+        "method": first.comparisons.title,
+        "claim": first.comparisons.claim,
+        "model": first.fit.model.title,
+        "measure": ", ".join(one.measure for one in found),
+        "alpha": alpha,
+        "anova": first.fit.table.reset_index().to_dict("records"),
+    }
+    title = "\n".join(_title(one) for one in found) if format is Format.text else str(first.comparisons)
+    notes = tuple(dict.fromkeys(note for one in found for note in _notes(one, options)))
+    emit(pd.concat(tables, ignore_index=True), format, options.out, title=title, notes=notes, facts=facts)
+
+
+def _title(found: Analysis) -> str:
+    """What was analysed and how, what came out, and what the other claim says."""
+    beside = [
+        f"beside it, {one.claim}: {one.found} of {len(one.pairs)} pairs differ"
+        for one in found.claims
+        if one.key != found.leads
+    ]
+    _, *lines = found.comparisons.summary(found.alpha).splitlines()
+    return "\n".join([found.heading(), *lines, *beside])
+
+
+def _notes(found: Analysis, options: CompareOptions) -> tuple[str, ...]:
+    if options.quiet:
+        return ()
+    told = opt.filled(found.scores, options.fill)[1]
+    written = (f"report: {options.report}",) if options.report is not None else ()
+    return (*found.notes, *told, *written)
+
+
+def _by_bootstrap(options: CompareOptions, scores: xr.DataArray, notes: tuple[str, ...]) -> None:
+    """Compare by a bootstrap of residuals, which speaks of these topics."""
+    if options.report is not None:
+        raise InputError(
+            "a report rests on an ANOVA", remedy="leave out --fit bootstrap, or leave out --report"
+        )
+    scores, told = opt.filled(_one_split(scores), options.fill)
+    model = opt.model(options.model or ("MD6" if "shard" in scores.dims else "MD1"))
+    with progress("resamples", options.quiet) as bar:
+        fit = bootstrap_anova(
+            scores, model, n_resamples=options.resamples, seed=options.seed, jobs=options.jobs, progress=bar
+        )
+    claim = {"generalize": options.generalize} if options.generalize else {}
+    pairs = compare(
+        fit, known(options.method or "bh"), only=options.only or None, baseline=options.baseline, **claim
+    )
+    if options.chart is not None:
+        draw(pairs.plot(level=1 - options.alpha, measure=str(scores.name or "score")), options.chart)
+    said = () if options.quiet else (*notes, *told)
+    if options.shown is Format.text:
+        table = systems_table(pairs, options.alpha)
+        emit(table, options.shown, options.out, title=pairs.summary(options.alpha), notes=said)
+        return
+    facts = {
+        "procedure": "",
+        "method": pairs.title,
+        "claim": pairs.claim,
+        "model": fit.model.title,
+        "measure": str(scores.name or "score"),
+        "alpha": options.alpha,
+        "anova": fit.anova.table.reset_index().to_dict("records"),
+    }
+    frame = pairs.to_frame(1 - options.alpha)
+    emit(frame, options.shown, options.out, title=str(pairs), notes=said, facts=facts)
 
 
 def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
@@ -74,80 +186,17 @@ def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
     frame = pairs.intervals(1 - alpha).reset_index().rename(columns={"estimate": "mean"})
     n = len(pairs.names)
     if len(pairs) == n * (n - 1) // 2:
-        frame["groups"] = pairs.letters(alpha)["letters"].to_numpy()
+        with suppress(InputError):  # thousands of overlapping groups explain nothing
+            frame["groups"] = pairs.letters(alpha)["letters"].to_numpy()
     return frame
 
 
-def _reportable(only: list[str], baseline: str | None, bootstrap: bool) -> None:
-    """Refuse before the long work what would fail after it."""
-    if only or baseline is not None:
-        raise InputError(
-            "a report compares all systems", remedy="leave out --only and --baseline, or leave out --report"
-        )
-    if bootstrap:
-        raise InputError(
-            "a report rests on an ANOVA", remedy="leave out --fit bootstrap, or leave out --report"
-        )
-
-
-def _write_report(
-    path: Path,
-    scores: xr.DataArray,
-    source: opt.RunInputs,
-    used_files: tuple[Path, ...],
-    notes: tuple[str, ...],
-    seed: int,
-    quiet: bool,
-    **how: Any,
-) -> None:
-    from shardwise.analysis.trust import usual_repetitions
-    from shardwise.report.html import write_report  # drawing takes long to load
-
-    files = [str(file) for file in used_files]
-    corpus = source.corpus
-    listed = [corpus] if corpus is not None and not corpus.isdecimal() and not source.table else []
-    used: dict[str, Any] = {"scores": files[0]} if source.table else {"qrels": files[0], "runs": files[1:]}
-    if not source.table:
-        used["measure"] = str(scores.name)
-    if how["calibration"] is None:
-        how["calibration"] = usual_repetitions(scores.sizes["system"])
-    used |= {name: how[name] for name in ("model", "method", "calibration")}
-    call = current()
-    recipe = call.recipe(without=source.idle, **used) if call is not None else None
-    with progress("report: simulating tables, comparing splits", quiet) as told:
-        write_report(
-            path,
-            scores,
-            **how,
-            notes=notes,
-            inputs=[*files, *listed],
-            seed=seed,
-            recipe=recipe,
-            progress=told,
-        )
-
-
-def _fit(
-    scores: xr.DataArray,
-    model: Model,
-    bootstrap: bool,
-    resamples: int | None,
-    seed: int,
-    jobs: int | None,
-    quiet: bool,
-) -> AnovaFit | BootstrapFit:
-    if not bootstrap:
-        return anova(scores, model)
-    with progress("resamples", quiet) as told:
-        return bootstrap_anova(scores, model, n_resamples=resamples, seed=seed, jobs=jobs, progress=told)
-
-
-def _one_split(scores: xr.DataArray, first: bool) -> xr.DataArray:
+def _one_split(scores: xr.DataArray) -> xr.DataArray:
     if "split" in scores.dims:
-        if scores.sizes["split"] > 1 and not first:
+        if scores.sizes["split"] > 1:
             raise InputError(
-                f"the scores hold {scores.sizes['split']} splits, and this compares one",
-                remedy="add --report, which looks at all, or use shardwise stability",
+                f"the scores hold {scores.sizes['split']} splits, and a bootstrap compares one",
+                remedy="use shardwise stability, or leave out --fit bootstrap",
             )
         scores = scores.isel(split=0, drop=True)
     return scores

@@ -119,13 +119,17 @@ class ByModerated:
     name: str = "moderated"
     title: str = "moderated test"
     usual_claim: Claim = TOPICS
-    corrections: tuple[str, ...] = ("", *STEPWISE)
     sound: bool = True
 
     @property
     def claims(self) -> tuple[Claim, ...]:
         """The claim that it speaks for."""
         return (self.claim,)
+
+    @property
+    def corrections(self) -> tuple[str, ...]:
+        """The corrections that can follow; no resampled joint law holds its level on the cells of these topics."""
+        return tuple(STEPWISE) if self.claim == CELLS else ("", *STEPWISE)
 
     @property
     def layouts(self) -> tuple[Dims, ...]:

@@ -58,7 +58,7 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "max-t",
         "moderated",
         "moderated bh",
-        "moderated these",
+        "moderated holm these",
         "moderated topic+shard",
         "stratified holm",
     ),
@@ -159,8 +159,9 @@ def for_claims(procedure: Procedure, dims: Dims) -> dict[Claim, Procedure]:
     others = {
         one.claim: one
         for one in everything().values()
-        if (one.fit.name, one.correction, one.rule)
-        == (procedure.fit.name, procedure.correction, procedure.rule)
+        if (one.fit.name, one.rule) == (procedure.fit.name, procedure.rule)
+        and one.correction
+        == (procedure.correction if procedure.correction in one.fit.corrections else "holm")
     }
     return {claim: one for claim, one in {**own, **others}.items() if tuple(dims) in one.dims}
 

@@ -14,10 +14,11 @@ from shardwise.cli import options as opt
 class CompareOptions(opt.Written):
     """Compare all systems with each other, and say what the result is about.
 
-    Text shows the systems with intervals and groups; the other formats hold all pairs. A report holds everything for
-    these topics and for topics like these, in one file; with several splits also how far they agree.
+    The claim is about topics like these unless --generalize says otherwise. Text shows the systems with intervals and
+    groups; the other formats hold all pairs. A report holds everything for these topics and for topics like these, in
+    one file; with several splits also how far they agree.
 
-    Example: shardwise compare qrels.txt runs/*.gz --measure AP --shards 5 --model MD6 --generalize topic
+    Example: shardwise compare qrels.txt runs/*.gz --measure AP --measure nDCG@10 --shards 5
     """
 
     inputs: opt.Inputs
@@ -26,7 +27,8 @@ class CompareOptions(opt.Written):
     method: Annotated[
         str,
         typer.Option(
-            help="hsd, bh, by, holm, bonferroni, scheffe, dunnett or none; without: hsd, for a bootstrap bh."
+            help="A procedure such as 'moderated', 't holm' or 'MD6 hsd topic', or a correction of --model: hsd, bh, "
+            "by, holm, bonferroni, scheffe, dunnett, none. Without: moderated."
         ),
     ] = ""
     generalize: opt.Generalize = ""
