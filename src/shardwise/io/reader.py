@@ -81,7 +81,7 @@ def read_collection(
     if repeated:
         notes.append(f"{repeated} judgments repeat another and were counted once")
     collection = assemble(
-        parsed, parsed_qrels, [worker.coder for worker in workers], systems, chosen, depth, [*naming, *notes]
+        parsed, parsed_qrels, [worker.interner for worker in workers], systems, chosen, depth, [*naming, *notes]
     )
     return collection if extra is None else attach(collection, extra, intents)
 
