@@ -11,7 +11,7 @@ import typer
 
 from shardwise.cli import inputs as opt
 from shardwise.core.errors import InputError
-from shardwise.io.atomic import write_whole
+from shardwise.io.atomic import write_atomically
 
 
 def schema_command(
@@ -28,7 +28,7 @@ def schema_command(
     if out is None:
         typer.echo(text, nl=False)
     else:
-        write_whole(out, text.encode("utf-8"))
+        write_atomically(out, text.encode("utf-8"))
 
 
 def described() -> tuple[str, ...]:

@@ -21,6 +21,10 @@ _REMEDIES: dict[str, Words] = {
 }
 
 
+Judgments = Grades | SubtopicGrades | StratumGrades
+Maker = Callable[[Collection, Sequence[Measure]], tuple[Any, Judgments, Tables]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
     """Measures of one kind, where they stand among those asked for, and how they are computed."""
@@ -28,7 +32,7 @@ class Family:
     places: tuple[int, ...]
     kernel: Callable[..., int]
     rankings: Rankings
-    judgments: Grades | SubtopicGrades | StratumGrades
+    judgments: Judgments
     tables: Tables
 
     def score(self, part: Part, out: Floats) -> int:
@@ -38,7 +42,7 @@ class Family:
 
 def families(collection: Collection, measures: Sequence[Measure]) -> list[Family]:
     """Sort the measures by kind and make each kind ready; refuse those that the judgments cannot serve."""
-    makers = {"grades": _on_grades, "subtopics": _on_subtopics, "strata": _on_strata}
+    makers: dict[str, Maker] = {"grades": _on_grades, "subtopics": _on_subtopics, "strata": _on_strata}
     rankings = Rankings(
         docs=frozen(collection.docs, np.int32),
         starts=frozen(collection.starts, np.int64),
@@ -86,9 +90,7 @@ def _on_grades(collection: Collection, measures: Sequence[Measure]) -> tuple[Any
     return score_topics, frozen(collection.qrel_grades, np.int16), made
 
 
-def _on_subtopics(
-    collection: Collection, measures: Sequence[Measure]
-) -> tuple[Any, SubtopicGrades, Tables]:
+def _on_subtopics(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, SubtopicGrades, Tables]:
     from shardwise.scoring.kernels.subtopics import score_subtopics
 
     by = collection.subtopics

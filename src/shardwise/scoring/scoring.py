@@ -66,7 +66,9 @@ def score(
     >>> score(runs, ["RR", "P@2"])["RR"].values
     array([[0.5, 1. ]])
     """
-    chosen(no_relevant, "no_relevant", get_args(NoRelevant), what="policy for topics without relevant documents")
+    chosen(
+        no_relevant, "no_relevant", get_args(NoRelevant), what="policy for topics without relevant documents"
+    )
     wanted = _parsed(measures)
     splits = None if splits is None else _fitting(collection, splits)
     out = _compute(collection, wanted, splits, jobs, progress)

@@ -9,6 +9,7 @@ from numba import njit
 
 from shardwise.core.arguments import mapped
 from shardwise.core.arrays import Codes, Grades, Ints
+from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.io.collection import UNJUDGED, Collection
 from shardwise.io.trec.interning import Interner, merge
@@ -52,7 +53,7 @@ def assemble(
     if depth is not None:
         cut = int((counts > depth).sum())
         if cut:
-            notes = [*notes, f"{cut} of {counts.size} rankings were deeper than {depth} and were cut there"]
+            notes = [*notes, f"{cut} of {counted(counts.size, 'ranking')} deeper than {depth}, cut there"]
         counts = np.minimum(counts, depth)
     starts = np.concatenate([[0], np.cumsum(counts.ravel())]).astype(np.int64)
     docs = np.empty(int(starts[-1]), dtype=np.int32)

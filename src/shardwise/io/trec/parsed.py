@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -160,10 +161,11 @@ class Worker:
         run_rows: Ints = np.empty(1 << 10, dtype=np.int64)
         run_spans: Ints = np.empty(1 << 11, dtype=np.int64)
         slow: Ints = np.empty((1 << 8, 4), dtype=np.int64)
+        parse: Any = lines.parse_lines
         text, room = lines.Text(buf, end, is_run), lines.scratch()
         while True:
             columns = lines.Columns(self._docs, self._values, run_rows, run_spans, slow)
-            status = lines.parse_lines(text, self.interner.table, columns, room, state)
+            status = parse(*text, *self.interner.table, *columns, *room, state)
             self.interner.count = int(state[lines.NAMES])
             _read_slowly(path, buf, slow[: state[lines.SLOW]], self._values, is_run)
             state[lines.SLOW] = 0

@@ -35,8 +35,7 @@ def _insertion_sort(docs: Codes, scores: Floats, table: NameTable) -> bool:
         doc, score = docs[i], scores[i]
         j = i
         while j > 0 and (
-            score > scores[j - 1]
-            or (score == scores[j - 1] and _name_follows(doc, docs[j - 1], table))
+            score > scores[j - 1] or (score == scores[j - 1] and _name_follows(doc, docs[j - 1], table))
         ):
             docs[j], scores[j] = docs[j - 1], scores[j - 1]
             j -= 1

@@ -265,9 +265,7 @@ def total_gain(counts: Codes, gain: Floats) -> float:
 
 
 @compiled
-def score_topics(
-    rankings: Rankings, qrel_grades: Grades, tables: Tables, part: Part, out: Floats
-) -> int:
+def score_topics(rankings: Rankings, qrel_grades: Grades, tables: Tables, part: Part, out: Floats) -> int:
     """Score all systems on some topics of one split into ``out[measure, split, topic, system, shard]``.
 
     Returns -1, or the number of the ranking whose grades do not fit the judgments.

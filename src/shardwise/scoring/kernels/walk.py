@@ -55,8 +55,7 @@ def note_judged(ranked: Codes, graded: Grades, shard_of: Grades, floor: int, not
     ranks, places, begin, end, seen = notes
     whole = len(shard_of) == 0
     seen[:] = 0
-    for s in range(len(end)):
-        end[s] = begin[s]
+    end[:] = begin[:-1]
     for i in range(_index(len(ranked))):
         s = _index(0) if whole else _index(shard_of[_index(ranked[i])])
         seen[s] += 1
