@@ -212,7 +212,8 @@ def test_missing_scores_are_never_filled_by_a_rule(gaps: xr.Dataset, policy: str
     assert filled.isnull().sum() == 1
     assert (filled.attrs["filled"], filled.attrs["missing"]) == (4, 1)
     named = fill_undefined(ap, 0.5)
-    assert (named[1, 0, 2, 1] == 0.5) and not named.isnull().any()
+    assert named[1, 0, 2, 1] == 0.5
+    assert not named.isnull().any()
     assert (named.attrs["filled"], named.attrs["missing"]) == (5, 0)
 
 

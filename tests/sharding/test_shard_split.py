@@ -118,14 +118,12 @@ def test_a_document_list_fixes_every_documents_shard(tmp_path: Path) -> None:
     assert all(second[name] == shard for name, shard in first.items())
     (tmp_path / "docs.txt").write_text("\n".join(corpus) + "\n")
     assert shard_of(split(few, 5, seed=9, corpus=tmp_path / "docs.txt"), few) == first
-    with pytest.raises(
-        InputError, match="1 documents were retrieved or judged but are not in the document list: A-0"
-    ):
+    with pytest.raises(InputError, match="1 document retrieved or judged, but not in the document list: A-0"):
         split(few, 5, corpus=corpus[1:])
     added = split(few, 5, corpus=[*corpus[1:], corpus[1]], unlisted="add")
     assert [note.split(":")[0] for note in added.notes] == [
-        "1 names stand more than once in the document list",
-        "1 seen documents were added to the document list",
+        "1 name in the document list more than once",
+        "1 seen document added to the document list",
     ]
 
 

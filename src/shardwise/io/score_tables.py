@@ -90,7 +90,7 @@ def from_text(path: Path, measure: str | None) -> Records:
     for line, fields in rows[1:]:
         if len(fields) != len(header):
             raise InputError(
-                f"{len(fields)} columns instead of {len(header)}",
+                f"{counted(len(fields), 'column')} instead of {len(header)}",
                 where=f"{path}:{line}",
                 remedy="give every row as many columns as the header",
             )
@@ -227,7 +227,7 @@ def _evaluation(rows: list[tuple[int, list[str]]], path: Path) -> _Table:
     for line, fields in rows:
         if len(fields) != 3:
             where, remedy = f"{path}:{line}", "expected measure, topic, value as trec_eval -q prints"
-            raise InputError(f"{len(fields)} columns instead of 3", where=where, remedy=remedy)
+            raise InputError(f"{counted(len(fields), 'column')} instead of 3", where=where, remedy=remedy)
     table = [(line, a.strip(), b.strip(), c.strip()) for line, (a, b, c) in rows]
     system = next((value for _, name, _, value in table if name == "runid"), _stem(path))
     table = [row for row in table if row[1] not in ("runid", "relstring")]

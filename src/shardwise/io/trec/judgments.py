@@ -164,7 +164,7 @@ def _rows(path: Path, text: bytes, kind: Kind) -> Iterable[_Row]:
         where = f"{path}:{number}"
         if len(words) != width:
             raise InputError(
-                f"{len(words)} columns where qrels ({_COLUMNS[kind]}) have {width}",
+                f"{counted(len(words), 'column')} where qrels ({_COLUMNS[kind]}) have {width}",
                 where=where,
                 remedy="mend the line, or check that the file is complete",
             )
