@@ -314,6 +314,24 @@ def test_very_long_names(folder: Path) -> None:
     assert rankings(read(folder))["long"] == in_order(run)
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"jobs": 0}, "0 jobs: give a whole number, 1 or more"),
+        ({"depth": 0}, "0 documents deep: give a whole number"),
+        ({"depth": 2.5}, "2.5 documents deep: give a whole number"),
+        ({"missing": "ignore"}, "is called 'ignore'; choose one of refuse, zero, drop"),
+        ({"precision": "half"}, "no precision is called 'half'; choose one of single, double"),
+        ({"topics": "all"}, "no choice of topics is called 'all'; choose common or judged"),
+        ({"names": "run"}, "no way of naming systems is called 'run'; choose auto, tag or file, or give"),
+        ({"intents": {}}, "intents without subtopics; say subtopics=True"),
+    ],
+)
+def test_arguments_are_checked(folder: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read(folder, **options)
+
+
 def test_depth_cuts_and_says_so(folder: Path) -> None:
     collection = read(folder, depth=2)
     assert rankings(collection)["tag"]["1"] == ["q", "b"]

@@ -169,7 +169,7 @@ def test_saved_loaded_and_given_to_others(tmp_path: Path) -> None:
         ({"n_shards": 3, "kind": "uneven"}, "needs two or more positive proportions"),
         ({"n_shards": 3, "kind": "uneven", "proportions": [1, 2]}, "3 shards, but 2 proportions"),
         ({"n_shards": 3, "proportions": [1, 2, 3]}, "proportions make no sense"),
-        ({"kind": "attribute"}, "kind='attribute' needs by; give a function"),
+        ({"kind": "attribute"}, "kind='attribute' needs by=; give a function"),
         ({"kind": "attribute", "by": "X"}, "does not match 'X'"),
         ({"kind": "attribute", "by": {}}, "is not in the mapping"),
         ({"kind": "attribute", "by": "^.", "n_splits": 2}, "one split, not several"),

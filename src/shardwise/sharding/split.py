@@ -295,7 +295,7 @@ def _by_attribute(
 ) -> Splits:
     if by is None:
         raise InputError(
-            (Option("kind", "attribute"), " needs ", Option("by")),
+            (Option("kind", "attribute"), " needs ", Either("by=", "--by")),
             remedy=(
                 Either(
                     "give a function, a mapping or a regular expression",
