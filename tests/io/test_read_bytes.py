@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from shardwise.io.trec.interning import Coder, find, merge, put
+from shardwise.io.trec.interning import Interner, find, merge, put
 from shardwise.io.trec.intrinsics import PADDING, same_bytes, token_end
 from shardwise.io.trec.numbers import parse_number
 
@@ -73,13 +73,13 @@ NAMES = st.lists(
 
 @given(st.lists(NAMES, min_size=1, max_size=3))
 def test_codes_tell_names_apart_and_merge_in_byte_order(parts: list[list[str]]) -> None:
-    coders, codes = [], []
+    interners, codes = [], []
     for names in parts:
-        coder = Coder()
-        codes.append(coder.code([name.encode() for name in names]))
-        coders.append(coder)
-        assert len(set(codes[-1].tolist())) == len(set(names)) == coder.count
-    merged = merge(coders)
+        interner = Interner()
+        codes.append(interner.codes([name.encode() for name in names]))
+        interners.append(interner)
+        assert len(set(codes[-1].tolist())) == len(set(names)) == interner.count
+    merged = merge(interners)
     text = merged.names.tobytes()
     edges = merged.name_starts.tolist()
     spelled = [text[a:b] for a, b in itertools.pairwise(edges)]
@@ -107,10 +107,10 @@ def test_names_with_the_same_hash_keep_apart() -> None:
 
 
 def test_many_names_grow_the_table() -> None:
-    coder = Coder()
+    interner = Interner()
     names = [f"DOC-{i}".encode() for i in range(50_000)]
-    assert coder.code(names).tolist() == list(range(50_000))
-    assert coder.code(names[::-1]).tolist() == list(range(50_000))[::-1]
+    assert interner.codes(names).tolist() == list(range(50_000))
+    assert interner.codes(names[::-1]).tolist() == list(range(50_000))[::-1]
 
 
 @given(st.binary(max_size=40), st.binary(max_size=40), st.integers(0, 40))

@@ -254,7 +254,7 @@ class TestNames:
         assert read(folder, names=["mine"]).systems == ("mine",)
         assert read(folder, names={"one.run": "mapped"}).systems == ("mapped",)
         assert read(folder, names=lambda path: Path(path).stem.upper()).systems == ("ONE",)
-        with pytest.raises(InputError, match="2 names for 1 runs"):
+        with pytest.raises(InputError, match="2 names for 1 run;"):
             read(folder, names=["a", "b"])
 
     def test_duplicate_names_are_refused(self, folder: Path) -> None:
@@ -278,23 +278,21 @@ class TestMissingTopics:
     def test_zero_keeps_an_empty_ranking(self, gap: Path) -> None:
         collection = read(gap, missing="zero")
         assert rankings(collection)["gap"]["10"] == []
-        assert any("1 (system, topic) pairs" in note for note in collection.notes)
+        assert any("1 ranking without documents" in note for note in collection.notes)
 
     def test_drop_leaves_the_topic_out_for_all(self, gap: Path) -> None:
         collection = read(gap, missing="drop")
         assert collection.topics == ("1", "2")
-        assert any("1 topics that some run lacks were dropped: 10" in note for note in collection.notes)
+        assert any(
+            "1 topic dropped for want of documents in some run: 10" in note for note in collection.notes
+        )
 
     def test_topics_outside_the_common_ones_are_noted(self, folder: Path) -> None:
         (folder / "runs" / "one.run").write_text(lines({"1": RUN["1"], "99": {"a": 1.0}}))
         collection = read(folder)
         assert collection.topics == ("1",)
-        assert any(
-            "1 topics are retrieved but not judged and were left out: 99" in note for note in collection.notes
-        )
-        assert any(
-            "2 topics are judged but in no run and were left out: 2, 10" in note for note in collection.notes
-        )
+        assert any("1 topic retrieved but not judged, left out: 99" in note for note in collection.notes)
+        assert any("2 topics judged but in no run, left out: 2, 10" in note for note in collection.notes)
         assert read(folder, topics="judged", missing="zero").topics == ("1", "2", "10")
         assert read(folder, topics=["1"]).topics == ("1",)
         with pytest.raises(InputError, match="no judgments for topic 77"):
@@ -316,10 +314,28 @@ def test_very_long_names(folder: Path) -> None:
     assert rankings(read(folder))["long"] == in_order(run)
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"jobs": 0}, "0 jobs: give a whole number, 1 or more"),
+        ({"depth": 0}, "0 documents deep: give a whole number"),
+        ({"depth": 2.5}, "2.5 documents deep: give a whole number"),
+        ({"missing": "ignore"}, "is called 'ignore'; choose one of refuse, zero, drop"),
+        ({"precision": "half"}, "no precision is called 'half'; choose one of single, double"),
+        ({"topics": "all"}, "no choice of topics is called 'all'; choose common or judged"),
+        ({"names": "run"}, "no way of naming systems is called 'run'; choose auto, tag or file, or give"),
+        ({"intents": {}}, "intents without subtopics; say subtopics=True"),
+    ],
+)
+def test_arguments_are_checked(folder: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read(folder, **options)
+
+
 def test_depth_cuts_and_says_so(folder: Path) -> None:
     collection = read(folder, depth=2)
     assert rankings(collection)["tag"]["1"] == ["q", "b"]
-    assert any("1 of 3 rankings were deeper than 2" in note for note in collection.notes)
+    assert any("1 of 3 rankings deeper than 2, cut there" in note for note in collection.notes)
 
 
 BAD_RUNS = {
@@ -379,7 +395,7 @@ def test_judgments_that_repeat_are_counted_once(folder: Path) -> None:
     (folder / "qrels.txt").write_text(qrel_lines(QRELS) + "1 0 a 1\n")
     collection = read(folder)
     assert len(collection.qrel_docs) == 6
-    assert any("1 judgments repeat another" in note for note in collection.notes)
+    assert any("1 judgment repeating another" in note for note in collection.notes)
 
 
 def test_two_qrels_files_must_agree(folder: Path) -> None:

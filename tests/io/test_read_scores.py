@@ -82,7 +82,7 @@ def test_several_measures_shards_and_splits(tmp_path: Path) -> None:
     assert found["AP"].dims == ("split", "topic", "system", "shard")
     assert found["split"].dtype.kind == "i"
     assert found["AP"].sel(split=1, topic="2", system="z", shard="a") == 1.2
-    assert found["P@10"].attrs["undefined"] == 12
+    assert (found["P@10"].attrs["undefined"], found["P@10"].attrs["missing"]) == (12, 0)
     assert found["P@10"].sel(shard="a").isnull().all()
 
 
@@ -129,14 +129,70 @@ def test_frames(tmp_path: Path) -> None:
 
 def test_missing_rows(tmp_path: Path) -> None:
     path = file(tmp_path, "topic,system,AP\n301,bm25,.1\n301,qld,.25\n302,qld,1\n")
-    with pytest.raises(
-        InputError, match="1 scores are missing, the first for AP, topic 302, system bm25; add"
-    ):
+    with pytest.raises(InputError, match="1 score is missing, the first for AP, topic 302, system bm25; add"):
         read_scores(path)
     undefined = read_scores(path, missing="undefined")
     assert np.isnan(undefined.sel(topic="302", system="bm25").item())
-    assert (undefined.attrs["undefined"], undefined.attrs["missing_rows"]) == (1, 1)
+    assert [undefined.attrs[name] for name in ("undefined", "missing", "missing_rows")] == [0, 1, 1]
     assert read_scores(path, missing="zero").sel(topic="302", system="bm25") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("header", "nouns"),
+    [
+        ("topic,system,instance,score", {}),
+        ("question_id,model_name,seed,correct", {"topic": "question", "system": "model", "instance": "seed"}),
+        ("prompt,engine,epoch,accuracy", {"topic": "prompt", "system": "engine", "instance": "epoch"}),
+        ("Example,Model,Trial,Value", {"topic": "example", "system": "model", "instance": "trial"}),
+        ("id,name,repeat,score", {"instance": "repeat"}),
+        ("sample,run,replicate,AP", {"topic": "sample", "system": "run", "instance": "replicate"}),
+    ],
+)
+def test_the_users_own_words_are_understood_and_kept(
+    tmp_path: Path, header: str, nouns: dict[str, str]
+) -> None:
+    rows = "".join(f"{t},{s},{i},{t / 10 + i}\n" for t in (1, 2) for s in "xy" for i in (1, 2))
+    found = read_scores(file(tmp_path, f"{header}\n{rows}"))
+    assert isinstance(found, xr.DataArray)
+    assert dict(found.sizes) == {"topic": 2, "system": 2, "instance": 2}
+    assert found.sel(topic="2", system="y", instance=1) == 1.2
+    kept = {dim: found.attrs.get(f"{dim}_noun") for dim in found.dims}
+    assert {dim: word for dim, word in kept.items() if word is not None} == nouns
+
+
+@pytest.mark.parametrize("name", ["id", "question", "Item", "sample_id", "doc_id", "nr", "index"])
+def test_the_first_column_of_a_wide_table_is_no_system_where_it_names_the_rows(
+    tmp_path: Path, name: str
+) -> None:
+    found = read_scores(file(tmp_path, f"{name},bm25,qld\n301,.1,.25\n302,.5,1\n"), measure="AP")
+    same(found, EXPECTED)
+
+
+def test_a_number_beside_the_topic_is_no_measure(tmp_path: Path) -> None:
+    found = read_scores(file(tmp_path, "id,question,model,AP\n7,301,bm25,.1\n8,302,bm25,.5\n"))
+    same(found, EXPECTED.isel(system=slice(1)))
+    columns = "question,model,correct,accuracy\n301,bm25,1,.1\n302,bm25,0,.5\n"
+    assert list(read_scores(file(tmp_path, columns)).data_vars) == ["correct", "accuracy"]  # type: ignore[union-attr]
+
+
+def test_an_instance_that_was_not_run_is_missing_and_not_refused(tmp_path: Path) -> None:
+    rows = [
+        f"{q},{m},{s},{q / 10}" for q in (1, 2) for m, seeds in (("a", 2), ("b", 1)) for s in range(seeds)
+    ]
+    found = read_scores(file(tmp_path, "question,model,seed,score\n" + "\n".join(rows)))
+    assert found.sel(system="b", instance=1).isnull().all()
+    assert (found.attrs["missing"], found.attrs["undefined"]) == (2, 0)
+    zero = read_scores(file(tmp_path, "question,model,seed,score\n" + "\n".join(rows)), missing="zero")
+    assert zero.sel(system="b", instance=1).isnull().all(), "nobody invents a seed"
+    with pytest.raises(
+        InputError, match="1 score is missing, the first for score, topic 2, system b, instance 0"
+    ):
+        read_scores(file(tmp_path, "question,model,seed,score\n" + "\n".join(rows[:-1])))
+
+
+def test_tasks_are_a_dimension(tmp_path: Path) -> None:
+    found = read_scores(file(tmp_path, "task,topic,system,AP\nqa,1,x,.1\nmt,1,x,.2\n"))
+    assert found.dims == ("task", "topic", "system")
 
 
 @pytest.mark.parametrize(
@@ -191,7 +247,7 @@ def test_bad_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cut.csv.gz: cannot be read"):
         read_scores(tmp_path / "cut.csv.gz")
     xr.Dataset({"AP": (("topic", "planet"), [[0.5]])}).to_netcdf(tmp_path / "y.nc", engine="h5netcdf")
-    with pytest.raises(InputError, match="has dimension 'planet'; scores have split, topic, system"):
+    with pytest.raises(InputError, match="has dimension 'planet'; scores have task, split, topic, system"):
         read_scores(tmp_path / "y.nc")
 
 

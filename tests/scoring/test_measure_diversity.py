@@ -200,7 +200,7 @@ def test_files_tables_and_saved_collections_are_alike(files: Path) -> None:
     )  # fmt: skip
     assert collection.qrel_grades.tolist() == [1, 2, 1]
     assert any("4 subtopics" in note for note in collection.notes)
-    assert any("1 judgments repeat another" in note for note in collection.notes)
+    assert any("1 judgment repeating another" in note for note in collection.notes)
     collection.save(files / "saved")
     again = Collection.load(files / "saved")
     for measure in ("D_nDCG@5", "alpha_nDCG@5", "AP"):

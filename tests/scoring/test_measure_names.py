@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardwise.core.errors import InputError
+from shardwise.scoring.measures import Measure, parse_measure
 from shardwise.scoring.measures.definitions import DEFINITIONS, Definition, Parameter
-from shardwise.scoring.measures.names import Measure, parse_measure
 
 
 @pytest.mark.parametrize(

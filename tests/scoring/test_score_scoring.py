@@ -97,6 +97,16 @@ def test_read_only_arrays_are_fine(collection: Collection) -> None:
     assert score(frozen, MEASURES).identical(score(collection, MEASURES))
 
 
+def test_one_compiled_version_serves_all_arrays(collection: Collection) -> None:
+    from shardwise.scoring.kernels.ranked import score_topics
+
+    score(collection, MEASURES)
+    frozen = replace(collection, docs=collection.docs.copy(), starts=collection.starts.astype(np.int32))
+    frozen.docs.flags.writeable = False
+    score(frozen, MEASURES, die(collection, 3))
+    assert len(score_topics.signatures) == 1
+
+
 def test_progress_counts_up(collection: Collection) -> None:
     seen: list[tuple[int, int]] = []
     score(collection, "AP", die(collection, 2, 5), progress=lambda done, total: seen.append((done, total)))
@@ -113,7 +123,7 @@ def test_topics_without_relevant_documents(collection: Collection) -> None:
     drop = score(collection, ["AP", "NumRet"], splits, no_relevant="drop")
     assert "12" not in drop["topic"].values
     assert drop.attrs["dropped_topics"] == "12"
-    with pytest.raises(InputError, match="1 topics have no relevant document for AP: 12; leave them out"):
+    with pytest.raises(InputError, match="1 topic without a relevant document for AP: 12; leave them out"):
         score(collection, ["NumRet", "AP"], splits, no_relevant="refuse")
     assert score(collection, "NumRet", no_relevant="refuse")["NumRet"].notnull().all()
     # a threshold above all grades leaves no topic relevant
@@ -123,15 +133,15 @@ def test_topics_without_relevant_documents(collection: Collection) -> None:
 def test_errors_teach(collection: Collection) -> None:
     splits = die(collection, 3)
     fewer = replace(splits, shards=splits.shards[:, :5], name_starts=splits.name_starts[:6])
-    with pytest.raises(InputError, match="documents of the collection are in no shard"):
+    with pytest.raises(InputError, match="documents of the collection in no shard"):
         score(collection, "AP", fewer)
     with pytest.raises(InputError, match="outside 0 to 1"):
         score(collection, "AP", replace(splits, n_shards=2))
-    with pytest.raises(InputError, match="leaves nobody to work"):
+    with pytest.raises(InputError, match="0 jobs: give a whole number, 1 or more"):
         score(collection, "AP", jobs=0)
     with pytest.raises(InputError, match="no measure was given"):
         score(collection, [])
-    with pytest.raises(InputError, match="not a policy; choose one of undefined, zero, drop, refuse"):
+    with pytest.raises(InputError, match="is called 'ignore'; choose one of undefined, zero, drop, refuse"):
         score(collection, "AP", no_relevant="ignore")  # type: ignore[arg-type]
     wrong = replace(collection, grades=np.full_like(collection.grades, 1))
     with pytest.raises(InputError, match=r"grades of system 'a' on topic '\d+' are not those"):
@@ -186,9 +196,45 @@ def test_drop_topics(gaps: xr.Dataset) -> None:
     assert list(fill_undefined(gaps["AP"], "drop")["topic"].values) == ["1", "3"]
 
 
-def test_fill_whole_scores_without_splits() -> None:
-    table = xr.DataArray([[0.1, 0.3], [np.nan, np.nan]], dims=("topic", "system"))
-    np.testing.assert_allclose(fill_undefined(table, "mean").values[1], 0.2)
+def test_fill_whole_scores_without_splits(collection: Collection) -> None:
+    ap = score(collection, "AP")["AP"]
+    filled = fill_undefined(ap, "mean")
+    np.testing.assert_allclose(filled.sel(topic="12"), np.nanmean(ap.values))
+    assert (filled.attrs["filled"], filled.attrs["missing"]) == (3, 0)
+
+
+@pytest.mark.parametrize("policy", ["zero", "one", "lq", "mean"])
+def test_missing_scores_are_never_filled_by_a_rule(gaps: xr.Dataset, policy: str) -> None:
+    ap = gaps["AP"].copy()
+    ap[1, 0, 2, 1] = np.nan  # one system only
+    filled = fill_undefined(ap, policy)
+    assert np.isnan(filled[1, 0, 2, 1])
+    assert filled.isnull().sum() == 1
+    assert (filled.attrs["filled"], filled.attrs["missing"]) == (4, 1)
+    named = fill_undefined(ap, 0.5)
+    assert named[1, 0, 2, 1] == 0.5
+    assert not named.isnull().any()
+    assert (named.attrs["filled"], named.attrs["missing"]) == (5, 0)
+
+
+@pytest.mark.parametrize("dims", [("topic", "system"), ("topic", "system", "instance")])
+def test_empty_cells_of_tables_and_instances_are_missing(dims: tuple[str, ...]) -> None:
+    values = np.full((2, 2, 2)[: len(dims)], 0.5)
+    values[1] = np.nan
+    table = xr.DataArray(values, dims=dims)
+    for policy in ("zero", "mean", "drop"):
+        done = fill_undefined(table, policy)
+        xr.testing.assert_equal(done, table)
+        assert done.attrs["missing"] == values[1].size
+    assert fill_undefined(table, 0).isnull().sum() == 0
+
+
+def test_a_topic_that_lacks_a_score_is_not_dropped_as_undefined(gaps: xr.Dataset) -> None:
+    ap = gaps["AP"].copy()
+    ap[0, 0, 1, 0] = np.nan
+    kept = fill_undefined(ap, "drop")
+    assert list(kept["topic"].values) == ["1", "3"]
+    assert kept.attrs["missing"] == 1
 
 
 def test_bad_policies(gaps: xr.Dataset) -> None:

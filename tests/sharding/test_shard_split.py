@@ -118,14 +118,12 @@ def test_a_document_list_fixes_every_documents_shard(tmp_path: Path) -> None:
     assert all(second[name] == shard for name, shard in first.items())
     (tmp_path / "docs.txt").write_text("\n".join(corpus) + "\n")
     assert shard_of(split(few, 5, seed=9, corpus=tmp_path / "docs.txt"), few) == first
-    with pytest.raises(
-        InputError, match="1 documents were retrieved or judged but are not in the document list: A-0"
-    ):
+    with pytest.raises(InputError, match="1 document retrieved or judged, but not in the document list: A-0"):
         split(few, 5, corpus=corpus[1:])
     added = split(few, 5, corpus=[*corpus[1:], corpus[1]], unlisted="add")
     assert [note.split(":")[0] for note in added.notes] == [
-        "1 names stand more than once in the document list",
-        "1 seen documents were added to the document list",
+        "1 name in the document list more than once",
+        "1 seen document added to the document list",
     ]
 
 
@@ -139,7 +137,7 @@ def test_saved_loaded_and_given_to_others(tmp_path: Path) -> None:
     moved = Splits.load(tmp_path / "s", few)
     assert all(shard_of(splits, RUNS, 2)[name] == shard for name, shard in shard_of(moved, few, 2).items())
     with pytest.raises(
-        InputError, match="1 documents of the collection are in no shard of these splits, such as 'A-60'"
+        InputError, match="1 document of the collection in no shard of these splits, such as 'A-60'"
     ):
         Splits.load(tmp_path / "s", collection(n_docs=61))
     with pytest.raises(InputError, match="holds a splits of format 1, not a collection"):
@@ -149,15 +147,29 @@ def test_saved_loaded_and_given_to_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_shards": 0}, "0 shards cannot be made"),
+        ({"n_shards": 0}, "0 shards: give a whole number, 1 or more"),
         ({"n_shards": 61}, "61 shards for 60 documents"),
-        ({"n_shards": 3, "kind": "odd"}, "kind='odd' is unknown"),
-        ({"n_shards": 3, "n_splits": 0}, "asks for no split"),
+        ({"n_shards": 3, "kind": "odd"}, "no kind of split is called 'odd'; choose one of even, die"),
+        ({"n_shards": 3, "n_splits": 0}, "0 splits: give a whole number, 1 or more"),
         ({"n_shards": 3, "corpus": 10}, "smaller than the 60"),
+        ({"n_shards": 2.5}, "2.5 shards: give a whole number"),
+        ({}, "how many shards is not said; give n_shards"),
+        ({"n_shards": 40_000}, "40,000 shards cannot be made; give a number from 1 to 32767"),
+        ({"kind": "uneven", "n_shards": 2.5, "proportions": [1, 2]}, "2.5 shards: give a whole number"),
+        ({"kind": "uneven", "proportions": [1, float("nan")]}, "needs two or more positive proportions"),
+        ({"kind": "uneven", "proportions": [1, float("inf")]}, "needs two or more positive proportions"),
+        ({"kind": "uneven", "proportions": ["a", "b"]}, r"two or more positive proportions; .*=\[5, 3, 2\]"),
+        (
+            {"kind": "uneven", "proportions": [1e9, 1]},
+            "shard 1 would be empty: proportion 1 of 60 documents makes 6e-08; give it a larger proportion",
+        ),
+        ({"n_shards": 3, "max_tries": 0}, "0 draws: give a whole number"),
+        ({"n_shards": 3, "draw": "cards"}, "no way of drawing is called 'cards'"),
+        ({"n_shards": 3, "unlisted": "drop"}, "no policy for unlisted documents is called 'drop'"),
         ({"n_shards": 3, "kind": "uneven"}, "needs two or more positive proportions"),
         ({"n_shards": 3, "kind": "uneven", "proportions": [1, 2]}, "3 shards, but 2 proportions"),
         ({"n_shards": 3, "proportions": [1, 2, 3]}, "proportions make no sense"),
-        ({"kind": "attribute"}, "needs by="),
+        ({"kind": "attribute"}, "kind='attribute' needs by=; give a function"),
         ({"kind": "attribute", "by": "X"}, "does not match 'X'"),
         ({"kind": "attribute", "by": {}}, "is not in the mapping"),
         ({"kind": "attribute", "by": "^.", "n_splits": 2}, "one split, not several"),
@@ -179,5 +191,5 @@ def test_real_document_list(n: int, data: Path) -> None:
     with pytest.raises(InputError, match="2 documents"):
         split(judged, n, corpus=listed)
     splits = split(judged, n, corpus=listed, unlisted="add")
-    assert splits.notes[0].startswith("33 names stand more than once")
+    assert splits.notes[0].startswith("33 names in the document list more than once")
     assert np.ptp(splits.sizes) <= 1

@@ -157,9 +157,12 @@ def _by_bootstrap(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
         fit = bootstrap_anova(
             scores, model, n_resamples=options.resamples, seed=options.seed, jobs=options.jobs, progress=bar
         )
-    claim = {"generalize": options.generalize} if options.generalize else {}
     pairs = compare(
-        fit, known(options.method or "bh"), only=options.only or None, baseline=options.baseline, **claim
+        fit,
+        known(options.method or "bh"),
+        generalize=options.generalize or None,
+        only=options.only or None,
+        baseline=options.baseline,
     )
     if options.chart is not None:
         draw(pairs.plot(level=1 - options.alpha, measure=str(scores.name or "score")), options.chart)

@@ -14,7 +14,7 @@ from shardwise.cli.shared import current
 from shardwise.cli.simulate import write_files
 from shardwise.comparing.rankings import kendall_tau
 from shardwise.core.model import MD6
-from shardwise.io.atomic import write_whole
+from shardwise.io.atomic import write_atomically
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import write_scores
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
@@ -52,7 +52,7 @@ def demo(options: DemoOptions) -> None:
     chart = plot.interval_chart({here.claim: here, like.claim: like}, measure="AP")
     draw(chart, out / "intervals.html")
     draw(chart, out / "intervals.png")
-    write_whole(out / "pairs.csv", here.to_frame().to_csv(index=False).encode())
+    write_atomically(out / "pairs.csv", here.to_frame().to_csv(index=False).encode())
     undefined = int(scores["AP"].isel(split=0).isnull().sum())
     if format is not Format.text:
         facts = {

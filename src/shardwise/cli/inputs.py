@@ -248,12 +248,7 @@ def filled(scores: xr.DataArray, fill: str) -> tuple[xr.DataArray, tuple[str, ..
     notes = _told(0 if fill == "leave" else holes, fill, lost, "left out" if named else f"filled with {fill}")
     if fill == "leave" or (not holes and (named or not lost)):
         return scores, notes
-    if not (named and lost):
-        return fill_undefined(scores, policy), notes
-    if fill == "drop":
-        kept = ~undefined.any([d for d in scores.dims if d != "topic"])
-        return scores.isel(topic=kept.to_numpy()), notes
-    return fill_undefined(scores, policy).where(~missing), notes
+    return fill_undefined(scores, policy), notes
 
 
 def _told(holes: int, fill: str, lost: int, how: str) -> tuple[str, ...]:

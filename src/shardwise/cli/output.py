@@ -22,7 +22,7 @@ from shardwise.cli.options import Format
 from shardwise.cli.shared import current
 from shardwise.core.errors import InputError
 from shardwise.core.text import short, visible
-from shardwise.io.atomic import write_whole
+from shardwise.io.atomic import write_atomically
 from shardwise.plot.saving import save_chart
 from shardwise.report.names import tex
 
@@ -44,7 +44,7 @@ def emit(
         return
     text = render(frame, format, title=title, notes=notes, facts=facts)
     if out is not None:
-        write_whole(out, text.encode("utf-8", "backslashreplace"))
+        write_atomically(out, text.encode("utf-8", "backslashreplace"))
     elif sys.stdout.isatty():  # names come from files, and may hold what commands a terminal
         sys.stdout.write("".join(f"{visible(line)}\n" for line in text.split("\n")[:-1]))
     else:
@@ -97,7 +97,7 @@ def draw(chart: Any, path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, writing(path):
         made = Path(folder) / f"chart{path.suffix}"
         save_chart(chart, made)
-        write_whole(path, made.read_bytes())
+        write_atomically(path, made.read_bytes())
 
 
 def progress_bar(quiet: bool) -> Progress:

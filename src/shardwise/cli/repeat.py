@@ -17,7 +17,7 @@ from shardwise.cli.config import OUTPUT, AnalysisFile, to_toml
 from shardwise.cli.inputs import idle
 from shardwise.cli.output import emit
 from shardwise.core.errors import InputError
-from shardwise.io.atomic import write_whole
+from shardwise.io.atomic import write_atomically
 from shardwise.report.embedded import read_report
 
 PARTS = ("claims", "systems", "pairs", "anova", "splits", "power", "residuals", "scores", "inputs")
@@ -46,7 +46,7 @@ def repeat(options: RepeatOptions) -> None:
         _run(command, [*arguments, *(["--quiet"] if quiet else [])])
         after = read_report(made)
         if out is not None:
-            write_whole(out, made.read_bytes())
+            write_atomically(out, made.read_bytes())
     frame = compared(before, after)
     verdict, code = _verdict(frame)
     notes = [

@@ -11,7 +11,7 @@ import typer
 
 from shardwise.cli.commands.again import SchemaOptions
 from shardwise.core.errors import InputError
-from shardwise.io.atomic import write_whole
+from shardwise.io.atomic import write_atomically
 
 
 def print_schema(options: SchemaOptions) -> None:
@@ -20,7 +20,7 @@ def print_schema(options: SchemaOptions) -> None:
     if options.out is None:
         typer.echo(text, nl=False)
     else:
-        write_whole(options.out, text.encode("utf-8"))
+        write_atomically(options.out, text.encode("utf-8"))
 
 
 def described() -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import zstandard
 
 from shardwise.core.errors import InputError
-from shardwise.io.atomic import write_whole
+from shardwise.io.atomic import write_atomically
 
 Array = npt.NDArray[Any]
 
@@ -28,7 +28,7 @@ def save_arrays(
     buffer = io.BytesIO()
     stored: dict[str, Any] = {"facts": np.frombuffer(told, dtype=np.uint8), **arrays}
     np.savez(buffer, **stored)
-    write_whole(path, zstandard.ZstdCompressor(level=3, threads=-1).compress(buffer.getbuffer()))
+    write_atomically(path, zstandard.ZstdCompressor(level=3, threads=-1).compress(buffer.getbuffer()))
 
 
 def load_arrays(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Array], dict[str, Any]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from shardwise.core.errors import InputError
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file beside its place and move it there, so that it is never half there.
 
     A link is followed; what is no regular file, such as /dev/stdout or a pipe, is written to as it is.

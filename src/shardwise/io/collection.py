@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints
+from shardwise.core.claim import counted
 from shardwise.io.archive import load_arrays, save_arrays
 
 UNJUDGED = np.int16(-32768)
@@ -52,6 +53,35 @@ class Collection:
     names, so codes do not depend on the order of files. Document d is called
     ``names[name_starts[d] : name_starts[d + 1]]``. Where judgments are by subtopic, the grade of a document is its
     highest over the subtopics.
+
+    Parameters
+    ----------
+    systems
+        Name of each system.
+    topics
+        Name of each topic.
+    names
+        All document names, one after another.
+    name_starts
+        Where each name begins; the last entry is where the last one ends.
+    docs
+        All rankings as document numbers, one after another, systems outermost.
+    starts
+        Where each ranking begins in ``docs``.
+    grades
+        Judgment of each entry of ``docs``, `UNJUDGED` where nobody judged.
+    qrel_docs
+        Judged documents, topic after topic, ascending within a topic.
+    qrel_grades
+        Grade of each of them.
+    qrel_starts
+        Where each topic begins in ``qrel_docs``.
+    notes
+        What the reader decided, counted and left out.
+    subtopics
+        Judgments by subtopic, where there are any.
+    strata
+        Strata of a sampled pool, where there are any.
     """
 
     systems: tuple[str, ...]
@@ -80,13 +110,27 @@ class Collection:
         return [text[a:b].decode("utf-8", "surrogateescape") for a, b in itertools.pairwise(edges)]
 
     def ranking(self, system: int, topic: int) -> Codes:
-        """Document codes that a system retrieved for a topic, best first."""
+        """Document codes that a system retrieved for a topic, best first.
+
+        Parameters
+        ----------
+        system
+            Number of the system.
+        topic
+            Number of the topic.
+        """
         at = system * len(self.topics) + topic
         return self.docs[self.starts[at] : self.starts[at + 1]]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Collection:
-        """Read a collection that `save` wrote."""
+        """Read a collection that `save` wrote.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
         arrays, facts = load_arrays(path, "collection")
         parts: dict[str, Any] = {
             part: kind(tuple(facts[part]), **{name: arrays.pop(f"{part}_{name}") for name in names})
@@ -101,7 +145,13 @@ class Collection:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the collection as one compact file."""
+        """Write the collection as one compact file, which appears only when it is complete.
+
+        Parameters
+        ----------
+        path
+            The file; one that is there is replaced.
+        """
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         facts: dict[str, Any] = {"systems": self.systems, "topics": self.topics, "notes": self.notes}
         for part, (_, names) in _PARTS.items():
@@ -113,8 +163,8 @@ class Collection:
 
     def __str__(self) -> str:
         lines = [
-            f"{len(self.systems)} systems, {len(self.topics)} topics, {self.n_docs} documents,"
-            f" {len(self.docs)} ranked, {len(self.qrel_docs)} judged"
+            f"{counted(len(self.systems), 'system')}, {counted(len(self.topics), 'topic')},"
+            f" {counted(self.n_docs, 'document')}, {len(self.docs):,} ranked, {len(self.qrel_docs):,} judged"
         ]
         return "\n".join([*lines, *(f"- {note}" for note in self.notes)])
 

@@ -14,11 +14,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.core.errors import InputError
+from shardwise.core.claim import counted
+from shardwise.core.errors import Either, InputError
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, bare_name, expand
-from shardwise.io.natural_order import natural
+from shardwise.io.natural_order import natural_key
 from shardwise.io.reader import read_collection
+from shardwise.io.score_tables import with_counts
 from shardwise.io.scores import read_scores
 
 DETERMINISTIC = "deterministic"
@@ -44,22 +46,34 @@ class InstanceRuns:
     def arrange(self, scores: Scores) -> Scores:
         """Turn scores with one "system" a run into scores with the dimensions system and instance.
 
-        Instances that a system does not have are NaN; the coordinate `deterministic` carries the flags.
+        Instances that a system does not have are missing, NaN; the coordinate `deterministic` carries the flags.
+
+        Parameters
+        ----------
+        scores
+            Scores of ``collection``, as `score` returns them.
         """
         if tuple(map(str, scores["system"].values)) != self.collection.systems:
             raise InputError("the scores are not of these runs", remedy="score .collection of this object")
         names = list(dict.fromkeys(self.systems))
-        labels = sorted(set(self.instances), key=natural)
+        labels = sorted(set(self.instances), key=natural_key)
         place = np.full((len(names), len(labels)), -1)
         for run, (system, instance) in enumerate(zip(self.systems, self.instances, strict=True)):
             place[names.index(system), labels.index(instance)] = run
         at = xr.DataArray(place, dims=("system", "instance"), coords={"system": names, "instance": labels})
         found = scores.rename(system="run").drop_vars("run").isel(run=at).where(at >= 0)
-        return flag_deterministic(found, self.deterministic)
+        return flag_deterministic(with_counts(found), self.deterministic)
 
 
 def flag_deterministic(scores: Scores, systems: Iterable[str]) -> Scores:
     """Mark systems as deterministic by a coordinate along `system`; all others are not.
+
+    Parameters
+    ----------
+    scores
+        Scores with a dimension system.
+    systems
+        Names of the systems that give the same result each time.
 
     >>> table = xr.DataArray([[[0.1, 0.2]]], dims=("system", "instance", "topic"), coords={"system": ["bm25"]})
     >>> flag_deterministic(table, ["bm25"]).deterministic.values
@@ -70,7 +84,11 @@ def flag_deterministic(scores: Scores, systems: Iterable[str]) -> Scores:
     for name in named:
         if name not in known:
             raise InputError(
-                f"no system is called {name!r}", remedy=f"the systems are {', '.join(known[:5])}"
+                f"no system is called {name!r}",
+                remedy=f"the systems are {', '.join(known[:5])}{', …' * (len(known) > 5)}",
+                argument=DETERMINISTIC,
+                value=name,
+                choices=known,
             )
     return scores.assign_coords({DETERMINISTIC: ("system", np.array([name in named for name in known]))})
 
@@ -85,11 +103,23 @@ def read_instances(
 ) -> InstanceRuns:
     """Read run files, each one instance of a system; score them with `score` and `.arrange`.
 
-    instances: a file-name pattern such as "{system}_seed{instance}.run" ("/" reaches into folders, "*" is anything; an
-    ending such as .gz may be left out), or several to be tried in turn, one without {instance} for systems with a
-    single run; "folder" (the folder is the system, the file the instance); a CSV or TSV file with the columns file,
-    system, instance and perhaps deterministic; or a mapping from path or file name to (system, instance). Systems
-    with a single run are not taken for deterministic unless named. Other options go to `read_collection`.
+    Parameters
+    ----------
+    runs
+        Paths, globs and folders of run files.
+    qrels
+        Judgments, as `read_collection` takes them.
+    instances
+        Which file is what: a file-name pattern such as ``"{system}_seed{instance}.run"`` ("/" reaches into folders, "*"
+        is anything; an ending such as .gz may be left out), or several to be tried in turn, one without
+        ``{instance}`` for systems with a single run; ``"folder"`` (the folder is the system, the file the instance); a
+        CSV or TSV file with the columns file, system, instance and perhaps deterministic; or a mapping from path or
+        file name to (system, instance).
+    deterministic
+        Systems that give the same result each time. One with a single run is not taken for deterministic unless
+        named.
+    **options
+        What else `read_collection` takes.
     """
     paths = expand(runs)
     found, flagged = instance_names(paths, instances)
@@ -98,7 +128,7 @@ def read_instances(
     for name in named:
         if systems.count(name) != 1:
             raise InputError(
-                f"system {name!r}, named as deterministic, has {systems.count(name)} runs",
+                f"system {name!r}, named as deterministic, has {counted(systems.count(name), 'run')}",
                 remedy="give it exactly one run",
             )
     labels = {
@@ -146,6 +176,8 @@ def _compiled(pattern: str) -> tuple[int, re.Pattern[str]]:
         raise InputError(
             f"pattern {pattern!r} does not say where the system stands",
             remedy='write it as in "{system}_seed{instance}.run"',
+            argument="instances",
+            value=pattern,
         )
     words = {"{system}": "(?P<system>[^/]+)", "{instance}": "(?P<instance>[^/]+)", "*": "[^/]*"}
     text = "".join(
@@ -218,7 +250,17 @@ def read_instance_scores(
 ) -> xr.DataArray | xr.Dataset:
     """Read a table of scores with a column `instance`; systems may have different numbers of instances.
 
-    A table without that column is refused. An instance must have a row for every topic; an empty score is NaN.
+    A table without that column is refused. An instance must have a score for every topic or for none; those that a
+    system was not run for are missing, NaN.
+
+    Parameters
+    ----------
+    source
+        A data frame or files, as `read_scores` takes them.
+    measure
+        Picks one measure, or names it in a table that does not.
+    deterministic
+        Systems that give the same result each time, so that one instance says all.
 
     >>> rows = [("a", 1, "t1", .2), ("a", 2, "t1", .3), ("b", 1, "t1", .1)]
     >>> table = pd.DataFrame(rows, columns=["system", "instance", "topic", "AP"])
@@ -228,7 +270,10 @@ def read_instance_scores(
     """
     scores = read_scores(source, measure=measure, missing="undefined")
     if "instance" not in scores.dims:
-        raise InputError("the table has no column 'instance'", remedy="add one, or use read_scores")
+        raise InputError(
+            "the table has no column 'instance'",
+            remedy=("add one, or use ", Either("read_scores", "shardwise compare")),
+        )
     variables = scores.data_vars.values() if isinstance(scores, xr.Dataset) else [scores]
     for values in variables:
         there = values.notnull()
@@ -238,7 +283,10 @@ def read_instance_scores(
             topic = str(one["topic"].values[int(np.argmin(one.values))])
             raise InputError(
                 f"instance {one['instance'].item()} of system {one['system'].item()} has no score for topic {topic}",
-                remedy="add it; where scores may be missing, use read_scores(…, missing='undefined')",
+                remedy=(
+                    "add it; where scores may be missing, use ",
+                    Either("read_scores(…, missing='undefined')", "shardwise compare"),
+                ),
             )
     if isinstance(scores, xr.Dataset):  # one call each, as the types are bound
         return flag_deterministic(scores, deterministic)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 
-def natural(text: str) -> tuple[tuple[int, int, str], ...]:
+def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     """Sort key in which 9 stands before 10.
 
-    >>> sorted(["10", "9", "q2", "q10"], key=natural)
+    >>> sorted(["10", "9", "q2", "q10"], key=natural_key)
     ['9', '10', 'q2', 'q10']
     """
     parts = (part for part in re.split(r"(\d+)", text) if part)

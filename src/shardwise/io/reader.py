@@ -6,22 +6,24 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from shardwise.core.errors import InputError
+from shardwise.core.arguments import Progress, chosen, mapped, whole, workers
+from shardwise.core.claim import counted
+from shardwise.core.errors import Either, InputError, Option
 from shardwise.io.collection import Collection
 from shardwise.io.files import bare_name, expand
-from shardwise.io.natural_order import natural
+from shardwise.io.natural_order import natural_key
 from shardwise.io.run_tables import Table, qrels_table, run_tables
 from shardwise.io.trec.assemble import assemble
 from shardwise.io.trec.judgments import attach, labelled
 from shardwise.io.trec.parsed import ParsedQrels, ParsedRun, Worker
 
 Missing = Literal["refuse", "zero", "drop"]
+NAMINGS = ("auto", "tag", "file")
 Names = Literal["auto", "tag", "file"] | Callable[[str], str] | Mapping[str, str] | Sequence[str]
-Progress = Callable[[int, int], None]
+Precision = Literal["single", "double"]
 
 
 def read_collection(
@@ -32,7 +34,7 @@ def read_collection(
     missing: Missing = "refuse",
     topics: Literal["common", "judged"] | Sequence[str] = "common",
     depth: int | None = None,
-    precision: Literal["single", "double"] = "single",
+    precision: Precision = "single",
     subtopics: bool = False,
     intents: Any = None,
     jobs: int | None = None,
@@ -40,24 +42,41 @@ def read_collection(
 ) -> Collection:
     """Read runs and judgments into one coded collection.
 
-    ``runs`` are paths, globs and folders of TREC run files (plain, gz, bz2, xz or zst), or data frames with the
-    columns of ir_measures or PyTerrier, dictionaries ``{topic: {document: score}}``, one such dictionary a
-    system, or ranx runs. ``qrels`` likewise.
-
     Rankings are put in trec_eval's order: score descending, ties by document name descending, the rank column
-    ignored. ``precision="single"`` compares scores as trec_eval up to 9.0.7 and pytrec_eval do,
-    ``"double"`` as trec_eval from 9.0.8 on.
+    ignored. ``Collection.notes`` tells what was decided, counted and left out.
 
-    A system is called by its run tag where the file has a single one that no other file has, else by its file
-    name; ``names`` chooses ``"tag"`` or ``"file"`` for all, or is a function of the path, a mapping from path or file
-    name, or a list. ``topics``: those that are judged and that a run has (``"common"``), all judged ones, or a list.
-    ``missing`` says what becomes of such a topic that some run lacks: ``"refuse"``, ``"zero"`` (nothing
-    retrieved) or ``"drop"`` (for all runs). ``depth`` cuts every ranking. ``Collection.notes`` tells what was done.
-
-    For measures of diversity, ``subtopics=True`` says that the second column of the qrels is a subtopic, as in
-    ndeval's; ``intents`` are the probabilities of the subtopics, ``{topic: {subtopic: p}}`` or a file with lines of
-    topic, subtopic and probability. Qrels of five columns (topic, iteration, document, stratum, grade) are those
-    of a sampled pool; there a grade of -1 means that the document was not sampled.
+    Parameters
+    ----------
+    runs
+        Paths, globs and folders of TREC run files (plain, gz, bz2, xz or zst); or data frames with the columns of
+        ir_measures or PyTerrier, dictionaries ``{topic: {document: score}}``, one such dictionary a system, or ranx
+        runs.
+    qrels
+        Judgments, likewise. Qrels of five columns (topic, iteration, document, stratum, grade) are those of a sampled
+        pool; there a grade of -1 means that the document was not sampled.
+    names
+        How systems are called. ``"auto"``: by the run tag where the file has a single one that no other file has,
+        else by the file name; ``"tag"`` or ``"file"`` for all; or a function of the path, a mapping from path or file
+        name, or a list.
+    missing
+        What becomes of a topic that some run lacks: ``"refuse"``, ``"zero"`` (nothing retrieved) or ``"drop"`` (for
+        all runs).
+    topics
+        Those that are judged and that a run has (``"common"``), all judged ones (``"judged"``), or a list.
+    depth
+        Number of documents at which every ranking is cut; None keeps all.
+    precision
+        ``"single"`` compares scores as trec_eval up to 9.0.7 and pytrec_eval do, ``"double"`` as trec_eval from 9.0.8
+        on.
+    subtopics
+        Whether the second column of the qrels is a subtopic, as in ndeval's, for measures of diversity.
+    intents
+        Probabilities of the subtopics, ``{topic: {subtopic: p}}`` or a file with lines of topic, subtopic and
+        probability.
+    jobs
+        Files read side by side; None for as many as there are processors. The collection does not depend on it.
+    progress
+        Called with (runs read, runs in all).
 
     >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 2}}
     >>> runs = {"bm25": {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}, "dense": {"1": {"b": 9.0}, "2": {"a": 3.0}}}
@@ -65,34 +84,29 @@ def read_collection(
     >>> collection.systems, collection.topics, collection.n_docs
     (('bm25', 'dense'), ('1', '2'), 3)
     """
-    _check_choices(missing=missing, precision=precision, depth=depth)
+    chosen(missing, "missing", get_args(Missing), what="policy for topics that a run lacks")
+    chosen(precision, "precision", get_args(Precision))
+    if depth is not None:
+        depth = whole(depth, "depth", what="documents deep")
     sources = _run_sources(runs)
     extra = labelled(list(expand(qrels)) if _are_paths(qrels) else qrels, subtopics)
     judged = _qrel_sources(qrels) if extra is None else [extra.table()]
     if intents is not None and not subtopics:
-        raise InputError("intents without subtopics", remedy="say subtopics=True if the qrels have them")
-    n_workers = max(1, min(jobs or os.cpu_count() or 1, len(sources)))
-    workers = [Worker(number, precision == "single") for number in range(n_workers)]
-    parsed_qrels = [workers[0].qrels(source) for source in judged]
-    parsed = _parse_all(workers, sources, progress)
+        raise InputError(
+            "intents without subtopics", remedy=("say ", Option("subtopics", True), " if the qrels have them")
+        )
+    crew = [Worker(number, precision == "single") for number in range(min(workers(jobs), len(sources)))]
+    parsed_qrels = [crew[0].qrels(source) for source in judged]
+    parsed = _parse_all(crew, sources, progress)
     systems, naming = _name_systems(parsed, names)
-    chosen, notes = _choose_topics(parsed, systems, parsed_qrels, topics, missing)
+    kept, notes = _choose_topics(parsed, systems, parsed_qrels, topics, missing)
     repeated = sum(part.repeated for part in parsed_qrels) + (extra.repeated if extra is not None else 0)
     if repeated:
-        notes.append(f"{repeated} judgments repeat another and were counted once")
+        notes.append(f"{counted(repeated, 'judgment')} repeating another: counted once")
     collection = assemble(
-        parsed, parsed_qrels, [worker.coder for worker in workers], systems, chosen, depth, [*naming, *notes]
+        parsed, parsed_qrels, [worker.interner for worker in crew], systems, kept, depth, [*naming, *notes]
     )
     return collection if extra is None else attach(collection, extra, intents)
-
-
-def _check_choices(*, missing: str, precision: str, depth: int | None) -> None:
-    if missing not in ("refuse", "zero", "drop"):
-        raise InputError(f"missing={missing!r} is no policy", remedy="choose refuse, zero or drop")
-    if precision not in ("single", "double"):
-        raise InputError(f"precision={precision!r} is unknown", remedy="choose single or double")
-    if depth is not None and depth < 1:
-        raise InputError(f"depth={depth} keeps no document", remedy="give a depth of at least 1")
 
 
 def _are_paths(value: Any) -> bool:
@@ -122,9 +136,7 @@ def _qrel_sources(qrels: Any) -> list[Path | Table]:
     return list(expand(qrels)) if _are_paths(qrels) else [qrels_table(qrels)]
 
 
-def _parse_all(
-    workers: list[Worker], sources: list[Path | Table], progress: Progress | None
-) -> list[ParsedRun]:
+def _parse_all(crew: list[Worker], sources: list[Path | Table], progress: Progress | None) -> list[ParsedRun]:
     """Parse all sources, each worker taking the next one; the first source in order that fails is reported."""
     parsed: list[ParsedRun | InputError | None] = [None] * len(sources)
     waiting = iter(range(len(sources)))
@@ -147,9 +159,7 @@ def _parse_all(
                 if progress is not None:
                     progress(done, len(sources))
 
-    with ThreadPoolExecutor(len(workers)) as pool:
-        for future in [pool.submit(work, worker) for worker in workers]:
-            future.result()
+    list(mapped(work, crew, jobs=len(crew)))
     good = []
     for run in parsed:
         if isinstance(run, InputError):
@@ -164,15 +174,21 @@ def _name_systems(parsed: list[ParsedRun], names: Names) -> tuple[tuple[str, ...
     notes: list[str] = []
     files = [bare_name(Path(run.source)) for run in parsed]
     if isinstance(names, str):
-        if names not in ("auto", "tag", "file"):
+        if names not in NAMINGS:
             raise InputError(
-                f"names={names!r} is unknown", remedy="choose auto, tag or file, or give the names"
+                f"no way of naming systems is called {names!r}",
+                remedy=("choose auto, tag or file", Either(", or give the names", "")),
+                argument="names",
+                value=names,
+                choices=NAMINGS,
             )
         tags = Counter(run.label for run in parsed)
         systems, by_file = [], []
         for run, file in zip(parsed, files, strict=True):
             if names == "tag" and run.label is None:
-                raise InputError("has more than one run tag", where=run.source, remedy='use names="file"')
+                raise InputError(
+                    "has more than one run tag", where=run.source, remedy=("use ", Option("names", "file"))
+                )
             single = run.label is not None and (names == "tag" or tags[run.label] == 1)
             if names == "file" or not single:
                 by_file.append(file)
@@ -180,11 +196,10 @@ def _name_systems(parsed: list[ParsedRun], names: Names) -> tuple[tuple[str, ...
             else:
                 systems.append(str(run.label))
         if names == "auto" and any(run.label is not None for run in parsed):
-            notes.append(f"{len(systems) - len(by_file)} systems are called by their run tag")
+            notes.append(_called(len(systems) - len(by_file), "run tag"))
         if names == "auto" and by_file and any(run.label is not None for run in parsed):
             notes.append(
-                f"{len(by_file)} systems are called by their file name, as their run tag is not single or not unique:"
-                f" {_some(by_file)}"
+                f"{_called(len(by_file), 'file name')}, as the run tag is not single or not unique: {_some(by_file)}"
             )
     elif callable(names):
         systems = [names(run.source) for run in parsed]
@@ -194,7 +209,10 @@ def _name_systems(parsed: list[ParsedRun], names: Names) -> tuple[tuple[str, ...
         ]
     else:
         if len(names) != len(parsed):
-            raise InputError(f"{len(names)} names for {len(parsed)} runs", remedy="give one name a run")
+            raise InputError(
+                f"{counted(len(names), 'name')} for {counted(len(parsed), 'run')}",
+                remedy="give one name a run",
+            )
         systems = list(names)
     seen: dict[str, str] = {}
     for system, run in zip(systems, parsed, strict=True):
@@ -202,10 +220,14 @@ def _name_systems(parsed: list[ParsedRun], names: Names) -> tuple[tuple[str, ...
             raise InputError(
                 f"the name '{system}' is already that of {seen[system]}",
                 where=run.source,
-                remedy='rename one of them, or use names="file"',
+                remedy=("rename one of them, or use ", Option("names", "file")),
             )
         seen[system] = run.source
     return tuple(systems), notes
+
+
+def _called(n: int, by: str) -> str:
+    return f"{counted(n, 'system')} {'is called by its' if n == 1 else 'are called by their'} {by}"
 
 
 def _choose_topics(
@@ -222,7 +244,11 @@ def _choose_topics(
     if isinstance(topics, str):
         if topics not in ("common", "judged"):
             raise InputError(
-                f"topics={topics!r} is unknown", remedy="choose common or judged, or list the topics"
+                f"no choice of topics is called {topics!r}",
+                remedy="choose common or judged, or list the topics",
+                argument="topics",
+                value=topics,
+                choices=("common", "judged"),
             )
         wanted = judged & retrieved if topics == "common" else judged
         if not judged & retrieved:
@@ -243,7 +269,7 @@ def _choose_topics(
         (judged - retrieved, "judged but in no run"),
     ):
         if left - wanted:
-            notes.append(f"{len(left - wanted)} topics are {why} and were left out: {_some(left - wanted)}")
+            notes.append(f"{counted(len(left - wanted), 'topic')} {why}, left out: {_some(left - wanted)}")
     lacking = {}
     for system, run in zip(systems, parsed, strict=True):
         without = wanted - set(run.topics)
@@ -251,27 +277,34 @@ def _choose_topics(
             lacking[system] = without
             if missing == "refuse":
                 raise InputError(
-                    f"system '{system}' has no documents for {len(without)} of {len(wanted)} topics: {_some(without)}",
+                    f"system '{system}' has no documents for {len(without)} of {counted(len(wanted), 'topic')}:"
+                    f" {_some(without)}",
                     where=run.source,
-                    remedy='choose missing="zero" (nothing retrieved) or missing="drop" (leave these topics out)',
+                    remedy=(
+                        *("choose ", Option("missing", "zero"), " (nothing retrieved) or "),
+                        *(Option("missing", "drop"), " (leave these topics out)"),
+                    ),
                 )
     if lacking and missing == "zero":
         cells = sum(map(len, lacking.values()))
         notes.append(
-            f"{cells} (system, topic) pairs without documents score as nothing retrieved: {_some(lacking)}"
+            f"{counted(cells, 'ranking')} without documents, scored as nothing retrieved: {_some(lacking)}"
         )
     if lacking and missing == "drop":
         gone = set().union(*lacking.values())
         wanted -= gone
-        notes.append(f"{len(gone)} topics that some run lacks were dropped: {_some(gone)}")
+        notes.append(
+            f"{counted(len(gone), 'topic')} dropped for want of documents in some run: {_some(gone)}"
+        )
         if not wanted:
             raise InputError(
-                "every topic is missing from some run", remedy='choose missing="zero", or leave runs out'
+                "every topic is missing from some run",
+                remedy=("choose ", Option("missing", "zero"), ", or leave runs out"),
             )
-    return tuple(sorted(wanted, key=natural)), notes
+    return tuple(sorted(wanted, key=natural_key)), notes
 
 
 def _some(items: Iterable[str], most: int = 5) -> str:
     """A few of the items in words."""
-    ordered = sorted(items, key=natural)
+    ordered = sorted(items, key=natural_key)
     return ", ".join(ordered[:most]) + (f", ... ({len(ordered)} in all)" if len(ordered) > most else "")

@@ -6,15 +6,19 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.core.arguments import chosen
+from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
 from shardwise.io.files import PathLike, expand
-from shardwise.io.score_tables import DIMENSIONS, Missing, Records, from_frame, from_text, tensor
+from shardwise.io.score_tables import Missing, Records, from_frame, from_text, tensor
+
+Layout = Literal["long", "wide"]
 
 _NETCDF = (".nc", ".nc4", ".netcdf", ".h5")
 _PARQUET = (".parquet", ".pq")
@@ -29,19 +33,29 @@ def read_scores(
 ) -> xr.DataArray | xr.Dataset:
     """Read scores: a DataArray if they are of one measure, a Dataset with a variable each if of several.
 
-    A file may be long (columns topic, system, perhaps shard, split, instance, and measure + value or one
-    column a measure), wide (one row a topic, one column a system; topics are numbered from 1 where no
-    column names them), Parquet, NetCDF as written by :func:`write_scores`, or what ``trec_eval -q`` and
-    ``ir_measures --by_query`` print (one file a system). Several files are put together. ``measure`` picks
-    one measure, or names it in a table that does not. Empty and NaN cells are undefined; rows that are not
-    there are refused, or taken as ``undefined`` or ``zero``. The attribute ``undefined`` counts cells.
+    A table may be long (columns for topic, system, perhaps shard, split, instance, task, and measure + value or one
+    column a measure) or wide (one row a topic, one column a system; topics are numbered from 1 where no column names
+    them). Columns may have the user's own names (question, model, seed, correct and so on); the attributes
+    ``topic_noun``, ``system_noun``, ``instance_noun`` keep them. Empty cells are NaN. The attributes ``undefined`` and
+    ``missing`` count them: a cell is undefined where all systems lack a score on a shard, and missing elsewhere. An
+    instance that a system was not run for is missing.
+
+    Parameters
+    ----------
+    source
+        A data frame, or a file: CSV or TSV (also compressed), Parquet, NetCDF as written by `write_scores`, or what
+        ``trec_eval -q`` and ``ir_measures --by_query`` print (one file a system). Several files are put together.
+    measure
+        Picks one measure, or names it in a table that does not.
+    missing
+        What becomes of rows that are not there: ``"refuse"``, ``"undefined"`` (left NaN) or ``"zero"``.
 
     >>> table = read_scores(pd.DataFrame({"topic": [1, 2], "bm25": [.1, .3], "qld": [.2, .4]}))
     >>> table.dims, table.sel(topic="2", system="qld").item()
     (('topic', 'system'), 0.4)
     """
     if isinstance(source, pd.DataFrame):
-        records = [from_frame(source, "table", measure)]
+        records = [from_frame(source, measure=measure)]
     else:
         paths = _files(source)
         if len(paths) == 1 and paths[0].suffix.lower() in _NETCDF:
@@ -50,22 +64,30 @@ def read_scores(
     return _picked(tensor(records, missing), measure, records[0].source)
 
 
-def write_scores(
-    scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: Literal["long", "wide"] = "long"
-) -> None:
+def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: Layout = "long") -> None:
     """Write scores in the format that the ending names: .csv, .tsv (also .gz, .bz2, .xz, .zst), .parquet, .nc.
 
-    Tables are long, one column a measure; ``wide`` has one column a system and needs a single measure. All
-    of them read back with :func:`read_scores`; NetCDF keeps the attributes too. The file appears only when
-    it is complete.
+    All of them read back with `read_scores`; NetCDF keeps the attributes too. The file appears only when it is
+    complete.
+
+    Parameters
+    ----------
+    scores
+        One measure or several.
+    path
+        The file; one that is there is replaced.
+    layout
+        ``"long"``: one row a topic and system, one column a measure; ``"wide"``: one column a system, for a single
+        measure.
 
     >>> import tempfile
     >>> table = xr.DataArray([[.1, .25]], {"topic": ["1"], "system": ["a", "b"]}, name="AP")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_scores(table, f"{folder}/scores.csv")
-    ...     read_scores(f"{folder}/scores.csv").identical(table.assign_attrs(undefined=0))
+    ...     read_scores(f"{folder}/scores.csv").identical(table.assign_attrs(undefined=0, missing=0))
     True
     """
+    chosen(layout, "layout", get_args(Layout))
     target = Path(path)
     ending = "".join(target.suffixes[-2:] if target.suffix.lower() in _COMPRESSED else target.suffixes[-1:])
     kind = ending.lower().split(".")[1] if ending else ""
@@ -111,7 +133,9 @@ def _records(path: Path, measure: str | None) -> Records:
             raise InputError(f"not a Parquet file ({_line(error)})", where=str(path)) from None
         return from_frame(frame, str(path), measure)
     if path.suffix.lower() in _NETCDF:
-        raise InputError("NetCDF files are read one at a time", where=str(path), remedy="combine with xarray")
+        raise InputError(
+            "NetCDF files are read one at a time", where=str(path), remedy="combine them with xarray.concat"
+        )
     return from_text(path, measure)
 
 

@@ -19,7 +19,7 @@ from shardwise.analysis.analyze import AnalysisOptions, analyze
 from shardwise.analysis.trust import sentences
 from shardwise.core.arguments import Progress
 from shardwise.core.text import script_json, short, visible
-from shardwise.io.atomic import write_whole
+from shardwise.io.atomic import write_atomically
 from shardwise.report import words
 from shardwise.report.axis import Axis, axis_for
 from shardwise.report.charts import charts
@@ -59,7 +59,7 @@ def write_report(
         if options is None:
             choices.setdefault("calibration", None)
         found = analyze(data, options, progress=progress, **choices)
-    write_whole(Path(path), html(found).encode("utf-8", "backslashreplace"))
+    write_atomically(Path(path), html(found).encode("utf-8", "backslashreplace"))
     return found
 
 

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from shardwise.core.arrays import Bools, Floats, Grades
-from shardwise.core.errors import InputError
+from shardwise.core.arrays import Bools, Codes, Floats, Grades
+from shardwise.core.errors import InputError, Option, Words
 from shardwise.io.collection import Collection
+from shardwise.scoring.kernels.arguments import Part, Rankings, StratumGrades, SubtopicGrades, frozen
 from shardwise.scoring.measures.names import Measure
-from shardwise.scoring.measures.tables import Tables, tables
+from shardwise.scoring.measures.tables import OFFSET, Tables, tables
 
-Kernel = Callable[[Grades, int, int, int, int, Floats], int]
-"""(shards, number of shards, split, first topic, end topic, out) -> -1, or the ranking whose grades do not fit."""
-Needs = Literal["grades", "subtopics", "strata"]
-
-_OFFSET = 32768
-_REMEDIES = {
-    "subtopics": "read them with subtopics=True if their second column is a subtopic",
+_REMEDIES: dict[str, Words] = {
+    "subtopics": ("read them with ", Option("subtopics", True), " if their second column is a subtopic"),
     "strata": "read qrels of five columns (topic, iteration, document, stratum, grade), or use infAP",
 }
+
+
+Judgments = Grades | SubtopicGrades | StratumGrades
+Maker = Callable[[Collection, Sequence[Measure]], tuple[Any, Judgments, Tables]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,12 +30,26 @@ class Family:
     """Measures of one kind, where they stand among those asked for, and how they are computed."""
 
     places: tuple[int, ...]
-    kernel: Kernel
+    kernel: Callable[..., int]
+    rankings: Rankings
+    judgments: Judgments
+    tables: Tables
+
+    def score(self, part: Part, out: Floats) -> int:
+        """Score a part of the work into ``out``; return -1, or the ranking whose grades do not fit."""
+        return int(self.kernel(self.rankings, self.judgments, self.tables, part, out))
 
 
 def families(collection: Collection, measures: Sequence[Measure]) -> list[Family]:
     """Sort the measures by kind and make each kind ready; refuse those that the judgments cannot serve."""
-    makers = {"grades": _on_grades, "subtopics": _on_subtopics, "strata": _on_strata}
+    makers: dict[str, Maker] = {"grades": _on_grades, "subtopics": _on_subtopics, "strata": _on_strata}
+    rankings = Rankings(
+        docs=frozen(collection.docs, np.int32),
+        starts=frozen(collection.starts, np.int64),
+        grades=frozen(collection.grades, np.int16),
+        qrel_docs=frozen(collection.qrel_docs, np.int32),
+        qrel_starts=frozen(collection.qrel_starts, np.int64),
+    )
     found = []
     for needs, make in makers.items():
         places = tuple(m for m, measure in enumerate(measures) if measure.definition.needs == needs)
@@ -44,12 +57,13 @@ def families(collection: Collection, measures: Sequence[Measure]) -> list[Family
             own = [measures[m] for m in places]
             if needs != "grades" and getattr(collection, needs) is None:
                 raise InputError(f"{own[0]} needs judgments with {needs}", remedy=_REMEDIES[needs])
-            found.append(Family(places, make(collection, own)))
+            kernel, judgments, made = make(collection, own)
+            found.append(Family(places, kernel, rankings, judgments, made))
     return found
 
 
 def without_relevant(collection: Collection, measures: Sequence[Measure]) -> Bools:
-    """(measure, topic): whether the topic has no document in the whole collection that the measure values."""
+    """(measure, topic): whether no document of the topic has a gain for the measure in the whole collection."""
     n_topics = len(collection.topics)
     barren = np.zeros((len(measures), n_topics), dtype=np.bool_)
     topic_of = np.repeat(np.arange(n_topics), np.diff(collection.qrel_starts))
@@ -61,97 +75,52 @@ def without_relevant(collection: Collection, measures: Sequence[Measure]) -> Boo
             grades, topics = by.grades, np.repeat(topic_of, np.diff(by.edges))
             weights = by.weights[by.starts[topics] + by.codes]
         levels, level_of = np.unique(grades.astype(np.float64), return_inverse=True)
-        worth = (measure.definition.values(levels, dict(measure.parameters))[level_of] > 0) & (weights > 0)
-        barren[m] = np.bincount(topics[worth], minlength=n_topics) == 0
+        gaining = (measure.definition.gain(levels, dict(measure.parameters))[level_of] > 0) & (weights > 0)
+        barren[m] = np.bincount(topics[gaining], minlength=n_topics) == 0
     return barren
 
 
-def _on_grades(collection: Collection, measures: Sequence[Measure]) -> Kernel:
+# Kernels are imported when they are needed: a command that scores nothing does not wait for the compiler to load.
+
+
+def _on_grades(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, Grades, Tables]:
     from shardwise.scoring.kernels.ranked import score_topics
 
-    kernel: Any = score_topics
     made = tables(measures, collection.qrel_grades, _depth(collection))
-    rankings = (
-        *_rankings(collection)[:4],
-        np.ascontiguousarray(collection.qrel_grades, dtype=np.int16),
-        np.ascontiguousarray(collection.qrel_starts, dtype=np.int64),
-    )
-    rest = (
-        *(made.kernels, made.norms, made.cutoffs, made.needs_relevant, made.numbers),
-        *(made.values, made.orders, made.discounts, made.level_of, made.floor),
-    )
-
-    def run(shards: Grades, n_shards: int, split: int, first: int, end: int, out: Floats) -> int:
-        return int(kernel(*rankings, shards, n_shards, split, *rest, first, end, out))
-
-    return run
+    return score_topics, frozen(collection.qrel_grades, np.int16), made
 
 
-def _on_subtopics(collection: Collection, measures: Sequence[Measure]) -> Kernel:
+def _on_subtopics(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, SubtopicGrades, Tables]:
     from shardwise.scoring.kernels.subtopics import score_subtopics
 
-    kernel: Any = score_subtopics
     by = collection.subtopics
     assert by is not None, "families refuses collections without subtopics"
     made = tables(measures, by.grades, _depth(collection))
-    judged = (
-        np.ascontiguousarray(by.starts, dtype=np.int64),
-        np.ascontiguousarray(by.weights, dtype=np.float64),
-        np.ascontiguousarray(by.edges, dtype=np.int64),
-        np.ascontiguousarray(by.codes, dtype=np.int32),
-        _levels(made, by.grades),
+    judgments = SubtopicGrades(
+        starts=frozen(by.starts, np.int64),
+        weights=frozen(by.weights, np.float64),
+        edges=frozen(by.edges, np.int64),
+        codes=frozen(by.codes, np.int32),
+        levels=_levels(made, by.grades),
     )
-    rankings = _rankings(collection)
-    rest = (
-        *(made.kernels, made.norms, made.cutoffs, made.numbers, made.endless),
-        *(made.values, made.discounts),
-    )
-
-    def run(shards: Grades, n_shards: int, split: int, first: int, end: int, out: Floats) -> int:
-        where = (shards, n_shards, collection.n_docs, split)
-        return int(kernel(*rankings, *judged, *where, *rest, first, end, out))
-
-    return run
+    return score_subtopics, judgments, made
 
 
-def _on_strata(collection: Collection, measures: Sequence[Measure]) -> Kernel:
+def _on_strata(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, StratumGrades, Tables]:
     from shardwise.scoring.kernels.strata import score_strata
 
-    kernel: Any = score_strata
     strata = collection.strata
     assert strata is not None, "families refuses collections without strata"
     # estimated numbers of documents are rounded, grade by grade, and may so exceed the pool a little
     depth = _depth(collection) + len(np.unique(collection.qrel_grades))
     made = tables(measures, collection.qrel_grades, depth)
-    rankings = _rankings(collection)
-    judged = (
-        _levels(made, collection.qrel_grades),
-        np.ascontiguousarray(strata.codes, dtype=np.int32),
-        len(strata.names),
-    )
-    rest = (made.kernels, made.cutoffs, made.values, made.orders, made.discounts)
-
-    def run(shards: Grades, n_shards: int, split: int, first: int, end: int, out: Floats) -> int:
-        where = (shards, n_shards, collection.n_docs, split)
-        return int(kernel(*rankings, *judged, *where, *rest, first, end, out))
-
-    return run
+    codes = frozen(strata.codes, np.int32)
+    return score_strata, StratumGrades(_levels(made, collection.qrel_grades), codes, len(strata.names)), made
 
 
-def _rankings(collection: Collection) -> tuple[npt.NDArray[Any], ...]:
-    """Rankings and judged documents as every kernel takes them."""
-    return (
-        np.ascontiguousarray(collection.docs, dtype=np.int32),
-        np.ascontiguousarray(collection.starts, dtype=np.int64),
-        np.ascontiguousarray(collection.grades, dtype=np.int16),
-        np.ascontiguousarray(collection.qrel_docs, dtype=np.int32),
-        np.ascontiguousarray(collection.qrel_starts, dtype=np.int64),
-    )
-
-
-def _levels(made: Tables, grades: Grades) -> npt.NDArray[np.int32]:
+def _levels(made: Tables, grades: Grades) -> Codes:
     """Number of each grade in the tables."""
-    return np.ascontiguousarray(made.level_of[grades.astype(np.int64) + _OFFSET])
+    return frozen(made.level_of[grades.astype(np.int64) + OFFSET], np.int32)
 
 
 def _depth(collection: Collection) -> int:

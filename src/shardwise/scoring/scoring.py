@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from shardwise.core.arguments import Progress, chosen, mapped, workers
 from shardwise.core.arrays import Bools, Floats
-from shardwise.core.errors import InputError
+from shardwise.core.claim import counted
+from shardwise.core.errors import InputError, Option
 from shardwise.io.collection import Collection
-from shardwise.scoring.families import families, without_relevant
-from shardwise.scoring.measures.names import Measure, parse_measure
+from shardwise.scoring.families import Family, families, without_relevant
+from shardwise.scoring.kernels.arguments import Part, frozen
+from shardwise.scoring.measures import Measure, parse_measure
 from shardwise.sharding.splits import Splits
 
 NoRelevant = Literal["undefined", "zero", "drop", "refuse"]
-Task = tuple[int, int, int]  # family of measures, split, first topic
 
 
 def score(
@@ -29,14 +29,34 @@ def score(
     *,
     jobs: int | None = None,
     no_relevant: NoRelevant = "undefined",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Score all systems of a collection, one variable a measure, named as the measure is.
 
     Dimensions are (topic, system), with splits (split, topic, system, shard). A cell is NaN exactly where
-    the topic has no relevant document in the shard, and 0 where the system retrieved nothing there. Topics
-    without a relevant document in the whole collection stay ``undefined`` (NaN), score ``zero`` as in
-    trec_eval, are ``drop``-ped or ``refuse``-d. ``progress`` is called with (tasks done, tasks in all).
+    the topic has no relevant document in the shard, and 0 where the system retrieved nothing there.
+
+    Parameters
+    ----------
+    collection
+        Runs and judgments, as `read_collection` returns them.
+    measures
+        One measure or several, by name (``"AP"``, ``"nDCG(dcg='exp-log2')@20"``) or as an object whose text is the
+        name, such as those of ir_measures.
+    splits
+        Splits of the documents into shards; None scores the whole rankings.
+    jobs
+        Threads that work side by side; None for as many as there are processors. The scores do not depend on it.
+    no_relevant
+        What becomes of topics without a relevant document in the whole collection: they stay ``"undefined"`` (NaN),
+        score ``"zero"`` as in trec_eval, are left out (``"drop"``) or refused (``"refuse"``).
+    progress
+        Called with (tasks done, tasks in all).
+
+    Returns
+    -------
+    xarray.Dataset
+        One variable a measure; the attribute ``undefined`` of each counts its undefined cells.
 
     >>> from shardwise.io.collection import Collection
     >>> runs = Collection(("a", "b"), ("1",), np.frombuffer(b"d1d2d3", np.uint8), np.arange(0, 7, 2),
@@ -46,9 +66,9 @@ def score(
     >>> score(runs, ["RR", "P@2"])["RR"].values
     array([[0.5, 1. ]])
     """
-    if no_relevant not in get_args(NoRelevant):
-        known = ", ".join(get_args(NoRelevant))
-        raise InputError(f"no_relevant={no_relevant!r} is not a policy", remedy=f"choose one of {known}")
+    chosen(
+        no_relevant, "no_relevant", get_args(NoRelevant), what="policy for topics without relevant documents"
+    )
     wanted = _parsed(measures)
     splits = None if splits is None else _fitting(collection, splits)
     out = _compute(collection, wanted, splits, jobs, progress)
@@ -81,26 +101,22 @@ def _compute(
     measures: Sequence[Measure],
     splits: Splits | None,
     jobs: int | None,
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> Floats:
     """(measure, split, topic, system, shard) scores, each task writing its own cells."""
     n_shards = 1 if splits is None else splits.n_shards
-    shards = np.zeros((1, 0), dtype=np.int16) if splits is None else splits.shards
-    shards = np.ascontiguousarray(shards, dtype=np.int16)
+    shards = frozen(np.zeros((1, 0)) if splits is None else splits.shards, np.int16)
     n_topics, n_systems = len(collection.topics), len(collection.systems)
     kinds = families(collection, measures)
-    parts = [np.empty((len(kind.places), len(shards), n_topics, n_systems, n_shards)) for kind in kinds]
-    workers = _workers(jobs)
-    step = max(1, min(-(-n_topics // 4), n_topics * len(shards) // (8 * workers)))
+    outs = [np.empty((len(kind.places), len(shards), n_topics, n_systems, n_shards)) for kind in kinds]
+    step = max(1, min(-(-n_topics // 4), n_topics * len(shards) // (8 * workers(jobs))))
     tasks = [
-        (k, j, t) for k in range(len(kinds)) for j in range(len(shards)) for t in range(0, n_topics, step)
+        (kind, out, Part(shards, n_shards, collection.n_docs, j, t, min(t + step, n_topics)))
+        for kind, out in zip(kinds, outs, strict=True)
+        for j in range(len(shards))
+        for t in range(0, n_topics, step)
     ]
-
-    def run(task: Task) -> int:
-        k, j, t = task
-        return kinds[k].kernel(shards, n_shards, j, t, min(t + step, n_topics), parts[k])
-
-    for done, misfit in enumerate(_results(run, tasks, workers), start=1):
+    for misfit in mapped(_score_part, tasks, jobs=jobs, progress=progress):
         if misfit >= 0:
             system, topic = divmod(misfit, n_topics)
             raise InputError(
@@ -108,33 +124,17 @@ def _compute(
                 "are not those of the judgments",
                 remedy="read runs and judgments together",
             )
-        if progress is not None:
-            progress(done, len(tasks))
-    if len(parts) == 1:
-        return parts[0]
-    out = np.empty((len(measures), *parts[0].shape[1:]))
-    for kind, part in zip(kinds, parts, strict=True):
-        out[list(kind.places)] = part
-    return out
+    if len(outs) == 1:
+        return outs[0]
+    together = np.empty((len(measures), *outs[0].shape[1:]))
+    for kind, out in zip(kinds, outs, strict=True):
+        together[list(kind.places)] = out
+    return together
 
 
-def _workers(jobs: int | None) -> int:
-    if jobs is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if jobs < 1:
-        raise InputError(
-            f"jobs={jobs} leaves nobody to work", remedy="give 1 or more, or None for all processors"
-        )
-    return jobs
-
-
-def _results(run: Callable[[Task], int], tasks: list[Task], workers: int) -> Iterator[int]:
-    if workers == 1 or len(tasks) == 1:
-        yield from map(run, tasks)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        for future in as_completed([pool.submit(run, task) for task in tasks]):
-            yield future.result()
+def _score_part(task: tuple[Family, Floats, Part]) -> int:
+    family, out, part = task
+    return family.score(part, out)
 
 
 def _labelled(
@@ -167,8 +167,11 @@ def _apply(
     if topics and no_relevant == "refuse":
         m = int(np.argmax(barren.any(axis=1)))
         raise InputError(
-            f"{len(topics)} topics have no relevant document for {measures[m]}: {_some(topics)}",
-            remedy="leave them out, or choose no_relevant='undefined', 'zero' or 'drop'",
+            f"{counted(len(topics), 'topic')} without a relevant document for {measures[m]}: {_some(topics)}",
+            remedy=(
+                *("leave them out, or choose ", Option("no_relevant", "undefined"), ", "),
+                *(Option("no_relevant", "zero"), " or ", Option("no_relevant", "drop")),
+            ),
         )
     if topics and no_relevant == "drop":
         scores = scores.isel(topic=np.flatnonzero(~barren.any(axis=0)))

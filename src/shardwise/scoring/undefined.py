@@ -10,26 +10,46 @@ import xarray as xr
 
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError
+from shardwise.core.scores import missing_cells, undefined_cells
 
 Scores = TypeVar("Scores", xr.Dataset, xr.DataArray)
 
 _CONSTANTS = {"zero": 0.0, "one": 1.0}
-_POLICIES = "zero, one, lq, mean, drop, or a number"
+_NAMED = (*_CONSTANTS, "lq", "mean", "drop")
+_POLICIES = f"{', '.join(_NAMED)}, or a number"
 
 
 def fill_undefined(scores: Scores, policy: str | float) -> Scores:
     """Give the undefined scores a value, or drop the topics that have any; the input is left as it is.
 
-    ``zero``, ``one`` or a number is put into every undefined cell; ``lq`` and ``mean`` put the lower
-    quartile (MATLAB's ``prctile``, numpy's ``hazen``) or the mean of all defined scores of the same split
-    and measure (FF21); ``drop`` takes out every topic that is undefined anywhere. The attributes of the
-    result say how many cells were filled.
+    A score is undefined where it has no meaning for any system: the topic has no relevant document in the shard. Where
+    a score has a meaning but is not there (a seed not run, an empty cell of a table), it is missing: no rule invents
+    it, only a number that the caller names is put there.
+
+    Parameters
+    ----------
+    scores
+        Scores on shards, or as `score` returns them; one measure or several.
+    policy
+        ``"zero"`` or ``"one"``; ``"lq"`` or ``"mean"``, the lower quartile (MATLAB's ``prctile``, numpy's ``hazen``) or
+        the mean of all defined scores of the same split and measure (FF21); ``"drop"`` takes out every topic that is
+        undefined anywhere. A number is put into every undefined and every missing cell.
+
+    Returns
+    -------
+    xarray.Dataset or xarray.DataArray
+        As ``scores``. Attributes say what was done: ``fill_policy``, ``filled`` cells or ``dropped`` topics, and how
+        many cells stay ``missing``.
 
     >>> table = xr.DataArray([[[.2, np.nan], [.4, np.nan]]], dims=("topic", "system", "shard"))
     >>> filled = fill_undefined(table, "mean")
     >>> filled.values.round(2).tolist(), filled.attrs["filled"]
     ([[[0.2, 0.3], [0.4, 0.3]]], 2)
+    >>> gap = xr.DataArray([[.2, np.nan], [.4, .1]], dims=("topic", "system"))
+    >>> fill_undefined(gap, "zero").attrs["missing"], fill_undefined(gap, 0.0).attrs["filled"]
+    (1, 1)
     """
+    _check(policy)
     if isinstance(scores, xr.Dataset):
         if policy == "drop":
             undefined = [_undefined_topics(values) for values in scores.data_vars.values()]
@@ -48,28 +68,45 @@ def lower_quartile(defined: Floats) -> float:
     return float(np.quantile(defined, 0.25, method="hazen"))
 
 
+def _is_number(policy: str | float) -> bool:
+    return isinstance(policy, int | float | np.number) and not isinstance(policy, bool)
+
+
+def _check(policy: str | float) -> None:
+    if not _is_number(policy):
+        if policy not in _NAMED:
+            raise InputError(
+                f"there is no policy {policy!r} for undefined scores",
+                remedy=f"choose {_POLICIES}",
+                argument="policy",
+                value=policy,
+                choices=_NAMED,
+            )
+    elif not math.isfinite(float(policy)):
+        raise InputError(f"policy {policy} is not a finite number", remedy=f"choose {_POLICIES}")
+
+
 def _fill(scores: xr.DataArray, policy: str | float) -> xr.DataArray:
-    undefined = np.isnan(scores.values)
+    cells = scores.isnull() if _is_number(policy) else undefined_cells(scores)
     values = np.array(scores.values, dtype=np.float64)
-    if "split" in scores.dims:
-        axis = scores.get_axis_num("split")
-        for part, gaps in zip(np.moveaxis(values, axis, 0), np.moveaxis(undefined, axis, 0), strict=True):
-            part[gaps] = _substitute(part[~gaps], policy)
-    else:
-        values[undefined] = _substitute(values[~undefined], policy)
-    attrs = {**scores.attrs, "filled": int(undefined.sum()), "fill_policy": str(policy), "undefined": 0}
-    return scores.copy(data=values).assign_attrs(attrs)
+    split = scores.get_axis_num("split") if "split" in scores.dims else None
+    for part, gaps in zip(_splits(values, split), _splits(cells.values, split), strict=True):
+        if gaps.any():
+            part[gaps] = _substitute(part[~np.isnan(part)], policy)
+    done = {"filled": int(cells.sum()), "fill_policy": str(policy), "undefined": 0}
+    return scores.copy(data=values).assign_attrs(
+        scores.attrs | done | {"missing": int(np.isnan(values).sum())}
+    )
+
+
+def _splits(values: Floats | Bools, axis: int | None) -> Floats | Bools:
+    """The values of each split, as views."""
+    return values[None] if axis is None else np.moveaxis(values, axis, 0)
 
 
 def _substitute(defined: Floats, policy: str | float) -> float:
-    if isinstance(policy, int | float | np.number) and not isinstance(policy, bool):
-        if not math.isfinite(policy):
-            raise InputError(f"policy {policy} is not a finite number", remedy=f"choose {_POLICIES}")
-        return float(policy)
-    if policy in _CONSTANTS:
-        return _CONSTANTS[str(policy)]
     if policy not in ("lq", "mean"):
-        raise InputError(f"there is no policy {policy!r} for undefined scores", remedy=f"choose {_POLICIES}")
+        return _CONSTANTS[policy] if isinstance(policy, str) else float(policy)
     if not len(defined):
         raise InputError(f"policy {policy!r}: a split has no defined score at all", remedy="choose zero")
     return lower_quartile(defined) if policy == "lq" else float(defined.mean())
@@ -80,8 +117,8 @@ def _undefined_topics(scores: xr.DataArray) -> Bools:
         raise InputError(
             "the scores have no dimension 'topic' to drop from", remedy="choose zero, lq or mean"
         )
-    undefined: Bools = np.isnan(np.moveaxis(scores.values, scores.get_axis_num("topic"), 0))
-    return np.asarray(undefined.reshape(len(undefined), -1).any(axis=1))
+    others = [dim for dim in scores.dims if dim != "topic"]
+    return np.asarray(undefined_cells(scores).any(others).values)
 
 
 def _drop(scores: Scores, undefined: Bools) -> Scores:
@@ -91,7 +128,11 @@ def _drop(scores: Scores, undefined: Bools) -> Scores:
             remedy="choose zero, lq or mean, fewer shards, or covered splits",
         )
     kept = scores.isel(topic=np.flatnonzero(~undefined))
-    dropped = {"fill_policy": "drop", "dropped": int(undefined.sum()), "undefined": 0}
+    done = {"fill_policy": "drop", "dropped": int(undefined.sum()), "undefined": 0}
     if isinstance(kept, xr.Dataset):
-        kept = kept.assign({name: values.assign_attrs(dropped) for name, values in kept.data_vars.items()})
-    return kept.assign_attrs(dropped)
+        told = {
+            name: values.assign_attrs(done | {"missing": int(missing_cells(values).sum())})
+            for name, values in kept.data_vars.items()
+        }
+        return kept.assign(told).assign_attrs(done)
+    return kept.assign_attrs(done | {"missing": int(missing_cells(kept).sum())})

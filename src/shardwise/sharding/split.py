@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from shardwise.core.arguments import chosen, whole
 from shardwise.core.arrays import Ints
-from shardwise.core.errors import InputError
+from shardwise.core.claim import counted
+from shardwise.core.errors import Either, InputError, Option, Part
 from shardwise.core.rng import generator
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, read_bytes
 from shardwise.sharding.splits import Splits
 
 Kind = Literal["even", "die", "covered", "uneven", "attribute"]
+Unlisted = Literal["refuse", "add"]
+Draw = Literal["even", "die"]
 Corpus = int | PathLike | Iterable[str]
 Attribute = Callable[[str], str] | Mapping[str, str] | str
 Shards = npt.NDArray[np.int16]
 _MOST_SHARDS = 32767
+_LEAVE: tuple[Part, ...] = (
+    *("ask for fewer shards, leave these topics out, or use ", Option("kind", "even")),
+    " and leave cells undefined",
+)
 
 
 def split(
@@ -34,31 +43,56 @@ def split(
     n_splits: int = 1,
     seed: int = 0,
     corpus: Corpus | None = None,
-    unlisted: Literal["refuse", "add"] = "refuse",
+    unlisted: Unlisted = "refuse",
     proportions: Sequence[float] | None = None,
     by: Attribute | None = None,
-    draw: Literal["even", "die"] = "even",
+    draw: Draw = "even",
     rel: int = 1,
     max_tries: int = 1000,
 ) -> Splits:
     """Divide the documents of a collection into shards, ``n_splits`` times independently.
 
-    - ``even``: a random permutation cut into parts whose sizes differ by at most one (F19).
-    - ``die``: every document rolls a die of its own (V17).
-    - ``covered``: the whole split is drawn again (by ``draw``) until every topic has a document of grade
-      ``rel`` or more in every shard (V17; "NEMP" in FF21), at most ``max_tries`` times.
-    - ``uneven``: as ``even``, with shards of the stated ``proportions``.
-    - ``attribute``: by a property of the document name: ``by`` is a function, a mapping, or a regular expression whose
-      first group (or whole match) is the shard's name.
+    Split i depends on (seed, i) and the documents only, never on the order of files.
 
-    ``corpus`` is the size of the whole corpus, or its documents (a list, or a file with a name a line). Documents that
-    no run retrieved and nobody judged cannot influence a score, so with a size alone the seen documents' shard sizes
-    are drawn from the multivariate hypergeometric law: the same distribution, without a list. With a list, a
-    document's shard depends on the list alone, so that adding a run does not move it; ``unlisted="add"`` takes in seen
-    documents that the list lacks. Split i depends on (seed, i) and the documents only, never on the order of files.
+    Parameters
+    ----------
+    collection
+        Runs and judgments, as `read_collection` returns them.
+    n_shards
+        Number of shards; left out where ``proportions`` or ``by`` say it.
+    kind
+        ``"even"``: a random permutation cut into parts whose sizes differ by at most one (F19). ``"die"``: every
+        document rolls a die of its own (V17). ``"covered"``: the whole split is drawn again until every topic has a
+        relevant document in every shard (V17; "NEMP" in FF21). ``"uneven"``: as ``"even"``, with shards of the
+        stated ``proportions``. ``"attribute"``: by a property of the document name.
+    n_splits
+        Number of splits, drawn independently.
+    seed
+        Seed of the random numbers.
+    corpus
+        Size of the whole corpus, or its documents (a list, or a file with a name a line). Documents that no run
+        retrieved and nobody judged cannot influence a score, so with a size alone the seen documents' shard sizes are
+        drawn from the multivariate hypergeometric law: the same distribution, without a list. With a list, a document's
+        shard depends on the list alone, so that adding a run does not move it. None splits the seen documents.
+    unlisted
+        What becomes of seen documents that the list lacks: ``"refuse"``, or ``"add"`` to take them in.
+    proportions
+        Relative sizes of the shards, for ``"uneven"``.
+    by
+        For ``"attribute"``: a function of the name, a mapping, or a regular expression whose first group (or whole
+        match) is the shard's name.
+    draw
+        How ``"covered"`` splits are drawn: ``"even"`` or ``"die"``.
+    rel
+        Lowest grade of a relevant document, for ``"covered"``.
+    max_tries
+        How often a ``"covered"`` split is drawn at most.
     """
-    if n_splits < 1:
-        raise InputError(f"n_splits={n_splits} asks for no split", remedy="ask for at least one")
+    n_splits = whole(n_splits, "n_splits", what="splits")
+    max_tries = whole(max_tries, "max_tries", what="draws")
+    chosen(kind, "kind", get_args(Kind), what="kind of split")
+    chosen(unlisted, "unlisted", get_args(Unlisted), what="policy for unlisted documents")
+    chosen(draw, "draw", get_args(Draw), what="way of drawing")
     if kind == "attribute":
         return _by_attribute(collection, by, n_shards, n_splits)
     sizes_of, n = _shard_sizes(kind, n_shards, proportions)
@@ -70,15 +104,29 @@ def split(
         total = int(corpus)
         if total < universe:
             raise InputError(
-                f"a corpus of {total} documents is smaller than the {universe} that were retrieved or judged",
+                f"a corpus of {counted(total, 'document')} is smaller than the {universe:,} that were retrieved or"
+                " judged",
                 remedy="give the size of the whole corpus",
             )
     else:
         universe, columns = _listed(collection, corpus, unlisted, notes)
         total = universe
     if n > total:
-        raise InputError(f"{n} shards for {total} documents", remedy="ask for fewer shards")
+        raise InputError(
+            f"{counted(n, 'shard')} for {counted(total, 'document')}", remedy="ask for fewer shards"
+        )
     sizes = sizes_of(total)
+    if not sizes.all():
+        assert proportions is not None, "shards of equal size have a document each"
+        k = int(np.argmin(sizes))
+        expected = total * proportions[k] / math.fsum(proportions)
+        raise InputError(
+            f"shard {k} would be empty: proportion {proportions[k]:g} of {counted(total, 'document')} makes"
+            f" {expected:.2g}",
+            remedy="give it a larger proportion, or leave it out",
+            argument="proportions",
+            value=tuple(proportions),
+        )
     how = draw if kind == "covered" else kind
     covering = _relevant(collection, rel, n) if kind == "covered" else None
     shards = np.empty((n_splits, collection.n_docs), dtype=np.int16)
@@ -96,9 +144,9 @@ def split(
         else:
             worst = ", ".join(collection.topics[t] for t, _ in uncovered.most_common(5))
             raise InputError(
-                f"no split with a relevant document of every topic in all {n} shards came up in {max_tries} draws;"
-                f" topics that lacked one most often: {worst}",
-                remedy="ask for fewer shards, leave these topics out, or use kind='even' and leave cells undefined",
+                f"no split with a relevant document of every topic in all {counted(n, 'shard')} came up in"
+                f" {counted(max_tries, 'draw')}; topics that lacked one most often: {worst}",
+                remedy=_LEAVE,
             )
         if covering and attempt:
             notes.append(f"split {i} was drawn {attempt + 1} times until every shard had relevant documents")
@@ -120,27 +168,44 @@ def _shard_sizes(
 ) -> tuple[Callable[[int], Ints], int]:
     """How many documents each shard gets of a corpus of a given size, and the number of shards."""
     if kind == "uneven":
-        if proportions is None or len(proportions) < 2 or min(proportions) <= 0:
+        shares = _shares(proportions)
+        if n_shards is not None and whole(n_shards, "n_shards", what="shards") != len(shares):
             raise InputError(
-                "kind='uneven' needs two or more positive proportions", remedy="such as proportions=[5, 3, 2]"
-            )
-        if n_shards is not None and n_shards != len(proportions):
-            raise InputError(
-                f"{n_shards} shards, but {len(proportions)} proportions",
+                f"{counted(n_shards, 'shard')}, but {counted(len(shares), 'proportion')}",
                 remedy="leave out the number of shards",
             )
-        shares = np.asarray(proportions, dtype=np.float64)
-        return lambda total: _largest_remainders(total * shares / shares.sum(), total), len(proportions)
-    if kind not in ("even", "die", "covered"):
-        raise InputError(f"kind={kind!r} is unknown", remedy="choose even, die, covered, uneven or attribute")
+        return lambda total: _largest_remainders(total * shares / shares.sum(), total), len(shares)
     if proportions is not None:
-        raise InputError(f"proportions make no sense for kind={kind!r}", remedy="use kind='uneven'")
-    if n_shards is None or not 1 <= n_shards <= _MOST_SHARDS:
         raise InputError(
-            f"{n_shards} shards cannot be made", remedy=f"give a number from 1 to {_MOST_SHARDS}"
+            ("proportions make no sense with ", Option("kind", kind)),
+            remedy=("use ", Option("kind", "uneven")),
         )
-    n = int(n_shards)
+    if n_shards is None:
+        raise InputError(
+            "how many shards is not said", remedy=("give ", Option("n_shards")), argument="n_shards"
+        )
+    n = whole(n_shards, "n_shards", what="shards")
+    if n > _MOST_SHARDS:
+        raise InputError(
+            f"{counted(n, 'shard')} cannot be made", remedy=f"give a number from 1 to {_MOST_SHARDS}"
+        )
     return lambda total: total // n + (np.arange(n) < total % n).astype(np.int64), n
+
+
+def _shares(proportions: Sequence[float] | None) -> npt.NDArray[np.float64]:
+    """Proportions as numbers, all of them above 0 and finite."""
+    try:
+        shares = np.asarray(() if proportions is None else proportions, dtype=np.float64)
+    except (TypeError, ValueError):
+        shares = np.empty(0)
+    if shares.ndim != 1 or len(shares) < 2 or not (np.isfinite(shares) & (shares > 0)).all():
+        raise InputError(
+            (Option("kind", "uneven"), " needs two or more positive proportions"),
+            remedy=("give them, as in ", Option("proportions", [5, 3, 2])),
+            argument="proportions",
+            value=proportions,
+        )
+    return shares
 
 
 def _largest_remainders(exact: npt.NDArray[np.float64], total: int) -> Ints:
@@ -174,17 +239,18 @@ def _listed(
         listed = [str(name).encode("utf-8", "surrogateescape") for name in corpus]
     distinct = set(listed)
     if len(distinct) < len(listed):
-        notes.append(f"{len(listed) - len(distinct)} names stand more than once in the document list")
+        again = counted(len(listed) - len(distinct), "name")
+        notes.append(f"{again} in the document list more than once")
     seen = [name.encode("utf-8", "surrogateescape") for name in collection.docnos()]
     missing = [name for name in seen if name not in distinct]
     if missing:
         some = ", ".join(name.decode("utf-8", "backslashreplace") for name in missing[:3])
         if unlisted != "add":
             raise InputError(
-                f"{len(missing)} documents were retrieved or judged but are not in the document list: {some}",
-                remedy="complete the list, or use unlisted='add' to take them in",
+                f"{counted(len(missing), 'document')} retrieved or judged, but not in the document list: {some}",
+                remedy=("complete the list, or use ", Option("unlisted", "add"), " to take them in"),
             )
-        notes.append(f"{len(missing)} seen documents were added to the document list: {some}")
+        notes.append(f"{counted(len(missing), 'seen document')} added to the document list: {some}")
         distinct.update(missing)
     place = {name: i for i, name in enumerate(sorted(distinct))}
     return len(distinct), np.array([place[name] for name in seen], dtype=np.int64)
@@ -210,8 +276,9 @@ def _relevant(collection: Collection, rel: int, n_shards: int) -> tuple[Ints, In
     if hopeless:
         some = ", ".join(hopeless[:8]) + (", ..." if len(hopeless) > 8 else "")
         raise InputError(
-            f"{len(hopeless)} topics have fewer relevant documents than the {n_shards} shards: {some}",
-            remedy="ask for fewer shards, leave these topics out, or use kind='even' and leave cells undefined",
+            f"{counted(len(hopeless), 'topic')} {'has' if len(hopeless) == 1 else 'have'} fewer relevant documents"
+            f" than the {n_shards} shards: {some}",
+            remedy=_LEAVE,
         )
     return topic_of[keep].astype(np.int64), collection.qrel_docs[keep].astype(np.int64), n_topics
 
@@ -228,20 +295,31 @@ def _by_attribute(
 ) -> Splits:
     if by is None:
         raise InputError(
-            "kind='attribute' needs by=", remedy="give a function, a mapping or a regular expression"
+            (Option("kind", "attribute"), " needs ", Either("by=", "--by")),
+            remedy=(
+                Either(
+                    "give a function, a mapping or a regular expression",
+                    "give a regular expression, such as '^[A-Z]+'",
+                ),
+            ),
         )
     if n_splits != 1:
-        raise InputError("an attribute gives one split, not several", remedy="leave n_splits at 1")
+        raise InputError(
+            "an attribute gives one split, not several", remedy=("leave ", Option("n_splits"), " at 1")
+        )
     names = collection.docnos()
     values = [_attribute(by, name) for name in names]
     labels = sorted(set(values))
-    if n_shards is not None and n_shards != len(labels):
+    if n_shards is not None and whole(n_shards, "n_shards", what="shards") != len(labels):
         raise InputError(
-            f"the attribute has {len(labels)} values, not {n_shards}: {', '.join(labels[:8])}",
-            remedy="leave out the number of shards, or change by=",
+            f"the attribute has {counted(len(labels), 'value')}, not {n_shards}: {', '.join(labels[:8])}",
+            remedy=("leave out the number of shards, or change ", Option("by")),
         )
     if len(labels) > _MOST_SHARDS:
-        raise InputError(f"the attribute has {len(labels)} values", remedy="use one with fewer")
+        raise InputError(
+            f"the attribute has {counted(len(labels), 'value')}",
+            remedy=f"use one with {_MOST_SHARDS} at most",
+        )
     number = {label: k for k, label in enumerate(labels)}
     row = np.array([number[value] for value in values], dtype=np.int16)
     return Splits(

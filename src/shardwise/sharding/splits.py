@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardwise.core.arrays import Bytes, Ints
+from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.io.archive import load_arrays, save_arrays
 from shardwise.io.collection import Collection
@@ -17,7 +18,29 @@ from shardwise.io.collection import Collection
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Splits:
-    """Several ways to divide the documents of a collection into shards, one row a split."""
+    """Several ways to divide the documents of a collection into shards, one row a split.
+
+    Parameters
+    ----------
+    shards
+        (split, document): number of the shard of each document.
+    n_shards
+        Number of shards.
+    kind
+        How they were drawn, as in `split`.
+    seed
+        Seed they were drawn with.
+    sizes
+        (split, shard): documents of the corpus in each shard.
+    labels
+        Name of each shard.
+    names
+        All document names, one after another, as in the collection.
+    name_starts
+        Where each name begins.
+    notes
+        What was decided and counted.
+    """
 
     shards: npt.NDArray[np.int16]  # (n_splits, n_docs): shard number of each document code
     n_shards: int
@@ -36,7 +59,15 @@ class Splits:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], collection: Collection | None = None) -> Splits:
-        """Read splits that `save` wrote, in the document codes of a collection if one is given."""
+        """Read splits that `save` wrote.
+
+        Parameters
+        ----------
+        path
+            The file.
+        collection
+            A collection in whose document codes the splits are wanted, matched by name; None: as they were saved.
+        """
         arrays, facts = load_arrays(path, "splits")
         splits = cls(
             n_shards=int(facts["n_shards"]),
@@ -49,13 +80,25 @@ class Splits:
         return splits if collection is None else splits.for_collection(collection)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the splits as one compact file, with the names of the documents."""
+        """Write the splits as one compact file, with the names of the documents.
+
+        Parameters
+        ----------
+        path
+            The file; one that is there is replaced.
+        """
         arrays = {name: getattr(self, name) for name in ("shards", "sizes", "names", "name_starts")}
         facts = {name: getattr(self, name) for name in ("n_shards", "kind", "seed", "labels", "notes")}
         save_arrays(path, "splits", arrays, facts)
 
     def for_collection(self, collection: Collection) -> Splits:
-        """Return the same splits in the document codes of another collection, matched by name."""
+        """Return the same splits in the document codes of another collection, matched by name.
+
+        Parameters
+        ----------
+        collection
+            The collection; all its documents must have a shard.
+        """
         if np.array_equal(self.name_starts, collection.name_starts) and np.array_equal(
             self.names, collection.names
         ):
@@ -65,7 +108,7 @@ class Splits:
         unknown = [name for name in wanted if name not in code]
         if unknown:
             raise InputError(
-                f"{len(unknown)} documents of the collection are in no shard of these splits,"
+                f"{counted(len(unknown), 'document')} of the collection in no shard of these splits,"
                 f" such as '{unknown[0].decode('utf-8', 'backslashreplace')}'",
                 remedy="split this collection itself, or split a document list that holds them all",
             )
@@ -78,7 +121,7 @@ class Splits:
         )
 
     def __str__(self) -> str:
-        how = f"{self.n_splits} {self.kind} split{'s' * (self.n_splits != 1)} into {self.n_shards} shards"
+        how = f"{counted(self.n_splits, f'{self.kind} split')} into {counted(self.n_shards, 'shard')}"
         return "\n".join([f"{how}, seed {self.seed}", *(f"- {note}" for note in self.notes)])
 
 

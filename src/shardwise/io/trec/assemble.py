@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from shardwise.core.arguments import mapped
 from shardwise.core.arrays import Codes, Grades, Ints
+from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.io.collection import UNJUDGED, Collection
-from shardwise.io.trec.interning import Coder, merge
+from shardwise.io.trec.interning import Interner, merge
 from shardwise.io.trec.parsed import ParsedQrels, ParsedRun
+
+
+class Rankings(NamedTuple):
+    """All rankings, one after another, systems outermost, and the grades to be filled in."""
+
+    docs: Codes
+    starts: Ints
+    grades: Grades
+
+
+class Judgments(NamedTuple):
+    """Judged documents, topic after topic."""
+
+    docs: Codes
+    grades: Grades
+    starts: Ints
 
 
 def assemble(
     runs: list[ParsedRun],
     qrels: list[ParsedQrels],
-    coders: list[Coder],
+    interners: list[Interner],
     systems: tuple[str, ...],
     topics: tuple[str, ...],
     depth: int | None,
     notes: list[str],
 ) -> Collection:
     """Put rankings and judgments into the common codes."""
-    merged = merge(coders)
+    merged = merge(interners)
     number = {topic: t for t, topic in enumerate(topics)}
     n_topics = len(topics)
     counts = np.zeros((len(runs), n_topics), dtype=np.int64)
@@ -35,12 +53,14 @@ def assemble(
     if depth is not None:
         cut = int((counts > depth).sum())
         if cut:
-            notes = [*notes, f"{cut} of {counts.size} rankings were deeper than {depth} and were cut there"]
+            notes = [*notes, f"{cut} of {counted(counts.size, 'ranking')} deeper than {depth}, cut there"]
         counts = np.minimum(counts, depth)
     starts = np.concatenate([[0], np.cumsum(counts.ravel())]).astype(np.int64)
     docs = np.empty(int(starts[-1]), dtype=np.int32)
     grades = np.empty(len(docs), dtype=np.int16)
     qrel_docs, qrel_grades, qrel_starts = _judgments(qrels, merged.codes, topics)
+    rankings = Rankings(docs, starts, grades)
+    judgments = Judgments(qrel_docs, qrel_grades, qrel_starts)
     n_docs = len(merged.name_starts) - 1
 
     def place(r: int) -> None:
@@ -49,23 +69,10 @@ def assemble(
         _place(run.docs, run.edges, target, merged.codes[run.worker], starts[r * n_topics :], counts[r], docs)
 
     def grade(part: Ints) -> None:
-        _grade(
-            part,
-            len(runs),
-            n_topics,
-            docs,
-            starts,
-            qrel_docs,
-            qrel_grades,
-            qrel_starts,
-            n_docs,
-            UNJUDGED,
-            grades,
-        )
+        _grade(part, rankings, judgments, np.full(n_docs, UNJUDGED))
 
-    with ThreadPoolExecutor(len(coders)) as pool:
-        list(pool.map(place, range(len(runs))))
-        list(pool.map(grade, np.array_split(np.arange(n_topics), len(coders))))
+    list(mapped(place, range(len(runs)), jobs=len(interners)))
+    list(mapped(grade, np.array_split(np.arange(n_topics), len(interners)), jobs=len(interners)))
     return Collection(
         systems=systems,
         topics=topics,
@@ -123,26 +130,18 @@ def _place(
 
 
 @njit(cache=True, nogil=True)
-def _grade(
-    part: Ints,
-    n_systems: int,
-    n_topics: int,
-    docs: Codes,
-    starts: Ints,
-    qrel_docs: Codes,
-    qrel_grades: Grades,
-    qrel_starts: Ints,
-    n_docs: int,
-    unjudged: np.int16,
-    grades: Grades,
-) -> None:
-    """Look up the grade of every ranked document, a topic at a time so that the table stays in cache."""
-    grade_of = np.full(n_docs, unjudged, dtype=np.int16)
+def _grade(part: Ints, rankings: Rankings, judgments: Judgments, grade_of: Grades) -> None:
+    """Look up the grade of every ranked document, a topic at a time so that the table stays in cache.
+
+    ``grade_of`` has the grade of an unjudged document for every document, before and after.
+    """
+    n_topics = len(judgments.starts) - 1
     for t in part:
-        for j in range(qrel_starts[t], qrel_starts[t + 1]):
-            grade_of[qrel_docs[j]] = qrel_grades[j]
-        for r in range(n_systems):
-            for i in range(starts[r * n_topics + t], starts[r * n_topics + t + 1]):
-                grades[i] = grade_of[docs[i]]
-        for j in range(qrel_starts[t], qrel_starts[t + 1]):
-            grade_of[qrel_docs[j]] = unjudged
+        judged = range(judgments.starts[t], judgments.starts[t + 1])
+        for j in judged:
+            grade_of[judgments.docs[j]] = judgments.grades[j]
+        for ranking in range(t, len(rankings.starts) - 1, n_topics):
+            for i in range(rankings.starts[ranking], rankings.starts[ranking + 1]):
+                rankings.grades[i] = grade_of[rankings.docs[i]]
+        for j in judged:
+            grade_of[judgments.docs[j]] = UNJUDGED

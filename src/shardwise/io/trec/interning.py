@@ -7,6 +7,7 @@ so equal words mean equal names: the hash only says where to look, and a collisi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -35,6 +36,17 @@ def mix(h: np.uint64, word: np.uint64) -> np.uint64:
     h = (h ^ (h >> _HALF)) * _SPREAD
     h = (h ^ (h >> np.uint64(29))) * _SPREAD
     return h ^ (h >> _HALF)
+
+
+class NameTable(NamedTuple):
+    """The arrays of an `Interner`, as kernels see them.
+
+    Kernels that look up every name of a file take them one by one, as `parse_lines` says why.
+    """
+
+    slots: Words  # upper half of a hash and code + 1; 0: empty
+    words: Words  # the names, ``stride`` words each, by code
+    stride: int
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -127,7 +139,7 @@ def pack(text: Bytes, start: int, stop: int, name: Words) -> tuple[int, np.uint6
     return n_words, h
 
 
-class Coder:
+class Interner:
     """A growing dictionary of names, filled by one worker."""
 
     def __init__(self) -> None:
@@ -135,6 +147,11 @@ class Coder:
         self.stride = 2
         self.slots: Words = np.zeros(1 << 14, dtype=np.uint64)
         self.words: Words = np.zeros(self.stride << 13, dtype=np.uint64)
+
+    @property
+    def table(self) -> NameTable:
+        """The arrays as they are now; they change when room is made."""
+        return NameTable(self.slots, self.words, self.stride)
 
     def make_room(self, n_words: int) -> None:
         """Make room for one more name of that many words, and for as many again as there are."""
@@ -152,7 +169,7 @@ class Coder:
         """(count, stride) words of the names so far, by code."""
         return self.words[: self.count * self.stride].reshape(self.count, self.stride)
 
-    def code(self, names: list[bytes]) -> Codes:
+    def codes(self, names: list[bytes]) -> Codes:
         """Codes of some names, new ones included."""
         codes = np.empty(len(names), dtype=np.int32)
         edges = np.concatenate([[0], np.cumsum([len(name) for name in names])]).astype(np.int64)
@@ -161,26 +178,28 @@ class Coder:
         done = 0
         while done < len(names):
             self.make_room(-(-len(names[done]) // 8))
-            done, self.count = _code_all(
+            done, self.count = _intern_texts(
                 text, edges, codes, done, self.slots, self.words, self.stride, self.count, scratch
             )
         return codes
 
-    def absorb(self, other: Coder) -> Codes:
-        """Take in all names of another coder; return the codes they have here."""
+    def absorb(self, other: Interner) -> Codes:
+        """Take in all names of another interner; return the codes they have here."""
         codes = np.empty(other.count, dtype=np.int32)
         rows = np.ascontiguousarray(other.matrix())
         done = 0
         self.make_room(other.stride)
         while True:
-            done, self.count = _absorb(rows, codes, done, self.slots, self.words, self.stride, self.count)
+            done, self.count = _intern_rows(
+                rows, codes, done, self.slots, self.words, self.stride, self.count
+            )
             if done == other.count:
                 return codes
             self.make_room(other.stride)
 
 
 @njit(cache=True, nogil=True)
-def _code_all(
+def _intern_texts(
     text: Bytes,
     edges: Ints,
     codes: Codes,
@@ -208,17 +227,17 @@ def _code_all(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Merged:
-    """The names of several coders in byte order, and what became of each coder's codes."""
+    """The names of several interners in byte order, and what became of each one's codes."""
 
     names: Bytes
     name_starts: Ints
-    codes: tuple[Codes, ...]  # per coder: old code -> new code
+    codes: tuple[Codes, ...]  # of each interner: old code -> new code
 
 
-def merge(coders: list[Coder]) -> Merged:
-    """Number the names of all coders in byte order, so that codes depend on nothing but the names."""
-    first = coders[0]
-    pooled = [np.arange(first.count, dtype=np.int32), *(first.absorb(other) for other in coders[1:])]
+def merge(interners: list[Interner]) -> Merged:
+    """Number the names of all interners in byte order, so that codes depend on nothing but the names."""
+    first = interners[0]
+    pooled = [np.arange(first.count, dtype=np.int32), *(first.absorb(other) for other in interners[1:])]
     order = np.arange(first.count, dtype=np.int64)
     _sort_names(first.words, first.stride, order)
     new = np.empty(first.count, dtype=np.int32)
@@ -231,7 +250,7 @@ def merge(coders: list[Coder]) -> Merged:
 
 
 @njit(cache=True, nogil=True)
-def _absorb(
+def _intern_rows(
     rows: Words, codes: Codes, done: int, slots: Words, words: Words, stride: int, count: int
 ) -> tuple[int, int]:
     """Code the names of another table until all are done or room has to be made; return (done, count)."""

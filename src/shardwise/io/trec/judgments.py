@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.arrays import Floats, Grades, Ints
+from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.io.collection import Collection, Strata, Subtopics
 from shardwise.io.files import read_bytes
-from shardwise.io.natural_order import natural
+from shardwise.io.natural_order import natural_key
 from shardwise.io.run_tables import Table, labelled_table
 
 Kind = Literal["subtopics", "strata"]
@@ -110,18 +111,18 @@ def attach(collection: Collection, judged: Labelled, intents: Any = None) -> Col
         if topic in number
     ]
     if judged.kind == "strata":
-        names = tuple(sorted({label for _, label, _ in rows}, key=natural))
+        names = tuple(sorted({label for _, label, _ in rows}, key=natural_key))
         stratum = {name: c for c, name in enumerate(names)}
         codes = np.empty(len(collection.qrel_docs), dtype=np.int32)
         for at, label, _ in rows:
             codes[at] = stratum[label]
-        said = f"the judgments come from {len(names)} strata: {', '.join(names)}"
+        said = f"judgments from {len(names)} {'stratum' if len(names) == 1 else 'strata'}: {', '.join(names)}"
         return replace(collection, strata=Strata(names, codes), notes=(*collection.notes, said))
     topic_of = np.repeat(np.arange(len(collection.topics)), np.diff(collection.qrel_starts))
     held: list[set[str]] = [set() for _ in collection.topics]
     for at, label, _ in rows:
         held[topic_of[at]].add(label)
-    named = [sorted(labels, key=natural) for labels in held]
+    named = [sorted(labels, key=natural_key) for labels in held]
     within = [{label: c for c, label in enumerate(labels)} for labels in named]
     rows.sort(key=lambda row: (row[0], within[topic_of[row[0]]][row[1]]))
     places = np.array([at for at, _, _ in rows], dtype=np.int64)
@@ -133,7 +134,9 @@ def attach(collection: Collection, judged: Labelled, intents: Any = None) -> Col
         codes=np.array([within[topic_of[at]][label] for at, label, _ in rows], dtype=np.int32),
         grades=np.array([grade for _, _, grade in rows], dtype=np.int16),
     )
-    said = f"judgments by {len(found.names)} subtopics; a document's grade is its highest over them"
+    said = (
+        f"judgments by {counted(len(found.names), 'subtopic')}; a document's grade is its highest over them"
+    )
     return replace(collection, subtopics=found, notes=(*collection.notes, said))
 
 
@@ -161,7 +164,7 @@ def _rows(path: Path, text: bytes, kind: Kind) -> Iterable[_Row]:
         where = f"{path}:{number}"
         if len(words) != width:
             raise InputError(
-                f"{len(words)} columns where qrels ({_COLUMNS[kind]}) have {width}",
+                f"{counted(len(words), 'column')} where qrels ({_COLUMNS[kind]}) have {width}",
                 where=where,
                 remedy="mend the line, or check that the file is complete",
             )

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints
+from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.io.files import read_bytes
 from shardwise.io.run_tables import Table
 from shardwise.io.trec import lines
-from shardwise.io.trec.interning import MAX_NAME, Coder
-from shardwise.io.trec.ranking import group_rows, order_groups
+from shardwise.io.trec.interning import MAX_NAME, Interner
+from shardwise.io.trec.ranking import group_rows, order_groups, round_to_single
 
 _BOM = (0xEF, 0xBB, 0xBF)
 
@@ -49,7 +51,7 @@ class Worker:
     def __init__(self, number: int, single: bool) -> None:
         self.number = number
         self.single = single
-        self.coder = Coder()
+        self.interner = Interner()
         self._serial = 1
         self._buffer: Bytes = np.empty(1 << 22, dtype=np.uint8)
         self._docs: Codes = np.empty(1 << 16, dtype=np.int32)
@@ -72,9 +74,9 @@ class Worker:
             order, edges = group_rows(topic_of_run, rows.run_rows, rows.count, len(topics))
             docs, values = docs[order], values[order]
         self._stamp_room()
-        group, repeat = order_groups(
-            docs, values, edges, self._stamps, self._serial, self.single, self.coder.words, self.coder.stride
-        )
+        if self.single:
+            round_to_single(values)
+        group, repeat = order_groups(docs, values, edges, self.interner.table, self._stamps, self._serial)
         self._serial += len(topics)
         if repeat >= 0:
             row = repeat if order is None else int(order[repeat])
@@ -106,7 +108,7 @@ class Worker:
         group = np.repeat(np.arange(len(topics)), np.diff(edges))
         docs = self._docs[: rows.count][order]
         grades = values[order].astype(np.int16)
-        keys = group.astype(np.int64) * max(self.coder.count, 1) + docs
+        keys = group.astype(np.int64) * max(self.interner.count, 1) + docs
         by_key = np.argsort(keys, kind="stable")
         same = keys[by_key][1:] == keys[by_key][:-1]
         clash = np.flatnonzero(same & (grades[by_key][1:] != grades[by_key][:-1]))
@@ -123,12 +125,12 @@ class Worker:
         return ParsedQrels(where, topics, kept_edges, docs[keep], grades[keep], self.number, int(same.sum()))
 
     def _name(self, code: int) -> str:
-        raw: bytes = self.coder.matrix()[code].astype(">u8").tobytes()
+        raw: bytes = self.interner.matrix()[code].astype(">u8").tobytes()
         return raw.rstrip(b"\0").decode("utf-8", "backslashreplace")
 
     def _stamp_room(self) -> None:
-        if len(self._stamps) < self.coder.count:
-            more = np.zeros(2 * self.coder.count - len(self._stamps), dtype=np.int32)
+        if len(self._stamps) < self.interner.count:
+            more = np.zeros(2 * self.interner.count - len(self._stamps), dtype=np.int32)
             self._stamps = np.concatenate([self._stamps, more])
 
     def _more_rows(self, room: int) -> None:
@@ -138,7 +140,7 @@ class Worker:
 
     def _code_table(self, table: Table) -> _Rows:
         self._more_rows(len(table.docs))
-        self._docs[: len(table.docs)] = self.coder.code(table.docs)
+        self._docs[: len(table.docs)] = self.interner.codes(table.docs)
         self._values[: len(table.docs)] = table.values
         topics: list[str] = []
         run_rows: list[int] = []
@@ -152,7 +154,7 @@ class Worker:
         self._buffer, end = read_bytes(path, self._buffer)
         buf = self._buffer
         state = np.zeros(lines.STATE_SIZE, dtype=np.int64)
-        state[lines.NAMES] = self.coder.count
+        state[lines.NAMES] = self.interner.count
         state[lines.LABEL_LEN] = state[lines.TOPIC_LEN] = -1
         state[lines.ONE_LABEL] = 1
         if end >= 3 and tuple(buf[:3]) == _BOM:
@@ -160,20 +162,18 @@ class Worker:
         run_rows: Ints = np.empty(1 << 10, dtype=np.int64)
         run_spans: Ints = np.empty(1 << 11, dtype=np.int64)
         slow: Ints = np.empty((1 << 8, 4), dtype=np.int64)
-        scratch = np.empty(lines.SCRATCH, dtype=np.uint64)
-        value = np.zeros(1)
+        parse: Any = lines.parse_lines
+        text, room = lines.Text(buf, end, is_run), lines.scratch()
         while True:
-            status = lines.parse_lines(
-                buf, end, is_run, state, self.coder.slots, self.coder.words, self.coder.stride,
-                self._docs, self._values, run_rows, run_spans, slow, scratch, value.view(np.uint64), value,
-            )  # fmt: skip
-            self.coder.count = int(state[lines.NAMES])
+            columns = lines.Columns(self._docs, self._values, run_rows, run_spans, slow)
+            status = parse(*text, *self.interner.table, *columns, *room, state)
+            self.interner.count = int(state[lines.NAMES])
             _read_slowly(path, buf, slow[: state[lines.SLOW]], self._values, is_run)
             state[lines.SLOW] = 0
             if status == lines.DONE:
                 break
             if status == lines.NO_ROOM:
-                self.coder.make_room(int(state[lines.NEED]))
+                self.interner.make_room(int(state[lines.NEED]))
             elif status == lines.NO_ROWS:
                 self._more_rows(2 * len(self._docs))
             elif status == lines.NO_RUNS:
@@ -268,9 +268,9 @@ def _line_error(path: Path, buf: Bytes, state: Ints, status: int, is_run: bool) 
     want, other = (6, 4) if is_run else (4, 6)
     kind = "run (topic Q0 document rank score tag)" if is_run else "qrels (topic iteration document grade)"
     problem = (
-        f"{columns} columns where a {kind} has {want}"
+        f"{counted(columns, 'column')} where a {kind} has {want}"
         if is_run
-        else f"{columns} columns where {kind} have {want}"
+        else f"{counted(columns, 'column')} where {kind} have {want}"
     )
     if columns == other:
         remedy = (

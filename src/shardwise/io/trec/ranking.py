@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from shardwise.core.arrays import Codes, Floats, Ints, Words
+from shardwise.core.arrays import Codes, Floats, Ints
+from shardwise.io.trec.interning import NameTable
 
 
 @njit(cache=True, nogil=True)
-def _name_follows(a: int, b: int, words: Words, stride: int) -> bool:
+def _name_follows(a: int, b: int, table: NameTable) -> bool:
     """Whether document a has the greater name."""
+    _, words, stride = table
     for k in range(stride):
         x = words[a * stride + k]
         y = words[b * stride + k]
@@ -24,7 +26,7 @@ def _name_follows(a: int, b: int, words: Words, stride: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _insertion_sort(docs: Codes, scores: Floats, words: Words, stride: int) -> bool:
+def _insertion_sort(docs: Codes, scores: Floats, table: NameTable) -> bool:
     """Sort what is nearly sorted, as runs with a few ties are; give up, returning False, if it is not."""
     moves = 0
     for i in range(1, len(docs)):
@@ -33,8 +35,7 @@ def _insertion_sort(docs: Codes, scores: Floats, words: Words, stride: int) -> b
         doc, score = docs[i], scores[i]
         j = i
         while j > 0 and (
-            score > scores[j - 1]
-            or (score == scores[j - 1] and _name_follows(doc, docs[j - 1], words, stride))
+            score > scores[j - 1] or (score == scores[j - 1] and _name_follows(doc, docs[j - 1], table))
         ):
             docs[j], scores[j] = docs[j - 1], scores[j - 1]
             j -= 1
@@ -46,7 +47,7 @@ def _insertion_sort(docs: Codes, scores: Floats, words: Words, stride: int) -> b
 
 
 @njit(cache=True, nogil=True)
-def _merge_sort(docs: Codes, scores: Floats, words: Words, stride: int) -> None:
+def _merge_sort(docs: Codes, scores: Floats, table: NameTable) -> None:
     n = len(docs)
     spare_docs = np.empty_like(docs)
     spare_scores = np.empty_like(scores)
@@ -64,7 +65,7 @@ def _merge_sort(docs: Codes, scores: Floats, words: Words, stride: int) -> None:
                 elif scores[i] != scores[j]:
                     left = scores[i] > scores[j]
                 else:
-                    left = not _name_follows(docs[j], docs[i], words, stride)
+                    left = not _name_follows(docs[j], docs[i], table)
                 if left:
                     spare_docs[k], spare_scores[k] = docs[i], scores[i]
                     i += 1
@@ -77,24 +78,21 @@ def _merge_sort(docs: Codes, scores: Floats, words: Words, stride: int) -> None:
 
 
 @njit(cache=True, nogil=True)
+def round_to_single(scores: Floats) -> None:
+    """Round scores to single precision, in place."""
+    for i in range(len(scores)):
+        scores[i] = np.float64(np.float32(scores[i]))
+
+
+@njit(cache=True, nogil=True)
 def order_groups(
-    docs: Codes,
-    scores: Floats,
-    edges: Ints,
-    stamps: Codes,
-    serial: int,
-    single: bool,
-    words: Words,
-    stride: int,
+    docs: Codes, scores: Floats, edges: Ints, table: NameTable, stamps: Codes, serial: int
 ) -> tuple[int, int]:
     """Sort each group of rows, in place; return (-1, -1), or the group and row where a document is repeated.
 
     Group g is rows ``edges[g]`` to ``edges[g + 1]``. ``stamps`` remembers per document the last group that had
     it; groups are numbered from ``serial`` on.
     """
-    if single:
-        for i in range(len(scores)):
-            scores[i] = np.float64(np.float32(scores[i]))
     for g in range(len(edges) - 1):
         low, high = edges[g], edges[g + 1]
         for i in range(low, high):
@@ -102,8 +100,8 @@ def order_groups(
             if stamps[doc] == serial + g:
                 return g, i
             stamps[doc] = serial + g
-        if not _insertion_sort(docs[low:high], scores[low:high], words, stride):
-            _merge_sort(docs[low:high], scores[low:high], words, stride)
+        if not _insertion_sort(docs[low:high], scores[low:high], table):
+            _merge_sort(docs[low:high], scores[low:high], table)
     return -1, -1
 
 

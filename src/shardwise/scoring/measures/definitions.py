@@ -29,17 +29,17 @@ class Kernel(IntEnum):
     """How a measure walks down the judged documents of a ranking."""
 
     AVERAGE_PRECISION = 0
-    WEIGHTED_SUM = 1  # sum of value x discount, over a norm
-    FIRST = 2  # discount of the first document of any value
-    CASCADE = 3  # value is the probability of stopping
+    WEIGHTED_SUM = 1  # sum of gain x discount, over a norm
+    FIRST = 2  # discount of the first document with any gain
+    CASCADE = 3  # the gain is the probability of stopping
     PREFERENCES = 4  # relevant before nonrelevant
     R_PRECISION = 5
-    SHARE = 6  # sum of values over the number retrieved
+    SHARE = 6  # sum of gains over the number retrieved
     RETRIEVED = 7
     NORM = 8  # the norm itself, whatever the ranking
     BLENDED_RATIO = 9  # precision blended with the gain compared with the ideal gain
     INFERRED = 10  # average precision estimated from a sample of the pool
-    NOVELTY = 11  # subtopics: each further document on a subtopic is worth less
+    NOVELTY = 11  # subtopics: each further document on a subtopic gains less
     INTENTS = 12  # the same, subtopics weighted by their probability
     COVERAGE = 13  # subtopics: gain over all of them, blended with the share of them found
     STRATIFIED_PRECISION = 14  # the pool sampled by strata
@@ -51,12 +51,12 @@ class Norm(IntEnum):
 
     ONE = 0
     CUTOFF = 1
-    TOTAL = 2  # summed value of all judged documents; with values 0 and 1 the number of relevant ones
+    TOTAL = 2  # summed gain of all judged documents; with gains 0 and 1 the number of relevant ones
     IDEAL = 3  # weighted sum of the best possible ranking
-    CAPPED = 4  # number of documents of any worth, at most the cutoff
+    CAPPED = 4  # number of documents with any gain, at most the cutoff
     IDEAL_CASCADE = 5  # what the best possible ranking gives a reader who stops
-    GREEDY = 6  # what the ranking gives that always takes the document with most new worth
-    ENDLESS = 7  # what a ranking would give in which every document is worth something for all subtopics
+    GREEDY = 6  # what the ranking gives that always takes the document with most new gain
+    ENDLESS = 7  # what a ranking would give in which every document has a gain for all subtopics
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,13 @@ class Definition:
     text: str  # the definition in words and formula; R is the number of relevant documents
     cite: str
     kernel: Kernel
-    values: Callable[[Floats, Parameters], Floats]  # grades -> what a document of that grade is worth
+    gain: Callable[[Floats, Parameters], Floats]  # grades -> gains
     norm: Norm | Callable[[Parameters], Norm] = Norm.ONE
-    discount: Callable[[Floats, Parameters], Floats] | None = None  # ranks -> weights; None: all 1
+    discount: Callable[[Floats, Parameters], Floats] | None = None  # ranks -> discounts; None: all 1
     cutoff: Literal["none", "optional", "required"] = "optional"
     parameters: tuple[Parameter, ...] = ()
     needs_relevant: bool = True  # undefined for a topic without relevant documents
-    limit: str = ""  # how to mend it where no grade may be worth more than 1 and one is
+    limit: str = ""  # how to mend it where no grade may have a gain above 1 and one has
     aliases: tuple[str, ...] = ()
     needs: Literal["grades", "subtopics", "strata"] = "grades"  # what the judgments must tell
     number: str | float = 0.0  # a number for the kernel, or the parameter that holds it
@@ -116,7 +116,7 @@ _GAIN = Parameter(
 )
 _NORM = Parameter("norm", "R", "choice", "divide by R or by min(k, R)", choices=("R", "min"))
 _BETA = Parameter("beta", 1, "weight", "weight of gain against precision; 0 is average precision")
-_ALPHA = Parameter("alpha", 0.5, "fraction", "how much a further document on a subtopic loses of its worth")
+_ALPHA = Parameter("alpha", 0.5, "fraction", "how much a further document on a subtopic loses of its gain")
 _GAMMA = Parameter("gamma", 0.5, "fraction", "weight of the share of subtopics found")
 _MAX_REL = Parameter("max_rel", 4, "grade", "highest gain there is")
 

@@ -1,4 +1,4 @@
-"""What a grade is worth and how much a rank counts, as functions on arrays."""
+"""The gain of a grade and the discount of a rank, as functions on arrays."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def sampled(grades: Floats, parameters: Parameters) -> Floats:
 
 def sampled_gains(grades: Floats, parameters: Parameters) -> Floats:
     """Gain of each grade where it is above 0, -1 for judged without gain, -2 for pooled but not judged."""
-    worth = gains(grades, parameters)
-    return np.where(grades < 0, -2.0, np.where(worth > 0, worth, -1.0))
+    gain = gains(grades, parameters)
+    return np.where(grades < 0, -2.0, np.where(gain > 0, gain, -1.0))
 
 
 def judged(grades: Floats, parameters: Parameters) -> Floats:
@@ -63,7 +63,7 @@ def stopping(grades: Floats, parameters: Parameters) -> Floats:
 
 
 def logarithmic(ranks: Floats, parameters: Parameters) -> Floats:
-    """Weight 1/log2(rank + 1), or with a base b Järvelin & Kekäläinen's: 1 before rank b, then 1/log_b(rank)."""
+    """Discount 1/log2(rank + 1), or with a base b Järvelin & Kekäläinen's: 1 before rank b, then 1/log_b(rank)."""
     base = parameters.get("base")
     if base is None:
         return 1.0 / np.log2(ranks + 1.0)
@@ -71,11 +71,11 @@ def logarithmic(ranks: Floats, parameters: Parameters) -> Floats:
 
 
 def geometric(ranks: Floats, parameters: Parameters) -> Floats:
-    """Weight (1 - p) p^(rank - 1): a reader goes on to the next document with probability p."""
+    """Discount (1 - p) p^(rank - 1): a reader goes on to the next document with probability p."""
     p = float(parameters["p"])
     return np.power(p, ranks - 1.0) * (1.0 - p)
 
 
 def reciprocal(ranks: Floats, parameters: Parameters) -> Floats:
-    """Weight 1/rank."""
+    """Discount 1/rank."""
     return 1.0 / ranks
