@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
 from shardwise import plot
 from shardwise.cli.commands.design import IntervalOptions, PoolsOptions, PowerOptions, Sourced, TableOptions
@@ -173,8 +174,11 @@ def _variances(options: Sourced) -> tuple[dict[str, float], tuple[str, ...]]:
         measures = list(source.measure or ("AP",))
         with progress("scoring", source.quiet) as told:
             whole = score(collection, measures, jobs=source.jobs, no_relevant="drop", progress=told)
-    found = estimate(whole, options.variance_method)
-    each = found if isinstance(found, dict) else {found.measure or "score": found}
+    if isinstance(whole, xr.Dataset):
+        each = estimate(whole, options.variance_method)
+    else:
+        one = estimate(whole, options.variance_method)
+        each = {one.measure or "score": one}
     notes = tuple(str(one) for one in each.values())
     return {name: one.sigma_sq for name, one in each.items()}, () if options.quiet else notes
 
