@@ -174,9 +174,9 @@ CHARTS: dict[str, Callable[[], Any]] = {
     ).plot("AP"),
     "instances": lambda: sw.compare_instances(*seeds()).plot(margin=0.02, measure="nDCG@10"),
     "p-spread": lambda: sw.plot.p_spread_chart(sw.instances.p_value_spread(*seeds(), seed=1)),
-    "components": lambda: sw.planning.instance_components(sw.compare_instances(*seeds())).plot(),
+    "components": lambda: sw.planning.variance_components(*seeds()).plot("instances"),
     "budget": lambda: sw.planning.plan_budget(
-        sw.planning.instance_components(sw.compare_instances(*seeds())), 1000, per_topic=5, per_instance=10
+        sw.planning.variance_components(*seeds()), 1000, per_topic=5, per_instance=10
     ).plot(),
     "variances": lambda: sw.plot.variance_chart(sw.planning.variance_table(whole())),
     "topics": lambda: sw.plot.topics_chart(

@@ -8,17 +8,20 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
+from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import bootstrap_anova
-from shardwise.fits.components import ScoreComponents
 from shardwise.lab.calibrate import calibrate
+from shardwise.lab.simulate_scores import MEAN
 from shardwise.lab.worlds.base import NormalWorld
 from shardwise.procedures.running import compare, paired_tests
 from shardwise.procedures.vocabulary import DEFAULT
 
 SHARDS = ("topic", "system", "shard")
 SHAPE = (50, 20, 5)
-SD = ScoreComponents(topic=0.2, topic_system=0.08, topic_shard=0.1, system_shard=0.005, error=0.06)
+SD = VarianceComponents.of(
+    {"topic": 0.2, "topic:system": 0.08, "topic:shard": 0.1, "system:shard": 0.005, "error": 0.06}, kind="sd"
+)
 TABLES, SOME = 1000, 20
 
 
@@ -66,7 +69,7 @@ def run() -> str:
             **{m: [m] for m in ("MD6 hsd topic", "banova MD3 marginal-1 bh", "t holm")},
         }.items()
     }
-    world = NormalWorld(np.full(SHAPE[1], SD.mean), SD, SHARDS, SHAPE, ("topic",))
+    world = NormalWorld(np.full(SHAPE[1], MEAN), SD, SHARDS, SHAPE)
     tables = [xr.DataArray(y, dims=SHARDS) for y in world.draw(0, SOME, 0)]
     rows = []
     for name, seconds in lab.items():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shardwise.fits.components import ScoreComponents as ScoreComponents
-from shardwise.fits.components import score_components as score_components
 from shardwise.lab.simulate_collection import SimulatedCollection as SimulatedCollection
 from shardwise.lab.simulate_collection import simulate_collection as collection
 from shardwise.lab.simulate_scores import simulate_scores as scores
@@ -11,11 +9,9 @@ from shardwise.lab.worlds.j15 import j15_preset as j15_preset
 from shardwise.lab.worlds.j15 import j15_world as j15_world
 
 __all__ = [
-    "ScoreComponents",
     "SimulatedCollection",
     "collection",
     "j15_preset",
     "j15_world",
-    "score_components",
     "scores",
 ]

@@ -150,7 +150,7 @@ def test_charts_are_written(command: str, tmp_path: Path) -> None:
         (("power", "--variance", "much"), "--variance 'much' is not a number; write 0.053"),
         (("power", "--variance", "-1"), "variance = -1: a variance must be above 0"),
         (("power", "--variance", ".05", "--power", "0.05"), "power 0.05 is not above alpha 0.05"),
-        (("power", "--variance", ".05", "--method", "guess"), "no design method 'guess'"),
+        (("power", "--variance", ".05", "--method", "guess"), "no design method is called 'guess'"),
         (
             ("interval", "--variance", ".05", "--width", "0"),
             "no number of topics gives an interval without width",

@@ -11,6 +11,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 import shardwise as sw
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.lab.calibrate import CLAIMS, Calibration
 from shardwise.lab.error_counts import Truth
@@ -77,7 +78,7 @@ def test_the_marginal_bootstrap_is_liberal(repetitions: float) -> None:
 
 def test_rates_are_those_of_the_public_functions() -> None:
     """The first 30 tables of a world, decided one by one with compare, give the same counts."""
-    sd = sw.simulate.ScoreComponents.of(KNOWN)
+    sd = sw.planning.VarianceComponents.of(KNOWN, kind="sd")
     found = sw.calibrate(
         sd,
         ["MD6 hsd", "MD6 bh topic"],
@@ -89,7 +90,7 @@ def test_rates_are_those_of_the_public_functions() -> None:
         planted=False,
         seed=11,
     )
-    world = NormalWorld(np.full(6, sd.mean), sd, SHARDS, (12, 6, 3), TOPIC)
+    world = NormalWorld(np.full(6, 0.3), sd, SHARDS, (12, 6, 3), Claim("topic"))
     any_found = np.zeros((30, 2))
     raw = np.zeros((30, 2))
     for k, table in enumerate(world.draw(0, 30, 11)):
@@ -206,7 +207,10 @@ def test_advice_keeps_on_designs_it_has_not_seen(repetitions: float) -> None:
     }
     assert sum(map(len, recommended.values())) >= 4  # there is something to check
     for sizes in ({"topics": 30, "systems": 12}, {"topics": 60, "systems": 10, "shards": 6}):
-        for source, null in ((like, "margins"), (sw.simulate.ScoreComponents.of(KNOWN), "normal")):
+        for source, null in (
+            (like, "margins"),
+            (sw.planning.VarianceComponents.of(KNOWN, kind="sd"), "normal"),
+        ):
             design: dict[str, Any] = {"shards": 4, **sizes}
             for claim, chosen in recommended.items():
                 held = sw.calibrate(

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from shardwise.core.arrays import Floats
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.lab.worlds.from_scores import KINDS, data_null, speaks_for
 
 TABLE = ("topic", "system")
 SHARDS = ("topic", "system", "shard")
 INSTANCES = ("topic", "system", "instance")
-TOPIC = ("topic",)
+TOPIC = Claim("topic")
 
 
 def sharded(seed: int, t: int = 12, r: int = 4, s: int = 3) -> Floats:
@@ -27,8 +28,8 @@ def sharded(seed: int, t: int = 12, r: int = 4, s: int = 3) -> Floats:
     return np.asarray(y + spread * (rng.normal(0, 0.1, (t, r, 1)) + noise) + np.linspace(0, 0.3, r)[:, None])
 
 
-def claims(kind: str) -> list[tuple[str, ...]]:
-    every: list[tuple[str, ...]] = [(), ("topic",), ("shard",), ("topic", "shard")]
+def claims(kind: str) -> list[Claim]:
+    every = [Claim(), Claim("topic"), Claim("shard"), Claim("topic", "shard")]
     return [claim for claim in every if speaks_for(kind, SHARDS, claim)]
 
 
@@ -82,8 +83,8 @@ def test_differences_vary_as_those_of_new_topics_would(kind: str, factor: float)
         assert np.var(z) == pytest.approx(wanted, rel=4 * np.sqrt(2 / 4000))
 
 
-@pytest.mark.parametrize("claim", [(), ("shard",), ("topic",), ("topic", "shard")])
-def test_flipped_mean_squares_are_those_of_the_scores(claim: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("claim", [Claim(), Claim("shard"), Claim("topic"), Claim("topic", "shard")])
+def test_flipped_mean_squares_are_those_of_the_scores(claim: Claim) -> None:
     """The expected mean squares stay what they are, so that a world is as noisy as the scores.
 
     Tolerance: 4 standard errors over tables, estimated from them.
@@ -109,7 +110,7 @@ def mean_squares(y: Floats) -> Floats:
 def test_what_is_held_fixed_has_no_difference_either() -> None:
     """On these very topics and shards the average table has equal systems, though they differ within each."""
     y = sharded(5)
-    world = data_null("flip", y, SHARDS, ())
+    world = data_null("flip", y, SHARDS, Claim())
     average = world.draw(0, 6000, 1).mean(axis=0)
     spread = world.draw(0, 400, 1).std(axis=0).max()
     np.testing.assert_allclose(np.ptp(average.mean(axis=(0, 2))), 0, atol=5 * spread / np.sqrt(6000))
@@ -123,7 +124,7 @@ def test_what_is_held_fixed_has_no_difference_either() -> None:
 def test_instances_of_a_system_turn_by_themselves() -> None:
     rng = np.random.default_rng(6)
     y = rng.normal(0, 0.1, (20, 2, 4)) + rng.normal(0, 0.2, (1, 2, 4)) + rng.normal(0, 0.1, (20, 2, 1))
-    means = data_null("flip", y, INSTANCES, ("topic", "instance")).draw(0, 4000, 3).mean(axis=(1, 3))
+    means = data_null("flip", y, INSTANCES, Claim("topic", "instance")).draw(0, 4000, 3).mean(axis=(1, 3))
     z = means[:, 0] - means[:, 1]
     d = y.mean(axis=2)
     by_instance = y.mean(axis=0)
@@ -148,12 +149,12 @@ def test_planted_effects_are_the_truth(kind: str) -> None:
     ("kind", "claim", "message"),
     [
         ("shuffle", TOPIC, "no null is called 'shuffle'"),
-        ("permute", (), "says nothing of these topics"),
-        ("resample", ("topic", "shard"), "says nothing of"),
-        ("flip", ("instance",), "cannot generalise over instance"),
+        ("permute", Claim(), "says nothing of these topics"),
+        ("resample", Claim("topic", "shard"), "says nothing of"),
+        ("flip", Claim("instance"), "cannot generalise over instance"),
     ],
 )
-def test_refusals(kind: str, claim: tuple[str, ...], message: str) -> None:
+def test_refusals(kind: str, claim: Claim, message: str) -> None:
     with pytest.raises(InputError, match=message):
         data_null(kind, sharded(1), SHARDS, claim)
 
@@ -162,4 +163,4 @@ def test_undefined_scores_are_refused() -> None:
     y = sharded(1)
     y[0, 0, 0] = np.nan
     with pytest.raises(InputError, match="1 scores are undefined"):
-        data_null("flip", y, SHARDS, ())
+        data_null("flip", y, SHARDS, Claim())

@@ -65,7 +65,7 @@ def test_a_seed_is_a_collection(made: SimulatedCollection) -> None:
 
 
 def test_impossible_sizes_are_refused() -> None:
-    with pytest.raises(InputError, match="topics=0 is too small"):
+    with pytest.raises(InputError, match="0 topics: give a whole number, 1 or more"):
         simulate_collection(topics=0)
     with pytest.raises(InputError, match="too small for depth 1000"):
         simulate_collection(corpus=1500)

@@ -14,16 +14,23 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from shardwise.core.arrays import Floats, Ints
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.fits.components import ScoreComponents
-from shardwise.lab.simulate_scores import simulate_scores, world
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.lab.simulate_scores import TableOptions, simulate_scores
+from shardwise.lab.simulate_scores import world as world_of
 from shardwise.lab.worlds.bounded import MarginsWorld, margins_world
 from shardwise.lab.worlds.copula import hermite_coefficients
 from shardwise.lab.worlds.margin_fits import few_values, fit_margins, law_margins
 from shardwise.lab.worlds.margins import guides, to_scores
 
-SD = ScoreComponents(topic=0.15, shard=0.02, topic_system=0.08, topic_shard=0.06, system_shard=0.04, instance=0.04,
-                     error=0.06)  # fmt: skip
+SD = VarianceComponents.of(
+    {"topic": 0.15, "shard": 0.02, "topic:system": 0.08, "topic:shard": 0.06, "system:shard": 0.04, "instance": 0.04,
+     "error": 0.06}, kind="sd")  # fmt: skip
+
+
+def world(source: Any = None, **options: Any) -> Any:
+    return world_of(source, TableOptions(**options))
 
 
 def trec8(data: Path, measure: str) -> pd.DataFrame:
@@ -171,7 +178,7 @@ SIZES = {"split": 2, "topic": 15, "system": 3, "shard": 4, "instance": 4}
 def test_planted_means_hold_for_every_claim(dims: tuple[str, ...], over: tuple[str, ...], kind: Any) -> None:
     truth = np.array([0.45, 0.3, 0.3])
     margins = law_margins(truth, 0.05, kind)
-    made = margins_world(truth, margins, SD, dims, tuple(SIZES[d] for d in dims), over, seed=4)
+    made = margins_world(truth, margins, SD, dims, tuple(SIZES[d] for d in dims), Claim(*over), seed=4)
     y = xr.DataArray(made.draw(0, 1500, 8), dims=("table", *dims))
     means = y.mean([d for d in dims if d not in ("system", "split")])
     error = (means.mean("table") - xr.DataArray(truth, dims="system")) / (means.std("table") / np.sqrt(1500))
@@ -183,8 +190,8 @@ def test_fixed_topics_against_quadrature_by_scipy() -> None:
     """The average over the fixed topics of E[score | topic], integrated with scipy's beta quantiles."""
     truth = np.array([0.4, 0.25])
     margins = law_margins(truth, 0.04, "beta")
-    made = margins_world(truth, margins, ScoreComponents(topic=0.8, topic_system=0.3, error=0.5), ("topic", "system"),
-                         (6, 2), (), seed=2)  # fmt: skip
+    sd = VarianceComponents.of({"topic": 0.8, "topic:system": 0.3, "error": 0.5}, kind="sd")
+    made = margins_world(truth, margins, sd, ("topic", "system"), (6, 2), Claim(), seed=2)
     spread = 0.5 / np.sqrt(0.98)
     for j in range(2):
         p = np.diff(made.cut[j])
@@ -202,8 +209,9 @@ def test_fixed_topics_against_quadrature_by_scipy() -> None:
 
 def test_every_split_is_right_about_its_own_shards() -> None:
     dims = ("split", "topic", "system", "shard")
-    sd, margins = ScoreComponents(system_shard=0.7, error=0.7), law_margins(np.full(2, 0.3), 0.05, "beta")
-    made = margins_world(np.full(2, 0.3), margins, sd, dims, (3, 10, 2, 3), ("topic",), seed=1)
+    sd = VarianceComponents.of({"system:shard": 0.7, "error": 0.7}, kind="sd")
+    margins = law_margins(np.full(2, 0.3), 0.05, "beta")
+    made = margins_world(np.full(2, 0.3), margins, sd, dims, (3, 10, 2, 3), Claim("topic"), seed=1)
     means = made.draw(0, 2000, 3).mean(axis=(2, 4))  # table, split, system
     assert np.abs((means.mean(axis=0) - 0.3) / (means.std(axis=0) / np.sqrt(2000))).max() < 4.5
 
@@ -211,9 +219,11 @@ def test_every_split_is_right_about_its_own_shards() -> None:
 def test_effects_come_in_the_shares_asked_for() -> None:
     """Near-normal margins, so that correlations of scores are those of z."""
     dims, shape = ("topic", "system", "shard"), (40, 4, 5)
-    sd = ScoreComponents(topic=0.1, topic_system=0.05, topic_shard=0.06, error=0.08)
+    sd = VarianceComponents.of(
+        {"topic": 0.1, "topic:system": 0.05, "topic:shard": 0.06, "error": 0.08}, kind="sd"
+    )
     made = margins_world(
-        np.full(4, 0.5), law_margins(np.full(4, 0.5), 0.002, "beta"), sd, dims, shape, ("topic", "shard")
+        np.full(4, 0.5), law_margins(np.full(4, 0.5), 0.002, "beta"), sd, dims, shape, Claim("topic", "shard")
     )
     y = made.draw(0, 400, 5)
     total = 0.1**2 + 0.05**2 + 0.06**2 + 0.08**2
@@ -239,7 +249,7 @@ def test_hermite_expansion_of_uniform_scores() -> None:
 @pytest.mark.parametrize(("dims", "over"), CLAIMS[::3])
 def test_a_table_depends_on_seed_and_number_only(dims: tuple[str, ...], over: tuple[str, ...]) -> None:
     made = margins_world(np.full(3, 0.3), law_margins(np.full(3, 0.3), 0.04, "beta"), SD, dims,
-                         tuple(SIZES[d] for d in dims), over)  # fmt: skip
+                         tuple(SIZES[d] for d in dims), Claim(*over))  # fmt: skip
     together = made.draw(0, 6, 3)
     assert np.array_equal(made.draw(4, 2, 3), together[4:])
     assert not np.isclose(made.draw(0, 6, 4), together).all()
@@ -254,8 +264,8 @@ def test_shards_and_instances_from_scores() -> None:
         made = world(source, margins="auto", generalize=("topic",), effects="like", seed=3)
         assert isinstance(made, MarginsWorld)
         # shares 1/1.61 and .25/1.61, from 40 topics
-        assert made.latent.topic**2 == pytest.approx(1 / 1.61, abs=0.15)
-        assert made.latent.topic_system**2 == pytest.approx(0.25 / 1.61, abs=0.06)
+        assert made.latent["topic"] == pytest.approx(1 / 1.61, abs=0.15)
+        assert made.latent["topic:system"] == pytest.approx(0.25 / 1.61, abs=0.06)
         assert made.truth == pytest.approx(y.mean(axis=(0, 2)))
         assert simulate_scores(source, margins="kernel", topics=12, systems=3).shape == (12, 3, 4)
 

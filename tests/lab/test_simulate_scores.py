@@ -12,20 +12,27 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
+from shardwise.core.variance_components import EFFECTS, LAYOUTS, TERMS, VarianceComponents
 from shardwise.fits.anova import anova
-from shardwise.fits.components import EFFECTS, LAYOUTS, ScoreComponents, score_components
 from shardwise.fits.mixed import mixed
-from shardwise.lab.simulate_scores import simulate_scores, world
-from shardwise.lab.worlds.base import NormalWorld, World
-from shardwise.planning.shards import shard_components
+from shardwise.fits.variance_components import variance_components
+from shardwise.lab.simulate_scores import TableOptions, simulate_scores
+from shardwise.lab.simulate_scores import world as world_of
+from shardwise.lab.worlds.base import NormalWorld, World, inside_of
 from shardwise.procedures.running import compare_instances
 
 GOLD = Path(__file__).parent.parent / "gold"
-SD = ScoreComponents(topic=0.2, shard=0.05, topic_system=0.08, topic_shard=0.1, system_shard=0.03, instance=0.03,
-                     error=0.06)  # fmt: skip
+SD = VarianceComponents.of(
+    {"topic": 0.2, "shard": 0.05, "topic:system": 0.08, "topic:shard": 0.1, "system:shard": 0.03, "instance": 0.03,
+     "error": 0.06}, kind="sd")  # fmt: skip
 SIZES = {"split": 3, "topic": 12, "system": 4, "shard": 3, "instance": 5}
+
+
+def world(source: Any = None, **options: Any) -> Any:
+    return world_of(source, TableOptions(**options))
 
 
 def gold_scores(layout: str) -> xr.DataArray:
@@ -38,24 +45,18 @@ def gold_scores(layout: str) -> xr.DataArray:
 @pytest.mark.parametrize("layout", ["topic", "shard", "instance"])
 def test_components_are_those_of_lme4(layout: str) -> None:
     gold = pd.read_csv(GOLD / "score_components_lme4.csv").query("layout == @layout")
-    found = score_components(gold_scores(layout))
-    wanted = ScoreComponents.of(dict(zip(gold["effect"], gold["sd"], strict=True)))
-    for effect in ScoreComponents.effects():
+    found = variance_components(gold_scores(layout))
+    wanted = VarianceComponents.of(dict(zip(gold["effect"], gold["sd"], strict=True)), kind="sd")
+    for effect in TERMS:
         # what the optimiser leaves: the smallest deviations are the least sharply determined
-        assert getattr(found, effect) == pytest.approx(getattr(wanted, effect), rel=2e-5, abs=1e-12), effect
+        assert found.sd(effect) == pytest.approx(wanted.sd(effect), rel=2e-5, abs=1e-12), effect
     assert found.negative == ()
 
 
-def test_components_agree_with_those_of_designs_and_mixed_models() -> None:
-    shards = gold_scores("shard")
-    found, other = score_components(shards), shard_components(shards)
-    assert found.topic_system**2 == pytest.approx(other.topic_system, rel=1e-12)
-    assert found.system_shard**2 == pytest.approx(other.system_shard, rel=1e-12)
-    assert found.error**2 == pytest.approx(other.error, rel=1e-12)
-    nested, fit = score_components(gold_scores("instance")), mixed(gold_scores("instance"), "nested")
-    for name, value in (("topic", nested.topic), ("system:topic", nested.topic_system),
-                        ("instance", nested.instance), ("residual", nested.error)):  # fmt: skip
-        assert value**2 == pytest.approx(fit.variance_components[name], rel=1e-9)
+def test_components_agree_with_those_of_mixed_models() -> None:
+    nested, fit = variance_components(gold_scores("instance")), mixed(gold_scores("instance"), "nested")
+    for name in ("topic", "system:topic", "instance", "residual"):
+        assert nested[name] == pytest.approx(fit.variance_components[name], rel=1e-9)
 
 
 @pytest.mark.parametrize("dims", LAYOUTS)
@@ -63,23 +64,23 @@ def test_components_are_recovered(dims: tuple[str, ...]) -> None:
     """Estimates of variances are unbiased: their average over tables is the truth within simulation error."""
     sizes = {"split": 2, "topic": 40, "system": 12, "shard": 10, "instance": 10}
     free = tuple(d for d in dims if d not in ("system", "split"))
-    made = NormalWorld(np.full(12, 0.4), SD, dims, tuple(sizes[d] for d in dims), free)
-    each = [score_components(xr.DataArray(y, dims=dims)) for y in made.draw(0, 60, 5)]
-    for effect, inside in {**EFFECTS, "error": ()}.items():
-        if not set(inside) <= set(dims):
+    made = NormalWorld(np.full(12, 0.4), SD, dims, tuple(sizes[d] for d in dims), Claim(*free))
+    each = [variance_components(xr.DataArray(y, dims=dims)) for y in made.draw(0, 60, 5)]
+    for effect in (*EFFECTS, "error"):
+        if not set(inside_of(effect)) <= set(dims):
             continue
-        variances = np.array([getattr(one, effect) ** 2 for one in each])
-        wanted = getattr(SD, effect) ** 2
+        variances = np.array([one.variance(effect) for one in each])
+        wanted = SD[effect]
         if dims == ("topic", "system"):  # cannot be told apart there
-            wanted = {"topic_system": 0.0, "error": SD.topic_system**2 + SD.error**2}.get(effect, wanted)
+            wanted = {"topic:system": 0.0, "error": SD["topic:system"] + SD["error"]}.get(effect, wanted)
         se = variances.std(ddof=1) / np.sqrt(len(variances))
         assert abs(variances.mean() - wanted) <= 4.5 * se + 1e-12, effect
 
 
 def test_a_negative_estimate_counts_as_none_and_is_named() -> None:
     y = np.array([[0.1, 0.9], [0.9, 0.1], [0.2, 0.8]])
-    found = score_components(xr.DataArray(y, dims=("topic", "system")))
-    assert found.topic == 0.0
+    found = variance_components(xr.DataArray(y, dims=("topic", "system")))
+    assert found["topic"] == 0.0
     assert "topic" in found.negative
     assert "counted as 0: topic" in str(found)
 
@@ -87,31 +88,33 @@ def test_a_negative_estimate_counts_as_none_and_is_named() -> None:
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        (xr.DataArray([[0.1, np.nan], [0.2, 0.3]], dims=("topic", "system")), "1 scores are undefined; fill them"),
-        (xr.DataArray([[0.1, 0.2]], dims=("topic", "system")), "there is 1 topic"),
-        (xr.DataArray([0.1, 0.2], dims=("topic",)), "scores have topic instead"),
-        (xr.Dataset({"AP": ("topic", [0.1])}), "choose one measure"),
+        (xr.DataArray([[0.1, np.nan], [0.2, 0.3]], dims=("topic", "system")), "1 of 4 .* topic 0, system 1"),
+        (xr.DataArray([[0.1, 0.2]], dims=("topic", "system")), "have 1 topic; give at least 2"),
+        (xr.DataArray([0.1, 0.2], dims=("topic",)), "but no system"),
+        (xr.Dataset({m: (("topic", "system"), np.eye(2)) for m in ("AP", "P@5")}), "choose one, as in"),
     ],
 )  # fmt: skip
 def test_scores_that_show_no_components_are_refused(scores: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        score_components(scores)
+        variance_components(scores)
 
 
 def test_deterministic_systems_show_no_instances() -> None:
     y = simulate_scores(topics=5, systems=3, instances=4, deterministic=1)
     with pytest.raises(InputError, match="do not show how instances vary"):
-        score_components(y)
-    others = score_components(y.sel(system=~y.deterministic))
-    assert others.error > 0
+        variance_components(y)
+    others = variance_components(y.sel(system=~y.deterministic))
+    assert others["error"] > 0
 
 
 def test_effects_by_name() -> None:
-    found = ScoreComponents.of({"system:topic": 0.1, "topic_shard": 0.2, "system:instance": 0.3, "mean": 0.4})
-    assert found == ScoreComponents(topic_system=0.1, topic_shard=0.2, instance=0.3, mean=0.4)
+    given_sd = {"system:topic": 0.1, "topic_shard": 0.2, "instance": 0.3, "mean": 0.4}
+    found = VarianceComponents.of(given_sd, kind="sd")
+    assert found == {"topic:system": 0.1**2, "topic:shard": 0.2**2, "system:instance": 0.3**2}
+    assert found.mean == 0.4
     for wrong, message in (({"topics": 0.1}, "no effect 'topics'"), ({"error": -0.1}, "cannot be below 0")):
         with pytest.raises(InputError, match=message):
-            ScoreComponents.of(wrong)
+            VarianceComponents.of(wrong, kind="sd")
 
 
 @settings(max_examples=40)
@@ -130,12 +133,11 @@ def test_what_is_held_fixed_leaves_no_trace(
     """
     free = [d for d in dims if d not in ("system", "split")]
     over = tuple(d for d in free if data.draw(st.booleans()))
-    sd = ScoreComponents(**{name: getattr(SD, name) for name in EFFECTS}, error=0.0, negative=())
-    made = NormalWorld(np.array(means), sd, dims, tuple(SIZES[d] for d in dims), over)
+    made = NormalWorld(np.array(means), SD.only(EFFECTS), dims, tuple(SIZES[d] for d in dims), Claim(*over))
     y = xr.DataArray(made.draw(3, 2, seed), dims=("table", *dims))
     found = y.mean(free)
     found = found - found.mean("system")
-    left = [name for name, inside in EFFECTS.items() if "system" in inside and set(inside) & set(over)]
+    left = [name for name in EFFECTS if "system" in inside_of(name) and set(inside_of(name)) & set(over)]
     error = np.abs(found - xr.DataArray(made.truth - made.truth.mean(), dims="system")).max()
     if not left:
         assert error < 1e-12
@@ -159,7 +161,7 @@ def test_what_is_held_fixed_leaves_no_trace(
 def test_system_means_vary_as_the_claim_says(
     dims: tuple[str, ...], over: tuple[str, ...], variance: float
 ) -> None:
-    made = NormalWorld(np.zeros(4), SD, dims, tuple(SIZES[d] for d in dims), over)
+    made = NormalWorld(np.zeros(4), SD, dims, tuple(SIZES[d] for d in dims), Claim(*over))
     tables = 3000
     y = made.draw(0, tables, 11)
     means = y.mean(axis=tuple(k + 1 for k, d in enumerate(dims) if d != "system"))
@@ -179,11 +181,18 @@ def test_a_table_depends_on_seed_and_number_only(dims: tuple[str, ...]) -> None:
 
 def test_splits_share_topics_and_nothing_else() -> None:
     dims = ("split", "topic", "system", "shard")
-    shared = NormalWorld(np.zeros(4), ScoreComponents(topic=0.2, topic_system=0.1), dims, (3, 30, 4, 5))
+    shared = NormalWorld(
+        np.zeros(4),
+        VarianceComponents.of({"topic": 0.2, "topic:system": 0.1}, kind="sd"),
+        dims,
+        (3, 30, 4, 5),
+    )
     y = shared.draw(0, 2, 1)
     assert np.array_equal(y[:, 0], y[:, 2])
-    own = NormalWorld(np.zeros(4), ScoreComponents(shard=0.1, topic_shard=0.1, system_shard=0.1, error=0.1), dims,
-                      (3, 30, 4, 5))  # fmt: skip
+    sd = VarianceComponents.of(
+        dict.fromkeys(("shard", "topic:shard", "system:shard", "error"), 0.1), kind="sd"
+    )
+    own = NormalWorld(np.zeros(4), sd, dims, (3, 30, 4, 5))
     y = own.draw(0, 300, 1).reshape(300, 3, -1)
     # 600 numbers a table, of which the 5 shards repeat the most
     r = [np.corrcoef(table[0], table[1])[0, 1] for table in y]
@@ -207,7 +216,9 @@ def test_tables_fit_the_rest_of_the_package() -> None:
 
 def test_truth_is_planted_as_asked() -> None:
     like = simulate_scores(
-        ScoreComponents(system=0.1, topic=0.2, error=0.1, mean=0.4), systems=400, effects="like"
+        VarianceComponents.of({"system": 0.1, "topic": 0.2, "error": 0.1, "mean": 0.4}, kind="sd"),
+        systems=400,
+        effects="like",
     )
     truth = np.array(like.attrs["truth"])
     assert truth.mean() == pytest.approx(0.4)
@@ -221,9 +232,9 @@ def test_like_scores_that_one_has() -> None:
     source = gold_scores("shard")
     made = world(source, generalize=("shard", "topic"))
     assert isinstance(made, NormalWorld)
-    assert made.sd.topic == score_components(source).topic
+    assert made.components["topic"] == variance_components(source)["topic"]
     assert made.shape == (20, 5, 6)
-    assert made.generalize == ("topic", "shard")
+    assert made.claim == Claim("topic", "shard")
     assert made.truth == pytest.approx(np.full(5, float(source.mean())))
     own = world(source, effects="like")
     assert own.truth == pytest.approx(source.mean(("topic", "shard")).to_numpy())
@@ -246,13 +257,16 @@ def test_like_scores_that_one_has() -> None:
         ({"topics": 1}, "1 topics"),
         ({"effects": [0.1, 0.2]}, "2 effects for 10 systems"),
         ({"effects": "real"}, "no effects 'real'"),
-        ({"margins": "gamma"}, "no margins 'gamma'"),
+        ({"margins": "gamma"}, "no margins is called 'gamma'"),
         ({"margins": "auto"}, "estimated from scores"),
         ({"deterministic": 2}, "say how many instances"),
         ({"deterministic": 10, "instances": 3}, "10 of 10 systems are deterministic"),
         ({"margins": "beta", "sd": {"topic": 0.7}}, "no beta margin has the mean 0.3"),
         ({"margins": "beta", "mean": 1.3}, "means between 0 and 1"),
-        ({"source": ScoreComponents(error=0.1), "sd": {"error": 0.1}}, "give one of them"),
+        (
+            {"source": VarianceComponents.of({"error": 0.1}, kind="sd"), "sd": {"error": 0.1}},
+            "give one of them",
+        ),
         ({"source": gold_scores("topic"), "shards": 3}, "no shards to go by"),
         ({"mean": float("nan")}, "mean = nan"),
     ],

@@ -97,7 +97,7 @@ def test_refusals() -> None:
     g = made_up()
     with pytest.raises(InputError, match="between 0 and 1"):
         g.topics_for(1.0)
-    with pytest.raises(InputError, match="choose phi or erho_sq"):
+    with pytest.raises(InputError, match="choose one of phi, erho_sq"):
         g.topics_for(0.9, "rho")
     with pytest.raises(InputError, match="1 topic or more"):
         g.phi(0)

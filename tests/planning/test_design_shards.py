@@ -15,17 +15,14 @@ from scipy import stats
 
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
-from shardwise.planning.shards import (
-    ShardComponents,
-    design_for_shards,
-    shard_components,
-    variance_and_df,
-)
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.planning.components import variance_components
+from shardwise.planning.shards import design_for_shards
 from shardwise.planning.topics import power_exact, topics_for_interval, topics_for_power
 from shardwise.planning.variances import variance
 
 GOLD = Path(__file__).parent.parent / "gold"
-TYPICAL = ShardComponents(topic_system=0.0064, system_shard=0.000025, error=0.0036)
+TYPICAL = VarianceComponents({"topic:system": 0.0064, "system:shard": 0.000025, "error": 0.0036})
 
 
 def gold_scores() -> xr.DataArray:
@@ -35,18 +32,18 @@ def gold_scores() -> xr.DataArray:
 
 def test_components_are_those_of_lme4() -> None:
     lme4 = pd.read_csv(GOLD / "design_shards_lme4.csv").set_index("term")["variance"]
-    ours = shard_components(gold_scores())
+    ours = variance_components(gold_scores())
     # lme4 stops its search at about this precision
-    assert ours.topic_system == pytest.approx(lme4["topic:system"], rel=1e-5)
-    assert ours.system_shard == pytest.approx(lme4["system:shard"], rel=1e-5)
-    assert ours.error == pytest.approx(lme4["Residual"], rel=1e-5)
+    assert ours["topic:system"] == pytest.approx(lme4["topic:system"], rel=1e-5)
+    assert ours["system:shard"] == pytest.approx(lme4["system:shard"], rel=1e-5)
+    assert ours["error"] == pytest.approx(lme4["Residual"], rel=1e-5)
     assert ours.negative == ()
 
 
 def test_components_are_those_of_the_shard_means_seen_as_a_two_way_table() -> None:
-    ours = shard_components(gold_scores())
+    ours = variance_components(gold_scores())
     assert variance(gold_scores().mean("shard"), "residual").sigma_sq == pytest.approx(
-        ours.topic_system + ours.error / 4
+        ours["topic:system"] + ours["error"] / 4
     )
 
 
@@ -54,9 +51,9 @@ def test_a_negative_component_counts_as_zero_and_is_named() -> None:
     rng = generator(21, 0)
     y = rng.normal(size=(10, 4, 5))
     y -= y.mean(axis=2, keepdims=True)  # no topic:system variance at all, less than chance would leave
-    c = shard_components(xr.DataArray(y, dims=("topic", "system", "shard")))
-    assert c.topic_system == 0
-    assert "topic_system" in c.negative
+    c = variance_components(xr.DataArray(y, dims=("topic", "system", "shard")))
+    assert c["topic:system"] == 0
+    assert "topic:system" in c.negative
     assert "counted as 0" in str(design_for_shards(c, min_diff=1.0, shards=[2]))
 
 
@@ -64,7 +61,7 @@ def test_a_negative_component_counts_as_zero_and_is_named() -> None:
 def test_topics_like_these_need_what_a_two_way_design_on_shard_means_needs(
     systems: int, shards: int, min_diff: float
 ) -> None:
-    sigma_sq = TYPICAL.topic_system + TYPICAL.error / shards
+    sigma_sq = TYPICAL["topic:system"] + TYPICAL["error"] / shards
     result = design_for_shards(TYPICAL, min_diff=min_diff, shards=[shards], systems=systems, most_topics=3000)
     assert result.table["topics"].iloc[0] == topics_for_power(
         variance=sigma_sq, min_diff=min_diff, systems=systems, method="two-way"
@@ -93,15 +90,18 @@ def test_how_topics_fall_or_do_not_with_shards() -> None:
 
 
 def test_what_no_number_of_topics_can_do_is_missing_not_invented() -> None:
-    rough = ShardComponents(topic_system=0.0064, system_shard=0.01, error=0.0036)
+    rough = VarianceComponents({"topic:system": 0.0064, "system:shard": 0.01, "error": 0.0036})
     result = design_for_shards(rough, min_diff=0.03, shards=[1, 5], generalize=("topic", "shard"))
     assert result.table["topics"].isna().all()
     assert result.table["power"].isna().all()
-    assert result.claim == "topics like these and shards like these"
+    assert result.claim == "topics like these, shards like these"
 
 
 def test_a_corpus_cut_finer_has_components_of_its_own() -> None:
-    coarse, fine = TYPICAL, ShardComponents(topic_system=0.0064, system_shard=0.00002, error=0.02)
+    coarse, fine = (
+        TYPICAL,
+        VarianceComponents({"topic:system": 0.0064, "system:shard": 0.00002, "error": 0.02}),
+    )
     table = design_for_shards({2: coarse, 10: fine}, min_diff=0.03).table
     assert table["shards"].tolist() == [2, 10]
     assert (
@@ -119,14 +119,14 @@ def test_power_is_what_simulated_shards_show(
     generalize: tuple[str, ...], min_diff: float, repetitions: float
 ) -> None:
     runs, t, r, s = int(3000 * repetitions), 15, 4, 5
-    c = ShardComponents(topic_system=0.006, system_shard=0.002, error=0.01)
+    c = VarianceComponents({"topic:system": 0.006, "system:shard": 0.002, "error": 0.01})
     rng = generator(22, len(generalize))
     means = np.array([min_diff / 2, -min_diff / 2, 0, 0])[None, None, :, None]
-    y = means + rng.normal(0, np.sqrt(c.error), (runs, t, r, s))
+    y = means + rng.normal(0, c.sd("error"), (runs, t, r, s))
     if "topic" in generalize:  # effects of fixed topics and shards do not vary between repetitions
-        y += rng.normal(0, np.sqrt(c.topic_system), (runs, t, r, 1))
+        y += rng.normal(0, c.sd("topic:system"), (runs, t, r, 1))
     if "shard" in generalize:
-        y += rng.normal(0, np.sqrt(c.system_shard), (runs, 1, r, s))
+        y += rng.normal(0, c.sd("system:shard"), (runs, 1, r, s))
 
     def centred(x: np.ndarray, *axes: int) -> np.ndarray:
         for axis in axes:
@@ -147,9 +147,11 @@ def test_power_is_what_simulated_shards_show(
         parts = ((ms_ts, (t - 1) * (r - 1)), (ms_sk, (s - 1) * (r - 1)), (ms_e, df_e))
         df = error**2 / sum(ms**2 / d for ms, d in parts)
     found = (stats.f.sf(ms_s / error, r - 1, df) <= 0.05).mean()
-    v, degrees = variance_and_df(c, np.array([float(t)]), s, r, generalize)
+    v, degrees = c.variance_of_difference(
+        generalize, {"topic": np.array([float(t)]), "shard": s, "system": r}
+    )
     critical = stats.f.isf(0.05, r - 1, degrees)
-    power = power_exact(min_diff**2 / (2 * v), np.array([r - 1.0]), degrees, critical)[0]
+    power = power_exact(min_diff**2 / v, np.array([r - 1.0]), degrees, critical)[0]
     # Satterthwaite's df, taken at the expected mean squares, is an approximation: within .02
     slack = 0.02 if "shard" in generalize else 0.0
     assert 0.5 < power < 0.95
@@ -165,7 +167,7 @@ def test_power_is_what_simulated_shards_show(
         ({"power": 0.05}, "not above alpha"),
         ({"systems": 1}, "2 or more"),
         ({"shards": [0]}, "1 or more"),
-        ({"generalize": ("shard",)}, "no claim generalizes"),
+        ({"generalize": ("instance",)}, "cannot generalise over instance"),
         ({"most_topics": 1}, "2 or more"),
     ],
 )
@@ -176,12 +178,25 @@ def test_refusals(changes: dict[str, Any], reason: str) -> None:
 
 def test_components_refuse_what_they_cannot_use() -> None:
     with pytest.raises(InputError, match="below 0"):
-        ShardComponents(topic_system=-0.1, system_shard=0, error=0.1)
+        VarianceComponents({"topic:system": -0.1, "system:shard": 0, "error": 0.1})
     with pytest.raises(InputError, match="all variances are 0"):
-        ShardComponents(topic_system=0, system_shard=0, error=0)
-    with pytest.raises(InputError, match="isel"):
-        shard_components(xr.DataArray(np.zeros((2, 2)), dims=("topic", "system")))
-    with pytest.raises(InputError, match="1 scores are undefined"):
-        shard_components(gold_scores().where(gold_scores() < float(gold_scores().max())))
-    with pytest.raises(InputError, match="fewer than 2"):
-        shard_components(gold_scores().isel(shard=[0]))
+        design_for_shards(VarianceComponents({"topic:system": 0, "error": 0}), min_diff=0.03)
+    with pytest.raises(InputError, match="not on shards"):
+        design_for_shards(xr.DataArray(np.eye(2), dims=("topic", "system")), min_diff=0.03)
+    with pytest.raises(InputError, match="1 of 240 scores are undefined"):
+        design_for_shards(gold_scores().where(gold_scores() < float(gold_scores().max())), min_diff=0.03)
+    with pytest.raises(InputError, match="have 1 shard; give at least 2"):
+        design_for_shards(gold_scores().isel(shard=[0]), min_diff=0.03)
+
+
+def test_scores_serve_as_well_as_their_components() -> None:
+    parts = variance_components(gold_scores())
+    for source in (
+        gold_scores(),
+        gold_scores().to_dataset(name="AP"),
+        gold_scores().to_series().reset_index(),
+    ):
+        ours = design_for_shards(source, min_diff=0.1, shards=[2, 5])
+        pd.testing.assert_frame_equal(ours.table, design_for_shards(parts, min_diff=0.1, shards=[2, 5]).table)
+    cut = design_for_shards({4: gold_scores()}, min_diff=0.1).table
+    pd.testing.assert_frame_equal(cut, design_for_shards(parts, min_diff=0.1, shards=[4]).table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ from scipy import stats
 
 import instance_results as tests
 from shardwise.core.errors import InputError
+from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.mixed import mixed
+from shardwise.planning.components import variance_components
 from shardwise.planning.instances import (
-    InstanceComponents,
-    instance_components,
     p_value_spread,
     plan_budget,
     plan_instances,
@@ -27,7 +28,12 @@ from shardwise.planning.instances import (
 from shardwise.procedures.running import compare_instances
 
 FRAME = pd.DataFrame(np.eye(3))
-C = InstanceComponents(contrast=0.02, instance=0.0009, residual=0.0064)
+C = VarianceComponents({"topic:system": 0.01, "system:instance": 0.0009, "error": 0.0064})
+CLAIM = ("topic", "instance")
+
+
+def precision(parts: VarianceComponents, m: Any, n: Any) -> tuple[np.ndarray, np.ndarray]:
+    return parts.variance_of_difference(CLAIM, {"topic": n, "instance": m})
 
 
 def systems(size: int, m: int, n: int, effect: float = 0.0, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -47,9 +53,10 @@ def systems(size: int, m: int, n: int, effect: float = 0.0, seed: int = 1) -> tu
 def test_variance_and_df_are_those_of_the_unified_test(m: int, n: int) -> None:
     a, b = systems(3000, m, n)
     found = tests.unified(a, b)
-    assert found.difference.var() == pytest.approx(float(C.variance(m, n)), rel=0.1)
-    assert found.variance.mean() == pytest.approx(float(C.variance(m, n)), rel=0.05)
-    assert np.median(found.df) == pytest.approx(float(C.df(m, n)), rel=0.25)
+    variance, df = precision(C, m, n)
+    assert found.difference.var() == pytest.approx(float(variance), rel=0.1)
+    assert found.variance.mean() == pytest.approx(float(variance), rel=0.05)
+    assert np.median(found.df) == pytest.approx(float(df), rel=0.25)
 
 
 def test_power_is_scipys_and_is_reached() -> None:
@@ -85,12 +92,13 @@ def test_instances_cannot_make_up_for_topics() -> None:
 def test_no_other_split_of_the_budget_is_better(
     budget: int, per_topic: int, per_instance: int, per_run: float, random: int
 ) -> None:
-    c = InstanceComponents(0.02, 0.0009, 0.0064, random)
+    c = replace(C, random=random)
     plan = plan_budget(c, budget, per_topic=per_topic, per_instance=per_instance, per_run=per_run,
                        most_instances=40, most_topics=300)  # fmt: skip
     m, n = np.meshgrid(np.arange(2.0, 41), np.arange(2.0, 301), indexing="ij")
     cost = per_topic * n + random * m * (per_instance + per_run * n)
-    half = np.where(cost <= budget, stats.t.isf(0.025, c.df(m, n)) * np.sqrt(c.variance(m, n)), np.inf)
+    variance, df = precision(c, m, n)
+    half = np.where(cost <= budget, stats.t.isf(0.025, df) * np.sqrt(variance), np.inf)
     assert plan.cost <= budget * (1 + 1e-9)
     assert plan.half_width == pytest.approx(half.min(), rel=0.01)
 
@@ -99,14 +107,14 @@ def test_components_from_results() -> None:
     a, b = (y[0] for y in systems(1, 30, 400))
     frames = pd.DataFrame(a.T), pd.DataFrame(b.T)
     for found in (
-        instance_components(*frames),
-        instance_components(mixed(xr.DataArray(np.stack((a, b)), dims=("system", "instance", "topic")))),
+        variance_components(*frames),
+        variance_components(mixed(xr.DataArray(np.stack((a, b)), dims=("system", "instance", "topic")))),
     ):
         assert found.random == 2
-        assert found.contrast == pytest.approx(0.02, rel=0.2)
-        assert found.instance == pytest.approx(0.0009, rel=0.5)
-        assert found.residual == pytest.approx(0.0064, rel=0.05)
-        se = np.sqrt(float(found.variance(30, 400)))
+        assert found["topic:system"] == pytest.approx(0.01, rel=0.2)
+        assert found["instance"] == pytest.approx(0.0009, rel=0.5)
+        assert found["residual"] == pytest.approx(0.0064, rel=0.05)
+        se = np.sqrt(float(precision(found, 30, 400)[0]))
         assert se == pytest.approx(compare_instances(*frames).se, rel=1e-6)
 
 
@@ -124,14 +132,14 @@ def test_p_values_settle_with_more_instances() -> None:
 
 
 @pytest.mark.parametrize(("call", "message"), [
-    (lambda: InstanceComponents(-1, 0, 0), "cannot be below 0"),
-    (lambda: InstanceComponents(1, 0, 0, 3), "3 of two systems"),
-    (lambda: plan_instances(C, min_diff=0), "min_diff must be positive"),
+    (lambda: VarianceComponents({"topic:system": -1.0}), "cannot be below 0"),
+    (lambda: VarianceComponents({"error": 1.0}, random=3), "3 of two systems"),
+    (lambda: plan_instances(C, min_diff=0), "min_diff = 0: it must be positive"),
     (lambda: plan_budget(C, 10), "costs must not be negative"),
     (lambda: plan_budget(C, 3, per_topic=5), "does not pay for 2 instances and 2 topics, which cost 10"),
     (lambda: variance_grid(C, [0], [10]), "instances must be whole and at least 1"),
     (lambda: p_value_spread(FRAME, pd.Series(np.ones(3)), [5], replace=False), "fewer than 5"),
-    (lambda: instance_components(pd.Series(np.zeros(3)), pd.Series(np.ones(3))), "no instances"),
+    (lambda: variance_components(pd.Series(np.zeros(3)), pd.Series(np.ones(3))), "no instances"),
 ])  # fmt: skip
 def test_refusals(call: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -140,5 +148,5 @@ def test_refusals(call: Any, message: str) -> None:
 
 def test_crossed_models_are_no_base_for_planning() -> None:
     y = np.random.default_rng(1).normal(size=(2, 3, 8))
-    with pytest.raises(InputError, match="does not show what instances add"):
-        instance_components(mixed(xr.DataArray(y, dims=("system", "instance", "topic")), "crossed"))
+    with pytest.raises(InputError, match="does not show what instances of a system's own add"):
+        plan_instances(mixed(xr.DataArray(y, dims=("system", "instance", "topic")), "crossed"), min_diff=0.1)

@@ -209,13 +209,13 @@ def test_trec_covid_round_1(data: Path, covid_runs: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"depths": []}, "whole numbers, 1 or more"),
-        ({"depths": [0, 10]}, "whole numbers, 1 or more"),
-        ({"depths": [10.5]}, "whole numbers, 1 or more"),
+        ({"depths": []}, "no pool depth"),
+        ({"depths": [0, 10]}, "a whole number, 1 or more"),
+        ({"depths": [10.5]}, "a whole number, 1 or more"),
         ({"depths": [10, 81]}, "depth 81 cannot be made: no run is deeper than 80"),
         ({"depths": [10], "min_diff": None, "width": None}, "there is no goal"),
         ({"depths": [10], "min_diff": -1}, "above 0"),
-        ({"depths": [10], "no_relevant": "keep"}, "choose drop or zero"),
+        ({"depths": [10], "no_relevant": "keep"}, "choose one of drop, zero"),
         ({"depths": [10], "measure": "APX"}, "no measure 'APX'"),
     ],
 )

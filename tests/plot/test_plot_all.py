@@ -81,22 +81,17 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "WithinAcross": lambda: sw.stability.within_across(scores(), {"team": ["run000", "run001"]}),
     "Equivalence": lambda: sw.equivalence(sw.compare(sw.anova(scores(), sw.MD6)), 0.05),
     "SettingSeries": lambda: sw.instances.smallest_setting({1: compared(), 2: compared()}, 0.05),
-    "InstanceComponents": lambda: sw.planning.instance_components(*(seeds().isel(system=k) for k in (0, 1))),
     "VarianceEstimate": lambda: sw.planning.variance(table()),
     "Generalizability": lambda: sw.planning.generalizability(table()),
     "SimulatedPower": lambda: sw.planning.simulated_power(
         table(), topics=[8, 16], min_diff=0.1, repetitions=20
     ),
-    "ShardComponents": lambda: sw.planning.shard_components(scores()),
+    "VarianceComponents": lambda: sw.planning.variance_components(scores()),
     "ShardDesign": lambda: sw.planning.design_for_shards(scores(), min_diff=0.1, generalize=()),
     "PoolStudy": lambda: sw.planning.pool_depth_study(collection().collection(), depths=[10, 40]),
     "BudgetPlan": lambda: sw.planning.plan_budget(
-        sw.planning.instance_components(*(seeds().isel(system=k) for k in (0, 1))),
-        500,
-        per_topic=5,
-        per_instance=10,
+        sw.planning.variance_components(seeds()), 500, per_topic=5, per_instance=10
     ),
-    "ScoreComponents": lambda: sw.simulate.score_components(scores()),
     "SimulatedCollection": collection,
     "Posterior": lambda: sw.instances.posterior(sw.mixed(seeds()), draws=200),
 }

@@ -10,13 +10,14 @@ import xarray as xr
 from chart_rows import rows_with, titles
 from report_pages import simulated
 from shardwise.core.errors import InputError
+from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.mixed import mixed
 from shardwise.fits.posterior import posterior
 from shardwise.lab.simulate_collection import simulate_collection
 from shardwise.planning.generalizing import generalizability
-from shardwise.planning.instances import InstanceComponents, p_value_spread, variance_grid
+from shardwise.planning.instances import p_value_spread, variance_grid
 from shardwise.planning.pools import pool_depth_study
-from shardwise.planning.shards import ShardComponents, design_for_shards
+from shardwise.planning.shards import design_for_shards
 from shardwise.planning.simulated import simulated_power
 from shardwise.planning.tables import design_curve, reach_curve
 from shardwise.planning.variances import variance, variance_table
@@ -48,7 +49,7 @@ def test_simulated_power(table: xr.DataArray) -> None:
 
 
 def test_shards_with_and_without_an_answer() -> None:
-    parts = ShardComponents(topic_system=0.0064, system_shard=0.0004, error=0.0036)
+    parts = VarianceComponents({"topic:system": 0.0064, "system:shard": 0.0004, "error": 0.0036})
     design = design_for_shards(parts, min_diff=0.03, shards=[1, 2, 5, 20], generalize=("topic", "shard"))
     missing = design.table["topics"].isna().to_numpy()
     assert missing.any()
@@ -122,7 +123,7 @@ def test_pools() -> None:
 
 
 def test_instances() -> None:
-    parts = InstanceComponents(0.02, 0.0009, 0.0064)
+    parts = VarianceComponents({"topic:system": 0.01, "system:instance": 0.0009, "error": 0.0064})
     (rows,) = rows_with(instance_plan_chart(parts, instances=[2, 10], topics=[50, 100]), "instances", "se")
     assert [row["se"] for row in rows] == variance_grid(parts, [2, 10], [50, 100]).to_numpy().ravel().tolist()
     rng = np.random.default_rng(1)

@@ -173,8 +173,7 @@ def _variances(options: Sourced) -> tuple[dict[str, float], tuple[str, ...]]:
         measures = list(source.measure or ("AP",))
         with progress("scoring", source.quiet) as told:
             whole = score(collection, measures, jobs=source.jobs, no_relevant="drop", progress=told)
-    found = estimate(whole, options.variance_method)
-    each = found if isinstance(found, dict) else {found.measure or "score": found}
+    each = {str(name): estimate(whole[name], options.variance_method) for name in whole.data_vars}
     notes = tuple(str(one) for one in each.values())
     return {name: one.sigma_sq for name, one in each.items()}, () if options.quiet else notes
 

@@ -15,6 +15,7 @@ from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.estimates import Estimates
+from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.observations import Observations, cells, observations
 from shardwise.numerics.mixed import balanced as balanced
 from shardwise.numerics.mixed import reml as reml
@@ -32,21 +33,6 @@ FREEDOMS = ("auto", "satterthwaite", "kenward-roger", "paper")
 TINY = 1e-12  # a mean square this small against the others is rounding
 
 
-class Components(dict[str, float]):
-    """Variances by name; the parts of a name may come in any order, and "instance" finds "system:instance".
-
-    >>> Components({"system:topic": 0.01, "system:instance": 0.002})["topic:system"]
-    0.01
-    """
-
-    def __missing__(self, name: str) -> float:
-        wanted = set(name.split(":"))
-        for other in self:
-            if set(other.split(":")) in (wanted, wanted | {"system"} if wanted == {"instance"} else wanted):
-                return self[other]
-        raise InputError(f"no variance is called {name!r}", remedy=f"there are {', '.join(self)}")
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MixedFit:
     """A linear mixed model with systems fixed and topic, system:topic, instance random, by restricted likelihood."""
@@ -57,7 +43,7 @@ class MixedFit:
     instances: tuple[int, ...]  # of each system
     deterministic: Bools
     values: Floats  # (L,) system means
-    variance_components: Components
+    variance_components: VarianceComponents
     log_likelihood: float  # restricted
     difference_variance: Floats  # (L, L)
     satterthwaite: Floats  # (L, L) df of each difference
@@ -252,7 +238,11 @@ def mixed(scores: xr.DataArray, design: Design = "nested", *, deterministic: Seq
     notes = _notes(table.counts, table.systems, table.deterministic, design)
     parts = _closed_form(table.y, design) if complete else _general(data, l)
     values, variances, log_likelihood, var, satterthwaite, kenward_roger, convergence, fit = parts
-    components = Components(zip(names, map(float, variances), strict=True))
+    components = VarianceComponents(
+        dict(zip(names, map(float, variances), strict=True)),
+        mean=float(values.mean()),
+        where=f"restricted likelihood, {design} instances",
+    )
     singular = tuple(name for name, v in components.items() if v == 0.0)
     if singular:
         notes.append(

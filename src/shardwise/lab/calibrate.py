@@ -21,12 +21,13 @@ from shardwise.core.arguments import Progress, level, mapped
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import as_scores
-from shardwise.fits.components import ScoreComponents, layout_of, score_components
+from shardwise.core.scores import layout_of
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.fits.variance_components import complete_table, variance_components
 from shardwise.lab.error_counts import Tally, Truth, joined, rate, ratio, tally
 from shardwise.lab.scenarios import Case, Source, cases_of
 from shardwise.lab.verdict import SLACK, Verdict, summary, verdicts
-from shardwise.lab.worlds.base import World, claim_of
+from shardwise.lab.worlds.base import World
 from shardwise.numerics.tables import Tables
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import DEFAULT, parse
@@ -119,7 +120,7 @@ def calibrate(
     asked = {"topic": topics, "system": systems, "shard": shards, "instance": instances}
     shape = _shape(dims, scores, asked)
     chosen = _methods(methods, dims)
-    wanted = [tuple(c) for c in claims] if claims is not None else list(CLAIMS[dims])
+    wanted = [Claim.of(c) for c in (CLAIMS[dims] if claims is None else claims)]
     given = Source(scores, sd, dims, shape)
     cases = []
     for claim in wanted:
@@ -154,13 +155,13 @@ def _check(alpha: float, repetitions: int) -> None:
         raise InputError(f"{repetitions} repetitions say nothing", remedy="use 200 or more")
 
 
-def _read(source: Any) -> tuple[xr.DataArray | None, ScoreComponents]:
-    if isinstance(source, ScoreComponents):
+def _read(source: Any) -> tuple[xr.DataArray | None, VarianceComponents]:
+    if isinstance(source, VarianceComponents):
         return None, source
     if isinstance(source, Mapping) and all(isinstance(value, float | int) for value in source.values()):
-        return None, ScoreComponents.of(source)
-    scores = as_scores(source)
-    return scores, score_components(scores)
+        return None, VarianceComponents.of(source, kind="sd")
+    scores, _ = complete_table(source)
+    return scores, variance_components(scores)
 
 
 def _layout(shards: int | None, instances: int | None) -> tuple[str, ...]:
@@ -248,19 +249,19 @@ def _tables(
     cases: Sequence[Case], methods: Sequence[Procedure], tallies: Sequence[Sequence[Tally]], alpha: float
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rates and power in long form; tables with differences planted in several ways count together."""
-    alike: dict[tuple[tuple[str, ...], str, bool], list[int]] = {}
+    alike: dict[tuple[Claim, str, bool], list[int]] = {}
     for at, case in enumerate(cases):
-        alike.setdefault((case.world.generalize, case.null, case.planted), []).append(at)
+        alike.setdefault((case.world.claim, case.null, case.planted), []).append(at)
     rates: list[dict[str, Any]] = []
     power: list[dict[str, Any]] = []
-    for (generalize, null, planted), members in alike.items():
-        claim = claim_of(cases[members[0]].world.dims, generalize)
+    for (about, null, planted), members in alike.items():
+        claim = about.short(cases[members[0]].world.dims)
         for k, method in enumerate(methods):
             parts = [tallies[at][k] for at in members]
             head = {
                 "method": method.name,
                 "promise": method.promise,
-                "meant": method.sound and method.claim == Claim(*generalize),
+                "meant": method.sound and method.claim == about,
             }
             head |= {"claim": claim, "null": null}
             figures = {name: rate(np.concatenate([getattr(p, name) for p in parts])) for name in FIGURES}
@@ -290,6 +291,6 @@ def _by_size(cases: Sequence[Case], parts: Sequence[Tally]) -> dict[float, Float
     return {size: np.concatenate(found[size]) for size in sorted(found)}
 
 
-def _words(dims: tuple[str, ...], shape: tuple[int, ...], sd: ScoreComponents, given: bool) -> str:
+def _words(dims: tuple[str, ...], shape: tuple[int, ...], sd: VarianceComponents, given: bool) -> str:
     sizes = " × ".join(f"{n} {dim}{'s' if n > 1 else ''}" for dim, n in zip(dims, shape, strict=True))
     return f"tables like these scores ({sizes}; {sd})" if given else f"tables of {sizes}; {sd}"

@@ -10,11 +10,14 @@ import numpy as np
 import xarray as xr
 
 from shardwise.core.arrays import Floats
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.fits.components import ScoreComponents, checked_scores
+from shardwise.core.scores import complete
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.lab.simulate_scores import MEAN, TableOptions
 from shardwise.lab.simulate_scores import world as simulated
 from shardwise.lab.worlds import from_scores as data
-from shardwise.lab.worlds.base import NormalWorld, World, claim_of
+from shardwise.lab.worlds.base import NormalWorld, World
 from shardwise.numerics import studentized_range
 
 SIMULATED = ("normal", "margins")
@@ -27,7 +30,7 @@ class Source:
     """Scores or, without them, components; and the sizes to simulate."""
 
     scores: xr.DataArray | None
-    sd: ScoreComponents
+    sd: VarianceComponents
     dims: tuple[str, ...]
     shape: tuple[int, ...]
 
@@ -55,7 +58,7 @@ class Case:
 
 def cases_of(
     source: Source,
-    claim: tuple[str, ...],
+    claim: Claim,
     kinds: Iterable[str] | None,
     *,
     planted: bool,
@@ -69,7 +72,7 @@ def cases_of(
     kinds = [k for k in kinds if k in SIMULATED or data.speaks_for(k, source.dims, claim)]
     if not kinds:
         raise InputError(
-            f"none of the nulls chosen fits the claim about {claim_of(source.dims, claim)}",
+            f"none of the nulls chosen fits the claim about {claim.short(source.dims)}",
             remedy='add "normal" or "flip"',
         )
     equal = np.zeros(source.systems)
@@ -80,7 +83,7 @@ def cases_of(
 def _planted(
     source: Source,
     kind: str,
-    claim: tuple[str, ...],
+    claim: Claim,
     largest: float | None,
     repetitions: int,
     alpha: float,
@@ -103,23 +106,24 @@ def _planted(
     )
 
 
-def _world(source: Source, kind: str, claim: tuple[str, ...], effects: Floats, seed: int) -> World:
+def _world(source: Source, kind: str, claim: Claim, effects: Floats, seed: int) -> World:
     centred = effects - effects.mean()
     if kind == "normal" or source.scores is None:
-        return NormalWorld(source.sd.mean + centred, source.sd, source.dims, source.shape, claim)
+        centre = MEAN if source.sd.mean is None else source.sd.mean
+        return NormalWorld(centre + centred, source.sd, source.dims, source.shape, claim)
     if kind == "margins":
         sizes = {f"{dim}s": size for dim, size in zip(source.dims, source.shape, strict=True)}
         how: dict[str, Any] = {"margins": "auto", "generalize": claim, "seed": seed, **sizes}
-        return simulated(source.scores, effects=centred, **how)
+        return simulated(source.scores, TableOptions(effects=centred, **how))
     if not source.as_measured:
         raise InputError(
             f"the null {kind!r} has the size of the scores themselves",
             remedy="use normal or margins for other sizes",
         )
-    return data.data_null(kind, checked_scores(source.scores), source.dims, claim, effects)
+    return data.data_null(kind, complete(source.scores), source.dims, claim, effects)
 
 
-def _usual(source: Source, claim: tuple[str, ...]) -> list[str]:
+def _usual(source: Source, claim: Claim) -> list[str]:
     if source.scores is None:
         return ["normal"]
     y = source.scores.to_numpy()
@@ -155,13 +159,11 @@ def plantings(r: int, largest: float) -> list[Floats]:
     return found
 
 
-def telling(source: Source, claim: tuple[str, ...], alpha: float) -> float:
+def telling(source: Source, claim: Claim, alpha: float) -> float:
     """Twice the critical difference of HSD for a claim: a difference that is hardly ever missed."""
     size = dict(zip(source.dims, source.shape, strict=True))
-    t, s, m = (float(size.get(dim, 1)) for dim in ("topic", "shard", "instance"))
-    variance = source.sd.error**2 / (t * s * m)
-    variance += source.sd.topic_system**2 / t * ("topic" in claim)
-    variance += source.sd.system_shard**2 / s * ("shard" in claim)
-    variance += source.sd.instance**2 / m * ("instance" in claim)
+    variance, _ = source.sd.variance_of_difference(claim, {d: n for d, n in size.items() if d != "split"})
     r = source.systems
-    return float(2.0 * studentized_range.isf(alpha, r, (t - 1) * (r - 1)) * np.sqrt(variance))
+    return float(
+        2.0 * studentized_range.isf(alpha, r, (size["topic"] - 1) * (r - 1)) * np.sqrt(variance / 2.0)
+    )

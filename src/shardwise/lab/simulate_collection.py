@@ -13,6 +13,7 @@ import numpy.typing as npt
 from numba import njit
 
 from shardwise.core import late
+from shardwise.core.arguments import whole
 from shardwise.core.arrays import Bytes, Codes, Floats, Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
@@ -98,19 +99,48 @@ def simulate_collection(
     A topic has a log-normal number of relevant documents (``relevant`` on average: a few topics have very many,
     many have few) among candidates that look relevant to every system to a degree all systems share, which makes their
     rankings overlap. A system scores a candidate by that shared degree, noise of its own, and, if the
-    document is relevant, a lift of 1 + quality - difficulty + interaction. The ``pool_depth`` best documents of each
-    run are judged, with grades from 0 to ``grades``.
+    document is relevant, a lift of 1 + quality - difficulty + interaction.
+
+    Parameters
+    ----------
+    topics
+        Number of topics.
+    systems
+        Number of runs.
+    depth
+        Documents that each run retrieves for a topic.
+    corpus
+        Documents of the corpus, at least 4 times the depth.
+    relevant
+        Relevant documents of a topic, on average.
+    pool_depth
+        How many of the best documents of each run are judged.
+    quality_sd
+        Standard deviation of the quality of systems.
+    difficulty_sd
+        Standard deviation of the difficulty of topics.
+    interaction_sd
+        Standard deviation of what a topic gives to or takes from a single system.
+    grades
+        Highest grade of relevance; 0 is not relevant.
+    seed
+        Where the random numbers start; a topic depends on the seed and its number alone.
 
     >>> made = simulate_collection(topics=3, systems=2, depth=10, corpus=500, relevant=5, pool_depth=5, seed=1)
     >>> made.docs.shape, bool(made.quality[0] >= made.quality[1])
     ((2, 3, 10), True)
     """
-    _check_sizes(
-        topics=topics, systems=systems, depth=depth, relevant=relevant, pool_depth=pool_depth, grades=grades
-    )
-    if corpus < 4 * depth:
+    for name, size in (("topics", topics), ("systems", systems), ("depth", depth), ("pool_depth", pool_depth),
+                       ("grades", grades)):  # fmt: skip
+        whole(size, name)
+    if not relevant >= 1:
+        raise InputError((Option("relevant", relevant), " is too small"), remedy="give at least 1")
+    if whole(corpus, "corpus") < 4 * depth:
         raise InputError(
-            f"a corpus of {corpus} is too small for depth {depth}", remedy=f"use at least {4 * depth}"
+            f"a corpus of {corpus} is too small for depth {depth}",
+            remedy=f"use at least {4 * depth}",
+            argument="corpus",
+            value=corpus,
         )
     rng = generator(seed, 0)
     quality = np.sort(rng.normal(0.0, quality_sd, systems))[::-1].copy()
@@ -137,12 +167,6 @@ def simulate_collection(
         qrel_grades=tuple(pair[1] for pair in judged),
         corpus=corpus,
     )
-
-
-def _check_sizes(**sizes: float) -> None:
-    for name, size in sizes.items():
-        if size < 1:
-            raise InputError((Option(name, size), " is too small"), remedy="give at least 1")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

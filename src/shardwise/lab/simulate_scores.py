@@ -2,64 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 import xarray as xr
 
+from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.errors import InputError, Option
+from shardwise.core.claim import Claim, plural
+from shardwise.core.errors import InputError, Option, unknown
 from shardwise.core.rng import generator
-from shardwise.fits.components import (
-    ScoreComponents,
-    checked_scores,
-    layout_of,
-    score_components,
-    variances_of,
-)
+from shardwise.core.scores import layout_of, level_names, nouns_of
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.fits.variance_components import complete_table, components_of, variance_components
 from shardwise.io.instances import DETERMINISTIC
-from shardwise.lab.worlds.base import SAMPLED, NormalWorld, World, check_layout, claim_of, effects_of
+from shardwise.lab.worlds.base import NormalWorld, World, check_layout, effects_of
 from shardwise.lab.worlds.bounded import MarginsWorld, margins_world
 from shardwise.lab.worlds.copula import correlation_root, normal_scores
 from shardwise.lab.worlds.margin_fits import fit_margins, law_margins
 
-Source = xr.DataArray | pd.DataFrame | ScoreComponents | None
 MarginKind = Literal["normal", "beta", "discrete", "kernel", "auto"]
 KINDS = ("normal", "beta", "discrete", "kernel", "auto")
+MEAN, TOPICS, SYSTEMS = 0.3, 50, 10  # where nothing is said
 # what AP of a large campaign looks like, roughly
-USUAL = ScoreComponents(topic=0.2, topic_system=0.08, topic_shard=0.1, system_shard=0.005, instance=0.02,
-                        system=0.05, error=0.06)  # fmt: skip
+USUAL = VarianceComponents.of(
+    {
+        "topic": 0.2,
+        "topic:system": 0.08,
+        "topic:shard": 0.1,
+        "system:shard": 0.005,
+        "system:instance": 0.02,
+        "system": 0.05,
+        "error": 0.06,
+    },
+    kind="sd",
+)
 
 
-def simulate_scores(
-    source: Source = None,
-    *,
-    topics: int | None = None,
-    systems: int | None = None,
-    shards: int | None = None,
-    instances: int | None = None,
-    splits: int | None = None,
-    sd: ScoreComponents | Mapping[str, float] | None = None,
-    mean: float | None = None,
-    effects: float | str | Floats = 0.0,
-    margins: MarginKind = "normal",
-    generalize: tuple[str, ...] = ("topic",),
-    deterministic: int = 0,
-    seed: int = 0,
-) -> xr.DataArray:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TableOptions:
+    """What tables to draw: how large, with what truth, from what law.
+
+    Parameters
+    ----------
+    topics, systems, shards, instances, splits
+        Sizes: those of the source unless given; without a source 50 topics, 10 systems and nothing else.
+    sd
+        Standard deviations of effects by name, or components, where there is no source.
+    mean
+        Mean of all systems: that of the source, or .3.
+    effects
+        What systems differ by. 0 plants no difference, a number d puts the first system d above the last and all others
+        halfway, an array is added to the mean, and "like" takes the system means of the source.
+    margins
+        Law of a system's scores: "normal", or a bounded one: "beta", "discrete" (few values), "kernel", or "auto",
+        which are estimated from scores.
+    generalize
+        What is sampled anew for each table, as a Claim, names or text; the truth is about it, and about all else as it
+        is.
+    deterministic
+        How many systems, the last ones, have instances that are copies.
+    seed
+        Where the random numbers start; it also decides which systems are drawn where fewer are asked for.
+    """
+
+    topics: int | None = None
+    systems: int | None = None
+    shards: int | None = None
+    instances: int | None = None
+    splits: int | None = None
+    sd: VarianceComponents | Mapping[str, float] | None = None
+    mean: float | None = None
+    effects: float | str | npt.ArrayLike = 0.0
+    margins: MarginKind = "normal"
+    generalize: Claim | str | Iterable[str] | None = ("topic",)
+    deterministic: int = 0
+    seed: int = 0
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> TableOptions:
+        """Return options by name, or refuse names that are none."""
+        names = [field.name for field in fields(cls)]
+        for name in options:
+            if name not in names:
+                raise unknown("option", name, names)
+        return cls(**options)
+
+    @property
+    def sizes(self) -> dict[str, int | None]:
+        """Number of levels asked for of each dimension, in the order of tables."""
+        return {
+            "split": self.splits,
+            "topic": self.topics,
+            "system": self.systems,
+            "shard": self.shards,
+            "instance": self.instances,
+        }
+
+
+def simulate_scores(source: Any = None, **options: Any) -> xr.DataArray:
     """Draw one score table whose true system means are known.
 
-    ``source`` may be scores, whose sizes, variances and margins are then used, or their components. Without it
-    ``sd`` gives the standard deviations, 50 topics and 10 systems being the default. ``effects``: 0 plants no
-    difference, a number d puts the first system d above the last and all others halfway, an array is added to
-    ``mean``, and "like" takes the system means of the source. ``margins``: "normal", or bounded ones: "beta",
-    "discrete", "kernel", or "auto", estimated from scores. ``generalize`` says what is sampled anew; the truth holds
-    for what is not as well. The last ``deterministic`` systems have instances that are copies.
-
     The truth, in the order of the systems, and the settings are in ``.attrs``.
+
+    Parameters
+    ----------
+    source
+        Scores in any form that `as_scores` takes, whose sizes, variances and margins are then used, or variance
+        components; without it ``sd`` gives the standard deviations.
+    topics, systems, shards, instances, splits : int, optional
+        Sizes: those of the source unless given; without a source 50 topics, 10 systems and nothing else.
+    sd : mapping or VarianceComponents, optional
+        Standard deviations of effects by name, as ``{"topic": .2, "topic:system": .08, "error": .06}``.
+    mean : float, optional
+        Mean of all systems: that of the source, or .3.
+    effects : float, array or "like", optional
+        What systems differ by. 0, the default, plants no difference; a number d puts the first system d above the last
+        and all others halfway; an array is added to the mean; "like" takes the system means of the source.
+    margins : str, optional
+        Law of a system's scores: "normal", the default, or a bounded one: "beta", "discrete" (few values), "kernel", or
+        "auto", which are estimated from scores.
+    generalize : Claim, names or text, optional
+        What is sampled anew, "topic" unless said otherwise; the truth is about it, and about all else as it is.
+    deterministic : int, optional
+        How many systems, the last ones, have instances that are copies.
+    seed : int, optional
+        Where the random numbers start.
 
     >>> y = simulate_scores(topics=30, systems=4, shards=3, effects=.1, seed=1)
     >>> y.dims, y.attrs["truth"]
@@ -67,20 +138,19 @@ def simulate_scores(
     >>> y.attrs["claim"]
     'topics like these, these shards'
     """
-    made = world(source, topics=topics, systems=systems, shards=shards, instances=instances, splits=splits, sd=sd,
-                 mean=mean, effects=effects, margins=margins, generalize=generalize, deterministic=deterministic,
-                 seed=seed)  # fmt: skip
+    asked = TableOptions.of(options)
+    made = world(source, asked)
     names = None
-    scores = _table(source)
-    if scores is not None and "system" in scores.coords:
-        chosen = _chosen(scores.sizes["system"], systems, seed)
-        if chosen is not None:
-            names = [str(name) for name in scores["system"].to_numpy()[chosen]]
-    return labelled(made, seed, names)
+    if source is not None and not isinstance(source, VarianceComponents):
+        table, _ = complete_table(source)
+        drawn = _drawn(table.sizes["system"], asked)
+        if drawn is not None and "system" in table.coords:
+            names = [level_names(table, "system")[j] for j in drawn]
+    return labelled(made, asked.seed, names)
 
 
 def labelled(made: World, seed: int, systems: list[str] | None = None) -> xr.DataArray:
-    """The first table of a world with names on it; a deterministic system is flagged as such."""
+    """Return the first table of a world with names on it; a deterministic system is flagged as such."""
     y = made.draw(0, 1, seed)[0]
     sizes = dict(zip(made.dims, made.shape, strict=True))
     width = len(str(sizes["system"]))
@@ -92,12 +162,12 @@ def labelled(made: World, seed: int, systems: list[str] | None = None) -> xr.Dat
     coords["system"] = systems or [f"sys{k + 1:0{width}d}" for k in range(sizes["system"])]
     attrs = {
         "truth": tuple(float(value) for value in made.truth),
-        "claim": claim_of(made.dims, made.generalize),
+        "claim": made.claim.short(made.dims),
         "world": made.name,
         "seed": seed,
     }
     if isinstance(made, NormalWorld):
-        attrs["components"] = str(made.sd)
+        attrs["components"] = str(made.components)
     if isinstance(made, MarginsWorld):
         attrs["margins"] = made.margins.family
     out = xr.DataArray(y, dims=made.dims, coords=coords, attrs=attrs, name="score")
@@ -105,133 +175,125 @@ def labelled(made: World, seed: int, systems: list[str] | None = None) -> xr.Dat
     return out if flags is None else out.assign_coords({DETERMINISTIC: ("system", flags)})
 
 
-def world(
-    source: Source = None,
-    *,
-    topics: int | None = None,
-    systems: int | None = None,
-    shards: int | None = None,
-    instances: int | None = None,
-    splits: int | None = None,
-    sd: ScoreComponents | Mapping[str, float] | None = None,
-    mean: float | None = None,
-    effects: float | str | Floats = 0.0,
-    margins: MarginKind = "normal",
-    generalize: tuple[str, ...] = ("topic",),
-    deterministic: int = 0,
-    seed: int = 0,
-) -> NormalWorld | MarginsWorld:
-    """Return the world that ``simulate_scores`` draws its table from, with the same arguments.
+def world(source: Any = None, options: TableOptions | None = None) -> NormalWorld | MarginsWorld:
+    """Return the world that `simulate_scores` draws its table from.
 
-    >>> made = world(topics=20, systems=3, shards=2, generalize=("topic", "shard"))
+    Parameters
+    ----------
+    source
+        Scores, variance components, or nothing.
+    options
+        What tables to draw.
+
+    >>> made = world(options=TableOptions(topics=20, systems=3, shards=2, generalize="topic+shard"))
     >>> made.draw(0, 5, seed=1).shape, made.truth.tolist()
     ((5, 20, 3, 2), [0.3, 0.3, 0.3])
     """
-    if margins not in KINDS:
-        raise InputError(f"there are no margins {margins!r}", remedy=f"choose from {', '.join(KINDS)}")
-    scores = _table(source)
-    if sd is not None and source is not None:
+    asked = options or TableOptions()
+    chosen(asked.margins, "margins", KINDS)
+    if asked.sd is not None and source is not None:
         raise InputError("both a source and sd say how scores vary", remedy="give one of them")
-    asked = {"split": splits, "topic": topics, "system": systems, "shard": shards, "instance": instances}
-    dims, shape = _layout(scores, asked)
-    over = tuple(dim for dim in SAMPLED if dim in generalize)
-    check_layout(dims, shape, tuple(generalize))
-    r = shape[dims.index("system")]
-    flags = _flags(deterministic, r, dims)
-    if scores is None:
-        own = source if isinstance(source, ScoreComponents) else _given(sd)
-        own = own if mean is None else replace(own, mean=mean)
-        means = _means(effects, own.mean, r, None, own, seed)
-        if margins == "normal":
-            return NormalWorld(means, own, dims, shape, over, flags)
-        inside = {name: v for name, v in variances_of(own).items() if name in effects_of(dims)}
-        laws = law_margins(means, sum(inside.values()), margins)
-        return margins_world(means, laws, own, dims, shape, over, deterministic=flags, seed=seed)
+    if source is None or isinstance(source, VarianceComponents):
+        return _of_components(source or _given(asked.sd), asked)
+    return _like(source, asked)
 
-    own, y, axis = score_components(scores), checked_scores(scores), dims.index("system")
-    chosen = _chosen(y.shape[axis], systems, seed)
-    if chosen is not None:
-        y = np.take(y, chosen, axis=axis)
-    found = y.mean(axis=tuple(k for k in range(y.ndim) if k != axis)) if chosen is not None else None
-    centre = mean if mean is not None else own.mean if found is None else float(found.mean())
-    means = _means(effects, centre, r, found, own, seed)
-    if margins == "normal":
-        return NormalWorld(means, replace(own, mean=centre), dims, shape, over, flags)
-    if chosen is None:
+
+def _of_components(own: VarianceComponents, asked: TableOptions) -> NormalWorld | MarginsWorld:
+    """A world of given variances."""
+    dims, shape, claim = _layout(None, asked)
+    r = shape[dims.index("system")]
+    flags = _flags(asked.deterministic, r, dims)
+    centre = asked.mean if asked.mean is not None else MEAN if own.mean is None else own.mean
+    own = replace(own, mean=centre)
+    means = _means(asked, centre, r, None, own)
+    if asked.margins == "normal":
+        return NormalWorld(means, own, dims, shape, claim, flags)
+    laws = law_margins(means, sum(own.only(effects_of(dims)).values()), asked.margins)
+    return margins_world(means, laws, own, dims, shape, claim, deterministic=flags, seed=asked.seed)
+
+
+def _like(source: Any, asked: TableOptions) -> NormalWorld | MarginsWorld:
+    """A world of tables like those scores."""
+    table, y = complete_table(source)
+    dims, shape, claim = _layout(table, asked)
+    own, axis = variance_components(table), dims.index("system")
+    r, drawn = shape[axis], _drawn(y.shape[axis], asked)
+    flags = _flags(asked.deterministic, r, dims)
+    if drawn is not None:
+        y = np.take(y, drawn, axis=axis)
+    found = y.mean(axis=tuple(k for k in range(y.ndim) if k != axis)) if drawn is not None else None
+    centre = asked.mean if asked.mean is not None else float(y.mean() if found is None else found.mean())
+    means = _means(asked, centre, r, found, own)
+    if asked.margins == "normal":
+        return NormalWorld(means, replace(own, mean=centre), dims, shape, claim, flags)
+    if drawn is None:
         raise InputError(
             f"the source has margins for {y.shape[axis]} systems, not {r}",
             remedy=("ask for no more, or use ", Option("margins", "normal")),
         )
-    fits = fit_margins(np.moveaxis(y, axis, -1).reshape(-1, r), margins)
-    latent = score_components(xr.DataArray(normal_scores(y, axis), dims=dims))
-    root = correlation_root(y, fits) if dims == ("topic", "system") and over == ("topic",) else None
-    return margins_world(means, fits, latent, dims, shape, over, root=root, deterministic=flags, seed=seed)
+    fits = fit_margins(np.moveaxis(y, axis, -1).reshape(-1, r), asked.margins)
+    latent = components_of(normal_scores(y, axis), dims)
+    plain = dims == ("topic", "system") and claim == Claim("topic")
+    root = correlation_root(y, fits) if plain else None
+    return margins_world(
+        means, fits, latent, dims, shape, claim, root=root, deterministic=flags, seed=asked.seed
+    )
 
 
-def _table(source: Source) -> xr.DataArray | None:
-    """Scores in the package's order of dimensions, if the source is scores."""
-    if source is None or isinstance(source, ScoreComponents):
-        return None
-    if isinstance(source, pd.DataFrame):
-        coords = {"topic": source.index.to_numpy(), "system": [str(name) for name in source.columns]}
-        source = xr.DataArray(source.to_numpy(dtype=float), dims=("topic", "system"), coords=coords)
-    return source.transpose(*layout_of(source))
-
-
-def _given(sd: ScoreComponents | Mapping[str, float] | None) -> ScoreComponents:
+def _given(sd: VarianceComponents | Mapping[str, float] | None) -> VarianceComponents:
     if sd is None:
         return USUAL
-    return sd if isinstance(sd, ScoreComponents) else ScoreComponents.of(sd)
+    return sd if isinstance(sd, VarianceComponents) else VarianceComponents.of(sd, kind="sd")
 
 
 def _layout(
-    scores: xr.DataArray | None, asked: dict[str, int | None]
-) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Dimensions and sizes: those of the source where nothing else is asked for."""
-    if scores is not None:
-        for dim, size in asked.items():
-            if size is not None and dim not in scores.dims:
+    table: xr.DataArray | None, asked: TableOptions
+) -> tuple[tuple[str, ...], tuple[int, ...], Claim]:
+    """Dimensions, sizes and claim: those of the source where nothing else is asked for."""
+    wanted = asked.sizes
+    if table is not None:
+        for dim, size in wanted.items():
+            if size is not None and dim not in table.dims:
                 raise InputError(
-                    f"the source has no {dim}s to go by",
-                    remedy=(f"give scores with several {dim}s, or variances by ", Option("sd")),
+                    f"the source has no {plural(dim)} to go by",
+                    remedy=(f"give scores with several {plural(dim)}, or variances by ", Option("sd")),
                 )
-        dims = tuple(str(dim) for dim in scores.dims)
-        sizes: dict[str, int | None] = {dim: asked[dim] or scores.sizes[dim] for dim in dims}
+        dims = layout_of(table)
+        sizes = {dim: wanted[dim] or int(table.sizes[dim]) for dim in dims}
     else:
-        if asked["shard"] and asked["instance"]:
+        if wanted["shard"] and wanted["instance"]:
             raise InputError("scores have shards or instances, not both", remedy="leave one out")
-        if asked["split"] and not asked["shard"]:
+        if wanted["split"] and not wanted["shard"]:
             raise InputError("splits need shards", remedy="say how many shards each split has")
-        sizes = {**asked, "topic": asked["topic"] or 50, "system": asked["system"] or 10}
-        dims = tuple(dim for dim, size in sizes.items() if size is not None)
-    return dims, tuple(sizes[dim] or 0 for dim in dims)
+        usual = {**wanted, "topic": wanted["topic"] or TOPICS, "system": wanted["system"] or SYSTEMS}
+        sizes = {dim: size for dim, size in usual.items() if size is not None}
+        dims = tuple(sizes)
+    claim = Claim.of(asked.generalize, nouns_of(table) if table is not None else None)
+    shape = tuple(sizes[dim] for dim in dims)
+    check_layout(dims, shape, claim)
+    return dims, shape, claim
 
 
-def _chosen(there: int, systems: int | None, seed: int) -> Ints | None:
+def _drawn(there: int, asked: TableOptions) -> Ints | None:
     """Which of the source's systems to simulate; a random choice if fewer are asked for, none if more."""
-    if systems is None or systems == there:
+    if asked.systems is None or asked.systems == there:
         return np.arange(there)
-    if systems > there:
+    if asked.systems > there:
         return None
-    return np.sort(generator(seed, 0, 2).choice(there, systems, replace=False))
+    return np.sort(generator(asked.seed, 0, 2).choice(there, asked.systems, replace=False))
 
 
 def _means(
-    effects: float | str | Floats,
-    centre: float,
-    r: int,
-    found: Floats | None,
-    own: ScoreComponents,
-    seed: int,
+    asked: TableOptions, centre: float, r: int, found: Floats | None, own: VarianceComponents
 ) -> Floats:
     """(R,) true means."""
-    if isinstance(effects, str):
-        if effects != "like":
-            raise InputError(f"there are no effects {effects!r}", remedy='give numbers, or "like"')
+    if isinstance(asked.effects, str):
+        if asked.effects != "like":
+            raise InputError(f"there are no effects {asked.effects!r}", remedy='give numbers, or "like"')
         if found is None:
-            found = generator(seed, 0, 1).normal(0.0, own.system, r)
+            found = generator(asked.seed, 0, 1).normal(0.0, own.sd("system"), r)
         return np.asarray(centre + found - found.mean())
-    planted = np.asarray(effects, dtype=float)
+    planted = np.asarray(asked.effects, dtype=float)
     if planted.ndim == 0:
         planted = np.concatenate([[planted / 2.0], np.zeros(r - 2), [-planted / 2.0]])
     if planted.shape != (r,) or not np.isfinite(planted).all():

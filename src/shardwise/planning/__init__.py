@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from shardwise.core.variance_components import VarianceComponents as VarianceComponents
+from shardwise.planning.components import variance_components as variance_components
 from shardwise.planning.generalizing import Generalizability as Generalizability
 from shardwise.planning.generalizing import generalizability as generalizability
-from shardwise.planning.instances import InstanceComponents as InstanceComponents
-from shardwise.planning.instances import instance_components as instance_components
+from shardwise.planning.instances import BudgetPlan as BudgetPlan
 from shardwise.planning.instances import plan_budget as plan_budget
 from shardwise.planning.instances import plan_instances as plan_instances
 from shardwise.planning.instances import variance_grid as variance_grid
 from shardwise.planning.pools import PoolStudy as PoolStudy
 from shardwise.planning.pools import pool_depth_study as pool_depth_study
 from shardwise.planning.pools import pool_qrels as pool_qrels
-from shardwise.planning.shards import ShardComponents as ShardComponents
 from shardwise.planning.shards import ShardDesign as ShardDesign
 from shardwise.planning.shards import design_for_shards as design_for_shards
-from shardwise.planning.shards import shard_components as shard_components
 from shardwise.planning.simulated import SimulatedPower as SimulatedPower
 from shardwise.planning.simulated import simulated_power as simulated_power
 from shardwise.planning.tables import design_curve as design_curve
@@ -32,18 +31,17 @@ from shardwise.planning.variances import variance as variance
 from shardwise.planning.variances import variance_table as variance_table
 
 __all__ = [
+    "BudgetPlan",
     "Generalizability",
-    "InstanceComponents",
     "PoolStudy",
-    "ShardComponents",
     "ShardDesign",
     "SimulatedPower",
+    "VarianceComponents",
     "VarianceEstimate",
     "design_curve",
     "design_for_shards",
     "design_table",
     "generalizability",
-    "instance_components",
     "min_diff_at",
     "plan_budget",
     "plan_instances",
@@ -52,11 +50,11 @@ __all__ = [
     "pool_variances",
     "power_at",
     "reach_curve",
-    "shard_components",
     "simulated_power",
     "topics_for_interval",
     "topics_for_power",
     "variance",
+    "variance_components",
     "variance_grid",
     "variance_table",
     "width_at",

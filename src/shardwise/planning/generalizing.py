@@ -11,9 +11,13 @@ import pandas as pd
 from scipy import special
 
 from shardwise.core import late
+from shardwise.core.arguments import chosen
+from shardwise.core.arguments import level as check_level
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.planning.variances import Matrix, MeanSquares, mean_squares, score_matrix
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.fits.variance_components import components_of
+from shardwise.planning.variances import MeanSquares, mean_squares, table_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +29,30 @@ class Generalizability:
     """
 
     mean_squares: MeanSquares
-    system: float  # variance components
-    topic: float
-    error: float
-    negative: tuple[str, ...]
+    components: VarianceComponents
+
+    @property
+    def system(self) -> float:
+        """Variance of the true means of systems."""
+        return self.components["system"]
+
+    @property
+    def topic(self) -> float:
+        """Variance of topic difficulty."""
+        return self.components["topic"]
+
+    @property
+    def error(self) -> float:
+        """Variance of topic:system and error, which one score a cell cannot tell apart."""
+        return self.components["error"]
+
+    @property
+    def negative(self) -> tuple[str, ...]:
+        """Components estimated below 0, which count as 0."""
+        return self.components.negative
 
     def erho_sq(self, topics: npt.ArrayLike | None = None) -> float | Floats:
-        """Eρ² = σ²_s / (σ²_s + σ²_e/n), for n topics or for as many as were observed."""
+        """Return Eρ² = σ²_s / (σ²_s + σ²_e/n), for n topics or for as many as were observed."""
         return self.coefficient(self.error, topics)
 
     def phi(self, topics: npt.ArrayLike | None = None) -> float | Floats:
@@ -47,11 +68,17 @@ class Generalizability:
         return float(share) if n.ndim == 0 else np.asarray(share)
 
     def topics_for(self, target: float, coefficient: str = "phi") -> int:
-        """Smallest number of topics that brings ``phi`` or ``erho_sq`` to the target."""
-        if not 0 < target < 1:
-            raise InputError(f"target {target:g}: it must lie between 0 and 1", remedy="try .95")
-        if coefficient not in ("phi", "erho_sq"):
-            raise InputError(f"no coefficient {coefficient!r}", remedy="choose phi or erho_sq")
+        """Return the smallest number of topics that brings a coefficient to the target.
+
+        Parameters
+        ----------
+        target
+            The coefficient to reach, between 0 and 1.
+        coefficient
+            ``phi`` (scores) or ``erho_sq`` (differences).
+        """
+        check_level(target, "target")
+        chosen(coefficient, "coefficient", ("phi", "erho_sq"))
         if self.system <= 0:
             raise InputError(
                 "the systems show no variance of their own", remedy="no number of topics can rank them"
@@ -63,9 +90,15 @@ class Generalizability:
         """Estimate and confidence limits of both coefficients for n topics.
 
         Eρ²: exact under normality (Feldt 1965). Φ: Arteaga, Jeyaratnam and Franklin (1982).
+
+        Parameters
+        ----------
+        topics
+            Number of topics; as many as were observed, if None.
+        level
+            Confidence of the limits.
         """
-        if not 0 < level < 1:
-            raise InputError(f"level {level:g}: it must lie between 0 and 1", remedy="try .95")
+        check_level(level, "level")
         if self.error == 0:
             raise InputError("the table has no error variance", remedy="intervals need some")
         n = self.mean_squares.topics if topics is None else topics
@@ -116,10 +149,15 @@ def phi_ratio(ms: MeanSquares, p: float) -> float:
     return float(ms.systems * above / (ms.topics * below))
 
 
-def generalizability(scores: Matrix) -> Generalizability:
+def generalizability(scores: Any) -> Generalizability:
     """Split the variance of scores into system, topic and the rest, from two-way mean squares.
 
     σ²_s = (MS_s - MS_e)/n, σ²_t = (MS_t - MS_e)/m, σ²_e = MS_e, for n topics and m systems (Brennan 2001).
+
+    Parameters
+    ----------
+    scores
+        Topic × system scores in any form that `as_scores` takes, complete.
 
     >>> import numpy as np
     >>> g = generalizability(np.array([[.1, .3, .5], [.2, .4, .5], [.6, .7, .9], [.2, .2, .5]]))
@@ -129,14 +167,5 @@ def generalizability(scores: Matrix) -> Generalizability:
     >>> g.topics_for(.95)
     33
     """
-    ms = mean_squares(score_matrix(scores))
-    raw = {
-        "system": (ms.system - ms.error) / ms.topics,
-        "topic": (ms.topic - ms.error) / ms.systems,
-        "error": ms.error,
-    }
-    return Generalizability(
-        mean_squares=ms,
-        **{name: max(0.0, value) for name, value in raw.items()},
-        negative=tuple(name for name, value in raw.items() if value < 0),
-    )
+    _, y = table_of(scores)
+    return Generalizability(mean_squares(y), components_of(y, ("topic", "system")))

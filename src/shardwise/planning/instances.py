@@ -11,108 +11,46 @@ import pandas as pd
 from scipy import special, stats
 
 from shardwise.core import late
+from shardwise.core.arguments import level, whole
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
-from shardwise.fits.instance_pairs import Pair, Source, pair_of
-from shardwise.fits.mixed import MixedFit
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.fits.instance_pairs import Source, pair_of
 from shardwise.numerics.student import t_statistic, two_sided
 from shardwise.numerics.unified import instance_spread, unified
+from shardwise.planning.components import variance_components
 
 MOST_TOPICS, MOST_INSTANCES = 2_000, 200
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceComponents:
-    """Variances that blur the difference of two systems with N topics and M instances of each random one.
+def variance_grid(source: Any, instances: Sequence[int], topics: Sequence[int]) -> pd.DataFrame:
+    """Return the standard error of a difference for each number of instances (rows) and topics (columns).
 
-    Var = contrast/N + random · (instance/M + residual/(M N)): `contrast` is the variance over topics of the true
-    differences (2 σ²_st), `random` how many of the two systems are non-deterministic (1 or 2).
+    Parameters
+    ----------
+    source
+        Variance components, or scores or a mixed model that show them.
+    instances
+        Numbers of instances of each system.
+    topics
+        Numbers of topics.
+
+    >>> parts = VarianceComponents({"topic:system": .01, "system:instance": .0009, "error": .0064})
+    >>> variance_grid(parts, [2, 10], [50, 200]).round(3)
+    topics       50     200
+    instances
+    2          0.038  0.032
+    10         0.025  0.017
     """
-
-    contrast: float
-    instance: float
-    residual: float
-    random: int = 2
-
-    def __post_init__(self) -> None:
-        for name in ("contrast", "instance", "residual"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
-                raise InputError(f"{name} = {value:g}: a variance cannot be below 0", remedy="give 0 or more")
-        if self.random not in (1, 2):
-            raise InputError(f"{self.random} of two systems are random", remedy="give 1 or 2")
-
-    def variance(self, instances: Floats | float, topics: Floats | float) -> Floats:
-        """Variance of the difference with M instances and N topics."""
-        m, n = np.asarray(instances, dtype=float), np.asarray(topics, dtype=float)
-        return np.asarray(self.contrast / n + self.random * (self.instance / m + self.residual / (m * n)))
-
-    def df(self, instances: Floats | float, topics: Floats | float) -> Floats:
-        """Degrees of freedom that the unified test can expect; N - 1 where no instance variance is to be found."""
-        m, n = np.asarray(instances, dtype=float), np.asarray(topics, dtype=float)
-        over_topics = self.contrast / n + self.random * self.residual / (m * n)
-        spread = over_topics**2 / (n - 1.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ms_i, ms_e = self.instance / m + self.residual / (m * n), self.residual / (m * n)
-            own = self.random * (ms_i**2 / (m - 1.0) + ms_e**2 / ((m - 1.0) * (n - 1.0)))
-            df = self.variance(m, n) ** 2 / (spread + (own if self.instance > 0 else 0.0))
-        return np.asarray(np.where(df > 0, df, n - 1.0))
-
-    def plot(self) -> Any:
-        """Draw the standard error against instances and topics: an altair chart."""
-        return late.call("chart", self)
-
-
-def instance_components(a: Source | MixedFit, b: Source | None = None) -> InstanceComponents:
-    """Take the variances from the scores of two systems, or from a fit of a nested mixed model.
-
-    >>> import pandas as pd
-    >>> rng = np.random.default_rng(2)
-    >>> topics = rng.normal(0, 0.2, 100)
-    >>> noise = rng.normal(0, 0.1, (100, 1)) + rng.normal(0, 0.03, 20) + rng.normal(0, 0.08, (100, 20))
-    >>> found = instance_components(pd.DataFrame(topics[:, None] + noise), pd.Series(topics))
-    >>> [round(v ** 0.5, 2) for v in (found.contrast, found.instance, found.residual)], found.random
-    ([0.1, 0.03, 0.08], 1)
-    """
-    if isinstance(a, MixedFit):
-        if a.design != "nested" or a.deterministic.any():
-            raise InputError(
-                "a crossed model, or one with a deterministic system, does not show what instances add",
-                remedy="plan from the scores of the two systems",
-            )
-        v = a.variance_components
-        return InstanceComponents(2.0 * v["system:topic"], v["instance"], v["residual"], 2)
-    if b is None:
-        raise InputError("two systems are needed to plan for", remedy="give the scores of both")
-    pair = pair_of(a, b).complete("fewer topics").replicated()
-    if all(pair.deterministic):
-        raise InputError("there are no instances to plan for", remedy="give several runs of one system")
-    spread = instance_spread(instances_of(pair)[None], np.array(pair.deterministic))
-    random = ~spread.fixed[0]
-    ms_i, ms_e, m = (x[0][random] for x in (spread.ms_instance, spread.ms_error, spread.counts))
-    contrast = float(pair.topic_differences().var(ddof=1) - (ms_e / m).sum())
-    instance = float(np.mean((ms_i - ms_e) / pair.n))
-    return InstanceComponents(max(contrast, 0.0), max(instance, 0.0), float(np.mean(ms_e)), int(random.sum()))
-
-
-def instances_of(pair: Pair) -> Floats:
-    """(T, 2, M) scores of two systems, NaN where one has fewer instances."""
-    return np.asarray(pair.scores().transpose("topic", "system", "instance").to_numpy())
-
-
-def variance_grid(
-    components: InstanceComponents, instances: Sequence[int], topics: Sequence[int]
-) -> pd.DataFrame:
-    """Standard error of the difference for each number of instances (rows) and topics (columns)."""
-    m, n = _whole(instances, "instances", 1), _whole(topics, "topics", 2)
-    se = np.sqrt(components.variance(m[:, None], n[None, :]))
+    m, n = _numbers(instances, "instances", 1), _numbers(topics, "topics", 2)
+    se, _ = _precision(_of_instances(source), m[:, None], n[None, :])
     return pd.DataFrame(se, index=pd.Index(list(instances), name="instances"),
                         columns=pd.Index(list(topics), name="topics"))  # fmt: skip
 
 
 def plan_instances(
-    components: InstanceComponents,
+    source: Any,
     *,
     min_diff: float,
     power: float = 0.8,
@@ -120,22 +58,41 @@ def plan_instances(
     topics: Sequence[int] = (25, 50, 100, 200),
     most_instances: int = MOST_INSTANCES,
 ) -> pd.DataFrame:
-    """For each number of topics the instances needed to find a difference: `topics, instances, se, df, power`.
+    """Find for each number of topics the instances needed to find a difference: `topics, instances, se, df, power`.
 
     A number of instances is missing where no number will do: instances cannot make up for too few topics.
 
-    >>> plan_instances(InstanceComponents(.02, .0009, .0064), min_diff=.05, topics=[50, 80, 200]).round(3)
+    Parameters
+    ----------
+    source
+        Variance components, or scores or a mixed model that show them.
+    min_diff
+        The smallest difference worth finding.
+    power
+        The probability of finding it.
+    alpha
+        The level of the two-sided unified test.
+    topics
+        Numbers of topics to plan for.
+    most_instances
+        Where to stop looking.
+
+    >>> parts = VarianceComponents({"topic:system": .01, "system:instance": .0009, "error": .0064})
+    >>> plan_instances(parts, min_diff=.05, topics=[50, 80, 200]).round(3)
        topics  instances     se       df  power
     0      50       <NA>    NaN      NaN    NaN
     1      80         32  0.018  109.637  0.802
     2     200         10  0.017   41.277  0.823
     """
-    if not min_diff > 0 or not 0 < power < 1 or not 0 < alpha < 1:
-        raise InputError("min_diff must be positive, power and alpha between 0 and 1")
+    components = _of_instances(source)
+    if not min_diff > 0:
+        raise InputError(f"min_diff = {min_diff:g}: it must be positive", argument="min_diff", value=min_diff)
+    level(alpha)
+    level(power, "power")
     rows: list[dict[str, object]] = []
-    m = np.arange(2.0, most_instances + 1.0)
-    for n in _whole(topics, "topics", 2):
-        se, df = np.sqrt(components.variance(m, n)), components.df(m, n)
+    m = np.arange(2.0, whole(most_instances, "most_instances", least=2) + 1.0)
+    for n in _numbers(topics, "topics", 2):
+        se, df = _precision(components, m, n)
         reached = two_sided_power(min_diff, se, df, alpha)
         enough = np.flatnonzero(reached >= power)
         if not len(enough):
@@ -183,7 +140,7 @@ class BudgetPlan:
 
 
 def plan_budget(
-    components: InstanceComponents,
+    source: Any,
     budget: float,
     *,
     per_instance: float = 0.0,
@@ -197,18 +154,38 @@ def plan_budget(
     cost = per_topic · N + random · M · (per_instance + per_run · N): judging a topic, training an instance, running one
     instance on one topic.
 
-    >>> plan = plan_budget(InstanceComponents(.02, .0009, .0064), 1000, per_topic=5, per_instance=10)
+    Parameters
+    ----------
+    source
+        Variance components, or scores or a mixed model that show them.
+    budget
+        What may be spent, in the unit of the costs.
+    per_instance
+        Cost of an instance, such as training a model once more.
+    per_topic
+        Cost of a topic, such as judging it.
+    per_run
+        Cost of running one instance on one topic.
+    most_instances
+        The largest number of instances of a system to consider.
+    most_topics
+        The largest number of topics to consider.
+
+    >>> parts = VarianceComponents({"topic:system": .01, "system:instance": .0009, "error": .0064})
+    >>> plan = plan_budget(parts, 1000, per_topic=5, per_instance=10)
     >>> plan.instances, plan.topics
     (19, 124)
     """
+    components = _of_instances(source)
     costs = (per_instance, per_topic, per_run)
     if min(costs) < 0 or max(costs) <= 0 or not np.isfinite(budget):
         raise InputError("costs must not be negative, and one of them must be positive")
-    m = np.arange(2.0, most_instances + 1.0)
+    m = np.arange(2.0, whole(most_instances, "most_instances", least=2) + 1.0)
+    most = whole(most_topics, "most_topics", least=2)
     fixed, rising = components.random * m * per_instance, per_topic + components.random * m * per_run
     with np.errstate(divide="ignore", invalid="ignore"):  # topics that cost nothing: take all
-        n = np.where(rising > 0, np.floor((budget - fixed) / rising * (1 + 1e-12)), most_topics)
-    n = np.where(fixed <= budget, np.minimum(n, most_topics), 0.0)
+        n = np.where(rising > 0, np.floor((budget - fixed) / rising * (1 + 1e-12)), most)
+    n = np.where(fixed <= budget, np.minimum(n, most), 0.0)
     if not (n >= 2).any():
         least = float((fixed + 2 * rising).min())
         raise InputError(
@@ -217,10 +194,28 @@ def plan_budget(
         )
     cost = (fixed + rising * n)[n >= 2]
     m, n = m[n >= 2], n[n >= 2]
-    se, df = np.sqrt(components.variance(m, n)), components.df(m, n)
+    se, df = _precision(components, m, n)
     half = stats.t.isf(0.025, df) * se
     k = int(np.lexsort((cost, half))[0])
     return BudgetPlan(int(m[k]), int(n[k]), float(cost[k]), float(se[k]), float(df[k]), float(half[k]))
+
+
+def _of_instances(source: Any) -> VarianceComponents:
+    """Components that say what instances do to a difference."""
+    found = variance_components(source)
+    if "system:instance" not in found:
+        raise InputError(
+            "the source does not show what instances of a system's own add",
+            remedy="give components with system:instance, or the scores of several systems with several instances",
+        )
+    return found
+
+
+def _precision(components: VarianceComponents, instances: Floats, topics: Floats) -> tuple[Floats, Floats]:
+    """Standard error of the difference of two systems, and the df that the unified test can expect."""
+    sizes = {"topic": topics, "instance": instances}
+    variance, df = components.variance_of_difference(("topic", "instance"), sizes)
+    return np.sqrt(variance), df
 
 
 def p_value_spread(
@@ -232,15 +227,29 @@ def p_value_spread(
     replace: bool = True,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """How much the p-value depends on which instances one has: `instances, median, lower, upper, share`.
+    """Return how much the p-value depends on which instances one has: `instances, median, lower, upper, share`.
 
     For each size pools of instances are drawn, with replacement as in J15 Fig. 9, and compared by the unified test;
     lower and upper are the 5 % and 95 % points of the p-values, `share` that of p ≤ .05. Drawing with replacement
     repeats instances and so makes small pools look less variable than new ones would be; replace=False does not.
+
+    Parameters
+    ----------
+    a, b
+        Scores of the two systems by topic and instance; one without instances is deterministic.
+    sizes
+        Numbers of instances to draw.
+    repeats
+        How many pools to draw of each size.
+    replace
+        Whether an instance may be drawn again.
+    seed
+        Where the random numbers start; pools of one size depend on the seed and the size alone.
     """
+    whole(repeats, "repeats")
     pair = pair_of(a, b).complete("fewer topics").replicated()
     rows = []
-    for size in _whole(list(sizes), "instances", 2):
+    for size in _numbers(list(sizes), "instances", 2):
         m = int(size)
         if not replace and m > min(
             c for c, fixed in zip(pair.counts, pair.deterministic, strict=True) if not fixed
@@ -263,7 +272,7 @@ def p_value_spread(
     return pd.DataFrame(rows)
 
 
-def _whole(values: Sequence[int], what: str, least: int) -> Floats:
+def _numbers(values: Sequence[int], what: str, least: int) -> Floats:
     numbers = np.asarray(values, dtype=float)
     if not numbers.size or (numbers != np.floor(numbers)).any() or (numbers < least).any():
         raise InputError(f"the numbers of {what} must be whole and at least {least}", remedy="try 10")

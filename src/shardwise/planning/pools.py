@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
+from shardwise.core.arguments import chosen, whole, workers
 from shardwise.core.arrays import Bools, Ints
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.io.collection import UNJUDGED, Collection, Strata, Subtopics
@@ -73,11 +74,35 @@ def pool_depth_study(
 
     The depth-d pool of a topic holds the first d documents of every run; it keeps the grades of the qrels, and its
     documents without a judgment count as not relevant. Several collections are pooled, each weighted by its topics
-    less one (S14 eq. 8). ``measure`` is one measure or several. ``min_diff`` (with ``systems`` and ``power``) and
-    ``width`` are the goals, as in ``topics_for_power`` and ``topics_for_interval``; None leaves one out.
+    less one (S14 eq. 8).
 
-    A topic without relevant documents in the shallowest pool is dropped at every depth, so that all depths see
-    the same topics, or scores ``zero`` there.
+    Parameters
+    ----------
+    collections
+        One collection, or several of a kind.
+    depths
+        Pool depths to try.
+    measure
+        One measure or several.
+    min_diff
+        A goal: the range between the best and the worst system to find; None leaves it out.
+    systems
+        How many systems are to be compared.
+    power
+        Probability of finding ``min_diff``.
+    width
+        A goal: the width of the interval of a difference; None leaves it out.
+    alpha
+        Level of the test, or 1 less the confidence of the interval.
+    method
+        How topics are counted, as for `topics_for_power`.
+    variance_method
+        How the variance is estimated, as for `variance`.
+    no_relevant
+        A topic without relevant documents in the shallowest pool is dropped at every depth (``drop``), so that all
+        depths see the same topics, or scores ``zero`` there.
+    jobs
+        Number of threads that score; all processors, if None.
 
     >>> from shardwise.lab.simulate_collection import simulate_collection
     >>> made = simulate_collection(topics=20, systems=6, depth=100, corpus=5000, relevant=30, seed=2)
@@ -95,8 +120,8 @@ def pool_depth_study(
         raise InputError(
             "there is no goal", remedy=("give ", Option("min_diff"), ", ", Option("width"), ", or both")
         )
-    if no_relevant not in ("drop", "zero"):
-        raise InputError(f"no policy is called {no_relevant!r}", remedy="choose drop or zero")
+    chosen(no_relevant, "no_relevant", ("drop", "zero"), what="policy")
+    jobs = workers(jobs)
     pools = [best_ranks(collection, cuts[-1]) for collection in each]
     kept, notes = _topics_kept(each, pools, names, cuts[0], no_relevant, jobs)
     rows = []
@@ -141,7 +166,14 @@ def pool_depth_study(
 
 
 def pool_qrels(collection: Collection, depth: int) -> Collection:
-    """The collection as if only the first ``depth`` documents of every run had been judged.
+    """Return the collection as if only the first ``depth`` documents of every run had been judged.
+
+    Parameters
+    ----------
+    collection
+        Runs and judgments.
+    depth
+        How many documents of every run are in the pool.
 
     >>> from shardwise.io.reader import read_collection
     >>> runs = {"x": {"1": {"a": 3., "b": 2., "c": 1.}}, "y": {"1": {"c": 2., "a": 1.}}}
@@ -226,16 +258,16 @@ def _subtopics(by: Subtopics, keep: Bools) -> Subtopics:
 def _checked_depths(collections: Sequence[Collection], depths: Iterable[int]) -> list[int]:
     if not collections:
         raise InputError("no collection was given", remedy="give one, or several to be pooled")
-    cuts = sorted(set(depths))
-    if not cuts or cuts[0] < 1 or any(int(cut) != cut for cut in cuts):
-        raise InputError("pool depths must be whole numbers, 1 or more", remedy="try [10, 30, 50, 100]")
+    cuts = sorted({whole(depth, "depths", what="as a pool depth") for depth in depths})
+    if not cuts:
+        raise InputError("no pool depth was given", remedy="try [10, 30, 50, 100]", argument="depths")
     deepest = min(int(np.diff(collection.starts).max(initial=0)) for collection in collections)
     if cuts[-1] > deepest:
         raise InputError(
             f"a pool of depth {cuts[-1]} cannot be made: no run is deeper than {deepest}",
             remedy=f"choose depths up to {deepest}",
         )
-    return [int(cut) for cut in cuts]
+    return cuts
 
 
 def _topics_kept(

@@ -15,11 +15,15 @@ import pandas as pd
 from scipy import special, stats
 
 from shardwise.core import late
+from shardwise.core.arguments import chosen, whole
+from shardwise.core.arguments import level as check_level
 from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
+from shardwise.core.scores import nouns_of, sizes_of
 from shardwise.numerics import studentized_range
-from shardwise.planning.variances import Matrix, score_matrix
+from shardwise.planning.variances import table_of
 
 TESTS = {
     "hsd": "Tukey HSD on two-way ANOVA (topic + system)",
@@ -69,7 +73,7 @@ class SimulatedPower:
 
 
 def simulated_power(
-    scores: Matrix,
+    scores: Any,
     *,
     topics: int | Iterable[int],
     min_diff: float,
@@ -83,11 +87,35 @@ def simulated_power(
 ) -> SimulatedPower:
     """Simulate the planned comparison with topics drawn from one's own topic × system scores.
 
-    Every repetition draws ``systems`` of the systems (default: all), moves each to the same mean, plants the
+    Every repetition draws systems, moves each to the same mean, plants the
     difference, draws topics with replacement and tests. Scores are only moved, so the shape of their law, and
     how systems go together on a topic, stay; they are stretched by √(T/(T-1)) because the spread of T topics
     around their own mean is that much too small. Repetition i depends on (seed, i) only, and smaller numbers
     of topics are the first topics of larger ones, so that the curve over ``topics`` is smooth.
+
+    Parameters
+    ----------
+    scores
+        Topic × system scores in any form that `as_scores` takes, complete.
+    topics
+        One number of topics, or several.
+    min_diff
+        The difference to plant.
+    systems
+        How many of the systems each repetition draws; all, if None.
+    test
+        ``hsd`` (Tukey HSD on two-way ANOVA) or ``t`` (paired t-test of each planted pair, not corrected).
+    plant
+        ``pair`` (one system min_diff/2 up, one as much down, the others between) or ``one`` (one system min_diff ahead
+        of all others).
+    alpha
+        Level of the test.
+    repetitions
+        How many tables to draw; 2000 place a power of .8 within .02.
+    level
+        Confidence of the Monte-Carlo limits of the power.
+    seed
+        Where the random numbers start.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(3)
@@ -99,10 +127,16 @@ def simulated_power(
     1      50   0.85   0.08
     2     100   0.99   0.05
     """
-    y = score_matrix(scores)
-    counts = np.unique(np.asarray(list(topics) if isinstance(topics, Iterable) else [topics]))
-    m = y.shape[1] if systems is None else systems
-    check(counts, min_diff, m, y.shape[1], test, plant, alpha, repetitions, level)
+    table, y = table_of(scores)
+    numbers = list(topics) if isinstance(topics, Iterable) else [topics]
+    counts = np.unique([whole(n, "topics", least=2) for n in numbers])
+    if not counts.size:
+        raise InputError("no number of topics: give one, 2 or more", argument="topics", value=topics)
+    m = y.shape[1] if systems is None else whole(systems, "systems")
+    check(min_diff, m, y.shape[1], test, plant)
+    check_level(alpha)
+    check_level(level, "level")
+    whole(repetitions, "repetitions")
     n_own = y.shape[0]
     x = (y - y.mean(axis=0)) * np.sqrt(n_own / (n_own - 1))
     planted = np.zeros(m)
@@ -114,10 +148,10 @@ def simulated_power(
     critical = {int(n): critical_value(test, m, int(n), alpha) for n in counts}
     size = max(1, BLOCK // (n_own * m + int(counts[-1])))
     for start in range(0, repetitions, size):
-        chosen, drawn = draw(
+        picked, drawn = draw(
             seed, range(start, min(start + size, repetitions)), y.shape[1], m, n_own, counts[-1]
         )
-        tables = np.moveaxis(x[:, chosen], 1, 0)  # (repetitions, own topics, systems)
+        tables = np.moveaxis(x[:, picked], 1, 0)  # (repetitions, own topics, systems)
         for n, blocks in found.items():
             weights = occurrences(drawn[:, :n], n_own)
             run = run_hsd if test == "hsd" else run_t
@@ -126,7 +160,7 @@ def simulated_power(
     rows = [summary(n, blocks, level) for n, blocks in found.items()]
     return SimulatedPower(
         table=pd.DataFrame(rows),
-        claim=f"topics like these {n_own}",
+        claim=Claim("topic").sentence(sizes_of(table), nouns_of(table)),
         method=f"{TESTS[test]}; {PLANTS[plant]}",
         min_diff=float(min_diff),
         systems=int(m),
@@ -136,48 +170,35 @@ def simulated_power(
     )
 
 
-def check(
-    counts: Ints,
-    min_diff: float,
-    m: int,
-    available: int,
-    test: str,
-    plant: str,
-    alpha: float,
-    repetitions: int,
-    level: float,
-) -> None:
+def check(min_diff: float, m: int, available: int, test: str, plant: str) -> None:
     """Refuse a simulation that cannot be run, with the reason."""
-    if test not in TESTS:
-        raise InputError(f"no test {test!r}", remedy=f"choose one of {', '.join(TESTS)}")
-    if plant not in PLANTS:
-        raise InputError(f"no way to plant {plant!r}", remedy=f"choose one of {', '.join(PLANTS)}")
-    if counts.size == 0 or not np.issubdtype(counts.dtype, np.integer) or counts[0] < 2:
-        raise InputError("topics must be whole numbers, 2 or more", remedy="try [25, 50, 100]")
+    chosen(test, "test", TESTS)
+    chosen(plant, "plant", PLANTS, what="way to plant")
     if not 2 <= m <= available:
         raise InputError(
-            f"{m} systems: there are {available} to draw from", remedy=f"give 2 to {available} systems"
+            f"{m} systems: there are {available} to draw from",
+            remedy=f"give 2 to {available} systems",
+            argument="systems",
+            value=m,
         )
     if not (np.isfinite(min_diff) and min_diff > 0):
         raise InputError(
-            f"min_diff = {min_diff:g}: it must be above 0", remedy="false_alarms covers no difference"
+            f"min_diff = {min_diff:g}: it must be above 0",
+            remedy="false_alarms covers no difference",
+            argument="min_diff",
+            value=min_diff,
         )
-    for name, value in (("alpha", alpha), ("level", level)):
-        if not 0 < value < 1:
-            raise InputError(f"{name} = {value:g}: it must lie between 0 and 1")
-    if repetitions < 1:
-        raise InputError(f"{repetitions} repetitions", remedy="2000 place a power of .8 within .02")
 
 
 def draw(seed: int, repetitions: range, available: int, m: int, n_own: int, most: int) -> tuple[Ints, Ints]:
     """Systems and topics of each repetition, from (seed, repetition) alone."""
-    chosen = np.empty((len(repetitions), m), dtype=np.int64)
+    picked = np.empty((len(repetitions), m), dtype=np.int64)
     drawn = np.empty((len(repetitions), most), dtype=np.int64)
     for row, repetition in enumerate(repetitions):
         rng = generator(seed, repetition)
-        chosen[row] = rng.permutation(available)[:m]
+        picked[row] = rng.permutation(available)[:m]
         drawn[row] = rng.integers(0, n_own, size=most)
-    return chosen, drawn
+    return picked, drawn
 
 
 def occurrences(drawn: Ints, n_own: int) -> Floats:

@@ -40,10 +40,27 @@ def design_table(
     method: str = "exact",
     width: Iterable[float] | None = None,
 ) -> pd.DataFrame:
-    """Topics needed for every measure over a grid: S14 Tables 4-7, or Table 8 where ``width`` is given.
+    """Return the topics needed for every measure over a grid: S14 Tables 4-7, or Table 8 where ``width`` is given.
 
     Rows of the first kind are systems, alpha and min_diff, columns power and measure; rows of the second
     kind are alpha and width, columns measures.
+
+    Parameters
+    ----------
+    variances
+        σ² of a score by measure, or one alone.
+    min_diff
+        Ranges between the best and the worst system to find.
+    systems
+        Numbers of systems.
+    alpha
+        Levels.
+    power
+        Probabilities of finding the range.
+    method
+        As for `topics_for_power`.
+    width
+        Widths of intervals; where given, the table is of the second kind.
 
     >>> design_table({"AP": .053, "nERR": .1208}, min_diff=[.10, .20], systems=[10], alpha=[.05], power=[.8],
     ...              method="sakai")
@@ -89,7 +106,22 @@ def design_curve(
     power: float = 0.8,
     method: str = "exact",
 ) -> pd.DataFrame:
-    """Topics needed against the number of systems to be compared, one row a point: S14 Figure 2.
+    """Return the topics needed against the number of systems to be compared, one row a point: S14 Figure 2.
+
+    Parameters
+    ----------
+    variances
+        σ² of a score by measure, or one alone.
+    systems
+        Numbers of systems.
+    min_diff
+        Smallest range between the best and the worst system that is worth finding.
+    alpha
+        Level of the test.
+    power
+        Probability of finding the difference.
+    method
+        As for `topics_for_power`.
 
     >>> design_curve({"Q": .0387}, systems=[10, 200], method="sakai")
       measure  systems  topics
@@ -119,7 +151,22 @@ def reach_curve(
     power: float = 0.8,
     method: str = "exact",
 ) -> pd.DataFrame:
-    """What a number of topics can reach, one row a point: detectable range and interval width (S14 Figure 3).
+    """Return what a number of topics can reach, one row a point: detectable range and interval width (S14 Figure 3).
+
+    Parameters
+    ----------
+    variances
+        σ² of a score by measure, or one alone.
+    topics
+        Numbers of topics.
+    systems
+        Numbers of systems.
+    alpha
+        Level of the test.
+    power
+        Probability of finding the difference.
+    method
+        As for `topics_for_power`.
 
     >>> reach_curve({"D-nDCG": .0375}, topics=[50], systems=[2, 10, 100]).round(2)
       measure  topics                goal  value

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.planning.variances import VarianceEstimate
@@ -104,7 +105,8 @@ def numbers(name: str, value: Any) -> Floats:
     allowed, rule = RULES[name]
     good = np.isfinite(array) & allowed(array)
     if not good.all():
-        raise InputError(f"{shown} = {array[~good].flat[0]:g}: {rule}")
+        worst = float(array[~good].flat[0])
+        raise InputError(f"{shown} = {worst:g}: {rule}", argument=shown, value=worst)
     return array
 
 
@@ -141,8 +143,7 @@ def effect(d: Designs) -> Floats:
 def checked(method: str, systems: Floats) -> str:
     """Name of a method in full, if it can do what is asked."""
     name = SHORT.get(method, method)
-    if name not in METHODS:
-        raise InputError(f"no design method {method!r}", remedy=f"choose one of {', '.join(METHODS)}")
+    chosen(name, "method", METHODS, what="design method")
     if name == "paired-t" and (systems != 2).any():
         raise InputError(
             f"a paired t-test compares 2 systems, not {systems[systems != 2][0]:g}",
@@ -204,10 +205,28 @@ def topics_for_power(
     method: str = "exact",
     difference_variance: npt.ArrayLike | None = None,
 ) -> int | Ints:
-    """Smallest number of topics that finds a range of min_diff among systems with the given power (S14 §3.1).
+    """Return the smallest number of topics that finds a range of min_diff with the given power (S14 §3.1).
 
-    ``exact`` and ``sakai`` design for one-way ANOVA, as S14 does; ``two-way`` for an analysis with topics as
-    blocks and ``paired-t`` for two systems paired by topic (both want the residual variance).
+    Every argument but the method may be an array; they are broadcast together.
+
+    Parameters
+    ----------
+    min_diff
+        Smallest range between the best and the worst system that is worth finding.
+    variance
+        σ², the variance of one system's score: numbers, or what `variance` returns.
+    systems
+        How many systems are compared.
+    alpha
+        Level of the test.
+    power
+        Probability of finding the difference.
+    method
+        ``exact`` or ``sakai`` for one-way ANOVA as S14 has it (noncentral F, or the approximation behind its tables),
+        ``two-way`` for an analysis with topics as blocks, ``paired-t`` for two systems paired by topic (both want the
+        residual variance).
+    difference_variance
+        σ_t² = 2σ² of a pair, in place of ``variance``.
 
     >>> topics_for_power(variance=.053, min_diff=.10, systems=10, method="sakai")
     166
@@ -241,7 +260,24 @@ def power_at(
     method: str = "exact",
     difference_variance: npt.ArrayLike | None = None,
 ) -> float | Floats:
-    """Power that n topics give; NaN where ``sakai``'s approximation has no value (very few topics).
+    """Return the power that n topics give; NaN where ``sakai``'s approximation has no value (very few topics).
+
+    Parameters
+    ----------
+    n
+        Number of topics.
+    min_diff
+        Range between the best and the worst system.
+    variance
+        σ², the variance of one system's score: numbers, or what `variance` returns.
+    systems
+        How many systems are compared.
+    alpha
+        Level of the test.
+    method
+        As for `topics_for_power`.
+    difference_variance
+        σ_t² = 2σ² of a pair, in place of ``variance``.
 
     >>> round(power_at(n=50, variance=.053, min_diff=.10, systems=10), 3)
     0.261
@@ -268,7 +304,24 @@ def min_diff_at(
     method: str = "exact",
     difference_variance: npt.ArrayLike | None = None,
 ) -> float | Floats:
-    """Smallest range between best and worst that n topics find with the given power.
+    """Return the smallest range between best and worst that n topics find with the given power.
+
+    Parameters
+    ----------
+    n
+        Number of topics.
+    variance
+        σ², the variance of one system's score: numbers, or what `variance` returns.
+    systems
+        How many systems are compared.
+    alpha
+        Level of the test.
+    power
+        Probability of finding the difference.
+    method
+        As for `topics_for_power`.
+    difference_variance
+        σ_t² = 2σ² of a pair, in place of ``variance``.
 
     >>> round(min_diff_at(n=50, variance=.053, systems=10), 3)
     0.184
@@ -326,9 +379,20 @@ def topics_for_interval(
     alpha: npt.ArrayLike = 0.05,
     difference_variance: npt.ArrayLike | None = None,
 ) -> int | Ints:
-    """Smallest number of topics whose interval for a difference of two systems is, on average, that narrow.
+    """Return the smallest number of topics whose interval for a difference of two systems is so narrow on average.
 
     E[2·t_{α/2}(n-1)·√(V/n)] ≤ width with E[V] = σ_t² = 2σ² (S14 §3.2).
+
+    Parameters
+    ----------
+    width
+        Width of the interval, on average.
+    variance
+        σ², the variance of one system's score: numbers, or what `variance` returns.
+    alpha
+        1 less the confidence of the interval.
+    difference_variance
+        σ_t² = 2σ² of a pair, in place of ``variance``.
 
     >>> topics_for_interval(variance=.053, width=.10)
     165
@@ -350,7 +414,18 @@ def width_at(
     alpha: npt.ArrayLike = 0.05,
     difference_variance: npt.ArrayLike | None = None,
 ) -> float | Floats:
-    """Expected width of the interval for a difference of two systems on n topics.
+    """Return the expected width of the interval for a difference of two systems on n topics.
+
+    Parameters
+    ----------
+    n
+        Number of topics.
+    variance
+        σ², the variance of one system's score: numbers, or what `variance` returns.
+    alpha
+        1 less the confidence of the interval.
+    difference_variance
+        σ_t² = 2σ² of a pair, in place of ``variance``.
 
     >>> round(width_at(n=50, variance=.053), 3)
     0.184

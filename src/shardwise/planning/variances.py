@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -11,15 +11,13 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
+from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import Either, InputError
-from shardwise.core.model import MD1
-from shardwise.numerics.balanced import decompose
+from shardwise.core.scores import Scores, as_scores, complete
+from shardwise.fits.variance_components import mean_squares as mean_squares_of
 
-SYSTEM, TOPIC = frozenset({"system"}), frozenset({"topic"})
-
-Matrix = xr.DataArray | pd.DataFrame | Floats
-
+NAMELESS = (None, "score")  # what tables without the name of a measure are called
 METHODS = {
     "two-way": "two-way ANOVA (S14 eq. 7)",
     "one-way": "one-way ANOVA (S14 eq. 4)",
@@ -70,63 +68,24 @@ class MeanSquares:
     systems: int
 
 
-def score_matrix(scores: Matrix) -> Floats:
-    """Scores as a complete (topics, systems) array, or a refusal that says what is wrong.
+def table_of(scores: Any, measure: str | None = None) -> tuple[Scores, Floats]:
+    """Return topic × system scores that passed the gate, and their numbers, topics down and systems across.
 
-    A DataArray is read by its dimension names, a DataFrame or an array as topics down, systems across.
+    Parameters
+    ----------
+    scores
+        Anything that `as_scores` takes, complete.
+    measure
+        Which measure to take, where there are several.
     """
-    if isinstance(scores, xr.DataArray):
-        if set(scores.dims) != {"topic", "system"}:
-            raise InputError(
-                f"scores have the dimensions {', '.join(map(str, scores.dims)) or 'none'}, "
-                "not topic and system",
-                remedy=Either(
-                    "choose one with .isel(split=0), or average with .mean('shard')", "score without splits"
-                ),
-            )
-        values = scores.transpose("topic", "system").to_numpy()
-    else:
-        values = np.asarray(scores)
-    if values.ndim != 2:
-        raise InputError(f"scores have {values.ndim} dimensions", remedy="give a table of topics by systems")
-    if not (np.issubdtype(values.dtype, np.number) or values.dtype == bool):
-        raise InputError(
-            f"scores are of type {values.dtype}, not numbers",
-            remedy="topics down, systems across, topic names in the index",
-        )
-    y = np.asarray(values, dtype=float)
-    if not np.isfinite(y).all():
-        undefined = np.argwhere(~np.isfinite(y))
-        i, j = undefined[0]
-        raise InputError(
-            f"{len(undefined)} scores are undefined, the first for topic {label(scores, 0, i)}, "
-            f"system {label(scores, 1, j)}",
-            remedy="drop those topics, or fill them by a rule you can defend",
-        )
-    if y.shape[0] < 2 or y.shape[1] < 2:
-        raise InputError(
-            f"{y.shape[0]} topics and {y.shape[1]} systems are too few",
-            remedy="at least two of each are needed to see any variance",
-        )
-    return y
-
-
-def label(scores: Matrix, axis: int, index: int) -> Hashable:
-    """Name of a topic (axis 0) or system (axis 1), or its position where it has none."""
-    dim = ("topic", "system")[axis]
-    if isinstance(scores, xr.DataArray):
-        return str(scores[dim].to_numpy()[index])
-    if isinstance(scores, pd.DataFrame):
-        return str((scores.index, scores.columns)[axis][index])
-    return int(index) + 1
+    table = as_scores(scores, measure=measure, only=True)
+    return table, complete(table)
 
 
 def mean_squares(y: Floats) -> MeanSquares:
-    """Mean squares of system, topic and residual of a (topics, systems) array (S14 eq. 2, 3, 5, 6)."""
-    parts = decompose(y, ("topic", "system"), MD1.sets)
-    assert parts is not None, "score_matrix refuses tables with undefined scores"
-    system, topic = (parts.ss[term] / parts.df[term] for term in (SYSTEM, TOPIC))
-    return MeanSquares(system, topic, parts.ss_error / parts.df_error, *y.shape)
+    """Return the mean squares of system, topic and residual of a (topics, systems) array (S14 eq. 2, 3, 5, 6)."""
+    ms = mean_squares_of(y, ("topic", "system"))
+    return MeanSquares(ms["system"], ms["topic"], ms["error"], *y.shape)
 
 
 def one_way(y: Floats) -> float:
@@ -170,17 +129,25 @@ ESTIMATORS = {
 
 
 @overload
-def variance(scores: xr.Dataset, method: str = ..., *, measure: str = ...) -> dict[str, VarianceEstimate]: ...
-@overload
-def variance(scores: Matrix, method: str = ..., *, measure: str = ...) -> VarianceEstimate: ...
 def variance(
-    scores: Matrix | xr.Dataset, method: str = "two-way", *, measure: str = ""
+    scores: xr.Dataset, method: str = ..., *, measure: None = ...
+) -> dict[str, VarianceEstimate]: ...
+@overload
+def variance(scores: Any, method: str = ..., *, measure: str | None = ...) -> VarianceEstimate: ...
+def variance(
+    scores: Any, method: str = "two-way", *, measure: str | None = None
 ) -> VarianceEstimate | dict[str, VarianceEstimate]:
     """Estimate the variance σ² of a system's score from a topic × system table (S14 §4).
 
-    Methods: ``two-way`` (S14's choice), ``one-way``, ``percentile95`` (of Webber, Moffat and Zobel; it
-    estimates σ_t² directly, and σ² is half of it), and ``residual`` for analyses that pair systems by topic.
-    A Dataset gives one estimate per measure.
+    Parameters
+    ----------
+    scores
+        Topic × system scores in any form that `as_scores` takes; a Dataset gives one estimate a measure.
+    method
+        ``two-way`` (S14's choice), ``one-way``, ``percentile95`` (of Webber, Moffat and Zobel; it estimates σ_t²
+        directly, and σ² is half of it), or ``residual`` for analyses that pair systems by topic.
+    measure
+        Which measure to take, where there are several.
 
     >>> import numpy as np
     >>> v = variance(np.array([[.1, .3], [.2, .4], [.6, .5]]), method="percentile95")
@@ -188,28 +155,31 @@ def variance(
     variance of a score 0.015, of a difference 0.03; 95th percentile of the variances of pairwise
     differences (S14 eq. 1), 3 topics, 2 systems
     """
-    if method not in ESTIMATORS:
-        raise InputError(f"no variance method {method!r}", remedy=f"choose one of {', '.join(ESTIMATORS)}")
-    if isinstance(scores, xr.Dataset):
-        return {
-            str(name): variance(table, method, measure=str(name)) for name, table in scores.data_vars.items()
-        }
-    y = score_matrix(scores)
-    name = measure or (str(scores.name) if isinstance(scores, xr.DataArray) and scores.name else "")
+    chosen(method, "method", ESTIMATORS, what="variance method")
+    if isinstance(scores, xr.Dataset) and measure is None:
+        return {str(name): variance(scores, method, measure=str(name)) for name in scores.data_vars}
+    table, y = table_of(scores, measure)
     return VarianceEstimate(
         sigma_sq=ESTIMATORS[method](y),
         topics=y.shape[0],
         systems=y.shape[1],
         df=y.shape[0] - 1,
         method=METHODS[method],
-        measure=name,
+        measure="" if table.name in NAMELESS else str(table.name),
     )
 
 
 def variance_table(
-    scores: Matrix | xr.Dataset, methods: Iterable[str] = ("percentile95", "one-way", "two-way", "residual")
+    scores: Any, methods: Iterable[str] = ("percentile95", "one-way", "two-way", "residual")
 ) -> pd.DataFrame:
-    """σ² of every measure (rows) by every method (columns): the data of S14 Figure 1.
+    """Return σ² of every measure (rows) by every method (columns): the data of S14 Figure 1.
+
+    Parameters
+    ----------
+    scores
+        As for `variance`.
+    methods
+        Methods of `variance`.
 
     >>> import numpy as np
     >>> variance_table(np.array([[.1, .3], [.2, .4], [.6, .5]]), ["one-way", "two-way"]).round(3)
@@ -233,7 +203,10 @@ def pool_variances(
 ) -> VarianceEstimate | dict[str, VarianceEstimate]:
     """Pool estimates of one measure over collections, weighted by topics - 1 (S14 eq. 8).
 
-    Mappings of measure to estimate are pooled measure by measure.
+    Parameters
+    ----------
+    estimates
+        What `variance` returns for each collection; mappings of measure to estimate are pooled measure by measure.
 
     >>> a = VarianceEstimate(.0543, topics=50, systems=78, df=49, method="two-way ANOVA", measure="AP")
     >>> b = VarianceEstimate(.0517, topics=49, systems=78, df=48, method="two-way ANOVA", measure="AP")

@@ -7,11 +7,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.anova import AnovaFit
-from shardwise.fits.components import ScoreComponents
 from shardwise.fits.mixed import MixedFit
 from shardwise.fits.posterior import Posterior
-from shardwise.planning.shards import ShardComponents
 from shardwise.plot.theme import COLOURS, bare, bars_with_numbers, data, name_axis, numbers, words
 
 
@@ -42,35 +41,23 @@ def variance_share_chart(fit: AnovaFit) -> alt.LayerChart:
     return _shares(rows, "term", "share of the total sum of squares", tips)
 
 
-def component_chart(source: MixedFit | ShardComponents | ScoreComponents) -> alt.LayerChart:
+def component_chart(source: MixedFit | VarianceComponents) -> alt.LayerChart:
     """Draw variance components as shares of their sum.
 
     Parameters
     ----------
-    source : MixedFit, ShardComponents or ScoreComponents
-        A mixed model, or the components of scores on shards or of a score in all.
+    source : MixedFit or VarianceComponents
+        A mixed model, or the components of a score.
     """
-    title = "share of the variance of a score"
-    if isinstance(source, MixedFit):
-        variances = dict(source.variance_components)
-    elif isinstance(source, ScoreComponents):
-        spreads = {name: float(getattr(source, name)) for name in source.effects()}
-        variances = {name.replace("_", ":"): sd**2 for name, sd in spreads.items() if sd > 0}
-        variances = variances or {"error": 0.0}
-    else:
-        title = "share of the variance that blurs a difference"
-        variances = {
-            "topic:system": source.topic_system,
-            "system:shard": source.system_shard,
-            "error": source.error,
-        }
+    found = source.variance_components if isinstance(source, MixedFit) else source
+    variances = dict(found) or {"error": 0.0}
     total = sum(variances.values())
     rows = [
         {"component": name, "share": v / total if total > 0 else 0.0, "variance": v, "sd": v**0.5}
         for name, v in variances.items()
     ]
     tips = numbers("variance", ("sd", "standard deviation"), format=".4g")
-    return _shares(rows, "component", title, tips)
+    return _shares(rows, "component", "share of the variance of a score", tips)
 
 
 def posterior_chart(posterior: Posterior, *, level: float = 0.95) -> alt.LayerChart:

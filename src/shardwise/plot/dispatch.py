@@ -25,18 +25,16 @@ CHARTS: dict[str, Kinds] = {
     },
     "Equivalence": {"margins": "margin_chart"},
     "Generalizability": {"coefficients": "generalizability_chart"},
-    "InstanceComponents": {"plan": "instance_plan_chart"},
     "MixedFit": {"components": "component_chart"},
     "PoolStudy": {"pools": "pool_chart"},
     "Posterior": {"components": "posterior_chart"},
     "PredictiveCheck": {"reversals": "prediction_chart"},
-    "ScoreComponents": {"components": "component_chart"},
     "SettingSeries": {"margins": "margin_chart"},
-    "ShardComponents": {"components": "component_chart"},
     "ShardDesign": {"topics": "shard_design_chart"},
     "SimulatedCollection": {"truth": "truth_chart"},
     "SimulatedPower": {"power": "simulated_power_chart"},
     "Stability": {"figures": "stability_chart", "pairs": "agreement_chart"},
+    "VarianceComponents": {"components": "component_chart", "instances": "instance_plan_chart"},
     "VarianceEstimate": {"reach": "reach_chart"},
     "WithinAcross": {"widths": "width_chart"},
 }
@@ -98,6 +96,9 @@ def kinds_of(result: Any) -> Kinds:
     result
         As for `chart`.
     """
+    own = _by_type(CHARTS, result)  # first: variance components are a mapping themselves
+    if own is not None:
+        return own
     if isinstance(result, Mapping):
         each = list(result.values())
         if len({type(one) for one in each}) > 1:
@@ -107,13 +108,10 @@ def kinds_of(result: Any) -> Kinds:
         if found is None:
             raise InputError(f"{said} cannot be drawn in one chart", remedy="draw each by itself")
         return found
-    found = _by_type(CHARTS, result)
-    if found is None:
-        raise InputError(
-            f"a result of type {type(result).__name__} has no chart",
-            remedy="give a result such as that of compare, or a table to a function of shardwise.plot",
-        )
-    return found
+    raise InputError(
+        f"a result of type {type(result).__name__} has no chart",
+        remedy="give a result such as that of compare, or a table to a function of shardwise.plot",
+    )
 
 
 def _by_type(table: Mapping[str, Kinds], result: Any) -> Kinds | None:

@@ -19,8 +19,8 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import plural
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.rng import generator
-from shardwise.core.scores import as_scores, level_names
-from shardwise.fits.components import checked_scores, layout_of
+from shardwise.core.scores import as_scores, layout_of, level_names
+from shardwise.fits.variance_components import complete_table
 from shardwise.lab.holdout.counts import FIGURES
 from shardwise.lab.holdout.plan import Plan, Tally, joined, tables
 from shardwise.procedures.procedure import Procedure
@@ -203,8 +203,8 @@ def across_collections(
 
 def _checked(scores: Scores) -> tuple[Floats, tuple[str, ...]]:
     """A complete array in the package's order of dimensions, and that order."""
-    array = as_scores(scores)
-    return checked_scores(array), layout_of(array)
+    array, y = complete_table(scores)
+    return y, layout_of(array)
 
 
 def _size(dims: tuple[str, ...], y: Floats, over: str) -> int:

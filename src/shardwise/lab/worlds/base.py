@@ -13,12 +13,15 @@ from typing import Protocol
 
 import numpy as np
 
+from shardwise.core.arguments import whole
 from shardwise.core.arrays import Bools, Floats
+from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
-from shardwise.fits.components import EFFECTS, LAYOUTS, ScoreComponents
+from shardwise.core.variance_components import EFFECTS, LAYOUTS, VarianceComponents
 
-SAMPLED = ("topic", "shard", "instance")
+TOPICS = Claim("topic")
+OWN = ("system:instance", "error")  # effects that a deterministic system does not have
 
 
 class World(Protocol):
@@ -37,8 +40,8 @@ class World(Protocol):
         """Sizes in the order of dims."""
 
     @property
-    def generalize(self) -> tuple[str, ...]:
-        """What the truth generalises over; () is about these topics, shards and instances."""
+    def claim(self) -> Claim:
+        """What the truth is about; `Claim()` is about these topics, shards and instances."""
 
     @property
     def truth(self) -> Floats:
@@ -55,20 +58,21 @@ class NormalWorld:
     ``means`` are the true system means. ``deterministic`` flags systems whose instances are copies of one another: they
     have neither instance effects nor an error. Splits share topics and topic:system, nothing else.
 
-    >>> world = NormalWorld(np.full(3, .3), ScoreComponents(topic=.2, error=.1), ("topic", "system"), (50, 3))
+    >>> sd = VarianceComponents.of({"topic": .2, "error": .1}, kind="sd")
+    >>> world = NormalWorld(np.full(3, .3), sd, ("topic", "system"), (50, 3))
     >>> world.draw(0, 10, seed=1).shape, world.name
     ((10, 50, 3), 'normal; topics like these')
     """
 
     means: Floats
-    sd: ScoreComponents
+    components: VarianceComponents
     dims: tuple[str, ...]
     shape: tuple[int, ...]
-    generalize: tuple[str, ...] = ("topic",)
+    claim: Claim = TOPICS
     deterministic: Bools | None = None
 
     def __post_init__(self) -> None:
-        check_layout(self.dims, self.shape, self.generalize)
+        check_layout(self.dims, self.shape, self.claim)
         r = self.shape[self.dims.index("system")]
         if np.shape(self.means) != (r,) or not np.isfinite(self.means).all():
             raise InputError(f"the true means are not {r} numbers", remedy="give one for each system")
@@ -83,7 +87,7 @@ class NormalWorld:
     @property
     def name(self) -> str:
         """Normal scores and the claim."""
-        return f"normal; {claim_of(self.dims, self.generalize)}"
+        return f"normal; {self.claim.short(self.dims)}"
 
     @property
     def truth(self) -> Floats:
@@ -94,24 +98,29 @@ class NormalWorld:
         """(count, *shape) scores: tables first to first + count - 1."""
         y = np.empty((count, *self.shape))
         y[:] = self.means.reshape(axes_of(self.dims, self.shape, ("system",)))
-        for effect, part in effects(self.sd, self.dims, self.shape, first, count, seed).items():
-            fixed = held_fixed(effect, self.dims, self.generalize)
+        for effect, part in effects(self.components, self.dims, self.shape, first, count, seed).items():
+            fixed = held_fixed(effect, self.dims, self.claim)
             if fixed is not None:
                 part -= part.mean(axis=1 + fixed, keepdims=True)
-            if self.deterministic is not None and effect in ("instance", "error"):
+            if self.deterministic is not None and effect in OWN:
                 part = np.where(self.deterministic[:, None], 0.0, part)
             y += part
         return y
 
 
 def effects(
-    sd: ScoreComponents, dims: tuple[str, ...], shape: tuple[int, ...], first: int, count: int, seed: int
+    components: VarianceComponents,
+    dims: tuple[str, ...],
+    shape: tuple[int, ...],
+    first: int,
+    count: int,
+    seed: int,
 ) -> dict[str, Floats]:
     """Draw every effect with a spread: (count, *shape), of length 1 where an effect lacks a dimension."""
     sizes = {
         name: axes_of(dims, shape, inside)
         for name, inside in effects_of(dims).items()
-        if getattr(sd, name) > 0
+        if components.variance(name) > 0
     }
     total = sum(map(prod, sizes.values()))
     drawn = np.empty((count, total))
@@ -119,40 +128,39 @@ def effects(
         generator(seed, first + i).standard_normal(total, out=drawn[i])
     parts, at = {}, 0
     for name, size in sizes.items():
-        parts[name] = drawn[:, at : at + prod(size)].reshape(count, *size) * getattr(sd, name)
+        parts[name] = drawn[:, at : at + prod(size)].reshape(count, *size) * components.sd(name)
         at += prod(size)
     return parts
 
 
+def inside_of(effect: str) -> tuple[str, ...]:
+    """Return the dimensions of a random effect; the error, which has all, is none of them here."""
+    return tuple(effect.split(":")) if effect in EFFECTS else ()
+
+
 def effects_of(dims: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Effects that a layout has, with their dimensions; what depends on shards is each split's own."""
-    found = {name: inside for name, inside in EFFECTS.items() if set(inside) <= set(dims)}
+    """Return the effects that a layout has, with their dimensions; what depends on shards is each split's own."""
+    found = {name: inside_of(name) for name in EFFECTS if set(inside_of(name)) <= set(dims)}
     if dims[0] == "split":
         found = {n: ("split", *inside) if "shard" in inside else inside for n, inside in found.items()}
     return {**found, "error": dims}
 
 
 def axes_of(dims: tuple[str, ...], shape: tuple[int, ...], inside: tuple[str, ...]) -> tuple[int, ...]:
-    """Shape that broadcasts: the size of the dimensions inside, 1 elsewhere."""
+    """Return a shape that broadcasts: the size of the dimensions inside, 1 elsewhere."""
     return tuple(size if dim in inside else 1 for dim, size in zip(dims, shape, strict=True))
 
 
-def held_fixed(effect: str, dims: tuple[str, ...], generalize: tuple[str, ...]) -> int | None:
-    """Axis over which an effect of systems has to sum to zero, as the claim holds its levels fixed."""
-    inside = EFFECTS.get(effect, ())
+def held_fixed(effect: str, dims: tuple[str, ...], claim: Claim) -> int | None:
+    """Return the axis over which an effect of systems has to sum to zero, as the claim holds its levels fixed."""
+    inside = inside_of(effect)
     if "system" not in inside:
         return None
     other = next(dim for dim in inside if dim != "system")
-    return None if other in generalize else dims.index(other)
+    return None if other in claim else dims.index(other)
 
 
-def claim_of(dims: tuple[str, ...], generalize: tuple[str, ...]) -> str:
-    """The claim in words."""
-    parts = [f"{d}s like these" if d in generalize else f"these {d}s" for d in SAMPLED if d in dims]
-    return ", ".join(parts)
-
-
-def check_layout(dims: tuple[str, ...], shape: tuple[int, ...], generalize: tuple[str, ...]) -> None:
+def check_layout(dims: tuple[str, ...], shape: tuple[int, ...], claim: Claim) -> None:
     """Refuse layouts, sizes and claims that do not fit together."""
     if dims not in LAYOUTS or len(shape) != len(dims):
         raise InputError(
@@ -160,11 +168,7 @@ def check_layout(dims: tuple[str, ...], shape: tuple[int, ...], generalize: tupl
             remedy=f"use one of {'; '.join(', '.join(d) for d in LAYOUTS)}",
         )
     for dim, size in zip(dims, shape, strict=True):
-        if size != int(size) or size < (1 if dim == "split" else 2):
-            raise InputError(f"{size} {dim}s", remedy="give a whole number, at least 2")
-    for dim in generalize:
-        if dim not in dims or dim not in SAMPLED:
-            raise InputError(
-                f"cannot generalise over {dim}: the scores have {', '.join(dims)}",
-                remedy=f"choose from {', '.join(d for d in SAMPLED if d in dims)}",
-            )
+        whole(size, plural(dim), least=1 if dim == "split" else 2)
+    claim.check(
+        tuple(dim for dim in dims if dim != "split")
+    )  # splits of one corpus are no sample of anything

@@ -6,15 +6,16 @@ system's margin exactly. For topic × system scores z may instead have any corre
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
-from shardwise.fits.components import EFFECTS, ScoreComponents, variances_of
-from shardwise.lab.worlds.base import axes_of, check_layout, claim_of, effects, effects_of
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.lab.worlds.base import OWN, axes_of, check_layout, effects, effects_of, inside_of
 from shardwise.lab.worlds.margins import Margins, Tails, expected_given, guides, to_scores
 
 
@@ -24,10 +25,10 @@ class MarginsWorld:
 
     means: Floats  # (R,)
     margins: Margins
-    latent: ScoreComponents  # effects of z, of total variance 1
+    latent: VarianceComponents  # effects of z, of total variance 1
     dims: tuple[str, ...]
     shape: tuple[int, ...]
-    generalize: tuple[str, ...]
+    claim: Claim
     fixed: Floats  # effects of z on what the claim holds fixed, the same in every table
     root: Floats | None  # (R, R) of the correlation between systems, in place of effects
     deterministic: Bools | None
@@ -39,7 +40,7 @@ class MarginsWorld:
     def name(self) -> str:
         """Kinds of margins and the claim."""
         kinds = " and ".join(sorted(set(self.margins.family)))
-        return f"{kinds} margins; {claim_of(self.dims, self.generalize)}"
+        return f"{kinds} margins; {self.claim.short(self.dims)}"
 
     @property
     def truth(self) -> Floats:
@@ -55,7 +56,7 @@ class MarginsWorld:
             z = z @ self.root.T
         else:
             z[:] = self.fixed
-            fresh = _only(self.latent, _fresh(self.dims, self.generalize))
+            fresh = self.latent.only(_fresh(self.dims, self.claim))
             for effect, part in effects(fresh, self.dims, self.shape, first, count, seed).items():
                 z += _calm(effect, part, self.latent, self.deterministic)
         flat = np.ascontiguousarray(z.reshape(count, -1))
@@ -66,10 +67,10 @@ class MarginsWorld:
 def margins_world(
     means: Floats,
     margins: Margins,
-    latent: ScoreComponents,
+    latent: VarianceComponents,
     dims: tuple[str, ...],
     shape: tuple[int, ...],
-    generalize: tuple[str, ...],
+    claim: Claim,
     *,
     root: Floats | None = None,
     deterministic: Bools | None = None,
@@ -80,18 +81,18 @@ def margins_world(
     Where topics, shards or instances are held fixed, their effects on z are drawn once, from the seed, and the mean
     that has to be right is the average over these levels of the expected score given their effects.
     """
-    check_layout(dims, shape, generalize)
+    check_layout(dims, shape, claim)
     latent = scaled(latent, dims)
     _check_deterministic(deterministic, latent, dims)
     margins = margins.suited(means)
-    fresh = _fresh(dims, generalize)
+    fresh = _fresh(dims, claim)
     fixed = np.zeros((1,) * len(dims))
     if root is None:
-        kept = _only(latent, [name for name in effects_of(dims) if name not in fresh])
+        kept = latent.only(name for name in effects_of(dims) if name not in fresh)
         for effect, part in effects(kept, dims, shape, 0, 1, _own(seed)).items():
             fixed = fixed + _calm(effect, part, latent, deterministic)[0]
     # the shards of each split are others, so that each split needs margins of its own to be right about its shards
-    groups = ("split", "system") if "shard" not in generalize else ("system",)
+    groups = ("split", "system") if "shard" not in claim else ("system",)
     layout = axes_of(dims, shape, groups)
     system = np.arange(shape[dims.index("system")]).reshape(axes_of(dims, shape, ("system",)))
     owner = np.broadcast_to(system, layout).ravel()
@@ -100,7 +101,7 @@ def margins_world(
         w = np.broadcast_to(fixed, np.broadcast_shapes(fixed.shape, layout))
         front = [dims.index(dim) for dim in groups if dim in dims]
         w = np.moveaxis(w, front, range(len(front))).reshape(len(owner), -1)
-        spread = _spread(_only(latent, fresh), latent, deterministic, len(system.ravel()))[owner]
+        spread = _spread(latent.only(fresh), latent, deterministic, len(system.ravel()))[owner]
 
         tails = Tails.of(w, spread)
 
@@ -113,18 +114,13 @@ def margins_world(
     cut, guide = guides(own.probabilities(np.arange(own.size), shift))
     row = np.broadcast_to(np.arange(own.size).reshape(layout), shape).ravel()
     return MarginsWorld(
-        means, margins, latent, dims, shape, generalize, fixed, root, deterministic, row, cut, guide
+        means, margins, latent, dims, shape, claim, fixed, root, deterministic, row, cut, guide
     )
 
 
-def _fresh(dims: tuple[str, ...], generalize: tuple[str, ...]) -> tuple[str, ...]:
+def _fresh(dims: tuple[str, ...], claim: Claim) -> tuple[str, ...]:
     """Effects drawn anew for each table: the error, and what involves a dimension the claim generalises over."""
-    return (*(n for n in effects_of(dims) if set(EFFECTS.get(n, ())) & set(generalize)), "error")
-
-
-def _only(sd: ScoreComponents, names: tuple[str, ...] | list[str]) -> ScoreComponents:
-    """The components of these effects alone."""
-    return ScoreComponents(**{name: getattr(sd, name) for name in names}, mean=sd.mean, negative=sd.negative)
+    return (*(name for name in effects_of(dims) if set(inside_of(name)) & set(claim)), "error")
 
 
 def _own(seed: int) -> int:
@@ -132,39 +128,39 @@ def _own(seed: int) -> int:
     return int(np.random.SeedSequence(seed, spawn_key=(0, 0)).generate_state(1, np.uint64)[0])
 
 
-def scaled(sd: ScoreComponents, dims: tuple[str, ...]) -> ScoreComponents:
-    """Shares of the variance of a score given its system, as standard deviations of total variance 1."""
-    inside = _only(sd, list(effects_of(dims)))
-    total = float(np.sqrt(sum(variances_of(inside).values())))
+def scaled(components: VarianceComponents, dims: tuple[str, ...]) -> VarianceComponents:
+    """Return the shares of the variance of a score given its system, which add up to 1."""
+    inside = components.only(effects_of(dims))
+    total = sum(inside.values())
     if not total > 0:
         raise InputError("all standard deviations are 0", remedy="give one of topic, topic:system or error")
-    shares = {name: float(getattr(inside, name)) / total for name in effects_of(dims)}
-    return ScoreComponents(**shares, mean=sd.mean, negative=sd.negative)
+    return replace(inside, variances={name: value / total for name, value in inside.items()})
 
 
-def _spread(fresh: ScoreComponents, latent: ScoreComponents, deterministic: Bools | None, r: int) -> Floats:
+def _spread(
+    fresh: VarianceComponents, latent: VarianceComponents, deterministic: Bools | None, r: int
+) -> Floats:
     """(R,) standard deviation of what is drawn anew of z."""
-    parts = variances_of(fresh)
-    variance = np.full(r, sum(parts.values()))
+    variance = np.full(r, sum(fresh.values()))
     if deterministic is not None:
-        calm = sum(v for name, v in parts.items() if name not in ("instance", "error"))
+        calm = sum(v for name, v in fresh.items() if name not in OWN)
         variance[deterministic] = calm / _calm_share(latent)
     return np.asarray(np.sqrt(variance))
 
 
-def _calm_share(latent: ScoreComponents) -> float:
-    return 1.0 - latent.instance**2 - latent.error**2
+def _calm_share(latent: VarianceComponents) -> float:
+    return 1.0 - sum(latent.variance(name) for name in OWN)
 
 
-def _calm(effect: str, part: Floats, latent: ScoreComponents, deterministic: Bools | None) -> Floats:
+def _calm(effect: str, part: Floats, latent: VarianceComponents, deterministic: Bools | None) -> Floats:
     """An effect on z, where deterministic systems have neither instances nor error but the same variance 1."""
     if deterministic is None:
         return part
-    factor = 0.0 if effect in ("instance", "error") else 1.0 / np.sqrt(_calm_share(latent))
+    factor = 0.0 if effect in OWN else 1.0 / np.sqrt(_calm_share(latent))
     return np.asarray(part * np.where(deterministic, factor, 1.0)[:, None])
 
 
-def _check_deterministic(flags: Bools | None, latent: ScoreComponents, dims: tuple[str, ...]) -> None:
+def _check_deterministic(flags: Bools | None, latent: VarianceComponents, dims: tuple[str, ...]) -> None:
     if flags is None:
         return
     if "instance" not in dims:

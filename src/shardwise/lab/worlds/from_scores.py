@@ -16,10 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Floats
+from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
 from shardwise.core.rng import generator
-from shardwise.lab.worlds.base import World, check_layout, claim_of
+from shardwise.lab.worlds.base import World, check_layout
 
 KINDS = ("permute", "flip", "resample")
 
@@ -30,7 +32,7 @@ class PermutedWorld:
 
     name: str
     dims: tuple[str, ...]
-    generalize: tuple[str, ...]
+    claim: Claim
     truth: Floats  # (R,)
     scores: Floats  # in the order of dims
 
@@ -57,7 +59,7 @@ class ResampledWorld:
 
     name: str
     dims: tuple[str, ...]
-    generalize: tuple[str, ...]
+    claim: Claim
     truth: Floats
     scores: Floats  # system means already alike
 
@@ -83,7 +85,7 @@ class FlippedWorld:
 
     name: str
     dims: tuple[str, ...]
-    generalize: tuple[str, ...]
+    claim: Claim
     truth: Floats
     fixed: Floats  # all that stays, systems alike
     flipped: tuple[tuple[Floats, tuple[int, ...]], ...]  # effects, and the axes along which signs are drawn
@@ -108,19 +110,18 @@ def data_null(
     kind: str,
     scores: Floats,
     dims: tuple[str, ...],
-    generalize: tuple[str, ...],
+    claim: Claim,
     effects: Floats | None = None,
 ) -> World:
     """Make a world of equal systems (or of systems that differ by ``effects``) out of scores in the order of dims.
 
     >>> rng = np.random.default_rng(5)
-    >>> world = data_null("flip", rng.normal([0.1, 0.5], 0.1, (9, 2)), ("topic", "system"), ("topic",))
+    >>> world = data_null("flip", rng.normal([0.1, 0.5], 0.1, (9, 2)), ("topic", "system"), Claim("topic"))
     >>> world.draw(0, 3, seed=1).shape, [round(float(m), 2) for m in world.truth]
     ((3, 9, 2), [0.28, 0.28])
     """
-    if kind not in KINDS:
-        raise InputError(f"no null is called {kind!r}", remedy=f"choose one of {', '.join(KINDS)}")
-    check_layout(dims, scores.shape, generalize)
+    chosen(kind, "null", KINDS)
+    check_layout(dims, scores.shape, claim)
     if not np.isfinite(scores).all():
         raise InputError(
             f"{int((~np.isfinite(scores)).sum())} scores are undefined",
@@ -129,35 +130,33 @@ def data_null(
     system = dims.index("system")
     shift = np.zeros(scores.shape[system]) if effects is None else np.asarray(effects, dtype=float)
     truth = np.full(shift.shape, float(scores.mean())) + shift - shift.mean()
-    name = f"{kind}; {claim_of(dims, generalize)}"
-    if not speaks_for(kind, dims, generalize):
+    name = f"{kind}; {claim.short(dims)}"
+    if not speaks_for(kind, dims, claim):
         raise InputError(
-            f"the null {kind!r} says nothing of {claim_of(dims, generalize)}",
+            f"the null {kind!r} says nothing of {claim.short(dims)}",
             remedy="use flip or a simulated null for this claim",
         )
     if kind == "permute":
-        return PermutedWorld(name, dims, generalize, truth, scores)
+        return PermutedWorld(name, dims, claim, truth, scores)
     level = _centred_systems(scores, system)
     if kind == "resample":
-        return ResampledWorld(name, dims, generalize, truth, level)
-    return _flipped(name, level, dims, generalize, truth)
+        return ResampledWorld(name, dims, claim, truth, level)
+    return _flipped(name, level, dims, claim, truth)
 
 
-def speaks_for(kind: str, dims: tuple[str, ...], generalize: tuple[str, ...]) -> bool:
+def speaks_for(kind: str, dims: tuple[str, ...], claim: Claim) -> bool:
     """Whether this kind of null has no difference for a claim.
 
     Shuffling within topics leaves what topics did to systems, so systems do differ on these very topics.
     """
     if kind == "permute":
-        return "topic" in generalize
+        return "topic" in claim
     if kind == "resample":
-        return generalize == ("topic",)
+        return claim == Claim("topic")
     return "split" not in dims
 
 
-def _flipped(
-    name: str, y: Floats, dims: tuple[str, ...], generalize: tuple[str, ...], truth: Floats
-) -> FlippedWorld:
+def _flipped(name: str, y: Floats, dims: tuple[str, ...], claim: Claim, truth: Floats) -> FlippedWorld:
     topic, system = dims.index("topic"), dims.index("system")
     others = [axis for axis, dim in enumerate(dims) if dim not in ("topic", "system")]
     by_topic = y.mean(axis=tuple(others), keepdims=True)
@@ -167,7 +166,7 @@ def _flipped(
     t = y.shape[topic]
     if not others:
         return FlippedWorld(
-            name, dims, generalize, truth, common + 0.0 * y, ((topic_system * _undo(t), (topic,)),)
+            name, dims, claim, truth, common + 0.0 * y, ((topic_system * _undo(t), (topic,)),)
         )
     (third,) = others
     k = y.shape[third]
@@ -191,20 +190,20 @@ def _flipped(
         total = float(np.mean(effect**2)) * repeats * levels / (levels - 1)
         return np.asarray(effect * np.sqrt(max(0.0, 1.0 - ms_error / total) if total > 0 else 0.0))
 
-    if generalize == ("topic",) and dims[third] != "instance":  # a topic turns with all its shards
+    if claim == Claim("topic") and dims[third] != "instance":  # a topic turns with all its shards
         moved = ((topic_system + error) * _undo(t), (topic,))
-        return FlippedWorld(name, dims, generalize, truth, shared + without_error(own, k, t), (moved,))
+        return FlippedWorld(name, dims, claim, truth, shared + without_error(own, k, t), (moved,))
     fixed, flips = shared + 0.0 * y, [(noise, error_axes)]
     for effect, axes, dim, levels, repeats in (
         (topic_system, (topic,), "topic", t, k),
         (own, own_axes, dims[third], k, t),
     ):
         pure = without_error(effect, levels, repeats)
-        if dim in generalize:
+        if dim in claim:
             flips.append((pure * _undo(levels), axes))
         else:
             fixed = fixed + pure
-    return FlippedWorld(name, dims, generalize, truth, fixed, tuple(flips))
+    return FlippedWorld(name, dims, claim, truth, fixed, tuple(flips))
 
 
 def _undo(levels: int) -> float:

@@ -13,11 +13,12 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
+from shardwise.core.arguments import chosen, whole
 from shardwise.core.arrays import Bools, Floats
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
 from shardwise.lab.simulate_scores import labelled
-from shardwise.lab.worlds.base import claim_of
 
 Figure = Literal["figure-2", "figure-3", "figure-4"]
 FIGURES = ("figure-2", "figure-3", "figure-4")
@@ -32,12 +33,12 @@ class J15World:
     sigma: float | None
     dims: tuple[str, ...]
     shape: tuple[int, ...]
-    generalize: tuple[str, ...]
+    claim: Claim
 
     @property
     def name(self) -> str:
         """Figure and claim."""
-        return f"J15 {self.figure}; {claim_of(self.dims, self.generalize)}"
+        return f"J15 {self.figure}; {self.claim.short(self.dims)}"
 
     @property
     def deterministic(self) -> Bools | None:
@@ -87,30 +88,40 @@ def j15_world(
     topics: int = 50,
     instances: int = 100,
 ) -> J15World:
-    """The world of one of J15's figures.
+    """Return the world of one of J15's figures.
 
-    Figure 2 has a grid of μ and σ; .5 and .1 unless given. Figure 4 draws both anew for each table unless given.
-    Figure 3 has no μ, and the paper does not state its σ; .1 unless given.
+    Parameters
+    ----------
+    figure
+        ``figure-2``, ``figure-3`` or ``figure-4``.
+    mu
+        Mean of the instances' law: .5 for figure 2; drawn anew for each table of figure 4; figure 3 has none.
+    sigma
+        Its standard deviation: .1 for figure 2, drawn anew for figure 4; for figure 3 that of the difference, which the
+        paper does not state, .1.
+    topics
+        Number of topics.
+    instances
+        Number of instances of the non-deterministic system.
 
     >>> j15_world("figure-2", mu=.5, sigma=0.).truth.round(3)
     array([0.523, 0.5  ])
     """
-    if figure not in FIGURES:
-        raise InputError(f"there is no simulation {figure!r}", remedy=f"choose from {', '.join(FIGURES)}")
+    chosen(figure, "figure", FIGURES, what="simulation")
     if sigma is not None and not (np.isfinite(sigma) and sigma >= 0):
         raise InputError(f"sigma = {sigma:g} is no standard deviation", remedy="give 0 or more")
-    if topics < 2 or instances < 2:
-        raise InputError("fewer than 2 topics or instances", remedy="the paper has 50 and 100")
+    whole(topics, "topics", least=2)
+    whole(instances, "instances", least=2)
     if figure == "figure-3":
         if mu is not None:
             raise InputError("figure-3 has no mu: the systems are equal", remedy="leave it out")
         return J15World(
-            figure, 0.0, 0.1 if sigma is None else sigma, ("topic", "system"), (topics, 2), ("topic",)
+            figure, 0.0, 0.1 if sigma is None else sigma, ("topic", "system"), (topics, 2), Claim("topic")
         )
     if figure == "figure-2":
         mu, sigma = 0.5 if mu is None else mu, 0.1 if sigma is None else sigma
     dims = ("topic", "system", "instance")
-    return J15World(figure, mu, sigma, dims, (topics, 2, instances), ("topic", "instance"))
+    return J15World(figure, mu, sigma, dims, (topics, 2, instances), Claim("topic", "instance"))
 
 
 def j15_preset(
@@ -122,7 +133,23 @@ def j15_preset(
     instances: int = 100,
     seed: int = 0,
 ) -> xr.DataArray:
-    """One score table as J15 simulates it for a figure; the second system of figures 2 and 4 is deterministic.
+    """Return one score table as J15 simulates it; the second system of figures 2 and 4 is deterministic.
+
+    Parameters
+    ----------
+    figure
+        ``figure-2``, ``figure-3`` or ``figure-4``.
+    mu
+        Mean of the instances' law: .5 for figure 2; drawn anew for each table of figure 4; figure 3 has none.
+    sigma
+        Its standard deviation: .1 for figure 2, drawn anew for figure 4; for figure 3 that of the difference, which the
+        paper does not state, .1.
+    topics
+        Number of topics.
+    instances
+        Number of instances of the non-deterministic system.
+    seed
+        Where the random numbers start.
 
     >>> y = j15_preset("figure-4", seed=1)
     >>> y.dims, y.shape, y.deterministic.values

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from shardwise.planning.instances import BudgetPlan, InstanceComponents, variance_grid
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.planning.instances import BudgetPlan, variance_grid
 from shardwise.plot.theme import (
     COLOURS,
     PLAIN,
@@ -32,7 +33,7 @@ SMALL_P = [0, 0.01, 0.05, 0.1, 0.2, 0.5, 1]  # labels of an axis stretched near 
 
 
 def instance_plan_chart(
-    components: InstanceComponents,
+    components: VarianceComponents,
     *,
     instances: Sequence[int] = INSTANCES,
     topics: Sequence[int] = (25, 50, 100, 200),
@@ -41,8 +42,8 @@ def instance_plan_chart(
 
     Parameters
     ----------
-    components : InstanceComponents
-        The result of `shardwise.planning.instance_components`.
+    components : VarianceComponents
+        Components that tell what instances of a system's own add.
     instances : sequence of int
         The numbers of instances, from left to right.
     topics : sequence of int

@@ -1,0 +1,251 @@
+"""What scores vary by: the variance of every effect, given or estimated, and what it does to a difference of systems.
+
+y = mean + topic + system + shard + topic:system + topic:shard + system:shard + system:instance + error (F19, MD6;
+instances nested in systems as in J15 eq. 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import isfinite, prod, sqrt
+from typing import Any, Literal
+
+import numpy as np
+
+from shardwise.core import late
+from shardwise.core.arguments import chosen
+from shardwise.core.arrays import Floats
+from shardwise.core.claim import Claim
+from shardwise.core.errors import InputError
+from shardwise.core.model import label
+
+EFFECTS = ("topic", "shard", "topic:system", "topic:shard", "system:shard", "system:instance")
+TERMS = (
+    "system",
+    *EFFECTS,
+    "error",
+)  # EFFECTS are the random ones beside the error, which has all dimensions
+LAYOUTS = (
+    ("topic", "system"),
+    ("topic", "system", "shard"),
+    ("topic", "system", "instance"),
+    ("split", "topic", "system", "shard"),
+)  # tables whose components can be told from mean squares
+ERROR = ("error", "residual")
+PARTS = {"topic", "system", "shard", "instance"}
+
+Size = Floats | float
+
+
+def canonical(term: str) -> str:
+    """Return the one name of a term: its parts in the usual order, and ``error`` for the residual.
+
+    >>> canonical("system:topic"), canonical("topic_shard"), canonical("residual")
+    ('topic:system', 'topic:shard', 'error')
+    """
+    if term in ERROR:
+        return ERROR[0]
+    parts = frozenset(str(term).replace("_", ":").split(":"))
+    if not parts <= PARTS:
+        raise InputError(
+            f"there is no effect {term!r}",
+            remedy=f"name some of {', '.join(TERMS)}",
+            value=term,
+            choices=TERMS,
+        )
+    return label(parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class VarianceComponents(Mapping[str, float]):
+    """Variances of the effects that make up a score; a mapping from their names.
+
+    The parts of a name come in any order, ``residual`` is ``error``, and ``instance`` finds ``system:instance``.
+
+    Parameters
+    ----------
+    variances
+        The variance of each effect by its name, such as ``topic`` or ``topic:system``; ``system`` is that of the true
+        means of systems.
+    mean
+        The grand mean of the scores, where it is known.
+    negative
+        Effects whose variance was estimated below 0 and counts as 0.
+    where
+        Where the variances come from, in words.
+    random
+        How many of two systems that are compared give another result each time, 2 or 1: a deterministic system has
+        neither instances nor an error.
+
+    >>> parts = VarianceComponents({"topic": .04, "topic:system": .0064, "error": .0036}, mean=.3)
+    >>> parts["system:topic"], parts["residual"], parts.sd("topic")
+    (0.0064, 0.0036, 0.2)
+    >>> variance, df = parts.variance_of_difference("topic", {"topic": 50, "system": 10})
+    >>> round(float(variance), 5), float(df)
+    (0.0004, 441.0)
+    """
+
+    variances: Mapping[str, float]
+    mean: float | None = None
+    negative: tuple[str, ...] = ()
+    where: str = ""
+    random: int = 2
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for term, variance in self.variances.items():
+            if not (isfinite(variance) and variance >= 0):
+                raise InputError(
+                    f"{term} = {variance:g}: a variance cannot be below 0",
+                    remedy="give 0 or more",
+                    value=variance,
+                )
+            if canonical(term) in seen:
+                raise InputError(f"the variance of {canonical(term)} is given twice", remedy="give it once")
+            seen.add(canonical(term))
+        if self.mean is not None and not isfinite(self.mean):
+            raise InputError(f"mean = {self.mean:g} is not a number", remedy="give one, such as 0.3")
+        if self.random not in (1, 2):
+            raise InputError(f"{self.random} of two systems are random", remedy="give 1 or 2")
+        object.__setattr__(self, "variances", dict(self.variances))
+
+    @classmethod
+    def of(cls, values: Mapping[str, float], kind: Literal["sd", "variance"]) -> VarianceComponents:
+        """Read a mapping from effects to their standard deviations or variances; ``mean`` may stand among them.
+
+        Parameters
+        ----------
+        values
+            Numbers by name: ``topic:system`` or ``topic_system``, the parts in any order; ``instance`` is
+            ``system:instance``, the instances being each system's own.
+        kind
+            What the numbers are: ``sd`` or ``variance``.
+
+        >>> print(VarianceComponents.of({"topic": .2, "topic:system": .08, "error": .06, "mean": .3}, kind="sd"))
+        mean 0.3; standard deviations topic 0.2, topic:system 0.08, error 0.06
+        """
+        chosen(kind, "kind", ("sd", "variance"))
+        found: dict[str, float] = {}
+        for name, value in values.items():
+            if name == "mean":
+                continue
+            term = canonical("system:instance" if name == "instance" else name)
+            if not (isfinite(value) and value >= 0):
+                what = "standard deviation" if kind == "sd" else "variance"
+                raise InputError(f"{term} = {value:g}: a {what} cannot be below 0", remedy="give 0 or more")
+            found[term] = float(value) ** 2 if kind == "sd" else float(value)
+        return cls(found, mean=float(values["mean"]) if "mean" in values else None)
+
+    def __getitem__(self, term: str) -> float:
+        found = self._named(term)
+        if found is None:
+            raise InputError(f"no variance is called {term!r}", remedy=f"there are {', '.join(self)}")
+        return self.variances[found]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.variances)
+
+    def __len__(self) -> int:
+        return len(self.variances)
+
+    def __contains__(self, term: object) -> bool:
+        return isinstance(term, str) and self._named(term) is not None
+
+    def get(self, term: str, default: Any = None) -> Any:
+        """Return the variance of an effect, or the default where there is none."""
+        found = self._named(term)
+        return default if found is None else self.variances[found]
+
+    def _named(self, term: str) -> str | None:
+        """How a term is spelt here, None if it is not here."""
+        if term in self.variances:
+            return term
+        try:
+            wanted = canonical(term)
+        except InputError:
+            return None
+        own = {canonical(name): name for name in self.variances}
+        return own.get(wanted, own.get("system:instance") if wanted == "instance" else None)
+
+    def variance(self, term: str) -> float:
+        """Return the variance of an effect, 0 for one that is not there."""
+        return float(self.get(term, 0.0))
+
+    def sd(self, term: str) -> float:
+        """Return the standard deviation of an effect, 0 for one that is not there."""
+        return sqrt(self.variance(term))
+
+    def only(self, terms: Iterable[str]) -> VarianceComponents:
+        """Return the components of these effects alone."""
+        return replace(self, variances={term: self[term] for term in terms if term in self})
+
+    def variance_of_difference(
+        self, claim: Claim | str | Iterable[str] | None, sizes: Mapping[str, Size]
+    ) -> tuple[Floats, Floats]:
+        """Return the variance of the difference of two system means, and the df of its usual estimate.
+
+        Parameters
+        ----------
+        claim
+            What the difference is about: effects of systems with what it generalises over blur it.
+        sizes
+            Numbers of topics and, where there are any, of shards or instances; of systems too (2 unless said), whose
+            number decides the df. Arrays are broadcast.
+
+        Notes
+        -----
+        With T topics and S shards, a difference on these topics and shards has the variance 2σ²_e/(TS). For topics like
+        these 2σ²_ts/T is added, for shards like these 2σ²_sk/S, and for M instances like these
+        2σ²_i/M. It is estimated by mean squares: MS_e; MS_ts; MS_ts + MS_sk - MS_e with Satterthwaite's df.
+        """
+        over = Claim.of(claim)
+        n = {dim: np.asarray(size, dtype=float) for dim, size in sizes.items()}
+        systems = n.pop("system", np.asarray(2.0))
+        over.check(("system", *n))
+        own = systems if self.random == 2 else np.asarray(1.0)  # systems that show how instances vary
+        noisy = float(self.random) if "instance" in n else 2.0
+        error = np.asarray(noisy * self.variance("error") / prod(n.values()))
+        lines: list[tuple[Floats, Floats]] = []  # what each mean square adds, and its df
+        for dim in over:
+            nested = dim == "instance"
+            spread = self.variance("system:instance" if nested else f"{dim}:system")
+            if nested and not spread and lines:  # the unified test leaves out instances that show no variance
+                continue
+            df = (n[dim] - 1.0) * (own if nested else systems - 1.0)
+            lines.append(((noisy if nested else 2.0) * spread / n[dim] + error, df))
+        df_error = prod((size - 1.0 for size in n.values()), start=own if "instance" in n else systems - 1.0)
+        if not lines:
+            return _together(error, np.asarray(df_error))
+        variance = np.asarray(sum(part for part, _ in lines) - (len(lines) - 1.0) * error)
+        if len(lines) == 1:
+            return _together(variance, lines[0][1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            blur = sum(part**2 / df for part, df in lines) + ((len(lines) - 1.0) * error) ** 2 / df_error
+            df = variance**2 / blur
+        return _together(variance, np.where(df > 0, df, lines[0][1]))
+
+    def plot(self, kind: Literal["components", "instances"] = "components") -> Any:
+        """Draw the share of each variance, or what instances and topics buy: an altair chart.
+
+        Parameters
+        ----------
+        kind
+            ``components``, or ``instances`` for the standard error of a difference against their number.
+        """
+        return late.call("chart", self, kind)
+
+    def __repr__(self) -> str:
+        return f"<VarianceComponents: {self}>"
+
+    def __str__(self) -> str:
+        mean = [] if self.mean is None else [f"mean {self.mean:.3g}"]
+        parts = ", ".join(f"{term} {sqrt(v):.3g}" for term, v in self.items() if v) or "all 0"
+        note = f" (estimated below 0, counted as 0: {', '.join(self.negative)})" if self.negative else ""
+        return "; ".join([*mean, f"standard deviations {parts}{note}"])
+
+
+def _together(variance: Floats, df: Floats) -> tuple[Floats, Floats]:
+    """Both in the shape of all sizes together."""
+    both = np.broadcast_arrays(variance, df)
+    return np.asarray(both[0], dtype=float), np.asarray(both[1], dtype=float)
