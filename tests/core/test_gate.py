@@ -73,6 +73,11 @@ def pairs(found: sw.Comparisons) -> Any:
     return found.to_frame()[["difference", "p", "p_adjusted"]].to_numpy()
 
 
+def _of_one(found: Any) -> float:
+    """The only estimate of a Dataset of one measure."""
+    return float(next(iter(found.values())) if isinstance(found, dict) else found)
+
+
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "as_scores": lambda x: sw.as_scores(x).transpose("topic", "system").to_numpy(),
     "anova": lambda x: sw.anova(x, sw.MD1).table["ss"].to_numpy(),
@@ -84,13 +89,13 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "calibrate": lambda x: sw.calibrate(
         x, ["t holm"], nulls=["flip"], repetitions=20, planted=False
     ).table["rate"].to_numpy(),
-    "planning.variance": lambda x: float(sw.planning.variance(x)),
+    "planning.variance": lambda x: _of_one(sw.planning.variance(x)),
     "planning.generalizability": lambda x: sw.planning.generalizability(x).erho_sq(),
     "planning.simulated_power": lambda x: sw.planning.simulated_power(
         x, topics=[8], min_diff=0.1, repetitions=20
     ).table["power"].to_numpy(),
     "holdout.split_half": lambda x: sw.holdout.split_half(x, "t holm", repeats=5).table["agreement"].to_numpy(),
-    "fill_undefined": lambda x: sw.fill_undefined(x, "zero").transpose("topic", "system").to_numpy(),
+    "fill_undefined": lambda x: sw.as_scores(sw.fill_undefined(x, "zero")).transpose("topic", "system").to_numpy(),
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import xarray as xr
 
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError
-from shardwise.core.scores import missing_cells, undefined_cells
+from shardwise.core.scores import as_scores, missing_cells, undefined_cells
 
 Scores = TypeVar("Scores", xr.Dataset, xr.DataArray)
 
@@ -56,7 +56,8 @@ def fill_undefined(scores: Scores, policy: str | float) -> Scores:
             return _drop(scores, np.logical_or.reduce(undefined))
         filled = {name: _fill(values, policy) for name, values in scores.data_vars.items()}
         return scores.assign(filled)
-    return _drop(scores, _undefined_topics(scores)) if policy == "drop" else _fill(scores, policy)
+    table = as_scores(scores)
+    return _drop(table, _undefined_topics(table)) if policy == "drop" else _fill(table, policy)
 
 
 def lower_quartile(defined: Floats) -> float:
