@@ -57,6 +57,7 @@ class ByRule:
     title: str = "means .2 apart"
     layouts: tuple[tuple[str, ...], ...] = (("topic", "system"),)
     claims: tuple[Claim, ...] = (Claim("topic"),)
+    usual_claim: Claim = Claim("topic")  # noqa: RUF009
     corrections: tuple[str, ...] = ("",)
     sound: bool = True
     takes_gaps: bool = False

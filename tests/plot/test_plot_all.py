@@ -29,6 +29,7 @@ STARTS = {
 }
 # what is read, chosen or handed on, not found out
 NOT_DRAWN = {
+    "Claim",
     "Collection",
     "Estimates",
     "InstanceRuns",

@@ -200,8 +200,7 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
     dims, nouns = layout_of(table), nouns_of(table)
     lead = _procedure(dims, chosen)
     within = dims if dims in lead.dims else tuple(d for d in dims if d != "split")
-    beside = tuple(d for d in dims if d != "split")
-    known = for_claims(lead, within) | {c: p for c, p in for_claims(lead, beside).items() if c == HERE}
+    known = for_claims(lead, within)
     if not known:
         raise InputError(
             f"{lead.name} cannot take scores by {', '.join(dims)}",

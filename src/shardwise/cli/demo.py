@@ -13,7 +13,6 @@ from shardwise.cli.output import draw, emit, progress, terminal, writing
 from shardwise.cli.shared import current
 from shardwise.cli.simulate import write_files
 from shardwise.comparing.rankings import kendall_tau
-from shardwise.core.model import MD6
 from shardwise.io.atomic import write_atomically
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import write_scores
@@ -32,7 +31,7 @@ def demo(options: DemoOptions) -> None:
         runs, qrels = write_files(made, out)
         files = [runs / f"{system}.run" for system in sorted(made.systems)]
         collection = read_collection(files, qrels, jobs=jobs)
-        splits = split(collection, 5, n_splits=5, seed=seed, corpus=made.corpus)
+        splits = split(collection, 5, seed=seed, corpus=made.corpus)
         scores = score(collection, ["AP", "P@10"], splits, jobs=jobs)
         with writing(out / "scores.csv"):
             write_scores(scores, out / "scores.csv")
@@ -41,7 +40,6 @@ def demo(options: DemoOptions) -> None:
         content = write_report(
             out / "report.html",
             scores["AP"],
-            model=MD6,
             notes=(*collection.notes, *splits.notes),
             inputs=[qrels, *files],
             seed=seed,
@@ -52,7 +50,7 @@ def demo(options: DemoOptions) -> None:
     chart = plot.interval_chart({here.claim: here, like.claim: like}, measure="AP")
     draw(chart, out / "intervals.html")
     draw(chart, out / "intervals.png")
-    write_atomically(out / "pairs.csv", here.to_frame().to_csv(index=False).encode())
+    write_atomically(out / "pairs.csv", like.to_frame().to_csv(index=False).encode())
     undefined = int(scores["AP"].isel(split=0).isnull().sum())
     if format is not Format.text:
         facts = {
@@ -74,11 +72,11 @@ def _tell(content: Analysis, made: SimulatedCollection, out: Path, undefined: in
         f"[bold]{len(content.systems)} systems, {content.topics} topics, {content.shards} shards; AP[/bold]"
         f"  ({undefined} of {content.fit.scores.size} cells without relevant documents count as zero)"
     )
-    leaders = systems_table(here.pairs, content.alpha).rename(columns={"groups": "on these topics"})
-    leaders["on topics like these"] = like.pairs.letters()["letters"].to_numpy()
+    leaders = systems_table(like.pairs, content.alpha).rename(columns={"groups": "on topics like these"})
+    leaders["on these topics"] = here.pairs.letters()["letters"].to_numpy()
     emit(leaders, Format.text, title="Systems, best first; those that share a letter are not told apart")
-    console.print(f"On these {content.topics} topics {_best(here.top)};")
-    console.print(f"on topics like these {_best(like.top)}.")
+    console.print(f"On topics like these {_best(like.top)};")
+    console.print(f"on these {content.topics} topics {_best(here.top)}.")
     console.print(f"Kendall's tau with the simulated truth: {_tau(content, made):.3f}")
     fit = content.fit
     emit(fit.table.reset_index(names="term"), Format.text, title=f"\nANOVA, {fit.model.title}")
