@@ -12,14 +12,17 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.analysis import answer
 from shardwise.analysis.diagnostics import Remark, Residuals
+from shardwise.analysis.figures import decimals_for
 from shardwise.analysis.power import Power
 from shardwise.analysis.provenance import Hashed, Recipe
+from shardwise.analysis.reasons import plain_title, why
 from shardwise.analysis.trust import Trust
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
-from shardwise.core.arrays import Floats
-from shardwise.core.claim import counted
+from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.claim import counted, plural
 from shardwise.core.scores import nouns_of
 from shardwise.fits.anova import AnovaFit
 from shardwise.procedures.procedure import Procedure
@@ -31,16 +34,22 @@ MOST_SHOWN = 12  # systems of a table in a notebook
 class ClaimResult:
     """All that one claim says about the systems."""
 
-    key: str  # "here" for these topics, "like" for topics like these
+    key: str  # "here" for these topics, "like" for topics like these and wider claims
     procedure: Procedure
     pairs: Comparisons
-    intervals: pd.DataFrame  # index system, best first; estimate, lower, upper
-    half: Floats  # half-width of the interval of each pair's difference
+    intervals: pd.DataFrame  # index system, in the order of the analysis; estimate, lower, upper
+    comparison: bool  # whether these are comparison intervals; else confidence intervals of each mean by itself
+    half: Floats  # half-width of the interval of each pair's difference, NaN where the test has none
     letters: (
         tuple[tuple[str, ...], ...] | None
-    )  # groups of each system; None where they are too many to be named
-    top: tuple[str, ...]  # the best system and all that are not told from it
+    )  # groups of each system, in the order of the analysis; None where they are too many to be named
+    top: tuple[str, ...]  # the best system and all that are not told from it; empty where it did not meet all
+    may_be_best: bool  # whether `top` is Hsu's group, which holds the best with probability 1 - alpha
     found: int  # pairs told apart
+    alpha: float
+    n_resamples: int | None  # of a test that draws
+    resolution: float  # smallest corrected p-value that its resamples can show; 0 where none are drawn
+    first_split: bool  # whether it rests on the first of several splits
 
     @property
     def claim(self) -> str:
@@ -48,15 +57,59 @@ class ClaimResult:
         return self.pairs.claim
 
     @property
+    def best(self) -> str:
+        """The system with the highest mean."""
+        return self.pairs.names[0]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every pair of systems was compared."""
+        r = len(self.pairs.names)
+        return len(self.pairs) == r * (r - 1) // 2
+
+    @property
     def uniform(self) -> bool:
         """Whether one critical difference serves all pairs."""
-        return bool(np.ptp(self.half) <= 1e-9 * self.half.max(initial=0.0))
+        alike = bool(np.ptp(self.half) <= 1e-9 * self.half.max(initial=0.0))
+        return alike and (self.comparison or len(self.pairs) == 1)
 
     @property
     def critical(self) -> float:
         """The difference from which on a pair is told apart, where one serves all: two half-widths of a mean."""
+        if not self.uniform:
+            return float("nan")
+        if not self.comparison:
+            return float(self.half[0])
         first = self.intervals.iloc[0]
-        return 2.0 * float(first["upper"] - first["estimate"]) if self.uniform else float("nan")
+        return 2.0 * float(first["upper"] - first["estimate"])
+
+    def places(self, systems: tuple[str, ...]) -> tuple[Ints, Ints]:
+        """Places of the two systems of each pair among others' order of the systems."""
+        place = {name: k for k, name in enumerate(systems)}
+        own = np.array([place.get(name, -1) for name in self.pairs.estimates.labels], dtype=np.int64)
+        return own[self.pairs.ia], own[self.pairs.ib]
+
+    def directions(self, systems: tuple[str, ...]) -> Ints:
+        """(R, R): 1 where the system of the row is told to be better, -1 where it is worse, 0 where neither."""
+        a, b = self.places(systems)
+        sign = np.where(self.reject(), np.where(self.pairs.difference < 0.0, -1, 1), 0)
+        square = np.zeros((len(systems), len(systems)), dtype=np.int64)
+        square[a, b], square[b, a] = sign, -sign
+        return square
+
+    def reject(self) -> Bools:
+        """Whether each pair is told apart."""
+        return self.pairs.reject(self.alpha)
+
+    def found_beyond(self, other: ClaimResult) -> int:
+        """Number of pairs that this claim tells apart, and the other does not tell apart in the same direction."""
+        names = self.pairs.names
+        own, others = self.directions(names), other.directions(names)
+        return int(((own != 0) & (own != others)).sum()) // 2
+
+    def same_pairs(self, other: ClaimResult) -> bool:
+        """Whether both claims have the same corrected p-values."""
+        return bool(np.array_equal(self.pairs.p_adjusted, other.pairs.p_adjusted))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +117,7 @@ class SplitResult:
     """How far one claim's conclusions hold whichever split is used."""
 
     key: str
+    procedure: Procedure  # which every split was put to by itself
     splits: int
     summary: pd.DataFrame  # interval_width, significant, share_significant, common, share_common
     agreement: pd.DataFrame  # AA AD PA PD PAA PPA: mean, half_width
@@ -116,9 +170,36 @@ class Analysis:
         return self.lead.procedure
 
     @property
+    def leading(self) -> tuple[ClaimResult, ...]:
+        """The results, that of the claim that leads first."""
+        return tuple(sorted(self.claims, key=lambda one: one.key != self.leads))
+
+    @property
     def systems(self) -> tuple[str, ...]:
-        """Names of the systems, best first."""
-        return self.claims[0].pairs.names
+        """Names of the systems, best first for the claim that leads."""
+        return self.lead.pairs.names
+
+    @property
+    def n_splits(self) -> int:
+        """Number of splits of the documents."""
+        return int(self.scores.sizes.get("split", 1))
+
+    @property
+    def decimals(self) -> int:
+        """Digits after the point that scores and differences are shown with."""
+        return decimals_for(self.claims)
+
+    def noun(self, dimension: str) -> str:
+        """The user's word for a dimension: ``question`` for topic."""
+        return nouns_of(self.scores).get(dimension, dimension)
+
+    def nouns_for(self, dimension: str) -> str:
+        """The user's word for many levels of a dimension: ``questions`` for topic."""
+        return plural(self.noun(dimension))
+
+    def counted(self, n: int, dimension: str) -> str:
+        """A number of levels of a dimension in the user's words: ``200 questions``."""
+        return counted(n, self.noun(dimension))
 
     @property
     def topics(self) -> int:
@@ -132,9 +213,13 @@ class Analysis:
 
     def heading(self) -> str:
         """One line: the measure, how many of what were analysed, the procedure and its claim."""
-        nouns = nouns_of(self.scores)
-        sizes = " × ".join(counted(int(n), nouns.get(str(d), str(d))) for d, n in self.scores.sizes.items())
-        return f"{self.measure}: {sizes}; {self.procedure.name} ({self.lead.pairs.title}), {self.lead.claim}"
+        sizes = " × ".join(self.counted(int(n), str(d)) for d, n in self.scores.sizes.items())
+        title = plain_title(self.procedure)
+        return f"{self.measure}: {sizes}; {self.procedure.name} ({title}), {self.lead.claim}"
+
+    def why(self) -> str:
+        """What the procedure that leads is good for, in one clause."""
+        return why(self.procedure, nouns_of(self.scores))
 
     def leaderboard(self, level: float | None = None) -> pd.DataFrame:
         """Return one row a system, best first: `rank, system, mean, lower, upper, lowest, highest, top`.
@@ -174,15 +259,33 @@ class Analysis:
         return self.comparisons.plot(kind, **named)
 
     def __str__(self) -> str:
-        lines = [self.heading(), self.comparisons.summary(self.alpha)]
-        lines += [f"beside it, {one.claim}: {one.found} of {len(one.pairs)} pairs differ" for one in self.claims
-                  if one.key != self.leads]  # fmt: skip
-        return "\n".join([*lines, *(f"note: {one.text}" for one in self.remarks if one.warning)])
+        told = [
+            f"{answer.capital(answer.subject(one, self))}: {answer.pairs_sentence(one, self)}"
+            for one in self.leading
+        ]
+        splits = answer.splits_sentence(self)
+        warnings = [f"Warning: {one.sentence}" for one in self.remarks if one.warning]
+        lines = [
+            self.heading(),
+            f"{self.procedure.name}: {self.why()}",
+            answer.headline(self),
+            *told,
+            splits,
+            *warnings,
+        ]
+        return "\n".join(line for line in lines if line)
 
     def __repr__(self) -> str:
         return f"<Analysis of {self.heading()}>"
 
     def _repr_html_(self) -> str:
-        """The answer as a notebook shows it: a sentence and the first systems."""
-        table = self.leaderboard().head(MOST_SHOWN).to_html(index=False, float_format="{:.4f}".format)
-        return f"<p>{html.escape(self.heading())}</p>{table}"
+        """The answer as a notebook shows it: what was done, a sentence, and the first systems."""
+        board = self.leaderboard().rename(columns={"system": self.noun("system")})
+        shown = board.head(MOST_SHOWN).to_html(index=False, float_format=f"{{:.{self.decimals}f}}".format)
+        more = len(board) - MOST_SHOWN
+        rest = f"<p>and {self.counted(more, 'system')} more</p>" if more > 0 else ""
+        warnings = "".join(
+            f"<p><strong>Warning:</strong> {html.escape(one.sentence)}</p>" for one in self.remarks if one.warning
+        )
+        sentence = html.escape(answer.headline(self))
+        return f"<p>{html.escape(self.heading())}</p><p><strong>{sentence}</strong></p>{warnings}{shown}{rest}"

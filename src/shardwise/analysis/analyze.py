@@ -12,26 +12,36 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
-from shardwise.analysis.diagnostics import Remark, remarks_on_residuals, remarks_on_scores, residual_figures
+from shardwise.analysis.diagnostics import (
+    Remark,
+    remarks_on_gaps,
+    remarks_on_residuals,
+    remarks_on_scores,
+    residual_figures,
+)
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hashed, scores_hash, versions
-from shardwise.analysis.trust import sentences, trust_in
+from shardwise.analysis.trust import remedy, sentences, trust_in
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import over_splits
+from shardwise.comparing.decisions import JOINT
+from shardwise.comparing.intervals import has_own
 from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress
 from shardwise.core.arguments import level as checked_level
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import Claim
+from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
-from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of
-from shardwise.fits.anova import ByModel, anova
+from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of, undefined_cells
+from shardwise.fits.anova import AnovaFit, ByModel, anova
+from shardwise.fits.instances import ByInstances
+from shardwise.fits.moderated import ByModerated
+from shardwise.fits.topics import DRAWN, ByTopics
 from shardwise.numerics.corrections import CORRECTIONS
 from shardwise.numerics.groups import letter
-from shardwise.numerics.tables import SPLITS
-from shardwise.procedures.procedure import Procedure
+from shardwise.numerics.tables import SHARDS, SPLITS
+from shardwise.procedures.procedure import Procedure, usual_resamples
 from shardwise.procedures.running import USUAL
 from shardwise.procedures.vocabulary import for_claims, parse
 from shardwise.scoring.undefined import fill_undefined
@@ -126,13 +136,15 @@ def analyze(
     chosen = replace(options or AnalysisOptions(), **choices)
     alpha = checked_level(chosen.alpha)
     original = as_scores(data, measure=chosen.measure or None)
+    nouns = nouns_of(original)
     table, filled, policy = _filled(original, chosen.fill)
     procedures, unsupported = procedures_of(table, chosen)
     first = table.isel(split=0, drop=True) if "split" in table.dims else table
     undefined = filled if policy == "drop" else _undefined_in_first(original) if filled else 0
     model = _model_of(procedures[0], first)
-    fit = anova(first.mean("instance") if "instance" in first.dims else first, model)
-    claims = tuple(_claim(table, first, one, chosen) for one in procedures)
+    fit = anova(first.mean("instance", keep_attrs=True) if "instance" in first.dims else first, model)
+    claims, leads = _in_one_order([_claim(table, first, one, chosen) for one in procedures], chosen, nouns)
+    lead = next(one for one in claims if one.key == leads)
     residuals = residual_figures(fit)
     trust = trust_in(
         first,
@@ -142,15 +154,14 @@ def analyze(
         seed=chosen.seed or 0,
         progress=progress,
     )
-    several = table.sizes.get("split", 1) > 1
     steps = table.sizes.get("split", 1)
+    tried = [one for one in claims if steps > 1 and SHARDS in one.procedure.dims]
     name = chosen.measure or str(table.name or "score")
-    by_key = {one.key: one for one in claims}
-    like = by_key.get("like")
-    missing = int(missing_cells(original).sum())
+    planned = any(one.procedure.claim == LIKE for one in claims)
     return Analysis(
         scores=original,
-        title=chosen.title or f"{name}: which of {len(claims[0].pairs.names)} systems differ?",
+        title=chosen.title
+        or f"{name}: which of {counted(len(lead.pairs.names), nouns.get('system', 'system'))} differ?",
         measure=name,
         method=procedures[0].correction,
         alpha=alpha,
@@ -158,31 +169,35 @@ def analyze(
         claims=claims,
         unsupported=unsupported,
         splits=tuple(
-            _over_splits(table, claim, chosen, _part(progress, k, len(claims), steps))
-            for k, claim in enumerate(claims)
-        )
-        if several and isinstance(procedures[0].fit, ByModel)
-        else (),
+            _over_splits(table, claim, chosen, _part(progress, k, len(tried), steps))
+            for k, claim in enumerate(tried)
+        ),
         power=power_of(fit.estimates(generalize=LIKE), int(fit.scores.sizes["topic"]), alpha)
-        if like is not None and not unsupported
+        if planned
         else None,
         trust=trust,
         residuals=residuals,
         remarks=(
-            *remarks_on_scores(fit.scores, undefined, policy, fit.scores.size),
-            *([Remark(f"{missing} scores are missing and left out.", warning=True)] if missing else []),
-            *(Remark(_sentence(note)) for note in fit.notes),
-            *remarks_on_residuals(residuals),
-            *(Remark(sentence, warning=True) for sentence, warning in sentences(trust) if warning),
+            *remarks_on_scores(fit.scores, undefined, policy, fit.scores.size, nouns),
+            *remarks_on_gaps(original, isinstance(chosen.fill, str), policy, nouns),
+            *_notes(fit, lead),
+            *remarks_on_residuals(residuals, lead.procedure, nouns),
+            *(
+                Remark(sentence, warning=True, name="a promise not kept", remedy=remedy(trust, sentence))
+                for sentence, warning in sentences(trust)
+                if warning
+            ),
         ),
         notes=tuple(chosen.notes),
         configuration={
             "measure": name,
-            "procedure": procedures[-1].name,
+            "procedure": lead.procedure.name,
             "model": model.title,
-            "method": procedures[0].correction,
             "alpha": alpha,
             "fill": str(chosen.fill),
+            "only": None if chosen.only is None else ", ".join(chosen.only),
+            "baseline": chosen.baseline,
+            "resamples": lead.n_resamples,
             **{str(d): int(n) for d, n in original.sizes.items()},
             "seed": chosen.seed,
             **(chosen.settings or {}),
@@ -191,8 +206,19 @@ def analyze(
         inputs=hashed(chosen.inputs),
         versions=versions(),
         recipe=chosen.recipe,
-        leads=_lead(claims, chosen, nouns_of(original)),
+        leads=leads,
     )
+
+
+def _notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
+    """What the fits have to say; gaps are spoken of elsewhere, and the table of variance only where it decides."""
+    decides = isinstance(lead.procedure.fit, ByModel)
+    own = [note for note in fit.notes if decides or "exactly" in note]
+    return [
+        Remark(_sentence(note), name="about the fit")
+        for note in dict.fromkeys((*own, *lead.pairs.notes))
+        if "missing" not in note
+    ]
 
 
 def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
@@ -221,9 +247,10 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
             argument="generalize",
             value=asked.over,
         )
-    found = [
-        known[claim] for claim in dict.fromkeys((HERE, LIKE if asked == HERE else asked)) if claim in known
-    ]
+    wanted = dict.fromkeys((HERE, LIKE if asked == HERE else asked))
+    found = [known[claim] for claim in wanted if claim in known]
+    gaps = bool(table.isnull().any())
+    found = [one for one in found if one.fit.takes_gaps or not gaps or one.claim == asked]
     unsupported = (
         ""
         if len(found) > 1 or found[0].claim.over
@@ -255,6 +282,20 @@ def _procedure(dims: tuple[str, ...], chosen: AnalysisOptions) -> Procedure:
     return parse(chosen.method)
 
 
+def _in_one_order(
+    claims: list[ClaimResult], chosen: AnalysisOptions, nouns: Mapping[str, str]
+) -> tuple[tuple[ClaimResult, ...], str]:
+    """The results with their systems in the order of that which leads, and the key of that one."""
+    leads = _lead(claims, chosen, nouns)
+    names = next(one.pairs.names for one in claims if one.key == leads)
+    ordered = []
+    for one in claims:
+        place = {name: k for k, name in enumerate(one.pairs.names)}
+        letters = None if one.letters is None else tuple(one.letters[place[name]] for name in names)
+        ordered.append(replace(one, intervals=one.intervals.loc[list(names)], letters=letters))
+    return tuple(ordered), leads
+
+
 def _model_of(procedure: Procedure, scores: xr.DataArray) -> Model:
     own = getattr(procedure.fit, "model", None)
     if isinstance(own, Model):
@@ -262,32 +303,42 @@ def _model_of(procedure: Procedure, scores: xr.DataArray) -> Model:
     return MD6 if "shard" in scores.dims else MD1
 
 
-def _lead(claims: tuple[ClaimResult, ...], chosen: AnalysisOptions, nouns: Mapping[str, str]) -> str:
+def _lead(claims: Sequence[ClaimResult], chosen: AnalysisOptions, nouns: Mapping[str, str]) -> str:
     """The key of the claim asked for, else of topics like these."""
     asked = None if chosen.generalize is None else Claim.of(chosen.generalize, nouns)
     return next((one.key for one in claims if one.procedure.claim == asked), claims[-1].key)
 
 
 def _filled(table: xr.DataArray, fill: str | float) -> tuple[xr.DataArray, int, str]:
-    """Scores without undefined cells unless they are to be left, how many cells or topics that took, and how."""
-    undefined = int(table.isnull().sum())
-    if not undefined or fill == "leave":
-        return table, 0, str(fill)
+    """Scores without undefined cells unless they are to be left, how many cells or topics that took, and how.
+
+    A missing score is filled only by a number that was named.
+    """
+    if not isinstance(fill, str):
+        return (fill_undefined(table, fill) if table.isnull().any() else table), 0, f"{fill:g}"
+    undefined = undefined_cells(table)
+    if fill == "leave" or not undefined.any():
+        return table, 0, fill
+    if fill == "drop":
+        gone = undefined.any([d for d in table.dims if d != "topic"]).to_numpy()
+        if gone.all():
+            return fill_undefined(table, "drop"), 0, fill  # refuses with the reason
+        return table.isel(topic=np.flatnonzero(~gone)), int(gone.sum()), fill
     done = fill_undefined(table, fill)
-    after = int(done.isnull().sum())
-    return done, int(done.attrs.get("dropped", undefined - after)), str(fill)
+    return done.where(~missing_cells(table)), int(undefined.sum()), fill
 
 
 def _undefined_in_first(table: xr.DataArray) -> int:
     first = table.isel(split=0) if "split" in table.dims else table
-    return int(first.isnull().sum())
+    return int(undefined_cells(first).sum())
 
 
 def _claim(
     table: xr.DataArray, first: xr.DataArray, procedure: Procedure, chosen: AnalysisOptions
 ) -> ClaimResult:
     """What one procedure says: of the first split, or of all splits where it averages them out."""
-    scores = table if layout_of(table) == SPLITS and SPLITS in procedure.dims else first
+    every = layout_of(table) != SPLITS or SPLITS in procedure.dims
+    scores = table if every else first
     pairs = procedure.run(
         scores,
         only=chosen.only,
@@ -296,23 +347,53 @@ def _claim(
         seed=chosen.seed or 0,
     )
     intervals = pairs.intervals(1.0 - chosen.alpha)
+    r = len(pairs.names)
+    complete = len(pairs) == r * (r - 1) // 2
+    joint = pairs.decisions.outcome.joint if pairs.correction == JOINT else None
+    hsu = complete and joint is not None and joint.top(chosen.alpha) is not None
+    drawn = _draws(procedure)
+    usual = usual_resamples(procedure.fit, scores.sizes["system"])
+    n_resamples = (chosen.n_resamples or usual) if drawn else None
     return ClaimResult(
         key="like" if procedure.claim.over else "here",
         procedure=procedure,
         pairs=pairs,
         intervals=intervals,
+        comparison=(pairs.correction == JOINT and complete) or has_own(pairs.estimates),
         half=_half_widths(pairs, intervals, chosen.alpha),
         letters=_letters(pairs, chosen.alpha),
-        top=_top(pairs, chosen.alpha),
+        top=_top(pairs, chosen.alpha, hsu),
+        may_be_best=hsu,
         found=int(pairs.reject(chosen.alpha).sum()),
+        alpha=chosen.alpha,
+        n_resamples=n_resamples,
+        resolution=0.0 if n_resamples is None or pairs.correction != JOINT else 1.0 / (n_resamples + 1),
+        first_split=table.sizes.get("split", 1) > 1 and not every,
     )
 
 
-def _top(pairs: Comparisons, alpha: float) -> tuple[str, ...]:
-    try:
+def _draws(procedure: Procedure) -> bool:
+    """Whether resamples say what the p-values are."""
+    fit = procedure.fit
+    if isinstance(fit, ByModerated):
+        return procedure.correction == JOINT
+    if isinstance(fit, ByTopics):
+        return fit.name in DRAWN
+    return isinstance(fit, ByInstances) and fit.drawn
+
+
+def _top(pairs: Comparisons, alpha: float, hsu: bool) -> tuple[str, ...]:
+    """Hsu's group, or the best and all that are not told from it; nothing where the best did not meet all others."""
+    names = pairs.names
+    if hsu:
         return pairs.top_group(alpha)
-    except InputError:  # against a baseline, the best did not meet all others
+    frame = pairs.to_frame()
+    with_best = ((frame["a"] == names[0]) | (frame["b"] == names[0])).to_numpy()
+    if int(with_best.sum()) < len(names) - 1:
         return ()
+    told = frame[with_best & pairs.reject(alpha)]
+    away = {*told["a"], *told["b"]} - {names[0]}
+    return tuple(name for name in names if name not in away)
 
 
 def _half_widths(pairs: Comparisons, intervals: pd.DataFrame, alpha: float) -> Floats:
@@ -344,14 +425,27 @@ def _letters(pairs: Comparisons, alpha: float) -> tuple[tuple[str, ...], ...] | 
 def _over_splits(
     table: xr.DataArray, claim: ClaimResult, chosen: AnalysisOptions, progress: Progress | None
 ) -> SplitResult:
-    procedure = claim.procedure
-    assert isinstance(procedure.fit, ByModel)
-    each = over_splits(
-        table, procedure.fit.model, procedure.correction, generalize=procedure.claim, progress=progress
-    )
+    each: list[Comparisons] = []
+    total = table.sizes["split"]
+    for i in range(total):
+        try:
+            each.append(
+                claim.procedure.run(
+                    table.isel(split=i, drop=True),
+                    only=chosen.only,
+                    baseline=chosen.baseline,
+                    n_resamples=chosen.n_resamples,
+                    seed=chosen.seed or 0,
+                )
+            )
+        except InputError as error:
+            raise error.placed(f"split {i}") from error
+        if progress is not None:
+            progress(i + 1, total)
     summary = summary_over_splits(each, alpha=chosen.alpha)
     return SplitResult(
         key=claim.key,
+        procedure=claim.procedure,
         splits=len(each),
         summary=summary,
         agreement=stability_of(each, alpha=chosen.alpha).mean(),

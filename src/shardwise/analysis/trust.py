@@ -10,15 +10,20 @@ import xarray as xr
 
 from shardwise.core.arguments import Progress
 from shardwise.core.errors import InputError
+from shardwise.core.scores import layout_of
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.verdict import Verdict
+from shardwise.numerics.tables import INSTANCES, SHARDS, TABLE, Dims
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import parse
 
 # beside the methods of the report: what one might have used instead
-ALTERNATIVES: Mapping[tuple[str, ...], tuple[str, ...]] = {
-    ("topic", "system"): ("MD1 hsd topic", "MD1 holm topic", "MD1 bh topic", "t holm", "t bh", "max-t"),
-    ("topic", "system", "shard"): (
+ALTERNATIVES: Mapping[Dims, tuple[str, ...]] = {
+    TABLE: ("moderated", "moderated holm", "moderated bh", "MD1 hsd topic", "MD1 bh topic", "t holm", "t bh", "max-t"),
+    SHARDS: (
+        "moderated",
+        "moderated bh",
+        "moderated these",
         "MD6 hsd",
         "MD6 bh",
         "MD6 hsd topic",
@@ -27,10 +32,19 @@ ALTERNATIVES: Mapping[tuple[str, ...], tuple[str, ...]] = {
         "t bh",
         "max-t",
     ),
+    INSTANCES: (
+        "moderated topic+instance",
+        "moderated bh topic+instance",
+        "unified holm",
+        "unified bh",
+        "t holm",
+        "joint mixed hsd",
+    ),
 }
-CLAIMS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
-    ("topic", "system"): (("topic",),),
-    ("topic", "system", "shard"): ((), ("topic",)),
+CLAIMS: Mapping[Dims, tuple[tuple[str, ...], ...]] = {
+    TABLE: (("topic",),),
+    SHARDS: ((), ("topic",)),
+    INSTANCES: (("topic", "instance"),),
 }
 PAIRS = 500_000  # decisions to simulate in all for one method and world
 FEWEST, MOST = 100, 400  # tables
@@ -81,22 +95,20 @@ def trust_in(
     tables = usual_repetitions(table.sizes["system"]) if repetitions is None else repetitions
     if tables == 0:
         return Trust(None, (), "")
-    dims = tuple(d for d in ("topic", "system", "shard") if d in table.dims)
-    if set(table.dims) != set(dims):
-        return Trust(None, (), f"the scores have the dimensions {', '.join(map(str, table.dims))}")
-    own = [one for one in procedures if dims in one.dims and one.claim.over in CLAIMS[dims]]
+    dims = layout_of(table)
+    if dims not in ALTERNATIVES:
+        return Trust(None, (), f"the scores have the dimensions {', '.join(dims)}")
+    own = [one for one in procedures if dims in one.dims]
     used = tuple(one.name for one in own)
+    claims = dict.fromkeys((*CLAIMS[dims], *(one.claim.over for one in own)))
+    bounded = dims != INSTANCES and bool((table >= 0).all() & (table <= 1).all())
     names = {one.name: one for one in (*own, *map(parse, ALTERNATIVES[dims]))}
     try:
         found = calibrate(
             table,
             list(names.values()),
-            claims=CLAIMS[dims],
-            nulls=[
-                "margins" if bool((table >= 0).all() & (table <= 1).all()) else "normal",
-                "flip",
-                "resample",
-            ],
+            claims=list(claims),
+            nulls=["margins" if bounded else "normal", "flip", "resample"],
             alpha=alpha,
             repetitions=tables,
             seed=seed,
@@ -136,3 +148,12 @@ def sentences(trust: Trust) -> tuple[tuple[str, bool], ...]:
         sentence = f"For {row['claim']}: where systems are equal, {row['method']} {what} {figure}, {end}."
         said.append((sentence, bool(row["used"]) and row["status"] == "fails"))
     return tuple(said)
+
+
+def remedy(trust: Trust, sentence: str) -> str:
+    """What to use instead of a method that such a sentence warns of, where something was found to hold."""
+    for verdict in trust.verdicts:
+        better = [name for name in verdict.use.values() if name not in trust.used]
+        if sentence.startswith(f"For {verdict.claim}:") and better:
+            return f"Use {' or '.join(better)} instead, which held."
+    return "Read p-values near the level with care."

@@ -1,0 +1,225 @@
+"""What came out, in sentences that a reader can repeat: the claim that leads first, in the user's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shardwise.analysis.figures import equated, number, p_value
+from shardwise.core.text import short
+from shardwise.fits.moderated import ByModerated
+
+if TYPE_CHECKING:
+    from shardwise.analysis.analysis import Analysis, ClaimResult
+
+FEW_NAMED = 3  # systems that may be the best and are named in a sentence
+
+
+def capital(text: str) -> str:
+    """A sentence with its first letter large.
+
+    >>> capital("on these topics")
+    'On these topics'
+    """
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def subject(one: ClaimResult, found: Analysis) -> str:
+    """What a claim is about, without numbers: ``questions like these, whatever the seed``; ``these topics``."""
+    over = one.procedure.claim.over
+    if not over:
+        return f"these {found.nouns_for('topic')}"
+    first, *others = over
+    return "".join(
+        [f"{found.nouns_for(first)} like these", *(f", whatever the {found.noun(d)}" for d in others)]
+    )
+
+
+def about(one: ClaimResult, found: Analysis) -> str:
+    """What a claim is about, as a sentence begins: ``for topics like these``, ``on these 50 topics``."""
+    if one.procedure.claim.over:
+        return f"for {subject(one, found)}"
+    return f"on these {found.counted(found.topics, 'topic')}"
+
+
+def headline(found: Analysis) -> str:
+    """The answer for every claim in one sentence, the leading one first."""
+    first, *others = found.leading
+    said = f"{capital(about(first, found))}, {_top(first, found)}"
+    for other in others:
+        if _alike(first, other):
+            said += f"; the same holds {about(other, found)}"
+        else:
+            said += f"; {about(other, found)}, {_again(other, first, found)}"
+    return f"{said}."
+
+
+def _alike(one: ClaimResult, other: ClaimResult) -> bool:
+    same = (one.top, one.best) == (other.top, other.best)
+    if len(one.pairs.names) == 2 or not one.top:
+        return same and one.found == other.found
+    return same and (one.may_be_best == other.may_be_best or len(one.top) == 1)
+
+
+def _top(one: ClaimResult, found: Analysis) -> str:
+    best, names = short(one.best), one.pairs.names
+    others, alike = len(names) - 1, len(one.top) - 1
+    if others == 1:
+        second = short(names[1])
+        return f"{best} is better than {second}" if one.found else f"{best} and {second} cannot be told apart"
+    if not one.top:
+        return _against(one, found)
+    systems, system = found.nouns_for("system"), found.noun("system")
+    if one.may_be_best:
+        if alike == 0:
+            return f"{best} is the best of the {len(names):,} {systems}"
+        if alike == others:
+            return f"any of the {len(names):,} {systems} may be the best"
+        if alike < FEW_NAMED:
+            return f"the best is {_either([short(name) for name in one.top])}"
+        return f"the best is {best} or one of {alike:,} other {systems}, out of {len(names):,}"
+    if alike == 0:
+        return f"{best} is better than every other {system}"
+    if alike == others:
+        return f"no other {system} can be told from the best, {best}"
+    verb = "is" if alike == 1 else "are"
+    return f"{alike:,} of the {others:,} other {systems} {verb} indistinguishable from the best, {best}"
+
+
+def _against(one: ClaimResult, found: Analysis) -> str:
+    """The answer where systems were not compared with the best, but with one of them."""
+    total = len(one.pairs)
+    if total == 1:
+        return f"the pair compared {'differs' if one.found else 'does not differ'}"
+    verb = "differs" if one.found in (0, 1) else "differ"
+    return f"{_of_all(one.found, total)} {total:,} pairs compared {verb}"
+
+
+def _of_all(found: int, total: int) -> str:
+    """How many of all, before their number.
+
+    >>> [_of_all(found, 5) for found in (0, 1, 5)]
+    ['none of the', '1 of the', 'all']
+    """
+    return "none of the" if not found else "all" if found == total else f"{found:,} of the"
+
+
+def _either(names: Sequence[str]) -> str:
+    """Names with commas and an "or".
+
+    >>> _either(["a", "b", "c"]), _either(["a", "b"])
+    ('a, b or c', 'a or b')
+    """
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _again(one: ClaimResult, before: ClaimResult, found: Analysis) -> str:
+    """The second half of the answer, which differs from the first."""
+    others, alike = len(one.pairs.names) - 1, len(one.top) - 1
+    if one.best != before.best or one.may_be_best or not one.top:
+        return _top(one, found)
+    if others == 1:
+        return "it is" if one.found else "they cannot be told apart"
+    if alike == 0:
+        return f"it is better than every other {found.noun('system')}"
+    if alike == others:
+        return f"no {found.noun('system')} can be told from it"
+    if before.may_be_best or len(before.top) in (1, others + 1):
+        return f"{alike:,} of them cannot be told from it"
+    return f"{alike:,} {'is' if alike == 1 else 'are'}"
+
+
+def pairs_sentence(one: ClaimResult, found: Analysis) -> str:
+    """How many pairs were told apart, and from which difference on."""
+    total, d = len(one.pairs), found.decimals
+    systems = found.nouns_for("system")
+    if total == 1:
+        text = f"the two {systems} are {'' if one.found else 'not '}told apart: {difference(one, found)}"
+    else:
+        share = f" ({one.found / total:.0%})" if 0 < one.found < total else ""
+        verb = "is" if one.found in (0, 1) else "are"
+        text = f"{_of_all(one.found, total)} {total:,} pairs of {systems} {verb} told apart{share}"
+    if one.uniform:
+        text += f"; a difference counts from {number(one.critical, d)}"
+    return f"{capital(text)}."
+
+
+def difference(one: ClaimResult, found: Analysis, k: int = 0) -> str:
+    """A pair in numbers: its difference, the interval of that, and p."""
+    d = found.decimals
+    value, half = float(one.pairs.difference[k]), float(one.half[k])
+    between = f" ({number(value - half, d)} to {number(value + half, d)})" if half == half else ""
+    p = p_value(float(one.pairs.p_adjusted[k]), one.resolution)
+    return f"difference {number(value, d)}{between}, {equated(p)}"
+
+
+def contrast(found: Analysis) -> str:
+    """What the two claims have to do with each other on these data."""
+    topics, systems = found.nouns_for("topic"), found.nouns_for("system")
+    if len(found.claims) == 1:
+        (one,) = found.claims
+        if not one.procedure.claim.over:
+            return (
+                f"Nothing is said about {topics} like these: {found.unsupported}. A difference found here may vanish or"
+                f" turn round with other {topics}."
+            )
+        return _alone(one, found)
+    here, like = found.claims
+    if here.same_pairs(like) and "shard" not in found.scores.dims:
+        return (
+            f"With one score for each {found.noun('topic')} and {found.noun('system')} there is one error for both"
+            f" claims, so both give the same answer. It is right for {topics} like these, and careful for these"
+            f" {topics}; scores on shards would separate the two."
+        )
+    only_here, only_like = here.found_beyond(like), like.found_beyond(here)
+    of_like = subject(like, found)
+    if not only_here and not only_like:
+        return (
+            f"Both claims tell the same pairs apart: {systems} keep their distance from {found.noun('topic')} to"
+            f" {found.noun('topic')}."
+            if here.found
+            else "Neither claim tells any pair apart."
+        )
+    said = []
+    if only_here:
+        verb = "differs" if only_here == 1 else "differ"
+        said.append(
+            f"{found.counted(only_here, 'pair')} {verb} on these {topics} only: there the difference was measured well,"
+            f" but {systems} change places so much from {found.noun('topic')} to {found.noun('topic')} that other"
+            f" {topics} might not show it."
+        )
+    if only_like:
+        verb = "differs" if only_like == 1 else "differ"
+        more = "" if here.first_split == like.first_split else ", whose test uses all splits and not only the first"
+        said.append(f"{found.counted(only_like, 'pair')} {verb} for {of_like} only{more}.")
+    return " ".join(said)
+
+
+def _alone(one: ClaimResult, found: Analysis) -> str:
+    """Why there is nothing beside the claim about topics like these."""
+    topics = found.nouns_for("topic")
+    opening = f"This is about {subject(one, found)}, not about these {topics} alone"
+    if "shard" in found.scores.dims or "instance" in found.scores.dims:
+        if isinstance(one.procedure.fit, ByModerated) and "shard" in found.scores.dims:
+            return f"{opening}, of which the test speaks only where no score is missing."
+        return f"{opening}, of which {one.procedure.name} does not speak."
+    return (
+        f"{opening}: with one score for each {found.noun('topic')} and {found.noun('system')}, chance and the"
+        f" {found.noun('topic')} cannot be told apart; scores on shards would separate them."
+    )
+
+
+def splits_sentence(found: Analysis) -> str:
+    """Which figures rest on which splits; empty where there is one."""
+    n = found.n_splits
+    if n < 2:
+        return ""
+    first = [one for one in found.leading if one.first_split]
+    if len(first) == len(found.claims):
+        return f"These figures are of the first of {n} splits."
+    said = [
+        f"The figures {about(one, found)} are of "
+        + (f"the first of {n} splits" if one.first_split else f"the means over the {n} splits")
+        for one in found.leading
+    ]
+    return "; ".join([said[0], *(f"t{text[1:]}" for text in said[1:])]) + "."
