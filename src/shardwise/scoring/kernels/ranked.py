@@ -319,8 +319,8 @@ def score_topics(rankings: Rankings, qrel_grades: Grades, tables: Tables, part: 
                     if not defined[m, s]:
                         out[m, split, t, r, s] = np.nan
                         continue
-                    here = slice(begin[s], end[s])
-                    found = Found(notes.ranks[here], levels[here], notes.seen[s])
+                    a, b = begin[s], end[s]
+                    found = Found(notes.ranks[a:b], levels[a:b], notes.seen[s])
                     pool = Pool(counts[s], norm[m, s], nonrelevant[m, s])
                     out[m, split, t, r, s] = value(found, rule, pool)
     return -1

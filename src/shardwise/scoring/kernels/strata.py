@@ -183,8 +183,8 @@ def score_strata(
                     if ideal[m, s] <= 0.0:
                         out[m, split, t, r, s] = np.nan
                         continue
-                    here = slice(begin[s], end[s])
-                    drawn = Drawn(notes.ranks[here], drawn_strata[here], drawn_levels[here])
+                    a, b = begin[s], end[s]
+                    drawn = Drawn(notes.ranks[a:b], drawn_strata[a:b], drawn_levels[a:b])
                     out[m, split, t, r, s] = (
                         stratified_precision(drawn, rule, pool[m, s], above)
                         if rule.kernel == _PRECISION

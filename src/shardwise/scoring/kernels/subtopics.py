@@ -220,8 +220,8 @@ def score_subtopics(
                     if ideal[m, s] <= 0.0:
                         out[m, split, t, r, s] = np.nan
                         continue
-                    here = slice(begin[s], end[s])
-                    found = Found(notes.ranks[here], notes.places[here])
+                    a, b = begin[s], end[s]
+                    found = Found(notes.ranks[a:b], notes.places[a:b])
                     out[m, split, t, r, s] = (
                         coverage(found, topic, rule, ideal[m, s], held[m, s])
                         if rule.kernel == _COVERAGE

@@ -39,7 +39,7 @@ def blank_notes(most: int, n_shards: int) -> Notes:
     return Notes(
         np.empty(most, dtype=np.int32),
         np.empty(most, dtype=np.int32),
-        np.zeros(n_shards + 1, dtype=np.int32),
+        np.empty(n_shards + 1, dtype=np.int32),
         np.empty(n_shards, dtype=np.int32),
         np.empty(n_shards, dtype=np.int32),
     )
@@ -55,7 +55,8 @@ def note_judged(ranked: Codes, graded: Grades, shard_of: Grades, floor: int, not
     ranks, places, begin, end, seen = notes
     whole = len(shard_of) == 0
     seen[:] = 0
-    end[:] = begin[:-1]
+    for shard in range(len(end)):  # a slice into a slice takes seconds to compile
+        end[shard] = begin[shard]
     for i in range(_index(len(ranked))):
         s = _index(0) if whole else _index(shard_of[_index(ranked[i])])
         seen[s] += 1
