@@ -38,7 +38,9 @@ class ClaimResult:
     procedure: Procedure
     pairs: Comparisons
     intervals: pd.DataFrame  # index system, in the order of the analysis; estimate, lower, upper
-    comparison: bool  # whether these are comparison intervals; else confidence intervals of each mean by itself
+    comparison: (
+        bool  # whether these are comparison intervals; else confidence intervals of each mean by itself
+    )
     half: Floats  # half-width of the interval of each pair's difference, NaN where the test has none
     letters: (
         tuple[tuple[str, ...], ...] | None
@@ -227,9 +229,12 @@ class Analysis:
         Parameters
         ----------
         level
-            Level of the intervals of means and ranks; 1 - alpha where it is left out.
+            Level of the intervals of means and ranks; those of the analysis where it is left out.
         """
-        table = self.comparisons.systems(1.0 - self.alpha if level is None else level)
+        if level is None:
+            table = self.lead.intervals.join(self.comparisons.ranks(1.0 - self.alpha))
+        else:
+            table = self.comparisons.systems(level)
         frame = table.rename(columns={"estimate": "mean"}).reset_index()
         frame["top"] = [name in self.lead.top for name in frame["system"]]
         columns = ["rank", "system", "mean", "lower", "upper", "lowest", "highest", "top"]
@@ -285,7 +290,11 @@ class Analysis:
         more = len(board) - MOST_SHOWN
         rest = f"<p>and {self.counted(more, 'system')} more</p>" if more > 0 else ""
         warnings = "".join(
-            f"<p><strong>Warning:</strong> {html.escape(one.sentence)}</p>" for one in self.remarks if one.warning
+            f"<p><strong>Warning:</strong> {html.escape(one.sentence)}</p>"
+            for one in self.remarks
+            if one.warning
         )
         sentence = html.escape(answer.headline(self))
-        return f"<p>{html.escape(self.heading())}</p><p><strong>{sentence}</strong></p>{warnings}{shown}{rest}"
+        return (
+            f"<p>{html.escape(self.heading())}</p><p><strong>{sentence}</strong></p>{warnings}{shown}{rest}"
+        )

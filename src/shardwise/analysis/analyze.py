@@ -24,7 +24,7 @@ from shardwise.analysis.provenance import Recipe, hashed, scores_hash, versions
 from shardwise.analysis.trust import remedy, sentences, trust_in
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.decisions import JOINT
-from shardwise.comparing.intervals import has_own
+from shardwise.comparing.intervals import has_own, shares
 from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress
@@ -35,10 +35,11 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of, undefined_cells
 from shardwise.fits.anova import AnovaFit, ByModel, anova
+from shardwise.fits.bootstrap import ByBootstrap
 from shardwise.fits.instances import ByInstances
 from shardwise.fits.moderated import ByModerated
 from shardwise.fits.topics import DRAWN, ByTopics
-from shardwise.numerics.corrections import CORRECTIONS
+from shardwise.numerics.corrections import CORRECTIONS, critical_t, uncorrected_level
 from shardwise.numerics.groups import letter
 from shardwise.numerics.tables import SHARDS, SPLITS
 from shardwise.procedures.procedure import Procedure, usual_resamples
@@ -139,10 +140,13 @@ def analyze(
     nouns = nouns_of(original)
     table, filled, policy = _filled(original, chosen.fill)
     procedures, unsupported = procedures_of(table, chosen)
+    table = _usable(table, procedures)
+    procedures, unsupported = procedures_of(table, chosen)  # what is left may have no gaps
     first = table.isel(split=0, drop=True) if "split" in table.dims else table
     undefined = filled if policy == "drop" else _undefined_in_first(original) if filled else 0
     model = _model_of(procedures[0], first)
     fit = anova(first.mean("instance", keep_attrs=True) if "instance" in first.dims else first, model)
+    unused = original.sizes["topic"] - table.sizes["topic"] - (filled if policy == "drop" else 0)
     claims, leads = _in_one_order([_claim(table, first, one, chosen) for one in procedures], chosen, nouns)
     lead = next(one for one in claims if one.key == leads)
     residuals = residual_figures(fit)
@@ -180,6 +184,7 @@ def analyze(
         remarks=(
             *remarks_on_scores(fit.scores, undefined, policy, fit.scores.size, nouns),
             *remarks_on_gaps(original, isinstance(chosen.fill, str), policy, nouns),
+            *_unused(unused, nouns),
             *_notes(fit, lead),
             *remarks_on_residuals(residuals, lead.procedure, nouns),
             *(
@@ -210,15 +215,41 @@ def analyze(
     )
 
 
+def _usable(table: xr.DataArray, procedures: Sequence[Procedure]) -> xr.DataArray:
+    """The table without topics that say nothing of any system to a procedure, so that no claim counts them.
+
+    Tests of topic means need every shard of a topic; models take the cells that are there.
+    """
+    gaps = table.isnull()
+    others = [d for d in table.dims if d not in ("topic", "system")]
+    in_cells = any(isinstance(one.fit, ByModel | ByBootstrap) for one in procedures)
+    whole = "instance" in table.dims or in_cells
+    of_system = (gaps.all(others) if whole else gaps.any(others)) if others else gaps
+    useless = of_system.all("system").to_numpy()
+    return table if not useless.any() or useless.all() else table.isel(topic=np.flatnonzero(~useless))
+
+
+def _unused(topics: int, nouns: Mapping[str, str]) -> list[Remark]:
+    if not topics:
+        return []
+    verb = "is" if topics == 1 else "are"
+    what, system = counted(topics, nouns.get("topic", "topic")), nouns.get("system", "system")
+    return [
+        Remark(
+            f"{what} {verb} left out: no {system} has all its scores there.",
+            warning=True,
+            name="scores left out",
+            remedy="Fill what is undefined by a rule, or use a model, which takes the cells that are there.",
+        )
+    ]
+
+
 def _notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
     """What the fits have to say; gaps are spoken of elsewhere, and the table of variance only where it decides."""
     decides = isinstance(lead.procedure.fit, ByModel)
     own = [note for note in fit.notes if decides or "exactly" in note]
-    return [
-        Remark(_sentence(note), name="about the fit")
-        for note in dict.fromkeys((*own, *lead.pairs.notes))
-        if "missing" not in note
-    ]
+    notes = dict.fromkeys((*own, *(note for note in lead.pairs.notes if "missing" not in note)))
+    return [Remark(_sentence(note), name="about the fit") for note in notes]
 
 
 def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
@@ -254,7 +285,7 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
     unsupported = (
         ""
         if len(found) > 1 or found[0].claim.over
-        else (f"{lead.fit.title} speaks of {HERE.phrase(nouns)} alone")
+        else (f"{lead.fit.name} speaks of {HERE.phrase(nouns)} alone")
     )
     return found, unsupported
 
@@ -346,9 +377,8 @@ def _claim(
         n_resamples=chosen.n_resamples,
         seed=chosen.seed or 0,
     )
-    intervals = pairs.intervals(1.0 - chosen.alpha)
-    r = len(pairs.names)
-    complete = len(pairs) == r * (r - 1) // 2
+    intervals, comparison = _intervals(pairs, chosen.alpha)
+    complete = _complete(pairs)
     joint = pairs.decisions.outcome.joint if pairs.correction == JOINT else None
     hsu = complete and joint is not None and joint.top(chosen.alpha) is not None
     drawn = _draws(procedure)
@@ -359,7 +389,7 @@ def _claim(
         procedure=procedure,
         pairs=pairs,
         intervals=intervals,
-        comparison=(pairs.correction == JOINT and complete) or has_own(pairs.estimates),
+        comparison=comparison,
         half=_half_widths(pairs, intervals, chosen.alpha),
         letters=_letters(pairs, chosen.alpha),
         top=_top(pairs, chosen.alpha, hsu),
@@ -370,6 +400,32 @@ def _claim(
         resolution=0.0 if n_resamples is None or pairs.correction != JOINT else 1.0 / (n_resamples + 1),
         first_split=table.sizes.get("split", 1) > 1 and not every,
     )
+
+
+def _complete(pairs: Comparisons) -> bool:
+    r = len(pairs.names)
+    return len(pairs) == r * (r - 1) // 2
+
+
+def _intervals(pairs: Comparisons, alpha: float) -> tuple[pd.DataFrame, bool]:
+    """Intervals of the systems' means, and whether they are comparison intervals.
+
+    A test of pairs by t has a critical difference of its own for each pair; shared out over the two systems they come
+    as near to comparison intervals as single intervals can.
+    """
+    usual = pairs.intervals(1.0 - alpha)
+    if (pairs.correction == JOINT and _complete(pairs)) or has_own(pairs.estimates):
+        return usual, True
+    if not (_complete(pairs) and np.isfinite(pairs.df).all() and np.isfinite(pairs.se).all()):
+        return usual, False
+    level = uncorrected_level(pairs.correction, pairs.p, alpha)
+    r = len(pairs.names)
+    critical = pairs.se * critical_t(pairs.correction, level, pairs.df, r, alpha)
+    members = np.union1d(pairs.ia, pairs.ib)
+    places = (np.searchsorted(members, pairs.ia), np.searchsorted(members, pairs.ib))
+    half = shares(critical, *places, r)
+    mean = usual["estimate"]
+    return usual.assign(lower=mean - half, upper=mean + half), True
 
 
 def _draws(procedure: Procedure) -> bool:

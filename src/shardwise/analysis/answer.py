@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shardwise.analysis.figures import equated, number, p_value
+from shardwise.core.claim import counted
 from shardwise.core.text import short
 from shardwise.fits.moderated import ByModerated
 
@@ -92,13 +93,13 @@ def _against(one: ClaimResult, found: Analysis) -> str:
     if total == 1:
         return f"the pair compared {'differs' if one.found else 'does not differ'}"
     verb = "differs" if one.found in (0, 1) else "differ"
-    return f"{_of_all(one.found, total)} {total:,} pairs compared {verb}"
+    return f"{of_all(one.found, total)} {total:,} pairs compared {verb}"
 
 
-def _of_all(found: int, total: int) -> str:
+def of_all(found: int, total: int) -> str:
     """How many of all, before their number.
 
-    >>> [_of_all(found, 5) for found in (0, 1, 5)]
+    >>> [of_all(found, 5) for found in (0, 1, 5)]
     ['none of the', '1 of the', 'all']
     """
     return "none of the" if not found else "all" if found == total else f"{found:,} of the"
@@ -138,7 +139,7 @@ def pairs_sentence(one: ClaimResult, found: Analysis) -> str:
     else:
         share = f" ({one.found / total:.0%})" if 0 < one.found < total else ""
         verb = "is" if one.found in (0, 1) else "are"
-        text = f"{_of_all(one.found, total)} {total:,} pairs of {systems} {verb} told apart{share}"
+        text = f"{of_all(one.found, total)} {total:,} pairs of {systems} {verb} told apart{share}"
     if one.uniform:
         text += f"; a difference counts from {number(one.critical, d)}"
     return f"{capital(text)}."
@@ -148,7 +149,8 @@ def difference(one: ClaimResult, found: Analysis, k: int = 0) -> str:
     """A pair in numbers: its difference, the interval of that, and p."""
     d = found.decimals
     value, half = float(one.pairs.difference[k]), float(one.half[k])
-    between = f" ({number(value - half, d)} to {number(value + half, d)})" if half == half else ""
+    level = f"{100 * (1 - one.alpha):g} % confidence interval"
+    between = f", {level} {number(value - half, d)} to {number(value + half, d)}" if half == half else ""
     p = p_value(float(one.pairs.p_adjusted[k]), one.resolution)
     return f"difference {number(value, d)}{between}, {equated(p)}"
 
@@ -183,15 +185,22 @@ def contrast(found: Analysis) -> str:
     said = []
     if only_here:
         verb = "differs" if only_here == 1 else "differ"
-        said.append(
-            f"{found.counted(only_here, 'pair')} {verb} on these {topics} only: there the difference was measured well,"
-            f" but {systems} change places so much from {found.noun('topic')} to {found.noun('topic')} that other"
-            f" {topics} might not show it."
-        )
+        if here.first_split != like.first_split:
+            said.append(f"{counted(only_here, 'pair')} {verb} on these {topics} only, in the first split.")
+        else:
+            said.append(
+                f"{counted(only_here, 'pair')} {verb} on these {topics} only: there the difference was measured well,"
+                f" but {systems} change places so much from {found.noun('topic')} to {found.noun('topic')} that other"
+                f" {topics} might not show it."
+            )
     if only_like:
         verb = "differs" if only_like == 1 else "differ"
-        more = "" if here.first_split == like.first_split else ", whose test uses all splits and not only the first"
-        said.append(f"{found.counted(only_like, 'pair')} {verb} for {of_like} only{more}.")
+        more = (
+            ""
+            if here.first_split == like.first_split
+            else ", whose test uses all splits and not only the first"
+        )
+        said.append(f"{counted(only_like, 'pair')} {verb} for {of_like} only{more}.")
     return " ".join(said)
 
 

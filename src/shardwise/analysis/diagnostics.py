@@ -311,4 +311,3 @@ def _flat(values: Floats) -> int:
     """Number of topics on which no system differs from another anywhere."""
     spread = np.nan_to_num(values) - np.nan_to_num(values[:, :1])
     return int((np.abs(spread).reshape(len(values), -1).max(axis=1) == 0).sum())
-

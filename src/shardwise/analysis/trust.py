@@ -19,7 +19,16 @@ from shardwise.procedures.vocabulary import parse
 
 # beside the methods of the report: what one might have used instead
 ALTERNATIVES: Mapping[Dims, tuple[str, ...]] = {
-    TABLE: ("moderated", "moderated holm", "moderated bh", "MD1 hsd topic", "MD1 bh topic", "t holm", "t bh", "max-t"),
+    TABLE: (
+        "moderated",
+        "moderated holm",
+        "moderated bh",
+        "MD1 hsd topic",
+        "MD1 bh topic",
+        "t holm",
+        "t bh",
+        "max-t",
+    ),
     SHARDS: (
         "moderated",
         "moderated bh",

@@ -11,10 +11,10 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.core.text import short
 from shardwise.plot.calibration import error_rate_chart
 from shardwise.plot.components import variance_share_chart
-from shardwise.plot.intervals import interval_chart
+from shardwise.plot.intervals import beside
 from shardwise.plot.p_curves import p_curve_chart
 from shardwise.plot.residuals import residual_chart
-from shardwise.plot.theme import COLOURS, Chart
+from shardwise.plot.theme import COLOURS, Chart, bare, records
 
 INK: dict[str, Any] = {
     "background": None,
@@ -39,7 +39,7 @@ INK: dict[str, Any] = {
     "title": {"color": "currentColor", "fontSize": 13, "fontWeight": "normal", "anchor": "start"},
     "rule": {"color": "currentColor"},
 }
-THEMED = {COLOURS[0]: "var(--here)", COLOURS[1]: "var(--like)", "#606060": "currentColor"}
+THEMED = {COLOURS[0]: "var(--lead)", COLOURS[1]: "var(--beside)", "#606060": "currentColor"}
 
 
 def svg(specification: dict[str, Any], name: str) -> str:
@@ -64,7 +64,7 @@ def inline_svg(chart: Chart, name: str, label: str) -> str:
 
 def charts(content: Analysis) -> dict[str, str]:
     """The drawings of a report by name."""
-    named = {claim.claim: claim.pairs for claim in content.claims}
+    named = {one.claim: one.pairs for one in content.leading}
     drawn = {
         "variance": inline_svg(
             variance_share_chart(content.fit),
@@ -95,11 +95,11 @@ def charts(content: Analysis) -> dict[str, str]:
 
 def interval_figure(content: Analysis) -> tuple[bytes, str]:
     """The figure of intervals for the paper, as PDF and as SVG."""
-    chart = interval_chart(
-        {claim.claim: claim.pairs for claim in content.claims},
-        level=1.0 - content.alpha,
-        measure=short(content.measure),
-    )
-    specification = chart.to_dict()
+    rows = [
+        row | {"claim": one.claim} for one in content.leading for row in records(one.intervals.reset_index())
+    ]
+    kind = "comparison" if all(one.comparison for one in content.claims) else "confidence"
+    title = f"{short(content.measure)}, {100 * (1.0 - content.alpha):g}% {kind} intervals"
+    specification = bare(beside(rows, "claim", title)).to_dict()
     pdf: bytes = vl_convert.vegalite_to_pdf(specification)
     return pdf, svg(specification, "intervals")

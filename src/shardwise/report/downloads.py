@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from shardwise.analysis.analysis import Analysis
+from shardwise.analysis.answer import headline
 from shardwise.analysis.trust import Trust
 from shardwise.report.charts import interval_figure
-from shardwise.report.citations import bibliography, methods_latex, methods_text
 from shardwise.report.latex import latex
-from shardwise.report.words import headline
+from shardwise.report.methods import bibliography, methods_latex, methods_text
 
 DIGITS = 7  # significant ones, so that the report stays small
 
@@ -67,7 +67,7 @@ def downloads(content: Analysis) -> tuple[Download, ...]:
 
 def systems_frame(content: Analysis) -> pd.DataFrame:
     """Systems, best first: `rank, system, mean`, and for each claim `lower, upper, groups, top`."""
-    first = content.claims[0].intervals
+    first = content.lead.intervals
     columns: dict[str, Any] = {
         "rank": np.arange(1, len(first) + 1),
         "system": list(content.systems),
@@ -83,12 +83,10 @@ def systems_frame(content: Analysis) -> pd.DataFrame:
 
 
 def pairs_frame(content: Analysis) -> pd.DataFrame:
-    """All pairs of all claims: `claim`, the columns of `to_frame()`, `lower, upper` of the difference, `differs`."""
+    """All pairs of all claims: `claim`, the columns of `to_frame()`, and `differs`."""
     frames = []
     for claim in content.claims:
-        frame = claim.pairs.to_frame().assign(
-            lower=claim.pairs.difference - claim.half,
-            upper=claim.pairs.difference + claim.half,
+        frame = claim.pairs.to_frame(1.0 - content.alpha).assign(
             differs=claim.pairs.reject(content.alpha),
         )
         frame.insert(0, "claim", claim.claim)
@@ -106,13 +104,19 @@ def report_json(content: Analysis) -> dict[str, Any]:
             {
                 "key": claim.key,
                 "claim": claim.claim,
+                "leads": claim.key == c.leads,
+                "procedure": claim.procedure.name,
                 "method": claim.pairs.title,
-                "error": claim.pairs.estimates.error or "error",
+                "error": claim.pairs.estimates.error or None,
                 "df": _plain(claim.pairs.estimates.df),
+                "resamples": claim.n_resamples,
+                "intervals": "comparison" if claim.comparison else "confidence",
+                "first_split": claim.first_split,
                 "pairs": len(claim.pairs),
                 "found": claim.found,
                 "critical_difference": _plain(claim.critical),
                 "top": list(claim.top),
+                "may_be_best": claim.may_be_best,
             }
             for claim in c.claims
         ],
@@ -120,8 +124,7 @@ def report_json(content: Analysis) -> dict[str, Any]:
         "systems": _rows(systems_frame(c)),
         "pairs": {
             claim.key: {
-                "a": claim.pairs.ia.tolist(),
-                "b": claim.pairs.ib.tolist(),
+                **{name: at.tolist() for name, at in zip("ab", claim.places(c.systems), strict=True)},
                 **{
                     name: [_plain(value) for value in getattr(claim.pairs, name)]
                     for name in ("difference", "se", "p", "p_adjusted")
@@ -133,6 +136,7 @@ def report_json(content: Analysis) -> dict[str, Any]:
         "splits": [
             {
                 "key": one.key,
+                "procedure": one.procedure.name,
                 "splits": one.splits,
                 "common": one.common,
                 "pairs": one.pairs,
@@ -161,7 +165,10 @@ def report_json(content: Analysis) -> dict[str, Any]:
             "fanning": _plain(c.residuals.fanning),
             "sd_ratio": _plain(c.residuals.ratio),
         },
-        "remarks": [{"text": one.text, "warning": one.warning} for one in c.remarks],
+        "remarks": [
+            {"name": one.name, "text": one.text, "warning": one.warning, "remedy": one.remedy}
+            for one in c.remarks
+        ],
         "notes": list(c.notes),
         "methods": methods_text(c),
         "configuration": {name: _plain(value) for name, value in c.configuration.items()},

@@ -14,19 +14,24 @@ import jinja2
 import numpy as np
 from markupsafe import Markup
 
+from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.analyze import AnalysisOptions, analyze
+from shardwise.analysis.figures import equated, number, p_value
 from shardwise.analysis.trust import sentences
 from shardwise.core.arguments import Progress
+from shardwise.core.arrays import Floats
+from shardwise.core.claim import counted
 from shardwise.core.text import script_json, short, visible
 from shardwise.io.atomic import write_atomically
 from shardwise.report import words
 from shardwise.report.axis import Axis, axis_for
 from shardwise.report.charts import charts
-from shardwise.report.citations import bibliography, methods_latex, methods_text
 from shardwise.report.downloads import Download, downloads
+from shardwise.report.methods import bibliography, judged, methods_latex, methods_text
 
 MOST_NAMED = 12  # systems of a top group that the answer lists
+ROLES = ("lead", "beside")  # classes of style: the colour of a claim is that of its place
 
 
 def write_report(
@@ -78,20 +83,26 @@ def html(content: Analysis) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    d = words.decimals_for(content)
+    d = content.decimals
     environment.filters.update(
         short=short,
         visible=visible,
-        p=words.p_value,
-        n=lambda x, digits=d: words.number(float(x), digits),
+        p=p_value,
+        equated=equated,
+        n=lambda x, digits=d: number(float(x), digits),
         share=lambda x: f"{float(x):.0%}" if np.isfinite(float(x)) else "–",
-        count=words.count,
+        counted=counted,
+        capital=answer.capital,
     )
     files = downloads(content)
     drawn = {name: Markup(svg) for name, svg in charts(content).items()}  # made by vl-convert, which escapes
     return environment.get_template("report.html").render(
         c=content,
         words=words,
+        answer=answer,
+        judged=judged,
+        heads={one.key: answer.subject(one, content) for one in content.claims},
+        roles={one.key: ROLES[k] for k, one in enumerate(content.leading)},
         style=Markup(style),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
@@ -110,31 +121,44 @@ def html(content: Analysis) -> str:
 
 
 def page_data(content: Analysis, files: Iterable[Download]) -> dict[str, Any]:
-    """What the script of the page works on: names, means, and for each claim all corrected p-values."""
+    """What the script of the page works on: names, and for each claim means, verdicts and corrected p-values."""
     return {
         "systems": [visible(name) for name in content.systems],
-        "means": [float(f"{x:.7g}") for x in content.claims[0].intervals["estimate"]],
+        "noun": content.noun("system"),
+        "nouns": content.nouns_for("system"),
         "alpha": content.alpha,
-        "decimals": words.decimals_for(content),
-        "claims": [_claim_data(claim, content) for claim in content.claims],
+        "decimals": content.decimals,
+        "claims": [_claim_data(one, content) for one in content.leading],
         "files": [{"name": file.name, "kind": file.kind, "packed": file.packed} for file in files],
     }
 
 
 def _claim_data(claim: ClaimResult, content: Analysis) -> dict[str, Any]:
+    """Figures of all pairs of one claim, row by row above the diagonal; null for pairs that were not compared."""
     pairs = claim.pairs
     r = len(content.systems)
+    a, b = claim.places(content.systems)
     place = np.full((r, r), -1)
-    place[pairs.ia, pairs.ib] = np.arange(len(pairs))
-    order = place[np.triu_indices(r, 1)]  # the script counts pairs row by row
-    half = claim.half[order]
+    place[a, b] = place[b, a] = np.arange(len(pairs))
+    rows, columns = np.triu_indices(r, 1)
+    order = place[rows, columns]
+
+    def ordered(values: Floats, digits: int) -> list[float | None]:
+        kept = [float(f"{x:.{digits}g}") if np.isfinite(x) else None for x in values]
+        return [kept[k] if k >= 0 else None for k in order]
+
+    half = ordered(claim.half, 4)
+    signs = claim.directions(content.systems)[rows, columns]
     return {
         "key": claim.key,
-        "claim": claim.claim,
-        "p": [float(f"{p:.3g}") for p in pairs.p_adjusted[order]],
+        "name": answer.subject(claim, content),
+        "about": answer.about(claim, content),
+        "means": [float(f"{x:.7g}") for x in claim.intervals["estimate"]],
+        "p": ordered(pairs.p_adjusted, 3),
+        "least": float(f"{claim.resolution:.3g}"),
         # rounding a p-value may carry it over the level: the decisions are stated, not derived
-        "differs": "".join("01"[int(found)] for found in pairs.reject(content.alpha)[order]),
-        "half": float(f"{half[0]:.5g}") if claim.uniform else [float(f"{x:.4g}") for x in half],
+        "differs": "".join({0: "0", 1: "+", -1: "-"}[int(sign)] for sign in signs),
+        "half": half[0] if claim.uniform and claim.complete else half,
     }
 
 
@@ -149,12 +173,16 @@ def _rows(content: Analysis) -> list[dict[str, Any]]:
     rows = []
     for k, name in enumerate(content.systems):
         bars = []
-        for claim in content.claims:
+        for place, claim in enumerate(content.leading):
             row = claim.intervals.iloc[k]
             low, high = float(row["lower"]), float(row["upper"])
             x = axis.place(low)
-            bars.append({"key": claim.key, "low": low, "high": high, "x": x, "width": axis.place(high) - x})
-        mean = float(content.claims[0].intervals["estimate"].iloc[k])
+            width = round(axis.place(high) - x, 1)
+            about = answer.capital(answer.subject(claim, content))
+            bars.append(
+                {"role": ROLES[place], "about": about, "low": low, "high": high, "x": x, "width": width}
+            )
+        mean = float(content.lead.intervals["estimate"].iloc[k])
         rows.append(
             {
                 "rank": k + 1,
@@ -164,9 +192,9 @@ def _rows(content: Analysis) -> list[dict[str, Any]]:
                 "bars": bars,
                 "groups": [
                     words.shortened(claim.letters[k]) if claim.letters is not None else ""
-                    for claim in content.claims
+                    for claim in content.leading
                 ],
-                "tops": [claim.key for claim in content.claims if name in claim.top],
+                "tops": [claim.key for claim in content.leading if name in claim.top],
             }
         )
     return rows
@@ -179,7 +207,12 @@ def _anova_rows(content: Analysis) -> list[dict[str, Any]]:
             name: float(row[name]) for name in ("ss", "df", "ms", "F", "p", "omega_sq")
         }
         rows.append(
-            {"term": str(term), "size": str(row["size"]), "meaning": words.meaning(str(term)), **figures}
+            {
+                "term": str(term),
+                "size": str(row["size"]),
+                "meaning": words.meaning(str(term), content),
+                **figures,
+            }
         )
     return rows
 

@@ -4,87 +4,120 @@ from __future__ import annotations
 
 import numpy as np
 
+from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult
+from shardwise.analysis.figures import number, p_value
+from shardwise.analysis.reasons import plain_title
 from shardwise.report.names import tex
-from shardwise.report.words import decimals_for, meaning, number, p_value, shortened
+from shardwise.report.words import meaning, shortened
 
 LONG = 45  # rows that fit on one page
 MOST_PAIRS = 45  # beyond these, the table of pairs has only those with the best system
 NAME = 32  # characters of a name in a table
 FIGURE = "intervals.pdf"
-HEADS = {"here": "these topics", "like": "topics like these"}
+MARKS = (r"\dag", r"\ddag")
 
 
 def systems_latex(content: Analysis) -> str:
     r"""Systems, best first, with intervals, and letters: systems that share one are not told apart.
 
-    A system that is not told from the best has a dagger (these topics) or a double dagger (topics like these).
+    A system of the top group has a dagger for the claim that leads, and a double dagger for the other.
     """
-    d = decimals_for(content)
-    lettered = all(claim.letters is not None for claim in content.claims)
-    head = ["", "System", tex(content.measure)]
-    uniform = all(claim.uniform for claim in content.claims)
-    head += [] if uniform else [rf"$\pm$ {HEADS[claim.key]}" for claim in content.claims]
-    head += [rf"Groups, {HEADS[claim.key]}" for claim in content.claims] if lettered else []
+    d = content.decimals
+    claims, many = content.leading, len(content.claims) > 1
+    heads = {one.key: tex(answer.subject(one, content)) for one in claims}
+    lettered = all(one.letters is not None for one in claims)
+    uniform = all(one.uniform and one.comparison for one in claims)
+    head = ["", tex(answer.capital(content.noun("system"))), tex(content.measure)]
+    head += [] if uniform else [rf"$\pm$, {heads[one.key]}" if many else r"$\pm$" for one in claims]
+    head += [f"Groups, {heads[one.key]}" if many else "Groups" for one in claims] if lettered else []
     rows = []
     for k, name in enumerate(content.systems):
-        mean = float(content.claims[0].intervals["estimate"].iloc[k])
+        mean = float(content.lead.intervals["estimate"].iloc[k])
         marks = "".join(
             mark
-            for mark, claim in zip((r"\dag", r"\ddag"), content.claims, strict=False)
-            if k and name in claim.top
+            for mark, one in zip(MARKS, claims, strict=False)
+            if name in one.top and (k or one.may_be_best)
         )
         cells = [str(k + 1), tex(name, NAME), _math(number(mean, d)) + (f"$^{{{marks}}}$" if marks else "")]
-        cells += [] if uniform else [_math(number(_half(claim, k), d)) for claim in content.claims]
+        cells += [] if uniform else [_math(number(_half(one, k), d)) for one in claims]
         if lettered:
-            cells += [tex(shortened((claim.letters or ())[k])) for claim in content.claims]
+            cells += [tex(shortened((one.letters or ())[k])) for one in claims]
         rows.append(cells)
-    marks = ", ".join(
-        f"${mark}$ {HEADS[claim.key]}"
-        for mark, claim in zip((r"\dag", r"\ddag"), content.claims, strict=False)
-    )
-    widths = " and ".join(
-        rf"$\pm${number(_half(claim, 0), d)} for {HEADS[claim.key]}" for claim in content.claims
-    )
-    caption = (
-        rf"Systems by mean {tex(content.measure)} with {100 * (1 - content.alpha):g}\,\% intervals"
-        rf" ({tex(content.claims[0].pairs.title)}{f': {widths}' if uniform else ''})."
-        f" Not distinguishable from the best: {marks}."
-        + (" Systems that share a letter are not told apart." if lettered else "")
-    )
-    n = len(content.claims)
+    n = len(claims)
     columns = "rlr" + "r" * (0 if uniform else n) + "l" * (n if lettered else 0)
-    return _table(columns, head, rows, caption, "tab:systems")
+    return _table(columns, head, rows, _systems_caption(content, uniform, lettered), "tab:systems")
+
+
+def _systems_caption(content: Analysis, uniform: bool, lettered: bool) -> str:
+    claims, systems = content.leading, tex(content.nouns_for("system"))
+    kind = "comparison" if all(one.comparison for one in claims) else "confidence"
+    widths = " and ".join(
+        rf"$\pm${number(_half(one, 0), content.decimals)} for {tex(answer.subject(one, content))}"
+        for one in claims
+    )
+    marks = ", ".join(
+        f"${mark}$ {tex(answer.subject(one, content))}"
+        for mark, one in zip(MARKS, claims, strict=False)
+        if one.top
+    )
+    top = "May be the best" if content.lead.may_be_best else "Not told from the best"
+    return (
+        rf"{answer.capital(systems)} by mean {tex(content.measure)} with {_level(content)} {kind} intervals"
+        rf" ({_titles(content)}{f': {widths}' if uniform else ''})."
+        + (f" {top}: {marks}." if marks else "")
+        + (f" {answer.capital(systems)} that share a letter are not told apart." if lettered else "")
+    )
+
+
+def _titles(content: Analysis) -> str:
+    """The procedures in words, once where claims share them."""
+    return tex("; ".join(dict.fromkeys(plain_title(one.procedure) for one in content.leading)), 200)
+
+
+def _level(content: Analysis) -> str:
+    return rf"{100 * (1 - content.alpha):g}\,\%"
 
 
 def pairs_latex(content: Analysis) -> str:
-    """Pairs with differences and corrected p-values; of many, those with the best system."""
-    d = decimals_for(content)
-    first = content.claims[0].pairs
-    shown = (
-        np.arange(len(first))
-        if len(first) <= MOST_PAIRS
-        else np.flatnonzero(first.ia == first.ia.min(initial=0))
-    )
-    names = first.estimates.labels
-    head = ["Better", "Worse", "Difference", *(f"$p$, {HEADS[claim.key]}" for claim in content.claims)]
+    """All pairs with differences and corrected p-values; where these are many, those with the best system."""
+    d, lead = content.decimals, content.lead
+    pairs = lead.pairs
+    with_best = pairs.ia == pairs.ia.min(initial=0)
+    shown = np.arange(len(pairs)) if len(pairs) <= MOST_PAIRS else np.flatnonzero(with_best)
+    names = pairs.estimates.labels
+    many = len(content.claims) > 1
+    head = ["Better", "Worse", "Difference"]
+    head += [f"$p$, {tex(answer.subject(one, content))}" if many else "$p$" for one in content.leading]
+    verdicts = [_by_name(one) for one in content.leading]
     rows = []
     for k in shown:
-        cells = [
-            tex(names[first.ia[k]], NAME),
-            tex(names[first.ib[k]], NAME),
-            _math(number(float(first.difference[k]), d)),
-        ]
-        for claim in content.claims:
-            p = float(claim.pairs.p_adjusted[k])
-            cells.append(_math(p_value(p)) + ("$^{*}$" if p <= content.alpha else ""))
-        rows.append(cells)
-    which = "All pairs of systems" if len(shown) == len(first) else "The best system against all others"
+        a, b = names[pairs.ia[k]], names[pairs.ib[k]]
+        cells = [tex(a, NAME), tex(b, NAME), _math(number(float(pairs.difference[k]), d))]
+        rows.append([*cells, *(found[a, b] for found in verdicts)])
+    systems = tex(content.nouns_for("system"))
+    which = (
+        f"All pairs of {systems}"
+        if len(shown) == len(pairs)
+        else f"The best of the {systems} against all others"
+    )
     caption = (
-        rf"{which}: differences in {tex(content.measure)} and corrected $p$-values ({tex(first.title)});"
+        rf"{which}: differences in {tex(content.measure)} and corrected $p$-values ({_titles(content)});"
         rf" $^{{*}}$ $p \le {content.alpha:g}$."
     )
     return _table("llr" + "r" * len(content.claims), head, rows, caption, "tab:pairs")
+
+
+def _by_name(one: ClaimResult) -> dict[tuple[str, str], str]:
+    """The p-value of each pair, whichever system is named first; told the other way round, it is marked so."""
+    names, p = one.pairs.estimates.labels, one.pairs.p_adjusted
+    found = {}
+    for k, (i, j) in enumerate(zip(one.pairs.ia, one.pairs.ib, strict=True)):
+        text = _math(p_value(float(p[k]), one.resolution))
+        star = bool(p[k] <= one.alpha)
+        found[names[i], names[j]] = text + "$^{*}$" * star
+        found[names[j], names[i]] = text + (r"$^{*}$ (reversed)" if star else "")
+    return found
 
 
 def anova_latex(content: Analysis) -> str:
@@ -103,14 +136,22 @@ def anova_latex(content: Analysis) -> str:
 
 def figure_latex(content: Analysis) -> str:
     """The figure of intervals; its file is among the downloads of the report."""
-    words = " and ".join(tex(claim.claim, 200) for claim in content.claims)
+    words = " and ".join(tex(one.claim, 200) for one in content.leading)
+    compared = all(one.comparison for one in content.claims)
+    exact = compared and all(one.uniform for one in content.claims)
+    systems = tex(content.nouns_for("system"))
+    overlap = (
+        f" Intervals that do not overlap belong to {systems} that differ{'' if exact else ', as a rule'}."
+        if compared
+        else f" Each interval is of its own mean; their overlap does not say which {systems} differ."
+    )
     return "\n".join(
         [
             r"\begin{figure}",
             r"  \centering",
             rf"  \includegraphics[width=\linewidth]{{{FIGURE}}}",
-            rf"  \caption{{Mean {tex(content.measure)} of the systems with {100 * (1 - content.alpha):g}\,\%"
-            rf" intervals, {words}. Intervals that do not overlap belong to systems that differ.}}",
+            rf"  \caption{{Mean {tex(content.measure)} of the {systems} with {_level(content)}"
+            rf" {'comparison' if compared else 'confidence'} intervals, {words}.{overlap}}}",
             r"  \label{fig:intervals}",
             r"\end{figure}",
             "",
@@ -126,7 +167,7 @@ def latex(content: Analysis) -> str:
             systems_latex(content),
             pairs_latex(content),
             anova_latex(content),
-            "% " + "\n% ".join(f"{term}: {meaning(str(term))}" for term in content.fit.table.index),
+            "% " + "\n% ".join(f"{term}: {meaning(str(term), content)}" for term in content.fit.table.index),
             figure_latex(content),
         ]
     )
@@ -168,7 +209,8 @@ def _table(columns: str, head: list[str], rows: list[list[str]], caption: str, n
 
 def _math(text: str) -> str:
     shown = text.replace("−", "-").replace("–", "--")
-    return f"${shown}$" if shown.startswith(("-", "<")) and not shown.startswith("--") else shown
+    shown = shown.replace("≤", r"\le")
+    return f"${shown}$" if shown.startswith(("-", "<", r"\le")) and not shown.startswith("--") else shown
 
 
 def _known(value: float, text: str) -> str:

@@ -1,196 +1,128 @@
-"""What the results mean, in sentences."""
+"""What tables and figures mean, in sentences; the answer itself is the analysis's own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
+from shardwise.analysis.figures import number
 from shardwise.analysis.power import Power
-from shardwise.core.claim import plural
-from shardwise.core.text import short
+from shardwise.core.claim import counted
+from shardwise.fits.anova import ByModel
 
 MEANINGS = {
-    "topic": "Some topics are harder than others, for all systems alike.",
-    "system": "Some systems are better than others, on average. This is the row that the comparisons take apart.",
-    "topic:system": "A system does better on some topics than its average says, and worse on others. A claim about"
-    " topics like these is judged against this row.",
-    "shard": "Some shards are easier than others, for all systems alike.",
-    "system:shard": "A system does better in some shards than its average says.",
-    "topic:shard": "A topic is easier in some shards, where its relevant documents happen to be easy to find.",
-    "error": "What no term explains. A claim about these very topics is judged against this row.",
+    "topic": "Some {topics} are harder than others, for all {systems} alike.",
+    "system": "Some {systems} are better than others, on average. This is the row that the comparisons take apart.",
+    "topic:system": "A {system} does better on some {topics} than its average says, and worse on others.",
+    "shard": "Some shards are easier than others, for all {systems} alike.",
+    "system:shard": "A {system} does better in some shards than its average says.",
+    "topic:shard": "A {topic} is easier in some shards, where its relevant documents happen to be easy to find.",
+    "error": "What no term explains.",
     "total": "All differences between scores.",
 }
 
 
-def number(x: float, decimals: int = 3) -> str:
-    """A score or difference.
-
-    >>> number(0.12345), number(-0.0001), number(float("nan"))
-    ('0.123', '0.000', '–')
-    """
-    if not np.isfinite(x):
-        return "–"
-    text = f"{x:.{decimals}f}"
-    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
-
-
-def p_value(p: float) -> str:
-    """A p-value with the digits that mean something.
-
-    >>> [p_value(p) for p in (0.0, 0.00004, 0.0312, 0.5, 1.0)]
-    ['< 0.0001', '< 0.0001', '0.031', '0.50', '1.00']
-    """
-    if not np.isfinite(p):
-        return "–"
-    if p < 0.0001:
-        return "< 0.0001"
-    return f"{p:.2g}" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
-
-
-def decimals_for(content: Analysis) -> int:
-    """Digits after the point: the four that are usual, fewer on a coarse scale, more where intervals are tiny."""
-    widths = [float(one.half.min()) for one in content.claims if one.half.size and one.half.min() > 0]
-    if not widths:
-        return 4
-    place = int(np.floor(np.log10(min(widths))))
-    return int(np.clip(2 - place, 1, max(4, 1 - place)))
-
-
-def degrees(df: float) -> str:
-    """Degrees of freedom, which need not be whole.
-
-    >>> degrees(29204.0), degrees(41.26)
-    ('29,204', '41.3')
-    """
-    return f"{df:,.0f}" if abs(df - round(df)) < 1e-6 else f"{df:,.1f}"
-
-
-def count(n: int, what: str) -> str:
-    """A number with its noun.
-
-    >>> count(1, "pair"), count(3, "query")
-    ('1 pair', '3 queries')
-    """
-    return f"{n:,} {what if n == 1 else plural(what)}"
-
-
-def headline(content: Analysis) -> str:
-    """The answer for both claims in one sentence."""
-    here, *others = content.claims
-    opening = f"On these {count(content.topics, 'topic')}, {_top(here, content)}"
-    if not others:
-        return f"{opening}."
-    like = others[0]
-    if like.top == here.top:
-        return f"{opening}; the same holds for topics like these."
-    return f"{opening}; for topics like these, {_again(like, here, content)}."
-
-
-def _top(claim: ClaimResult, content: Analysis) -> str:
-    best = short(content.systems[0])
-    others, alike = len(content.systems) - 1, len(claim.top) - 1
-    if others == 1:
-        second = short(content.systems[1])
-        return f"{best} and {second} cannot be told apart" if alike else f"{best} is better than {second}"
-    if alike == 0:
-        return f"{best} is better than every other system"
-    if alike == others:
-        return f"no other system can be told from the best, {best}"
-    verb = "is" if alike == 1 else "are"
-    return f"{alike} of the {others} other systems {verb} indistinguishable from the best, {best}"
-
-
-def _again(claim: ClaimResult, before: ClaimResult, content: Analysis) -> str:
-    """The second half of the answer, which differs from the first."""
-    others, alike = len(content.systems) - 1, len(claim.top) - 1
-    if others == 1:
-        return "they cannot be told apart" if alike else "it is"
-    if alike == 0:
-        return "it is better than every other system"
-    if alike == others:
-        return "no system can be told from it"
-    if len(before.top) in (1, others + 1):
-        return f"{alike} of them cannot be told from it"
-    return f"{alike} {'is' if alike == 1 else 'are'}"
-
-
-def pairs_sentence(claim: ClaimResult, content: Analysis) -> str:
-    """How many pairs were told apart, and from which difference on."""
-    total = len(claim.pairs)
-    told = "no pair" if not claim.found else "all" if claim.found == total else f"{claim.found:,}"
-    share = f" ({claim.found / total:.0%})" if 0 < claim.found < total else ""
-    text = f"{told} of {count(total, 'pair')} {'is' if not claim.found else 'are'} told apart{share}"
-    if total == 1:
-        text = "The two systems are told apart" if claim.found else "The two systems are not told apart"
-    if claim.uniform:
-        text += f"; a difference counts from {number(claim.critical, decimals_for(content))}"
-    return f"{text[0].upper()}{text[1:]}."
-
-
-def contrast(content: Analysis) -> str:
-    """What the two claims have to do with each other on these data."""
-    if content.unsupported:
-        return (
-            f"Nothing is said about topics like these: {content.unsupported}. A difference found here may vanish or"
-            " turn round with other topics."
-        )
-    here, like = content.claims
-    if here.pairs.estimates.error == like.pairs.estimates.error or _same(here, like):
-        return (
-            "With one score for each topic and system there is one error for both claims, so both give the same"
-            " answer. It is right for topics like these, and careful for these topics; scores on shards would"
-            " separate the two."
-        )
-    only = here.found - like.found
-    if only > 0:
-        return (
-            f"{count(only, 'pair')} {'differs' if only == 1 else 'differ'} on these topics only: there the difference"
-            " was measured well, but systems change places so much from topic to topic that other topics might not"
-            " show it."
-        )
-    return "Both claims tell as many pairs apart: systems keep their distance from topic to topic."
-
-
-def _same(here: ClaimResult, like: ClaimResult) -> bool:
-    return bool(np.array_equal(here.pairs.p_adjusted, like.pairs.p_adjusted))
-
-
-def meaning(term: str) -> str:
-    """What a row of the ANOVA table stands for."""
+def meaning(term: str, found: Analysis) -> str:
+    """What a row of the ANOVA table stands for, and which claim is judged against it."""
     if term in MEANINGS:
-        return MEANINGS[term]
-    parts = term.split(":")
-    if len(parts) == 1:
-        return f"Levels of {parts[0]} differ, on average."
-    return f"What {' and '.join(parts)} do together, beyond what each does alone."
-
-
-def power_sentences(power: Power, claim: ClaimResult, content: Analysis) -> list[str]:
-    """What these topics can show, and what a finer question would take."""
-    d = max(3, decimals_for(content) - 1)
-    said = [
-        f"With {count(power.topics, 'topic')} you can detect a difference of {number(power.detectable, d)} between"
-        f" two systems chosen beforehand; for {power.target:g} you need {count(power.target_topics, 'topic')}."
-        f" (“Detect” means finding it in four cases out of five at the {content.alpha:g} level, by a paired test, for"
-        " topics like these.)"
+        text = MEANINGS[term].format(
+            topic=found.noun("topic"),
+            topics=found.nouns_for("topic"),
+            system=found.noun("system"),
+            systems=found.nouns_for("system"),
+        )
+    else:
+        parts = term.split(":")
+        text = (
+            f"Levels of {parts[0]} differ, on average."
+            if len(parts) == 1
+            else f"What {' and '.join(parts)} do together, beyond what each does alone."
+        )
+    judged = [
+        answer.subject(one, found)
+        for one in found.leading
+        if isinstance(one.procedure.fit, ByModel)
+        and (one.pairs.estimates.error or "error").split(" (")[0] == term
     ]
-    if claim.uniform and len(claim.pairs) > 1:
+    return f"{text} What is said of {' and of '.join(judged)} is judged against this row." if judged else text
+
+
+def title_of(one: ClaimResult, found: Analysis) -> str:
+    """The claim as a heading."""
+    return answer.capital(answer.subject(one, found))
+
+
+def by_key(key: str, found: Analysis) -> ClaimResult:
+    """The result of this key."""
+    return next(one for one in found.claims if one.key == key)
+
+
+def intervals_sentence(found: Analysis) -> str:
+    """What the intervals of the systems are, and what their overlap says."""
+    level, systems = f"{100 * (1 - found.alpha):g} %", found.nouns_for("system")
+    colour = " of the same colour" if len(found.claims) > 1 else ""
+    if not all(one.comparison for one in found.claims):
+        return (
+            f"with {level} confidence intervals of each mean by itself (t · sd / √n over its own scores). Whether two"
+            f" {systems} differ is not seen from their overlap; that is what the pairs are for."
+        )
+    exact = all(one.uniform for one in found.claims)
+    how = "exactly when" if exact else "as a rule where"
+    rest = "" if exact else " The table of pairs decides."
+    return (
+        f"with {level} comparison intervals, made so that two {systems} differ {how} their intervals{colour} do not"
+        f" overlap.{rest} They are not confidence intervals of the means."
+    )
+
+
+def top_sentence(one: ClaimResult, found: Analysis) -> str:
+    """What belonging to the top group means."""
+    systems = found.nouns_for("system")
+    if one.may_be_best:
+        return (
+            f"The group holds the best with {100 * (1 - found.alpha):g} % confidence. It asks only which {systems} may"
+            " be the best, and may leave one out that its pair with the best does not tell apart."
+        )
+    return f"The group has all {systems} that are not told from that with the highest mean."
+
+
+def power_sentences(power: Power, found: Analysis) -> list[str]:
+    """What these topics can show, and what a finer question would take."""
+    d = max(3, found.decimals - 1)
+    systems, topics = found.nouns_for("system"), found.nouns_for("topic")
+    said = [
+        f"With {found.counted(power.topics, 'topic')} you can detect a difference of {number(power.detectable, d)}"
+        f" between two {systems} chosen beforehand; for {power.target:g} you need"
+        f" {found.counted(power.target_topics, 'topic')}."
+        f" (“Detect” means finding it in four cases out of five at the {found.alpha:g} level, by a paired t-test, for"
+        f" {topics} like these.)"
+    ]
+    one = by_key("like", found)
+    if one.uniform and len(one.pairs) > 1:
         said.append(
-            f"Among all {count(len(claim.pairs), 'pair')}, after correction, a difference must reach"
-            f" {number(claim.critical, d)} to be significant for topics like these."
+            f"Among all {len(one.pairs):,} pairs, after correction, a difference must reach"
+            f" {number(one.critical, d)} to be significant for {answer.subject(one, found)}."
         )
     return said
 
 
-def split_sentence(result: SplitResult, where: str = "") -> str:
+def split_sentence(result: SplitResult, found: Analysis) -> str:
     """Whether the conclusions depend on how the documents fell into shards."""
     mean = float(result.summary["mean"]["significant"])
-    kept = f", {result.common / mean:.0%} of what a single split finds" if mean else ""
+    kept = f", {result.common / mean:.0%} of what a single split finds on average" if mean else ""
+    one = by_key(result.key, found)
+    if result.pairs == 1:
+        times = round(mean * result.splits)
+        return (
+            f"Put to {result.procedure.name} split by split, {answer.about(one, found)}, the pair is told apart in"
+            f" {times} of the {result.splits} splits."
+        )
+    verb = "is" if result.common == 1 else "are"
     return (
-        f"{result.common:,} of {count(result.pairs, 'pair')} ({result.common / result.pairs:.0%}) are told apart{where}"
-        f" in each of the {result.splits} splits{kept}."
+        f"Put to {result.procedure.name} split by split, {answer.about(one, found)}, {result.common:,} of"
+        f" {counted(result.pairs, 'pair')} ({result.common / result.pairs:.0%}) {verb} told apart in each of the"
+        f" {result.splits} splits{kept}."
     )
 
 

@@ -1,29 +1,33 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { systems, means, claims, decimals } = data;
+  const { systems, claims, decimals } = data;
+  const { means } = claims[0];
   const R = systems.length;
   const $ = (id) => document.getElementById(id);
-  const shownClaim = { here: "these topics", like: "topics like these" };
 
   // pairs are stored row by row above the diagonal
   const at = (i, j) => {
     const a = Math.min(i, j), b = Math.max(i, j);
     return a * R - (a * (a + 1)) / 2 + b - a - 1;
   };
-  const differs = (c, i, j) => claims[c].differs[at(i, j)] === "1";
+  // 1 where the system of the row is told to be better, -1 where it is worse, 0 where neither
+  const told = (c, i, j) => ({ "+": 1, "-": -1, 0: 0 })[claims[c].differs[at(i, j)]] * (i < j ? 1 : -1);
+  const differs = (c, i, j) => told(c, i, j) !== 0;
+  const compared = (c, i, j) => claims[c].p[at(i, j)] !== null;
   const half = (c, i, j) => (Array.isArray(claims[c].half) ? claims[c].half[at(i, j)] : claims[c].half);
   const num = (x) => x.toFixed(decimals).replace(/^-(?=0\.?0*$)/, "").replace("-", "−");
-  const pval = (p) => (p < 0.0001 ? "< 0.0001" : p < 0.001 ? p.toPrecision(2) : p < 0.1 ? p.toFixed(3) : p.toFixed(2));
+  const pval = (p, least) => (p === null ? "–" : p <= least * 1.0001 && least > 0 ? `≤ ${Number(least.toPrecision(1))}` : p < 0.0001 ? "< 0.0001" : p < 0.001 ? p.toPrecision(2) : p < 0.1 ? p.toFixed(3) : p.toFixed(2));
   const brief = (name, most = 60) =>
     name.length <= most ? name : name.slice(0, Math.ceil(most * 0.62)) + "…" + name.slice(-Math.floor(most * 0.33));
 
   const verdict = (i, j) => {
-    const found = claims.map((_, c) => differs(c, i, j));
+    if (!compared(0, i, j)) return "not compared";
+    const found = claims.map((_, c) => told(c, i, j));
     if (!found.some(Boolean)) return "not told apart";
-    const word = i < j ? "better" : "worse";
-    if (found.every(Boolean)) return word + (claims.length > 1 ? ", both claims" : "");
-    return `${word}, ${shownClaim[claims[found.indexOf(true)].key]} only`;
+    const word = (sign) => (sign > 0 ? "better" : "worse");
+    if (found.every((sign) => sign === found[0])) return word(found[0]) + (claims.length > 1 ? ", both claims" : "");
+    return claims.flatMap((one, c) => (found[c] ? [`${word(found[c])}, ${one.name} only`] : [])).join("; ");
   };
 
   // --- systems: search and choice
@@ -38,7 +42,7 @@
       row.hidden = wanted !== "" && !folded[k].includes(wanted);
       n += row.hidden ? 0 : 1;
     });
-    $("found").textContent = wanted === "" ? "" : `${n} of ${R} systems`;
+    $("found").textContent = wanted === "" ? "" : `${n} of ${R} ${data.nouns}`;
   };
   $("search").addEventListener("input", search);
   $("search").addEventListener("keydown", (event) => {
@@ -78,8 +82,8 @@
     const alike = claims.map((_, c) => systems.filter((_, i) => i !== chosen && !differs(c, i, chosen)).length);
     $("chosen-h").textContent = `${brief(systems[chosen])} against all others`;
     $("chosen-p").textContent =
-      "Not told from it: " + claims.map((one, c) => `${alike[c]} of ${R - 1} on ${shownClaim[one.key]}`).join(", ") +
-      (claims.length > 1 ? ". They bear a ≈ in the table, orange where they do differ on these topics." : ". They bear a ≈ in the table.");
+      "Not told from it: " + claims.map((one, c) => `${alike[c]} of ${R - 1} ${one.about}`).join(", ") +
+      (claims.length > 1 ? ". They bear a ≈ in the table, orange where one of the claims does tell them apart." : ". They bear a ≈ in the table.");
     const body = document.querySelector("#against tbody");
     body.replaceChildren(
       ...systems.flatMap((name, i) => {
@@ -89,7 +93,7 @@
         head.scope = "row";
         head.title = name;
         row.append(head, cell("td", num(means[chosen] - means[i]), "num"));
-        claims.forEach((one) => row.append(cell("td", pval(one.p[at(chosen, i)]), "num")));
+        claims.forEach((one) => row.append(cell("td", pval(one.p[at(chosen, i)], one.least), "num")));
         row.append(cell("td", verdict(chosen, i)));
         return [row];
       }),
@@ -112,10 +116,10 @@
   };
 
   const kind = (i, j) => {
-    const side = i < j ? "win" : "lose";
-    if (view.show !== "both") return differs(Number(view.show), i, j) ? side : "none";
-    const n = claims.reduce((sum, _, c) => sum + (differs(c, i, j) ? 1 : 0), 0);
-    return n === claims.length ? side : n > 0 ? side + "-soft" : "none";
+    const shown = view.show === "both" ? claims.map((_, c) => told(c, i, j)) : [told(Number(view.show), i, j)];
+    const found = shown.filter(Boolean);
+    // claims that contradict each other show as the one that leads
+    return found.length === 0 ? "none" : (found[0] > 0 ? "win" : "lose") + (found.length < shown.length ? "-soft" : "");
   };
 
   const font = (px) => `${px}px system-ui, sans-serif`;
@@ -232,11 +236,13 @@
     if (i === j) return `${i + 1}. ${brief(systems[i])}: mean ${num(means[i])}`;
     const difference = means[i] - means[j];
     const said = verdict(i, j);
-    const parts = claims.map((one, c) => {
-      const h = half(c, i, j);
-      return `${shownClaim[one.key]}: ${num(difference - h)} to ${num(difference + h)}, p ${pval(one.p[at(i, j)]).replace(/^(?!<)/, "= ")}`;
+    const parts = claims.flatMap((one, c) => {
+      if (!compared(c, i, j)) return [];
+      const h = half(c, i, j), d = one.means[i] - one.means[j];
+      const between = h === null ? "" : `${num(d - h)} to ${num(d + h)}, `;
+      return [`${one.name}: ${between}p ${pval(one.p[at(i, j)], one.least).replace(/^(?![<≤])/, "= ")}`];
     });
-    return `${i + 1}. ${brief(systems[i])} (${num(means[i])}) against ${j + 1}. ${brief(systems[j])} (${num(means[j])}): difference ${num(difference)}; ${parts.join("; ")}. ${said[0].toUpperCase()}${said.slice(1)}.`;
+    return `${i + 1}. ${brief(systems[i])} (${num(means[i])}) against ${j + 1}. ${brief(systems[j])} (${num(means[j])}): ${[`difference ${num(difference)}`, ...parts].join("; ")}. ${said[0].toUpperCase()}${said.slice(1)}.`;
   };
 
   const move = (place) => {

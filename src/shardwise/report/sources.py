@@ -1,12 +1,8 @@
-"""The methods paragraph, and the literature behind it."""
+"""The literature behind the methods, for the bibliography of a paper."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from shardwise.analysis.analysis import Analysis
-from shardwise.report.names import tex
-from shardwise.report.words import count, degrees
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,109 +158,128 @@ SOURCES = {
                 ("doi", "10.1093/biomet/40.1-2.87"),
             ),
         ),
+        Source(
+            "RomanoWolf2005",
+            "Romano & Wolf, 2005",
+            "article",
+            (
+                ("author", "Joseph P. Romano and Michael Wolf"),
+                ("title", "Exact and Approximate Stepdown Methods for Multiple Hypothesis Testing"),
+                ("journal", "Journal of the American Statistical Association"),
+                ("volume", "100"),
+                ("number", "469"),
+                ("pages", "94--108"),
+                ("year", "2005"),
+            ),
+        ),
+        Source(
+            "Hsu1981",
+            "Hsu, 1981",
+            "article",
+            (
+                ("author", "Jason C. Hsu"),
+                ("title", "Simultaneous Confidence Intervals for All Distances from the ``Best''"),
+                ("journal", "The Annals of Statistics"),
+                ("volume", "9"),
+                ("number", "5"),
+                ("pages", "1026--1034"),
+                ("year", "1981"),
+            ),
+        ),
+        Source(
+            "Smyth2004",
+            "Smyth, 2004",
+            "article",
+            (
+                ("author", "Gordon K. Smyth"),
+                (
+                    "title",
+                    "Linear Models and Empirical {Bayes} Methods for Assessing Differential Expression in Microarray"
+                    " Experiments",
+                ),
+                ("journal", "Statistical Applications in Genetics and Molecular Biology"),
+                ("volume", "3"),
+                ("number", "1"),
+                ("year", "2004"),
+            ),
+        ),
+        Source(
+            "Carterette2012",
+            "Carterette, 2012",
+            "article",
+            (
+                ("author", "Benjamin A. Carterette"),
+                (
+                    "title",
+                    "Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval Experiments",
+                ),
+                ("journal", "ACM Transactions on Information Systems"),
+                ("volume", "30"),
+                ("number", "1"),
+                ("year", "2012"),
+            ),
+        ),
+        Source(
+            "WestfallYoung1993",
+            "Westfall & Young, 1993",
+            "book",
+            (
+                ("author", "Peter H. Westfall and S. Stanley Young"),
+                (
+                    "title",
+                    "Resampling-Based Multiple Testing: Examples and Methods for $p$-Value Adjustment",
+                ),
+                ("publisher", "Wiley"),
+                ("year", "1993"),
+            ),
+        ),
+        Source(
+            "Wu1986",
+            "Wu, 1986",
+            "article",
+            (
+                ("author", "C. F. J. Wu"),
+                ("title", "Jackknife, Bootstrap and Other Resampling Methods in Regression Analysis"),
+                ("journal", "The Annals of Statistics"),
+                ("volume", "14"),
+                ("number", "4"),
+                ("pages", "1261--1295"),
+                ("year", "1986"),
+            ),
+        ),
+        Source(
+            "Satterthwaite1946",
+            "Satterthwaite, 1946",
+            "article",
+            (
+                ("author", "F. E. Satterthwaite"),
+                ("title", "An Approximate Distribution of Estimates of Variance Components"),
+                ("journal", "Biometrics Bulletin"),
+                ("volume", "2"),
+                ("number", "6"),
+                ("pages", "110--114"),
+                ("year", "1946"),
+            ),
+        ),
+        Source(
+            "JayasingheEtAl2015",
+            "Jayasinghe et al., 2015",
+            "article",
+            (
+                (
+                    "author",
+                    "Gaya K. Jayasinghe and William Webber and Mark Sanderson and Lasitha S. Dharmasena and"
+                    " J. Shane Culpepper",
+                ),
+                (
+                    "title",
+                    "Statistical Comparisons of Non-Deterministic {IR} Systems Using Two Dimensional Variance",
+                ),
+                ("journal", "Information Processing \\& Management"),
+                ("volume", "51"),
+                ("number", "5"),
+                ("year", "2015"),
+            ),
+        ),
     )
 }
-OF_METHOD = {
-    "hsd": "Tukey1949",
-    "bh": "BenjaminiHochberg1995",
-    "by": "BenjaminiYekutieli2001",
-    "holm": "Holm1979",
-    "scheffe": "Scheffe1953",
-}
-PURPOSE = {
-    "hsd": "Tukey's honestly significant difference, which controls the family-wise error",
-    "bh": "t-tests with the correction of Benjamini and Hochberg, which controls the false discovery rate",
-    "by": "t-tests with the correction of Benjamini and Yekutieli, which controls the false discovery rate under any"
-    " dependence",
-    "holm": "t-tests with Holm's correction, which controls the family-wise error",
-    "bonferroni": "t-tests with Bonferroni's correction, which controls the family-wise error",
-    "scheffe": "Scheffé's method, which controls the family-wise error of all contrasts",
-    "none": "t-tests without correction for their number",
-}
-
-
-def methods_paragraph(content: Analysis) -> list[tuple[str, str]]:
-    """The paragraph as sentences, each with the keys of its sources, separated by commas."""
-    c = content
-    scored = f"We scored {len(c.systems)} systems on {count(c.topics, 'topic')} with {c.measure}"
-    said: list[tuple[str, str]] = []
-    if c.shards > 1:
-        splits = f", in {c.splits[0].splits} independent splits" if c.splits else ""
-        said.append(
-            (
-                f"{scored}, separately on each of {c.shards} shards of the documents{splits}, which gives"
-                " replicates of every topic and system",
-                "VoorheesEtAl2017,FerroSanderson2019",
-            )
-        )
-    else:
-        said.append((scored, ""))
-    filled = c.fit.scores.attrs.get("filled", 0)
-    if filled:
-        policy = c.configuration["fill"]
-        said.append(
-            (
-                "A topic without relevant documents in a shard has no score there; such cells were filled by the"
-                f" policy “{policy}”",
-                "FaggioliFerro2021",
-            )
-        )
-    named = f"model {c.fit.model.name}: " if c.fit.model.name else "model "
-    said.append(
-        (
-            f"We fitted an analysis of variance ({named}{c.fit.model}) and compared all"
-            f" {count(len(c.claims[0].pairs), 'pair')} of systems by {PURPOSE[c.method]}, at the level {c.alpha:g}",
-            ",".join(["FerroSanderson2019", *([OF_METHOD[c.method]] if c.method in OF_METHOD else [])]),
-        )
-    )
-    for claim in c.claims:
-        error = claim.pairs.estimates.error or "error"
-        df = claim.pairs.estimates.df
-        said.append(
-            (
-                f"For claims {claim.claim}, differences are judged against the mean square of {error}"
-                f" ({degrees(df)} degrees of freedom): {count(claim.found, 'pair')} differ, and {len(claim.top)} of the"
-                " systems, the best included, are not distinguishable from the best",
-                "",
-            )
-        )
-    if c.power is not None:
-        said.append(
-            (
-                f"A paired test of two systems on these topics finds a difference of {c.power.detectable:.3g} with"
-                " power 0.8",
-                "Sakai2014",
-            )
-        )
-    return said
-
-
-def methods_text(content: Analysis) -> str:
-    """The paragraph with sources by name and year."""
-    sentences = []
-    for text, keys in methods_paragraph(content):
-        cited = "; ".join(SOURCES[key].cited for key in keys.split(",") if key)
-        sentences.append(f"{text} ({cited})." if cited else f"{text}.")
-    sentences.append(f"The analysis was done with shardwise {content.versions['shardwise']}.")
-    return " ".join(sentences)
-
-
-def methods_latex(content: Analysis) -> str:
-    """The paragraph with \\cite commands."""
-    sentences = []
-    for text, keys in methods_paragraph(content):
-        cite = f"~\\cite{{{keys}}}" if keys else ""
-        sentences.append(f"{_tex_text(text)}{cite}.")
-    sentences.append(f"The analysis was done with \\texttt{{shardwise}} {content.versions['shardwise']}.")
-    return "\n".join(sentences) + "\n"
-
-
-def _tex_text(text: str) -> str:
-    quoted = text.replace("“", "``").replace("”", "''")
-    return tex(quoted, most=len(quoted) * 8)
-
-
-def bibliography(content: Analysis) -> str:
-    """BibTeX entries of the sources that the paragraph cites, in the order of their first mention."""
-    keys = dict.fromkeys(key for _, keys in methods_paragraph(content) for key in keys.split(",") if key)
-    return "\n\n".join(SOURCES[key].bibtex() for key in keys) + "\n"
