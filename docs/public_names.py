@@ -26,6 +26,13 @@ ROOMS = {
     "fits": "fits",
     "comparing": "comparing",
 }
+ELSEWHERE = {  # where a reader looks for them, rather than where they are defined
+    "as_scores": "reading",
+    "InputError": "reading",
+    "compare": "comparing",
+    "compare_instances": "comparing",
+    "paired_tests": "comparing",
+}
 SECTION = re.compile(
     r"^(Parameters|Returns|Yields|Raises|Attributes|Notes|References|See Also|Examples)\n-{3,}\n",
     re.MULTILINE,
@@ -54,7 +61,8 @@ def public() -> Iterator[Entry]:
         value = getattr(sw, name)
         if name not in {*spaces, "__version__"}:
             room = type_or_value(value).__module__.split(".")[1]
-            yield Entry(name, value, room if room in spaces else ROOMS.get(room, "analysis"))
+            page = room if room in spaces else ROOMS.get(room, "analysis")
+            yield Entry(name, value, ELSEWHERE.get(name, page))
     for space in spaces:
         module = getattr(sw, space)
         for name in module.__all__:

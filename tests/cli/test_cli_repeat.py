@@ -299,6 +299,7 @@ def test_what_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest
     assert "too large" in shardwise("repeat", tmp_path / "r.html").stderr
 
 
+@pytest.mark.slow
 def test_the_demo_again(tmp_path: Path) -> None:
     """Simulated anew: the collection, its scores and all figures are the same."""
     assert shardwise("demo", "--out", tmp_path / "demo", "--seed", 11, "-q").returncode == 0

@@ -88,6 +88,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
+@pytest.mark.slow
 def test_bars_on_a_terminal_with_the_remaining_time(folder: Path) -> None:
     given = (folder / "qrels.txt", folder / "runs", "--shards", 2, "--splits", 3)
     with on_terminal("stability", *given) as (process, master):
@@ -126,6 +127,7 @@ def test_names_do_no_harm_on_a_terminal(tmp_path: Path, format: str) -> None:
 
 
 @pytest.mark.parametrize("out", ["result.json", "report.html"])
+@pytest.mark.slow
 def test_stopped_in_the_midst_of_work(folder: Path, tmp_path: Path, out: str) -> None:
     """Control-C while resamples are drawn, or while splits are compared for the report."""
     if out == "result.json":
@@ -146,6 +148,7 @@ def test_stopped_in_the_midst_of_work(folder: Path, tmp_path: Path, out: str) ->
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_stopped_while_files_are_written(tmp_path: Path) -> None:
     """A simulated campaign is there as a whole or not at all, and so is its draft."""
     out = tmp_path / "made"
@@ -184,6 +187,7 @@ for line in json.loads(sys.argv[1]):
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full(folder: Path, tmp_path: Path) -> None:
     """Files may have 100 bytes here: every way of writing one fails in one line, and nothing is left."""
     given = (str(folder / "qrels.txt"), str(folder / "runs"))
@@ -208,6 +212,7 @@ def test_a_disk_that_is_full(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.slow
 def test_an_output_that_is_full(folder: Path) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
@@ -236,6 +241,7 @@ def complete(words: str, shell: str = "bash") -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_shells_complete_commands_options_and_values() -> None:
     assert complete("shardwise com") == ["compare"]
     assert complete("shardwise compare --format ") == ["text", "json", "csv", "latex", "markdown"]

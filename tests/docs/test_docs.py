@@ -100,3 +100,12 @@ def test_the_navigation_lists_every_page_once() -> None:
     assert sorted(listed(nav)) == sorted(
         [*written, *(f"reference/{page}.md" for page in make_reference.pages())]
     )
+
+
+def test_files_that_contributors_are_sent_to_are_there() -> None:
+    named = re.findall(
+        r"`([\w./-]+/[\w.-]*)(?: [^`]*)?`", FENCED.sub("", (ROOT / "CONTRIBUTING.md").read_text())
+    )
+    assert len(named) > 30
+    for path in named:
+        assert (ROOT / path).exists() or (ROOT / "src" / "shardwise" / path).exists(), path
