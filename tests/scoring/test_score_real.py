@@ -17,6 +17,8 @@ from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
 from shardwise.scoring.scoring import score
 
+pytestmark = pytest.mark.slow  # real runs, scored twice
+
 
 @pytest.fixture(scope="module")
 def robust(data: Path) -> tuple[Collection, dict[str, Run], Qrels]:
