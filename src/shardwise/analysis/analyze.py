@@ -137,6 +137,8 @@ def analyze(
     chosen = replace(options or AnalysisOptions(), **choices)
     alpha = checked_level(chosen.alpha)
     original = as_scores(data, measure=chosen.measure or None)
+    if original.sizes.get("split") == 1:
+        original = original.isel(split=0, drop=True)
     nouns = nouns_of(original)
     table, filled, policy = _filled(original, chosen.fill)
     procedures, unsupported = procedures_of(table, chosen)
