@@ -58,6 +58,7 @@ def test_the_page_asks_no_network() -> None:
     assert not re.search(r"src=|href=|<script", outside)
 
 
+@pytest.mark.browser
 def test_a_browser_draws_the_page_and_runs_no_name(tmp_path: Path) -> None:
     program = (
         os.environ.get("SHARDWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
