@@ -19,7 +19,11 @@ Ranking = Mapping[str, float] | pd.Series | npt.ArrayLike
 def kendall_tau(scores: Ranking, reference: Ranking) -> float:
     """Kendall's τ-b between two score vectors of the same systems; without ties it is τ itself.
 
-    Named scores (dict, Series) are matched by name, plain arrays by position.
+    Parameters
+    ----------
+    scores, reference
+        Scores of the systems, higher is better: named ones (dict, Series) are matched by name, plain arrays by
+        position. Scores that differ by rounding alone are ties.
 
     >>> round(kendall_tau({"x": 0.3, "y": 0.2, "z": 0.1}, {"z": 1.0, "y": 3.0, "x": 2.0}), 4)
     0.3333
@@ -37,6 +41,13 @@ def tau_ap(scores: Ranking, reference: Ranking) -> float:
     2/(N-1)·Σ_i C(i)/(i-1) - 1 over the ranks i = 2…N of `scores`, C(i) the systems above rank i that the reference puts
     above that system too. Not symmetric. With ties, the expected value when they are broken at random
     (Urbano & Marrero 2017, τ_AP,a).
+
+    Parameters
+    ----------
+    scores
+        The ranking to judge, as scores of the systems, as for `kendall_tau`.
+    reference
+        The ranking it is held against.
 
     >>> round(tau_ap([4, 3, 2, 1], [3, 4, 2, 1]), 4)  # one swap at the top: ranks 2, 3, 4 give 0, 1, 1
     0.3333
@@ -66,6 +77,13 @@ def discriminative_power(
     """Curves of sorted p-values ("ASL curves", Sakai 2006): `name, rank, share, p`, the smallest p first.
 
     `share` is the share of pairs up to this rank: the curve read at p = alpha is the discriminative power at alpha.
+
+    Parameters
+    ----------
+    comparisons
+        One set of comparisons, a sequence of them, or several by name.
+    column
+        Which p-values: ``p`` or ``p_adjusted``.
     """
     if column not in {"p", "p_adjusted"}:
         raise InputError(f"{column!r} holds no p-values", remedy="choose p or p_adjusted")
@@ -80,7 +98,15 @@ def discriminative_power(
 def share_significant(
     comparisons: Comparisons | Sequence[Comparisons] | Mapping[str, Comparisons], alpha: float = 0.05
 ) -> pd.DataFrame:
-    """Pairs told apart at alpha after correction: `pairs, significant, share`, one row per set of comparisons."""
+    """Pairs told apart at alpha after correction: `pairs, significant, share`, one row per set of comparisons.
+
+    Parameters
+    ----------
+    comparisons
+        One set of comparisons, a sequence of them, or several by name.
+    alpha
+        Level of the corrected tests.
+    """
     named = _named(comparisons)
     found = [int(one.reject(alpha).sum()) for one in named.values()]
     pairs = [len(one) for one in named.values()]

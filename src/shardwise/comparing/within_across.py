@@ -58,7 +58,25 @@ def within_across(
 
     ``across``: model and correction over all systems. ``confined``: model over all systems, comparisons and their
     correction within the set. ``within``: model, comparisons and correction of the set alone. V17 has the first and the
-    last, without (MD2) and with (MD3) interactions; give ``null="marginal", tails=1`` for its p-values.
+    last, without (MD2) and with (MD3) interactions.
+
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes.
+    sets
+        Names of two or more related systems, by the name of the set.
+    models
+        Models to fit; the decisions are those under the last.
+    bootstrap
+        Whether the models are fitted by bootstrap ANOVA rather than by ANOVA.
+    method
+        The correction, as for `compare`.
+    alpha
+        Level to decide at; that of the intervals is 1 - alpha.
+    **claim
+        What the estimates of the fit take: ``generalize``, as a `Claim`, names or text; for the bootstrap ``null`` and
+        ``tails`` (V17's p-values have ``null="marginal", tails=1``).
     """
     small = [name for name, members in sets.items() if len(set(members)) < 2]
     if small or not sets:

@@ -104,8 +104,13 @@ class MixedFit:
     ) -> Estimates:
         """System means for `compare`.
 
-        df: "satterthwaite", "kenward-roger", "paper" (number of scores less one, J15 §3.1.2) or "auto", which is
-        Satterthwaite's unless a variance is 0, where it explodes and Kenward and Roger's is taken.
+        Parameters
+        ----------
+        df
+            "satterthwaite", "kenward-roger", "paper" (number of scores less one, J15 §3.1.2) or "auto", which is
+            Satterthwaite's unless a variance is 0, where it explodes and Kenward and Roger's is taken.
+        generalize
+            The claim, as a `Claim`, names or text; the model speaks of topics and instances only.
         """
         if set(generalize) != {"topic", "instance"}:
             raise InputError(
@@ -144,8 +149,13 @@ class MixedFit:
     def component_intervals(self, level: float = 0.95, method: str = "profile") -> pd.DataFrame:
         """Intervals of the variances, `variance, lower, upper, sd, sd_lower, sd_upper`.
 
-        method: "profile" (likelihood ratio, the other variances at their best) or "wald" (normal law of the
-        logarithm; for large samples only, NaN for a variance of 0).
+        Parameters
+        ----------
+        level
+            Confidence level.
+        method
+            "profile" (likelihood ratio, the other variances at their best) or "wald" (normal law of the logarithm; for
+            large samples only, NaN for a variance of 0).
         """
         if method not in {"profile", "wald"}:
             raise InputError(f"no interval is called {method!r}", remedy="choose profile or wald")
@@ -205,11 +215,18 @@ class MixedFit:
 def mixed(scores: xr.DataArray, design: Design = "nested", *, deterministic: Sequence[str] = ()) -> MixedFit:
     """Fit y = γ + system + topic + system:topic + instance + ε, systems fixed, the rest random (J15 eq. 9).
 
-    `scores` have the dimensions system, instance, topic; NaN is missing. design="nested": every system has instances of
-    its own (variance "system:instance"); "crossed": instance m is the same for all systems (variance
-    "instance"). Complete tables are fitted in closed form, others by profiled restricted likelihood. Systems
-    named in `deterministic`, or flagged by a coordinate of that name, have a single instance without an effect
-    (nested) or are copied to all instances (crossed, as in J15).
+    Complete tables are fitted in closed form, others by profiled restricted likelihood.
+
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes, by topic, system and instance; NaN is missing.
+    design
+        "nested": every system has instances of its own (variance "system:instance"); "crossed": instance m is the same
+        for all systems (variance "instance").
+    deterministic
+        Systems, beside those flagged by a coordinate of that name, that have a single instance without an effect
+        (nested) or are copied to all instances (crossed, as in J15).
 
     >>> rng = np.random.default_rng(1)
     >>> y = 0.3 + rng.normal(0, 0.2, 30) + rng.normal(0, 0.1, (2, 1, 30)) + rng.normal(0, 0.05, (2, 5, 30))

@@ -113,6 +113,8 @@ def simulate_scores(source: Any = None, **options: Any) -> xr.DataArray:
     source
         Scores in any form that `as_scores` takes, whose sizes, variances and margins are then used, or variance
         components; without it ``sd`` gives the standard deviations.
+    **options
+        What tables to draw, by the names that follow.
     topics, systems, shards, instances, splits : int, optional
         Sizes: those of the source unless given; without a source 50 topics, 10 systems and nothing else.
     sd : mapping or VarianceComponents, optional
