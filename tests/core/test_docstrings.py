@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import public_names
 import pytest
+
+import public_names
 from public_names import described, entries, functions, gaps, parameters, written_doc
 
 
