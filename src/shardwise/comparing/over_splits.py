@@ -17,6 +17,7 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import Either, InputError, Option, unknown
 from shardwise.core.estimates import Estimates, Outcome
 from shardwise.core.model import Model
+from shardwise.core.scores import as_scores
 from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import bootstrap_anova
 from shardwise.numerics.combining import agreed_p, cauchy_p, directed, harmonic_mean_p
@@ -27,7 +28,7 @@ Fit = Literal["anova", "bootstrap"] | Callable[[xr.DataArray, Model | str], Any]
 
 
 def over_splits(
-    scores: xr.DataArray,
+    scores: Any,
     model: Model | str,
     method: str = "hsd",
     *,
@@ -69,22 +70,15 @@ def over_splits(
     >>> [int(c.reject().sum()) for c in over_splits(scores, "topic*system", fit="bootstrap", method="bh")]
     [3, 3, 3, 3]
     """
-    if "split" not in scores.dims:
-        raise InputError(
-            "the scores have no dimension split",
-            remedy=Either(
-                "score with splits, as in score(runs, 'AP', splits)",
-                "score them on several, as in --splits 11",
-            ),
-        )
+    table = with_splits(scores, model)
     if n_resamples is not None and fit != "bootstrap":
         raise InputError(
             (Option("n_resamples"), " is for ", Option("fit", "bootstrap")), remedy="leave it out"
         )
     found: list[Comparisons] = []
-    total = scores.sizes["split"]
+    total = table.sizes["split"]
     for i in range(total):
-        one = scores.isel(split=i)
+        one = table.isel(split=i)
         try:
             fitted: Any
             if fit == "anova":
@@ -102,6 +96,21 @@ def over_splits(
         if progress is not None:
             progress(i + 1, total)
     return tuple(found)
+
+
+def with_splits(scores: Any, model: Model | str) -> xr.DataArray:
+    """Scores with splits through the gate; dimensions that a model names keep the user's names, as in `anova`."""
+    named = Model.parse(model) if isinstance(model, str) else model
+    table = as_scores(scores, needs=(), keep=named.dimensions)
+    if "split" not in table.dims:
+        raise InputError(
+            "the scores have no dimension split",
+            remedy=Either(
+                "score with splits, as in score(runs, 'AP', splits)",
+                "score them on several, as in --splits 11",
+            ),
+        )
+    return table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

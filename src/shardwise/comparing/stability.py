@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import Signs, align, over_splits
+from shardwise.comparing.over_splits import Signs, align, over_splits, with_splits
 from shardwise.comparing.split_tables import half_width
 from shardwise.core import late
 from shardwise.core.arguments import Progress
@@ -90,7 +90,7 @@ class Stability:
 
 
 def stability(
-    scores: xr.DataArray,
+    scores: Any,
     model: Model | str,
     method: str = "hsd",
     *,
@@ -189,7 +189,7 @@ def _ratio(agreements: float, disagreements: float) -> float:
 
 
 def stability_of_fills(
-    scores: xr.DataArray,
+    scores: Any,
     model: Model | str,
     method: str = "hsd",
     *,
@@ -223,14 +223,15 @@ def stability_of_fills(
     **options
         Those of `over_splits`, such as ``fit`` and ``generalize``.
     """
+    table = with_splits(scores, model)
     approaches = {
-        str(policy): (fill_undefined(scores, policy), {"method": method, **options}) for policy in policies
+        str(policy): (fill_undefined(table, policy), {"method": method, **options}) for policy in policies
     }
     return _between(approaches, model, "fill", alpha, level, progress)
 
 
 def stability_of_methods(
-    scores: xr.DataArray,
+    scores: Any,
     model: Model | str,
     approaches: Mapping[str, Mapping[str, Any]] = FF21,
     *,
@@ -258,7 +259,8 @@ def stability_of_methods(
     progress
         Called with (comparisons done, comparisons in all).
     """
-    named = {name: (scores, dict(options)) for name, options in approaches.items()}
+    table = with_splits(scores, model)
+    named = {name: (table, dict(options)) for name, options in approaches.items()}
     return _between(named, model, "approach", alpha, level, progress)
 
 
@@ -271,7 +273,7 @@ def _between(
     progress: Progress | None,
 ) -> xr.Dataset:
     made: list[Comparisons] = []
-    j = next(iter(approaches.values()))[0].sizes.get("split", 0)
+    j = next(iter(approaches.values()))[0].sizes["split"]
     total = len(approaches) * j
     for number, (scores, options) in enumerate(approaches.values()):
 

@@ -21,7 +21,7 @@ from shardwise.core.arguments import Progress, level, mapped
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import layout_of
+from shardwise.core.scores import layout_of, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.variance_components import complete_table, variance_components
 from shardwise.lab.error_counts import Tally, Truth, joined, rate, ratio, tally
@@ -154,7 +154,8 @@ def calibrate(
     asked = {"topic": topics, "system": systems, "shard": shards, "instance": instances}
     shape = _shape(dims, scores, asked)
     chosen = _methods(methods, dims)
-    wanted = [Claim.of(c) for c in (CLAIMS[dims] if claims is None else claims)]
+    nouns = {} if scores is None else nouns_of(scores)
+    wanted = [Claim.of(c, nouns) for c in (CLAIMS[dims] if claims is None else claims)]
     given = Source(scores, sd, dims, shape)
     cases = []
     for claim in wanted:
