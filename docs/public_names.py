@@ -1,21 +1,14 @@
-"""What is public, and what the docstrings of it say.
-
-``python docs/public_names.py`` takes the names that are documented by now off the list of known gaps,
-``tests/core/docstring_gaps.txt``, and tells which others lack a description; it never adds one to a list that is there.
-"""
+"""What is public, and what the docstrings of it say; ``python docs/public_names.py`` tells what they lack."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import NamedTuple
 
 import shardwise as sw
-
-GAPS = Path(__file__).parent.parent / "tests" / "core" / "docstring_gaps.txt"
 
 # a name of the top level stands on the page of the room that defines it; each namespace has a page of its own
 ROOMS = {
@@ -197,14 +190,12 @@ def undescribed() -> dict[str, list[str]]:
     return found
 
 
-def shorten_gaps(known: Path = GAPS) -> str:
-    """Take off the list what is described by now; tell what else lacks a description and may not be added."""
-    now = undescribed()
-    before = set(known.read_text().split()) if known.exists() else set(now)
-    known.write_text("".join(f"{name}\n" for name in sorted(before & set(now))))
-    new = [f"{name}: {', '.join(now[name]) or 'no docstring'}" for name in sorted(set(now) - before)]
-    return "\n".join([f"{len(before & set(now))} known gaps, {len(before - set(now))} taken off", *new])
+def gaps() -> str:
+    """Tell what lacks a description, a line each; nothing if all is described."""
+    return "\n".join(
+        f"sw.{name}: {', '.join(absent) or 'no docstring'}" for name, absent in sorted(undescribed().items())
+    )
 
 
 if __name__ == "__main__":
-    print(shorten_gaps())
+    print(gaps() or "every public name is described")

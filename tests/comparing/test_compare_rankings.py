@@ -30,6 +30,32 @@ def test_kendall_is_tau_b(pairs: list[tuple[int, int]]) -> None:
     assert kendall_tau(x, y) == pytest.approx(agree.sum() / np.sqrt(untied[0] * untied[1]))
 
 
+def test_means_summed_in_another_order_are_ties() -> None:
+    up, down = 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1
+    assert up > down  # by 1e-16
+    reference = [3.0, 2.0, 1.0]
+    assert kendall_tau([up, down, 0.1], reference) == kendall_tau([0.6, 0.6, 0.1], reference) < 1
+    assert tau_ap([up, down, 0.1], reference) == tau_ap([0.6, 0.6, 0.1], reference) < 1
+    assert tau_ap(reference, [up, down, 0.1]) == tau_ap(reference, [0.6, 0.6, 0.1]) < 1
+    with pytest.raises(InputError, match="no ranking"):
+        kendall_tau([up, down], [2.0, 1.0])
+    assert kendall_tau([0.6 + 1e-11, 0.6, 0.1], reference) == 1  # small, but more than rounding
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 7), st.integers(1, 7)), min_size=2, max_size=15),
+    st.integers(0, 2**32 - 1),
+)
+def test_noise_of_rounding_changes_no_ranking(pairs: list[tuple[int, int]], seed: int) -> None:
+    x, y = np.array(pairs, dtype=float).T / 7.0
+    noise = np.random.default_rng(seed).uniform(-1e-15, 1e-15, (2, len(x)))
+    noisy = x + noise[0], y + noise[1]
+    assert tau_ap(*noisy) == pytest.approx(tau_ap(x, y))
+    if np.ptp(x) > 0 and np.ptp(y) > 0:
+        oracle = stats.kendalltau(*(v.round(10) for v in noisy)).statistic
+        assert kendall_tau(*noisy) == pytest.approx(oracle)
+
+
 def test_tau_ap_by_hand() -> None:
     # reference a b c d e; ranking b a d c e: ranks 2…5 have 0/1, 2/2, 2/3, 4/4 of those above in the right order
     reference = {"a": 5, "b": 4, "c": 3, "d": 2, "e": 1}

@@ -95,6 +95,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
         x, topics=[8], min_diff=0.1, repetitions=20
     ).table["power"].to_numpy(),
     "holdout.split_half": lambda x: sw.holdout.split_half(x, "t holm", repeats=5).table["agreement"].to_numpy(),
+    "simulate.scores": lambda x: sw.simulate.scores(x, margins="beta", seed=3).to_numpy(),
     "fill_undefined": lambda x: sw.as_scores(sw.fill_undefined(x, "zero")).transpose("topic", "system").to_numpy(),
 }  # fmt: skip
 
@@ -138,6 +139,117 @@ def test_every_function_refuses_alike(bad: str) -> None:
             call(data)
         said.add(str(refusal.value))
     assert len(said) == 1
+
+
+def layered(third: str, *, splits: int = 0) -> xr.DataArray:
+    """Scores of topics by systems by shards or instances, perhaps of several splits."""
+    shape = (max(splits, 1), TOPICS, SYSTEMS, 3)
+    noise = np.random.default_rng(6).normal(0.0, 0.05, shape)
+    levels = ["0", "1", "2"]
+    found = xr.DataArray(
+        np.clip(VALUES[None, :, :, None] + noise, 0, 1),
+        dims=("split", "topic", "system", third),
+        coords={"split": range(shape[0]), "topic": QUERIES, "system": NAMES, third: levels},
+        name="AP",
+    )
+    return found if splits else found.isel(split=0, drop=True)
+
+
+def with_holes() -> xr.DataArray:
+    found = layered("shard", splits=2)
+    found[0, 3, :, 1] = found[1, 5, :, 0] = np.nan  # no relevant documents there
+    return found
+
+
+LAYERED: dict[str, Callable[[xr.DataArray, Path], Any]] = {
+    "turned": lambda scores, folder: scores.T,
+    "Dataset": lambda scores, folder: scores.to_dataset(),
+    "long": lambda scores, folder: scores.to_dataframe().reset_index(),
+    "polars": lambda scores, folder: polars(scores.to_dataframe().reset_index()),
+    "path": lambda scores, folder: _as_csv(scores, folder),
+}
+
+
+def _as_csv(scores: xr.DataArray, folder: Path) -> Path:
+    path = folder / "layered.csv"
+    scores.to_dataframe().reset_index().to_csv(path, index=False)
+    return path
+
+
+TWO = {"hsd": {"method": "hsd"}, "bh of topics": {"method": "bh", "generalize": sw.Claim("topic")}}
+ON_SPLITS: dict[str, Callable[[Any], Any]] = {
+    "stability.over_splits": lambda x: [pairs(one) for one in sw.stability.over_splits(x, sw.MD6)],
+    "stability.between_splits": lambda x: sw.stability.between_splits(x, "MD3", "bh").mean().to_numpy(),
+    "stability.between_fills": lambda x: sw.stability.between_fills(
+        x, "MD4", policies=("zero", "mean")
+    )["mean"].to_numpy(),
+    "stability.between_methods": lambda x: sw.stability.between_methods(x, "MD6", TWO)["mean"].to_numpy(),
+}  # fmt: skip
+ON_LAYERS: dict[str, tuple[Callable[[], xr.DataArray], Callable[[Any], Any]]] = {
+    **{name: (with_holes if "fills" in name else lambda: layered("shard", splits=2), call)
+       for name, call in ON_SPLITS.items()},
+    "stability.within_across": (lambda: layered("shard"), lambda x: sw.stability.within_across(
+        x, {"best": ["s2", "s3"], "worst": ["s1", "s0"]}, null="marginal", tails=1, generalize="these"
+    ).widths.to_numpy()),
+    "mixed": (lambda: layered("instance"), lambda x: pairs(sw.compare(sw.mixed(x), "holm"))),
+    "compare": (lambda: layered("instance"), lambda x: pairs(sw.compare(x, "unified holm"))),
+    "instances.flag_deterministic": (
+        lambda: layered("instance"),
+        lambda x: sw.as_scores(sw.instances.flag_deterministic(x, ["s1"])).transpose(
+            "topic", "system", "instance").where(lambda y: ~y["deterministic"], -1.0).to_numpy(),
+    ),
+    "simulate.scores": (lambda: layered("instance"), lambda x: sw.simulate.scores(x, seed=2).to_numpy()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function", ON_LAYERS)
+def test_every_table_with_a_third_dimension_gives_the_same_result(function: str, tmp_path: Path) -> None:
+    scores, call = ON_LAYERS[function]
+    wanted = call(scores())
+    assert np.isfinite(wanted).any()
+    for kind, make in LAYERED.items():
+        np.testing.assert_allclose(call(make(scores(), tmp_path)), wanted, rtol=1e-9, err_msg=kind)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (3.0, "holds no scores"),
+        (layered("shard"), "no dimension split"),
+        (layered("shard", splits=2) / 0.0, "infinite"),
+        (xr.Dataset({"AP": layered("shard", splits=2), "P": layered("shard", splits=2)}), "2 measures"),
+    ],
+    ids=["a number", "no splits", "infinite", "two measures"],
+)
+def test_every_function_of_splits_refuses_alike(data: Any, words: str) -> None:
+    said = set()
+    for call in ON_SPLITS.values():
+        with pytest.raises(sw.InputError, match=words) as refusal:
+            call(data)
+        said.add(str(refusal.value))
+    assert len(said) == 1
+
+
+def test_a_claim_is_a_claim_its_name_or_the_words_of_the_user() -> None:
+    seeds = layered("instance").rename(topic="question", system="model", instance="seed")
+    fit = sw.mixed(seeds)
+    assert fit.claim == "on questions like these 12, whatever the seed (3 seen of each model)"
+    for claim in (sw.Claim("topic", "instance"), "topic+instance", "questions, seed", ("topic", "instance")):
+        assert sw.compare(fit, "holm", generalize=claim).claim == fit.claim
+    shards = layered("shard", splits=2).rename(topic="question")
+    said = {
+        sw.stability.over_splits(shards, "MD6", generalize=claim)[0].claim
+        for claim in (sw.Claim("topic", "shard"), "topic+shard", "questions+shards", ("shard", "topic"))
+    }
+    assert said == {"on questions like these 12, whatever the shard (3 seen)"}
+
+
+def test_a_formula_over_splits_may_use_the_words_of_the_user() -> None:
+    shards = layered("shard", splits=2)
+    ours = sw.stability.over_splits(shards, "topic*system")
+    users = sw.stability.over_splits(shards.rename(topic="question"), "question*system")
+    for one, other in zip(ours, users, strict=True):
+        np.testing.assert_allclose(pairs(one), pairs(other), rtol=1e-12)
 
 
 def test_words_of_the_user_are_kept() -> None:

@@ -106,13 +106,3 @@ def test_examples_of_the_generator(module: object) -> None:
     done = doctest.testmod(module)  # type: ignore[arg-type]
     assert done.attempted > 0
     assert done.failed == 0
-
-
-def test_gaps_are_taken_off_and_never_added(tmp_path: Path) -> None:
-    known = tmp_path / "gaps.txt"
-    lacking = sorted(public_names.undescribed())
-    known.write_text("never.there\n" + "".join(f"{name}\n" for name in lacking[1:]))
-    told = public_names.shorten_gaps(known)
-    assert known.read_text().split() == lacking[1:]
-    assert "1 taken off" in told
-    assert all(name in told for name in lacking[:1])

@@ -251,12 +251,14 @@ def test_predictions_shrink_and_sum_to_nothing() -> None:
 @pytest.mark.parametrize(("change", "message"), [
     (lambda y: y.isel(instance=[0]), "no system has a second instance"),
     (lambda y: y.isel(system=[0]), "1 systems"),
-    (lambda y: y.isel(instance=0), "instead of the dimensions system, instance, topic"),
+    (lambda y: y.isel(instance=0), "but no instance"),
     (lambda y: y.where(y["system"] != "s1"), "system 's1' has no scores"),
     (lambda y: y.where(y["topic"] != "t3"), "topic 't3' has no scores"),
-    (lambda y: y.isel(instance=[0, 0]), "leaves no residual"),
+    (lambda y: y.isel(instance=[0, 0]), "two instances are named '0'"),
+    (lambda y: y.isel(instance=[0, 0]).assign_coords(instance=["a", "b"]), "leaves no residual"),
+    (lambda y: y.expand_dims("shard"), "shard is one too many"),
     (lambda y: flag_deterministic(y, ["s0"]), "its 4 instances differ"),
-    (lambda y: y.where(y["topic"] != "t3", np.inf), "a score is infinite"),
+    (lambda y: y.where(y["topic"] != "t3", np.inf), "infinite values"),
 ])  # fmt: skip
 def test_refusals(change: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):

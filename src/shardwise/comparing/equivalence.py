@@ -57,7 +57,13 @@ class Equivalence:
         return float(values.min() if self.side == "superior" else values.max())
 
     def plot(self, measure: str = "score") -> Any:
-        """Draw the differences against the margin (J15 Fig. 12): an altair chart."""
+        """Draw the differences against the margin (J15 Fig. 12): an altair chart.
+
+        Parameters
+        ----------
+        measure
+            What the differences are in.
+        """
         return late.call("chart", self, measure=measure)
 
     def __repr__(self) -> str:
@@ -91,12 +97,22 @@ def equivalence(
 ) -> Equivalence:
     """Test whether two systems (or each pair) differ by less than a margin, or by more than one.
 
-    side: "both" (equivalent: |a - b| < margin), "lower" (non-inferior: a - b > -margin), "superior" (a - b > margin;
-    give margin=0 for plain superiority). The null hypothesis is always the opposite, so failing to prove it is no
-    proof of its contrary. method: "tost" (two one-sided t-tests, of which the 1 - 2 alpha interval is the picture),
-    "interval" (the two-sided 1 - alpha interval, a test at alpha/2), "hpd" (the same with the highest posterior
-    density, as in J15; only for `compare_instances`). Pairs of `Comparisons` are judged one by one, without
-    correction, the better system first.
+    The null hypothesis is always the opposite of the claim, so failing to prove it is no proof of its contrary.
+
+    Parameters
+    ----------
+    result
+        Comparisons, whose pairs are judged one by one, without correction, the better system first.
+    margin
+        The smallest difference that matters; 0 for plain superiority.
+    side
+        "both" (equivalent: |a - b| < margin), "lower" (non-inferior: a - b > -margin) or "superior" (a - b > margin).
+    method
+        "tost" (two one-sided t-tests, of which the 1 - 2 alpha interval is the picture), "interval" (the two-sided
+        1 - alpha interval, a test at alpha/2) or "hpd" (the same with the highest posterior density, as in J15; only
+        for `compare_instances`).
+    alpha
+        Level of the test, below .5.
 
     >>> from shardwise.procedures.running import compare_instances
     >>> rng = np.random.default_rng(3)
@@ -202,7 +218,13 @@ class SettingSeries:
         return None if found.empty else found.iloc[0]
 
     def plot(self, measure: str = "score") -> Any:
-        """Draw the differences against the margin (J15 Fig. 12): an altair chart."""
+        """Draw the differences against the margin (J15 Fig. 12): an altair chart.
+
+        Parameters
+        ----------
+        measure
+            What the differences are in.
+        """
         return late.call("chart", self, measure=measure)
 
     def __repr__(self) -> str:
@@ -224,7 +246,12 @@ def smallest_setting(
 ) -> SettingSeries:
     """Find the smallest setting (sample rate, number of shards, …) that is no worse than the baseline (J15 §5.4).
 
-    `results` maps each setting, a number or anything that sorts, to its comparison with the baseline.
+    Parameters
+    ----------
+    results
+        Maps each setting, a number or anything that sorts, to its comparison with the baseline, of one pair.
+    margin, side, method, alpha
+        As for `equivalence`.
     """
     if not results:
         raise InputError("no settings were given", remedy="map each setting to its comparison")
@@ -245,7 +272,17 @@ def smallest_setting(
 
 
 def posterior_probability(result: Comparisons, margin: float = 0.01, side: str = "both") -> float:
-    """Posterior probability of being equivalent, no worse or better by the margin."""
+    """Posterior probability of being equivalent, no worse or better by the margin.
+
+    Parameters
+    ----------
+    result
+        One pair, such as the result of `compare_instances`.
+    margin
+        The smallest difference that matters.
+    side
+        "both" (equivalent), "lower" (no worse) or "superior" (better), as for `equivalence`.
+    """
     chosen(side, "side", SIDES)
     law: Mixture = result.posterior()
     if side == "both":

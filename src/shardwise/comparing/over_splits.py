@@ -17,6 +17,7 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import Either, InputError, Option, unknown
 from shardwise.core.estimates import Estimates, Outcome
 from shardwise.core.model import Model
+from shardwise.core.scores import as_scores
 from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import bootstrap_anova
 from shardwise.numerics.combining import agreed_p, cauchy_p, directed, harmonic_mean_p
@@ -27,7 +28,7 @@ Fit = Literal["anova", "bootstrap"] | Callable[[xr.DataArray, Model | str], Any]
 
 
 def over_splits(
-    scores: xr.DataArray,
+    scores: Any,
     model: Model | str,
     method: str = "hsd",
     *,
@@ -39,11 +40,29 @@ def over_splits(
     progress: Progress | None = None,
     **claim: Any,
 ) -> tuple[Comparisons, ...]:
-    """Fit and compare each split by itself; ``fit`` is "anova", "bootstrap" or a function of scores and model.
+    """Fit and compare each split by itself.
 
-    ``method``, ``only``, ``baseline`` and the claim (``generalize``; for the bootstrap ``null``, ``tails``, …) are as
-    in `compare`. With ``n_resamples`` the bootstrap of split i is seeded by (seed, i). ``progress`` is called with
-    (splits done, splits in all).
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes, with splits.
+    model
+        A `Model`, its name, or a formula, as for `anova`.
+    method
+        The correction, as for `compare`.
+    fit
+        "anova", "bootstrap", or a function of the scores of one split and the model.
+    n_resamples
+        Resamples of the bootstrap; the ideal one, if None.
+    seed
+        Where random numbers start; the bootstrap of split i is seeded by (seed, i).
+    only, baseline
+        Systems or pairs to compare, as for `compare`.
+    progress
+        Called with (splits done, splits in all).
+    **claim
+        What the estimates of the fit take: ``generalize``, as a `Claim`, names or text; for the bootstrap ``null``,
+        ``tails`` and so on.
 
     >>> rng = np.random.default_rng(3)
     >>> values = rng.normal([[[[0.2], [0.3], [0.4]]]], 0.05, (4, 20, 3, 2))
@@ -51,22 +70,15 @@ def over_splits(
     >>> [int(c.reject().sum()) for c in over_splits(scores, "topic*system", fit="bootstrap", method="bh")]
     [3, 3, 3, 3]
     """
-    if "split" not in scores.dims:
-        raise InputError(
-            "the scores have no dimension split",
-            remedy=Either(
-                "score with splits, as in score(runs, 'AP', splits)",
-                "score them on several, as in --splits 11",
-            ),
-        )
+    table = with_splits(scores, model)
     if n_resamples is not None and fit != "bootstrap":
         raise InputError(
             (Option("n_resamples"), " is for ", Option("fit", "bootstrap")), remedy="leave it out"
         )
     found: list[Comparisons] = []
-    total = scores.sizes["split"]
+    total = table.sizes["split"]
     for i in range(total):
-        one = scores.isel(split=i)
+        one = table.isel(split=i)
         try:
             fitted: Any
             if fit == "anova":
@@ -84,6 +96,21 @@ def over_splits(
         if progress is not None:
             progress(i + 1, total)
     return tuple(found)
+
+
+def with_splits(scores: Any, model: Model | str) -> xr.DataArray:
+    """Scores with splits through the gate; dimensions that a model names keep the user's names, as in `anova`."""
+    named = Model.parse(model) if isinstance(model, str) else model
+    table = as_scores(scores, needs=(), keep=named.dimensions)
+    if "split" not in table.dims:
+        raise InputError(
+            "the scores have no dimension split",
+            remedy=Either(
+                "score with splits, as in score(runs, 'AP', splits)",
+                "score them on several, as in --splits 11",
+            ),
+        )
+    return table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,12 +187,23 @@ def unanimous(comparisons: Sequence[Comparisons]) -> Comparisons:
     """Two systems differ only if every split says so, and the same one is better (V17 Fig. 7).
 
     The p-value of a pair is the largest of the splits; an inverted order counts as 1.
+
+    Parameters
+    ----------
+    comparisons
+        Comparisons of the same pairs, one a split.
     """
     return _agreed(comparisons, len(comparisons), "unanimous", "in each of these {} splits")
 
 
 def majority(comparisons: Sequence[Comparisons]) -> Comparisons:
-    """Two systems differ if more than half of the splits say so, for the system with the better mean."""
+    """Two systems differ if more than half of the splits say so, for the system with the better mean.
+
+    Parameters
+    ----------
+    comparisons
+        Comparisons of the same pairs, one a split.
+    """
     return _agreed(comparisons, len(comparisons) // 2 + 1, "majority", "in most of these {} splits")
 
 
@@ -182,9 +220,17 @@ def combined_p(
 ) -> Comparisons:
     """Combine the uncorrected p-values of all splits into one per pair, then correct over the pairs.
 
-    The splits divide the same documents, so their p-values depend on each other in unknown ways. ``"harmonic"`` is the
-    harmonic mean times the factor that makes it valid under any dependence (Vovk & Wang 2020); ``"cauchy"``
-    (Liu & Xie 2020) is sharper, and valid for small p-values. ``method``: bonferroni, holm, bh, by, none.
+    The splits divide the same documents, so their p-values depend on each other in unknown ways.
+
+    Parameters
+    ----------
+    comparisons
+        Comparisons of the same pairs, one a split.
+    how
+        ``harmonic``, the harmonic mean times the factor that makes it valid under any dependence (Vovk & Wang 2020), or
+        ``cauchy`` (Liu & Xie 2020), which is sharper, and valid for small p-values.
+    method
+        The correction: bonferroni, holm, bh, by or none.
     """
     rules = {"harmonic": harmonic_mean_p, "cauchy": cauchy_p}
     if how not in rules:

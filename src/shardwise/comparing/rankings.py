@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
 
 Ranking = Mapping[str, float] | pd.Series | npt.ArrayLike
+ROUNDING = 1e-12  # of the largest score: a smaller difference is a tie
 
 
 def kendall_tau(scores: Ranking, reference: Ranking) -> float:
     """Kendall's τ-b between two score vectors of the same systems; without ties it is τ itself.
 
-    Named scores (dict, Series) are matched by name, plain arrays by position.
+    Parameters
+    ----------
+    scores, reference
+        Scores of the systems, higher is better: named ones (dict, Series) are matched by name, plain arrays by
+        position. Scores that differ by rounding alone are ties.
 
     >>> round(kendall_tau({"x": 0.3, "y": 0.2, "z": 0.1}, {"z": 1.0, "y": 3.0, "x": 2.0}), 4)
     0.3333
     """
-    x, y = _matched(scores, reference)
-    for vector in (x, y):
-        if (vector == vector[0]).all():
-            raise InputError("all systems have the same score: they have no ranking")
-    return float(stats.kendalltau(x, y, variant="b").statistic)
+    x, y = map(_order, _matched(scores, reference))
+    told = [int(np.count_nonzero(order)) for order in (x, y)]
+    if 0 in told:
+        raise InputError("all systems have the same score: they have no ranking")
+    return int((x * y).sum()) / sqrt(told[0] * told[1])
 
 
 def tau_ap(scores: Ranking, reference: Ranking) -> float:
@@ -38,15 +43,22 @@ def tau_ap(scores: Ranking, reference: Ranking) -> float:
     above that system too. Not symmetric. With ties, the expected value when they are broken at random
     (Urbano & Marrero 2017, τ_AP,a).
 
+    Parameters
+    ----------
+    scores
+        The ranking to judge, as scores of the systems, as for `kendall_tau`.
+    reference
+        The ranking it is held against.
+
     >>> round(tau_ap([4, 3, 2, 1], [3, 4, 2, 1]), 4)  # one swap at the top: ranks 2, 3, 4 give 0, 1, 1
     0.3333
     >>> round(tau_ap([4, 3, 2, 1], [4, 3, 1, 2]), 4)  # one swap at the bottom: 1, 1, 2/3
     0.7778
     """
-    x, y = _matched(scores, reference)
-    above = x[None, :] > x[:, None]  # [i, j]: j stands above i
-    agree = np.where(y[None, :] == y[:, None], 0.5, y[None, :] > y[:, None])
-    level = (x[None, :] == x[:, None]) & ~np.eye(x.size, dtype=bool)
+    x, y = map(_order, _matched(scores, reference))
+    above = x > 0
+    agree = (y + 1) / 2  # one half for ties
+    level = (x == 0) & ~np.eye(len(x), dtype=bool)
     k = above.sum(axis=1)
     right = (above * agree).sum(axis=1)
     tied = level.sum(axis=1)
@@ -57,7 +69,7 @@ def tau_ap(scores: Ranking, reference: Ranking) -> float:
         open_ = (extra <= tied) & (rank_above > 0)
         share = (right + extra * among)[open_] / rank_above[open_]
         total += float((share / (tied[open_] + 1)).sum())
-    return 2.0 * total / (x.size - 1) - 1.0
+    return 2.0 * total / (len(x) - 1) - 1.0
 
 
 def discriminative_power(
@@ -66,6 +78,13 @@ def discriminative_power(
     """Curves of sorted p-values ("ASL curves", Sakai 2006): `name, rank, share, p`, the smallest p first.
 
     `share` is the share of pairs up to this rank: the curve read at p = alpha is the discriminative power at alpha.
+
+    Parameters
+    ----------
+    comparisons
+        One set of comparisons, a sequence of them, or several by name.
+    column
+        Which p-values: ``p`` or ``p_adjusted``.
     """
     if column not in {"p", "p_adjusted"}:
         raise InputError(f"{column!r} holds no p-values", remedy="choose p or p_adjusted")
@@ -80,7 +99,15 @@ def discriminative_power(
 def share_significant(
     comparisons: Comparisons | Sequence[Comparisons] | Mapping[str, Comparisons], alpha: float = 0.05
 ) -> pd.DataFrame:
-    """Pairs told apart at alpha after correction: `pairs, significant, share`, one row per set of comparisons."""
+    """Pairs told apart at alpha after correction: `pairs, significant, share`, one row per set of comparisons.
+
+    Parameters
+    ----------
+    comparisons
+        One set of comparisons, a sequence of them, or several by name.
+    alpha
+        Level of the corrected tests.
+    """
     named = _named(comparisons)
     found = [int(one.reject(alpha).sum()) for one in named.values()]
     pairs = [len(one) for one in named.values()]
@@ -111,6 +138,15 @@ def _matched(scores: Ranking, reference: Ranking) -> tuple[Floats, Floats]:
     if len(x) < 2 or not all(np.isfinite(vector).all() for vector in pair):
         raise InputError("a ranking needs at least two systems, each with a finite score")
     return pair
+
+
+def _order(x: Floats) -> Ints:
+    """(R, R) whether system j stands above i (1), below it (-1) or level with it (0).
+
+    Means that are equal in truth differ in their last digits, as they were summed in different orders.
+    """
+    above = x[None, :] - x[:, None]
+    return np.where(np.abs(above) <= ROUNDING * np.abs(x).max(), 0, np.sign(above)).astype(np.int64)
 
 
 def _series(scores: Ranking) -> pd.Series[float]:

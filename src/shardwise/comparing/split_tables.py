@@ -23,6 +23,13 @@ def agreement_over_splits(
 
     Row ``1:10`` counts the pairs on which one split of eleven decides otherwise than the others; ``0:11`` those on
     which all agree. Columns per alpha: ``pairs`` and their ``share`` of all; row ``divided`` sums all but the first.
+
+    Parameters
+    ----------
+    comparisons
+        Comparisons of the same pairs, one a split.
+    alphas
+        Levels to decide at.
     """
     both = align(comparisons)
     j = len(comparisons)
@@ -41,7 +48,15 @@ def agreement_over_splits(
 
 
 def agreement_matrix(comparisons: Sequence[Comparisons], alpha: float = 0.05) -> pd.DataFrame:
-    """Number of splits in the minority for each pair of systems, best first (V17 Fig. 6)."""
+    """Number of splits in the minority for each pair of systems, best first (V17 Fig. 6).
+
+    Parameters
+    ----------
+    comparisons
+        Comparisons of the same pairs, one a split.
+    alpha
+        Level to decide at.
+    """
     both = align(comparisons)
     names = both.estimates.labels
     square = np.full((len(names), len(names)), np.nan)
@@ -62,6 +77,13 @@ def found_over_splits(
     comparisons: Sequence[Comparisons], alphas: Sequence[float] = (0.05, 0.01)
 ) -> pd.DataFrame:
     """Pairs told apart (V17 Table 4): mean, least and most of the splits, then by majority and by all together.
+
+    Parameters
+    ----------
+    comparisons
+        Comparisons of the same pairs, one a split.
+    alphas
+        Levels to decide at.
 
     >>> from shardwise.core.estimates import Estimates
     >>> from shardwise.comparing.comparisons import compare_estimates
@@ -91,11 +113,21 @@ def summary_over_splits(
 ) -> pd.DataFrame:
     """How steady the figures are over splits, with t-intervals (F19 Table 2).
 
-    Rows: ``tau`` with the ranking ``whole`` of the whole collection (a series, dictionary or DataArray of means by
-    system), ``interval_width`` of the systems' means, ``significant`` pairs, ``share_significant`` of all pairs,
-    ``common`` pairs that all splits find, and ``share_common``, these over the mean number of significant ones. F19
-    calls its last column the fraction found in common; the printed numbers are significant pairs over all pairs.
-    Columns: ``mean, half_width, least, most``.
+    Rows: ``tau`` with the ranking by the whole collection, ``interval_width`` of the systems' means, ``significant``
+    pairs, ``share_significant`` of all pairs, ``common`` pairs that all splits find, and ``share_common``, these over
+    the mean number of significant ones. F19 calls its last column the fraction found in common; the printed numbers
+    are significant pairs over all pairs. Columns: ``mean, half_width, least, most``.
+
+    Parameters
+    ----------
+    comparisons
+        Comparisons of the same pairs, one a split; at least two.
+    whole
+        Means by system of the whole collection, a series, dictionary or DataArray; without them there is no ``tau``.
+    alpha
+        Level to decide at; that of the systems' intervals is 1 - alpha.
+    level
+        Confidence level of the t-intervals.
     """
     if len(comparisons) < 2:
         raise InputError(

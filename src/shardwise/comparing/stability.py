@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import Signs, align, over_splits
+from shardwise.comparing.over_splits import Signs, align, over_splits, with_splits
 from shardwise.comparing.split_tables import half_width
 from shardwise.core import late
 from shardwise.core.arguments import Progress
@@ -72,7 +72,13 @@ class Stability:
         return pd.DataFrame(rows)
 
     def plot(self, kind: str = "figures") -> Any:
-        """Draw the figures of agreement, or the pairs the splits are divided over ("pairs"): an altair chart."""
+        """Draw how far the splits agree: an altair chart.
+
+        Parameters
+        ----------
+        kind
+            "figures" of agreement, or the "pairs" that the splits are divided over.
+        """
         return late.call("chart", self, kind)
 
     def __str__(self) -> str:
@@ -84,7 +90,7 @@ class Stability:
 
 
 def stability(
-    scores: xr.DataArray,
+    scores: Any,
     model: Model | str,
     method: str = "hsd",
     *,
@@ -96,7 +102,24 @@ def stability(
     """Count, for each two splits, how often they lead to the same conclusion (FF21 §5.2).
 
     AA: both find the same system better; AD: both find a difference, in opposite directions; PA: neither finds any; PD:
-    one does. PAA = 2AA/(2AA + PD) and PPA = 2PA/(2PA + PD). ``options`` are those of `over_splits`.
+    one does. PAA = 2AA/(2AA + PD) and PPA = 2PA/(2PA + PD).
+
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes, with splits.
+    model
+        A `Model`, its name, or a formula, as for `anova`.
+    method
+        The correction, as for `compare`.
+    alpha
+        Level to decide at.
+    level
+        Confidence level of the t-intervals of the means.
+    progress
+        Called with (splits done, splits in all).
+    **options
+        Those of `over_splits`, such as ``fit`` and ``generalize``.
 
     >>> rng = np.random.default_rng(3)
     >>> values = rng.normal([[[[0.2], [0.3], [0.4]]]], 0.05, (4, 20, 3, 2))
@@ -112,7 +135,17 @@ def stability(
 def stability_of(
     comparisons: Sequence[Comparisons], *, alpha: float = 0.05, level: float = 0.95
 ) -> Stability:
-    """The same from comparisons already made, one a split."""
+    """Count, for each two splits, how often comparisons already made lead to the same conclusion (FF21 §5.2).
+
+    Parameters
+    ----------
+    comparisons
+        Comparisons of the same pairs, one a split; at least two.
+    alpha
+        Level to decide at.
+    level
+        Confidence level of the t-intervals of the means.
+    """
     if len(comparisons) < 2:
         raise InputError(
             "one split agrees with itself", remedy=("give at least two, as with ", Option("n_splits", 5))
@@ -128,7 +161,15 @@ def stability_of(
 
 
 def agreement(first: Comparisons, second: Comparisons, alpha: float = 0.05) -> dict[str, float]:
-    """AA, AD, PA, PD, PAA and PPA between two comparisons of the same pairs."""
+    """AA, AD, PA, PD, PAA and PPA between two comparisons of the same pairs.
+
+    Parameters
+    ----------
+    first, second
+        The comparisons.
+    alpha
+        Level to decide at.
+    """
     decisions = align([first, second]).signs(alpha)
     return dict(zip(FIGURES, _figures(decisions[0], decisions[1]), strict=True))
 
@@ -148,7 +189,7 @@ def _ratio(agreements: float, disagreements: float) -> float:
 
 
 def stability_of_fills(
-    scores: xr.DataArray,
+    scores: Any,
     model: Model | str,
     method: str = "hsd",
     *,
@@ -162,15 +203,35 @@ def stability_of_fills(
 
     Dimensions ``fill, other, figure``; variables ``mean`` and ``half_width``. On the diagonal, each two splits under
     one policy; off it, the same split under two policies, averaged over splits. ``significant`` counts the pairs found.
+
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes, with splits.
+    model
+        A `Model`, its name, or a formula, as for `anova`.
+    method
+        The correction, as for `compare`.
+    policies
+        Ways to fill, as for `fill_undefined`.
+    alpha
+        Level to decide at.
+    level
+        Confidence level of the t-intervals of the means.
+    progress
+        Called with (comparisons done, comparisons in all).
+    **options
+        Those of `over_splits`, such as ``fit`` and ``generalize``.
     """
+    table = with_splits(scores, model)
     approaches = {
-        str(policy): (fill_undefined(scores, policy), {"method": method, **options}) for policy in policies
+        str(policy): (fill_undefined(table, policy), {"method": method, **options}) for policy in policies
     }
     return _between(approaches, model, "fill", alpha, level, progress)
 
 
 def stability_of_methods(
-    scores: xr.DataArray,
+    scores: Any,
     model: Model | str,
     approaches: Mapping[str, Mapping[str, Any]] = FF21,
     *,
@@ -178,12 +239,28 @@ def stability_of_methods(
     level: float = 0.95,
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Agreement between ways to compare (FF21 Tables 5 and 6); without ``approaches``, the three of FF21.
+    """Agreement between ways to compare (FF21 Tables 5 and 6).
 
     Dimensions ``approach, other, figure``, where the figure ``extra`` counts pairs that the first finds and the other
-    does not. On the diagonal, each two splits under one approach. An approach is the options of `over_splits` by name.
+    does not. On the diagonal, each two splits under one approach.
+
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes, with splits.
+    model
+        A `Model`, its name, or a formula, as for `anova`.
+    approaches
+        Options of `over_splits` for each approach by name; the three of FF21, unless given.
+    alpha
+        Level to decide at.
+    level
+        Confidence level of the t-intervals of the means.
+    progress
+        Called with (comparisons done, comparisons in all).
     """
-    named = {name: (scores, dict(options)) for name, options in approaches.items()}
+    table = with_splits(scores, model)
+    named = {name: (table, dict(options)) for name, options in approaches.items()}
     return _between(named, model, "approach", alpha, level, progress)
 
 
@@ -196,7 +273,7 @@ def _between(
     progress: Progress | None,
 ) -> xr.Dataset:
     made: list[Comparisons] = []
-    j = next(iter(approaches.values()))[0].sizes.get("split", 0)
+    j = next(iter(approaches.values()))[0].sizes["split"]
     total = len(approaches) * j
     for number, (scores, options) in enumerate(approaches.values()):
 

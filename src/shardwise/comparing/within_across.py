@@ -14,6 +14,7 @@ from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.core import late
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, Model
+from shardwise.core.scores import as_scores, level_names
 from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import BootstrapFit, bootstrap_anova
 
@@ -45,7 +46,7 @@ class WithinAcross:
 
 
 def within_across(
-    scores: xr.DataArray,
+    scores: Any,
     sets: Mapping[str, Sequence[str]],
     models: Sequence[Model | str] = (MD2, MD3),
     *,
@@ -58,7 +59,25 @@ def within_across(
 
     ``across``: model and correction over all systems. ``confined``: model over all systems, comparisons and their
     correction within the set. ``within``: model, comparisons and correction of the set alone. V17 has the first and the
-    last, without (MD2) and with (MD3) interactions; give ``null="marginal", tails=1`` for its p-values.
+    last, without (MD2) and with (MD3) interactions.
+
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes.
+    sets
+        Names of two or more related systems, by the name of the set.
+    models
+        Models to fit; the decisions are those under the last.
+    bootstrap
+        Whether the models are fitted by bootstrap ANOVA rather than by ANOVA.
+    method
+        The correction, as for `compare`.
+    alpha
+        Level to decide at; that of the intervals is 1 - alpha.
+    **claim
+        What the estimates of the fit take: ``generalize``, as a `Claim`, names or text; for the bootstrap ``null`` and
+        ``tails`` (V17's p-values have ``null="marginal", tails=1``).
     """
     small = [name for name, members in sets.items() if len(set(members)) < 2]
     if small or not sets:
@@ -68,21 +87,22 @@ def within_across(
             else "there are no sets of related systems",
             remedy="give sets of two or more",
         )
+    parsed = [Model.parse(model) if isinstance(model, str) else model for model in models]
+    table = as_scores(scores, needs=("system",), keep={d for model in parsed for d in model.dimensions})
+    known = level_names(table, "system")
     widths: dict[str, dict[str, float]] = {condition: {} for condition in CONDITIONS}
     decisions: list[pd.DataFrame] = []
-    for model in models:
-        name = model if isinstance(model, str) else model.short
-        everything = _fit(scores, model, bootstrap)
+    for model in parsed:
+        everything = _fit(table, model, bootstrap)
         overall = compare_estimates(everything.estimates(**claim), method)
         measured: dict[str, list[float]] = {condition: [] for condition in CONDITIONS}
         decisions = []
         for label, members in sets.items():
             chosen = list(dict.fromkeys(members))
-            known = set(map(str, scores["system"].values.tolist()))
-            unknown = [system for system in chosen if system not in known]
-            if unknown:
-                raise InputError(f"no system is called {unknown[0]!r}", where=f"set {label!r}")
-            alone = _fit(scores.sel(system=chosen), model, bootstrap)
+            absent = [system for system in chosen if system not in known]
+            if absent:
+                raise InputError(f"no system is called {absent[0]!r}", where=f"set {label!r}")
+            alone = _fit(table.isel(system=[known.index(system) for system in chosen]), model, bootstrap)
             inside = compare_estimates(everything.estimates(**claim), method, only=chosen)
             by_itself = compare_estimates(alone.estimates(**claim), method)
             for condition, fitted, found in (
@@ -93,7 +113,7 @@ def within_across(
                 measured[condition] += _widths(fitted, found, chosen, alpha, claim)
             decisions.append(_decided(label, chosen, (overall, inside, by_itself), alpha))
         for condition in CONDITIONS:
-            widths[condition][name] = float(np.mean(measured[condition]))
+            widths[condition][model.short] = float(np.mean(measured[condition]))
     return WithinAcross(
         pd.DataFrame.from_dict(widths, orient="index").rename_axis("condition"),
         pd.concat(decisions, ignore_index=True),
@@ -109,7 +129,10 @@ def _widths(
 ) -> list[float]:
     """V17's trimmed intervals of the bootstrap, else the intervals of the method."""
     if isinstance(fitted, BootstrapFit) and claim.get("null") == "marginal":
-        frame = fitted.intervals(1.0 - alpha, pairs=found.p, **claim)
+        law = {
+            name: value for name, value in claim.items() if name != "generalize"
+        }  # it can only be about these
+        frame = fitted.intervals(1.0 - alpha, pairs=found.p, **law)
     else:
         frame = found.intervals(1.0 - alpha)
     chosen = frame.loc[list(systems)]

@@ -114,12 +114,26 @@ class Claim:
         return "+".join(self.over) or THESE[0]
 
     def within(self, dimensions: Iterable[str]) -> Claim:
-        """Return what is left of the claim where scores have these dimensions only."""
+        """Return what is left of the claim where scores have these dimensions only.
+
+        Parameters
+        ----------
+        dimensions
+            The dimensions of the scores.
+        """
         there = set(dimensions)
         return Claim(*(name for name in self.over if name in there))
 
     def check(self, dimensions: Iterable[str], target: str = "system") -> Claim:
-        """Return the claim, or refuse it where scores of these dimensions cannot support it."""
+        """Return the claim, or refuse it where scores of these dimensions cannot support it.
+
+        Parameters
+        ----------
+        dimensions
+            The dimensions of the scores.
+        target
+            The dimension whose levels are compared.
+        """
         there = tuple(dimensions)
         for name in self.over:
             if name == target:
@@ -168,7 +182,14 @@ class Claim:
         return ", ".join([*parts, *([f"on {' and '.join(fixed)}"] if fixed else [])])
 
     def short(self, dimensions: Iterable[str], nouns: Mapping[str, str] | None = None) -> str:
-        """Return the claim without numbers, for headings: ``topics like these, these shards``.
+        """Return the claim without numbers, for headings.
+
+        Parameters
+        ----------
+        dimensions
+            The dimensions of the scores.
+        nouns
+            The user's own words for dimensions.
 
         >>> Claim("topic").short(("topic", "system", "shard"))
         'topics like these, these shards'
@@ -181,7 +202,12 @@ class Claim:
         )
 
     def phrase(self, nouns: Mapping[str, str] | None = None) -> str:
-        """Return the claim after "for": ``topics and shards like these``, ``these topics``.
+        """Return the claim as it stands after "for".
+
+        Parameters
+        ----------
+        nouns
+            The user's own words for dimensions.
 
         >>> Claim("topic", "shard").phrase(), Claim().phrase({"topic": "question"})
         ('topics and shards like these', 'these questions')

@@ -58,7 +58,15 @@ class InputError(ValueError):
         super().__init__(self.text())
 
     def text(self, option: Callable[[Option], str] = Option.python, *, command: bool = False) -> str:
-        """Return the line for a reader: ``option`` spells arguments, ``command`` chooses the words."""
+        """Return the line for a reader.
+
+        Parameters
+        ----------
+        option
+            How an argument is spelt.
+        command
+            Whether the words are those for the command line rather than for Python.
+        """
 
         def said(words: Words) -> str:
             parts = words if isinstance(words, tuple) else (words,)
@@ -76,7 +84,12 @@ class InputError(ValueError):
         return f"{place}{said(self.problem)}" + (f"; {remedy}" if remedy else "")
 
     def placed(self, where: str) -> InputError:
-        """Return the same refusal, found in a larger place: a split, a setting.
+        """Return the same refusal, found in a larger place.
+
+        Parameters
+        ----------
+        where
+            That place, such as a split or a setting.
 
         >>> print(InputError("has no scores", where="topic 3").placed("split 0"))
         split 0: topic 3: has no scores

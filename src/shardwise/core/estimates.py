@@ -170,7 +170,13 @@ class Estimates:
         return np.broadcast_to(df[..., None, None], (*df.shape, self.size, self.size))
 
     def pair_spread(self, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
-        """Variance and df of the differences of pairs: (…, P), or (…, 1) where all pairs share them."""
+        """Variance and df of the differences of pairs: (…, P), or (…, 1) where all pairs share them.
+
+        Parameters
+        ----------
+        ia, ib
+            (P,) numbers of the first and of the second system of each pair.
+        """
         variance = self.difference_variance
         df = self.difference_df
         return (

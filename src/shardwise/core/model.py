@@ -70,14 +70,27 @@ class Model:
 
     @classmethod
     def of(cls, *terms: str, name: str = "", on_shards: bool | None = None) -> Model:
-        """Make a model of terms such as ``"topic"`` and ``"topic:system"``."""
+        """Make a model of terms.
+
+        Parameters
+        ----------
+        *terms
+            Effects and interactions, such as ``"topic"`` and ``"topic:system"``.
+        name
+            What the model is called, such as MD3.
+        on_shards
+            False for a model of whole collections only, True for one of shards only, None for either.
+        """
         return cls(terms, name, on_shards)
 
     @classmethod
     def parse(cls, text: str) -> Model:
-        """Read a formula such as ``topic + system + topic:system``, or the name of a model.
+        """Read a formula, or the name of a model.
 
-        ``topic*system`` stands for ``topic + system + topic:system``.
+        Parameters
+        ----------
+        text
+            MD1 to MD6, or terms such as ``topic + system + topic:system``, for which ``topic*system`` stands too.
 
         >>> Model.parse("MD3") == MD3
         True

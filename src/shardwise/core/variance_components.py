@@ -153,7 +153,15 @@ class VarianceComponents(Mapping[str, float]):
         return isinstance(term, str) and self._named(term) is not None
 
     def get(self, term: str, default: Any = None) -> Any:
-        """Return the variance of an effect, or the default where there is none."""
+        """Return the variance of an effect, or something else where it is not there.
+
+        Parameters
+        ----------
+        term
+            Name of the effect.
+        default
+            What to return where it is not there.
+        """
         found = self._named(term)
         return default if found is None else self.variances[found]
 
@@ -169,15 +177,33 @@ class VarianceComponents(Mapping[str, float]):
         return own.get(wanted, own.get("system:instance") if wanted == "instance" else None)
 
     def variance(self, term: str) -> float:
-        """Return the variance of an effect, 0 for one that is not there."""
+        """Return the variance of an effect, 0 for one that is not there.
+
+        Parameters
+        ----------
+        term
+            Name of the effect.
+        """
         return float(self.get(term, 0.0))
 
     def sd(self, term: str) -> float:
-        """Return the standard deviation of an effect, 0 for one that is not there."""
+        """Return the standard deviation of an effect, 0 for one that is not there.
+
+        Parameters
+        ----------
+        term
+            Name of the effect.
+        """
         return sqrt(self.variance(term))
 
     def only(self, terms: Iterable[str]) -> VarianceComponents:
-        """Return the components of these effects alone."""
+        """Return the components of some effects alone.
+
+        Parameters
+        ----------
+        terms
+            Names of these effects; those that are not there are left out.
+        """
         return replace(self, variances={term: self[term] for term in terms if term in self})
 
     def variance_of_difference(

@@ -77,7 +77,17 @@ class BootstrapFit:
     def effect_law(
         self, system: str, *, density: Density = "exact", residuals: Residuals = "raw"
     ) -> EffectLaw:
-        """Bootstrap law of one system's effect: cdf, density, quantiles (V17 Fig. 3)."""
+        """Bootstrap law of one system's effect: cdf, density, quantiles (V17 Fig. 3).
+
+        Parameters
+        ----------
+        system
+            Name of the system.
+        density
+            ``exact``, or ``kde`` for a Gaussian kernel, as for `estimates`.
+        residuals
+            ``raw`` or ``scaled``, as for `estimates`.
+        """
         effects = self.effects
         if system not in effects.index:
             raise InputError(
@@ -92,7 +102,17 @@ class BootstrapFit:
     def curves(
         self, systems: Sequence[str], *, points: int = 201, density: Density = "exact"
     ) -> pd.DataFrame:
-        """Densities of several systems' effects, long: ``system, value, density, cdf``."""
+        """Densities of several systems' effects, long: ``system, value, density, cdf``.
+
+        Parameters
+        ----------
+        systems
+            Names of the systems.
+        points
+            Number of values at which each density is taken.
+        density
+            ``exact``, or ``kde`` for a Gaussian kernel, as for `estimates`.
+        """
         frames = [
             self.effect_law(system, density=density).curve(points).assign(**{self.of: system})
             for system in systems
@@ -110,12 +130,21 @@ class BootstrapFit:
     ) -> Estimates:
         """Return the means of the systems with the bootstrap law that differences are measured against.
 
-        ``null="difference"``: the law of the difference of two systems. ``null="marginal"``: that of one system's
-        effect, as V17 Fig. 3 (``tails=1``) and FF21's code (``tails=2``) have it; it is narrower by a factor √2 or
-        more, and therefore liberal. ``residuals="scaled"`` multiplies residuals by sqrt(N / error df), so that their
-        variance is the error mean square; ``"raw"`` takes them as they are, as the papers do. Without a choice,
-        residuals are scaled for ``"difference"`` and raw for ``"marginal"``. ``density="kde"`` smooths the
-        replicates by a Gaussian kernel (FF21 §3.2); without resamples, as it would smooth 10,000.
+        Parameters
+        ----------
+        generalize
+            The claim, as a `Claim`, names or text; it can be about these topics only, as residuals are drawn.
+        null
+            ``difference`` for the law of the difference of two systems; ``marginal`` for that of one system's effect,
+            as in V17 and FF21, which is narrower by a factor √2 or more, and therefore liberal.
+        tails
+            1 (V17 Fig. 3) or 2 (FF21's code).
+        density
+            ``exact``; or ``kde``, which smooths the replicates by a Gaussian kernel (FF21 §3.2), without resamples as
+            it would smooth 10,000.
+        residuals
+            ``scaled`` by sqrt(N / error df), so that their variance is the error mean square, or ``raw`` as in the
+            papers; without a choice scaled for ``difference`` and raw for ``marginal``.
         """
         _refuse_generalize(Claim.of(generalize, self.means.nouns))
         chosen(null, "null", ("difference", "marginal"))
@@ -147,10 +176,20 @@ class BootstrapFit:
     ) -> pd.DataFrame:
         """Intervals of the system effects as in V17 §3.1: ``estimate, lower, upper``.
 
-        With k of the N pairs told apart by Benjamini-Hochberg at alpha = 1 - level, a share αk/(2N) of the estimates is
-        dropped at either end (``trim="share"``); ``trim="count"`` drops that number of estimates instead,
-        rounded, which leaves nearly the full range of the M estimates (FF21 Table 3). Without resamples, M is the
-        papers' 10,000. ``pairs`` are the uncorrected p-values of the N pairs, where these are not all pairs.
+        With k of the N pairs told apart by Benjamini-Hochberg at alpha = 1 - level, a share αk/(2N) of the M estimates
+        is dropped at either end. Without resamples, M is the papers' 10,000.
+
+        Parameters
+        ----------
+        level
+            Confidence level, 1 - alpha.
+        null, tails, density, residuals
+            The law that p-values and intervals are of, as for `estimates`.
+        trim
+            ``share``; or ``count``, which drops that number of estimates instead of the share, rounded, and leaves
+            nearly the full range (FF21 Table 3).
+        pairs
+            Uncorrected p-values of the N pairs, where these are not all pairs.
         """
         alpha = 1.0 - checked_level(level, "level")
         chosen(trim, "trim", ("share", "count"))
@@ -176,7 +215,14 @@ class BootstrapFit:
     def plot(self, pair: tuple[str, str] | None = None, level: float = 0.95, **options: Any) -> Any:
         """Draw the effects with their intervals (V17 Fig. 2), or the laws of one pair (V17 Fig. 3): an altair chart.
 
-        ``options`` are those of `intervals`, or of `density_chart` for a pair.
+        Parameters
+        ----------
+        pair
+            Names of two systems whose laws are drawn; without it, the effects of all.
+        level
+            Confidence level of the intervals.
+        **options
+            Those of `intervals`, or of `density_chart` for a pair.
         """
         if pair is not None:
             return late.call("chart", self, "density", a=pair[0], b=pair[1], **options)
@@ -227,8 +273,22 @@ def bootstrap_anova(
 ) -> BootstrapFit:
     """Fit a model and find the bootstrap laws of its system effects.
 
-    Without ``n_resamples`` the laws are those of infinitely many resamples, computed and not simulated. With it, so
-    many resamples are drawn; replicate i depends on (seed, i) only, whatever the number of ``jobs``.
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes.
+    model
+        A `Model`, its name, or a formula, as for `anova`.
+    n_resamples
+        How many resamples to draw; without it the laws are those of infinitely many, computed and not simulated.
+    seed
+        Where the random numbers start; replicate i depends on (seed, i) only.
+    of
+        The dimension whose levels are compared.
+    jobs
+        Number of threads that draw; all processors, if None.
+    progress
+        Called with (resamples done, resamples in all).
 
     >>> scores = xr.DataArray([[.1, .2, .4], [.3, .3, .6], [.2, .5, .6]], dims=("topic", "system"))
     >>> fit = bootstrap_anova(scores, "topic + system")

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from scipy import linalg
 
 from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats
+from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.estimates import Estimates
+from shardwise.core.scores import as_scores, nouns_of
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.fits.observations import Observations, cells, observations
+from shardwise.fits.observations import DIMENSIONS, Observations, cells, observations
 from shardwise.numerics.mixed import balanced as balanced
 from shardwise.numerics.mixed import reml as reml
 from shardwise.numerics.mixed.balanced import BalancedFit, Design
@@ -53,6 +54,7 @@ class MixedFit:
     notes: tuple[str, ...]
     data: Observations
     balanced: BalancedFit | None  # complete data: the closed form
+    nouns: Mapping[str, str]  # the user's own words for dimensions
 
     @property
     def n(self) -> int:
@@ -92,22 +94,29 @@ class MixedFit:
     @property
     def claim(self) -> str:
         """What a significant difference is about, in words."""
-        topics = f"on topics like these {len(self.topics)}"
+        topic, system, instance = (self.nouns.get(name, name) for name in ("topic", "system", "instance"))
+        topics = f"on {plural(topic)} like these {len(self.topics)}"
         if self.design == "crossed":
-            return f"{topics}, for these {max(self.instances)} instances shared by all systems"
+            shared = f"{plural(instance)} shared by all {plural(system)}"
+            return f"{topics}, for these {max(self.instances)} {shared}"
         counts = sorted({m for m, fixed in zip(self.instances, self.deterministic, strict=True) if not fixed})
         some = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        return f"{topics}, whatever the instance ({some} seen of each system)"
+        return f"{topics}, whatever the {instance} ({some} seen of each {system})"
 
     def estimates(
-        self, *, df: str = "auto", generalize: tuple[str, ...] = ("topic", "instance")
+        self, *, df: str = "auto", generalize: Claim | str | Iterable[str] = ("topic", "instance")
     ) -> Estimates:
         """System means for `compare`.
 
-        df: "satterthwaite", "kenward-roger", "paper" (number of scores less one, J15 §3.1.2) or "auto", which is
-        Satterthwaite's unless a variance is 0, where it explodes and Kenward and Roger's is taken.
+        Parameters
+        ----------
+        df
+            "satterthwaite", "kenward-roger", "paper" (number of scores less one, J15 §3.1.2) or "auto", which is
+            Satterthwaite's unless a variance is 0, where it explodes and Kenward and Roger's is taken.
+        generalize
+            The claim, as a `Claim`, names or text; the model speaks of topics and instances only.
         """
-        if set(generalize) != {"topic", "instance"}:
+        if Claim.of(generalize, self.nouns) != Claim("topic", "instance"):
             raise InputError(
                 "a mixed model generalises over topics and instances",
                 remedy=(
@@ -139,13 +148,20 @@ class MixedFit:
             scale=self.residual_sd,
             difference_variance=None if alike else self.difference_variance,
             difference_df=None if alike else table,
+            over=Claim("topic", "instance") if self.design == "nested" else Claim("topic"),
+            nouns=self.nouns,
         )
 
     def component_intervals(self, level: float = 0.95, method: str = "profile") -> pd.DataFrame:
         """Intervals of the variances, `variance, lower, upper, sd, sd_lower, sd_upper`.
 
-        method: "profile" (likelihood ratio, the other variances at their best) or "wald" (normal law of the
-        logarithm; for large samples only, NaN for a variance of 0).
+        Parameters
+        ----------
+        level
+            Confidence level.
+        method
+            "profile" (likelihood ratio, the other variances at their best) or "wald" (normal law of the logarithm; for
+            large samples only, NaN for a variance of 0).
         """
         if method not in {"profile", "wald"}:
             raise InputError(f"no interval is called {method!r}", remedy="choose profile or wald")
@@ -202,15 +218,23 @@ class MixedFit:
         return "\n".join(lines)
 
 
-def mixed(scores: xr.DataArray, design: Design = "nested", *, deterministic: Sequence[str] = ()) -> MixedFit:
+def mixed(scores: Any, design: Design = "nested", *, deterministic: Sequence[str] = ()) -> MixedFit:
     """Fit y = γ + system + topic + system:topic + instance + ε, systems fixed, the rest random (J15 eq. 9).
 
-    `scores` have the dimensions system, instance, topic; NaN is missing. design="nested": every system has instances of
-    its own (variance "system:instance"); "crossed": instance m is the same for all systems (variance
-    "instance"). Complete tables are fitted in closed form, others by profiled restricted likelihood. Systems
-    named in `deterministic`, or flagged by a coordinate of that name, have a single instance without an effect
-    (nested) or are copied to all instances (crossed, as in J15).
+    Complete tables are fitted in closed form, others by profiled restricted likelihood.
 
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes, by topic, system and instance; NaN is missing.
+    design
+        "nested": every system has instances of its own (variance "system:instance"); "crossed": instance m is the same
+        for all systems (variance "instance").
+    deterministic
+        Systems, beside those flagged by a coordinate of that name, that have a single instance without an effect
+        (nested) or are copied to all instances (crossed, as in J15).
+
+    >>> import xarray as xr
     >>> rng = np.random.default_rng(1)
     >>> y = 0.3 + rng.normal(0, 0.2, 30) + rng.normal(0, 0.1, (2, 1, 30)) + rng.normal(0, 0.05, (2, 5, 30))
     >>> fit = mixed(xr.DataArray(y, dims=("system", "instance", "topic"), coords={"system": ["a", "b"]}))
@@ -219,7 +243,8 @@ def mixed(scores: xr.DataArray, design: Design = "nested", *, deterministic: Seq
     """
     if design not in ("nested", "crossed"):
         raise InputError(f"no design is called {design!r}", remedy="choose nested or crossed")
-    table = cells(scores, design, deterministic)
+    checked = as_scores(scores, needs=DIMENSIONS, only=True)
+    table = cells(checked, design, deterministic)
     l, m, n = table.y.shape  # noqa: E741
     if l < 2 or n < 2:
         raise InputError(f"{l} systems and {n} topics are too few", remedy="give at least two of each")
@@ -266,6 +291,7 @@ def mixed(scores: xr.DataArray, design: Design = "nested", *, deterministic: Seq
         notes=tuple(notes),
         data=data,
         balanced=fit,
+        nouns=nouns_of(checked),
     )
 
 

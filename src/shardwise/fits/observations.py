@@ -10,6 +10,7 @@ import xarray as xr
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import Either, InputError
+from shardwise.core.scores import level_names
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics.mixed.balanced import Design
 
@@ -46,22 +47,14 @@ class Observations:
 
 
 def cells(scores: xr.DataArray, design: Design, deterministic: Sequence[str] = ()) -> Cells:
-    """Check scores and bring them into the order of a design.
+    """Bring scores that passed the gate into the order of a design.
 
     Nested: the instances of a system are its own, so empty places are closed up. Crossed: the same label is the same
     instance for all systems, and a deterministic system is copied to all instances (J15 §3.1.2).
     """
-    if not isinstance(scores, xr.DataArray) or set(scores.dims) != set(DIMENSIONS):
-        found = ", ".join(map(str, getattr(scores, "dims", ()))) or type(scores).__name__
-        raise InputError(
-            f"scores have {found} instead of the dimensions system, instance, topic",
-            remedy="choose one measure, and one value of every other dimension",
-        )
     data = scores.transpose(*DIMENSIONS)
     y = np.array(data.to_numpy(), dtype=float)
-    systems, instances, topics = (_names(data, dim) for dim in DIMENSIONS)
-    if np.isinf(y).any():
-        raise InputError("a score is infinite", remedy="mend it, or make it NaN to leave it out")
+    systems, instances, topics = (level_names(data, dim) for dim in DIMENSIONS)
     flags = _flags(data, systems, deterministic)
     there = np.isfinite(y)
     for place, system in enumerate(systems):
@@ -86,15 +79,6 @@ def cells(scores: xr.DataArray, design: Design, deterministic: Sequence[str] = (
     for k, row in enumerate(rows):
         nested[k, : len(row)] = y[k, row]
     return Cells(systems, topics, tuple(tuple(instances[m] for m in row) for row in rows), flags, nested)
-
-
-def _names(data: xr.DataArray, dim: str) -> tuple[str, ...]:
-    labels = data[dim].to_numpy() if dim in data.coords else np.arange(data.sizes[dim])
-    names = tuple(str(label) for label in labels)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"two {dim}s are called {twice!r}", remedy="give each its own name")
-    return names
 
 
 def _flags(data: xr.DataArray, systems: tuple[str, ...], named: Sequence[str]) -> Bools:

@@ -96,7 +96,13 @@ class Posterior:
     words: str
 
     def difference(self, a: str, b: str) -> Mixture:
-        """The law of the difference of two systems, a - b."""
+        """The law of the difference of two systems, a - b.
+
+        Parameters
+        ----------
+        a, b
+            Names of the systems.
+        """
         for name in (a, b):
             if name not in self.systems:
                 raise InputError(
@@ -111,7 +117,13 @@ class Posterior:
         return Mixture(centres, np.sqrt(variance), self.weights, self.df)
 
     def components_table(self, level: float = 0.95) -> pd.DataFrame:
-        """Median and equal-tailed interval of each standard deviation: `sd, lower, upper`."""
+        """Median and equal-tailed interval of each standard deviation: `sd, lower, upper`.
+
+        Parameters
+        ----------
+        level
+            Probability of the interval.
+        """
         tail = (1.0 - level) / 2.0
         rows = []
         for column in np.sqrt(self.variances).T:
@@ -122,7 +134,13 @@ class Posterior:
         return pd.DataFrame(rows, index=index, columns=["sd", "lower", "upper"])
 
     def plot(self, level: float = 0.95) -> Any:
-        """Draw the standard deviation of each component with its interval: an altair chart."""
+        """Draw the standard deviation of each component with its interval: an altair chart.
+
+        Parameters
+        ----------
+        level
+            Probability of the interval.
+        """
         return late.call("chart", self, level=level)
 
     def __str__(self) -> str:
@@ -132,8 +150,17 @@ class Posterior:
 def posterior(fit: MixedFit, draws: int | None = None, seed: int = 0) -> Posterior:
     """Draw from the posterior of a mixed model, flat in the means and with prior ∏ 1/φ on expected mean squares.
 
-    Complete data: exact, independent draws (10,000 by default). Otherwise importance sampling of the variance ratios
-    around their mode (2,000), each draw with the mean and Student's t that go with it.
+    Complete data: exact, independent draws. Otherwise importance sampling of the variance ratios around their mode,
+    each draw with the mean and Student's t that go with it.
+
+    Parameters
+    ----------
+    fit
+        The result of `mixed`.
+    draws
+        How many; 10,000 of complete data and 2,000 of others, if None.
+    seed
+        Where the random numbers start.
 
     >>> import xarray as xr
     >>> from shardwise.fits.mixed import mixed
@@ -243,6 +270,13 @@ def bambi_model(fit: MixedFit, priors: dict[str, Any] | None = None) -> Any:
     """The same model for bambi (the `bayes` extra), for those who want priors of their own; call `.fit()` on it.
 
     Terms are `system`, `1|topic`, `1|cell` (system:topic) and `1|own` (instance).
+
+    Parameters
+    ----------
+    fit
+        The result of `mixed`.
+    priors
+        Priors by term, as bambi takes them; its own, if None.
     """
     try:
         bambi = import_module("bambi")

@@ -16,6 +16,7 @@ import xarray as xr
 
 from shardwise.core.claim import counted
 from shardwise.core.errors import Either, InputError
+from shardwise.core.scores import as_scores
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, bare_name, expand
 from shardwise.io.natural_order import natural_key
@@ -71,7 +72,7 @@ def flag_deterministic(scores: Scores, systems: Iterable[str]) -> Scores:
     Parameters
     ----------
     scores
-        Scores with a dimension system.
+        Any table that `as_scores` takes, or a Dataset of several measures.
     systems
         Names of the systems that give the same result each time.
 
@@ -79,7 +80,8 @@ def flag_deterministic(scores: Scores, systems: Iterable[str]) -> Scores:
     >>> flag_deterministic(table, ["bm25"]).deterministic.values
     array([ True])
     """
-    known = [str(name) for name in scores["system"].values]
+    table = scores if isinstance(scores, xr.Dataset) else as_scores(scores)
+    known = [str(name) for name in table["system"].values]
     named = [systems] if isinstance(systems, str) else list(systems)
     for name in named:
         if name not in known:
@@ -90,7 +92,7 @@ def flag_deterministic(scores: Scores, systems: Iterable[str]) -> Scores:
                 value=name,
                 choices=known,
             )
-    return scores.assign_coords({DETERMINISTIC: ("system", np.array([name in named for name in known]))})
+    return table.assign_coords({DETERMINISTIC: ("system", np.array([name in named for name in known]))})
 
 
 def read_instances(

@@ -21,7 +21,7 @@ from shardwise.core.arguments import Progress, level, mapped
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import layout_of
+from shardwise.core.scores import layout_of, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.variance_components import complete_table, variance_components
 from shardwise.lab.error_counts import Tally, Truth, joined, rate, ratio, tally
@@ -78,7 +78,13 @@ class Calibration:
         return self.table.copy()
 
     def plot(self, kind: str = "errors") -> Any:
-        """Draw error rates ("errors") or power over the size of a difference ("power")."""
+        """Draw what methods do: an altair chart.
+
+        Parameters
+        ----------
+        kind
+            "errors" for error rates, or "power" for power over the size of a difference.
+        """
         return late.call("chart", self, kind)
 
 
@@ -86,7 +92,7 @@ def calibrate(
     source: Any,
     methods: Iterable[str | Procedure] | None = None,
     *,
-    claims: Iterable[tuple[str, ...]] | None = None,
+    claims: Iterable[Claim | str | Iterable[str]] | None = None,
     nulls: Iterable[str] | None = None,
     alpha: float = 0.05,
     repetitions: int = 1000,
@@ -102,11 +108,39 @@ def calibrate(
 ) -> Calibration:
     """Measure what methods do where the truth is known, on tables like the scores or made of the components given.
 
-    nulls: "normal" (sums of normal effects), "margins" (bounded scores, every system with a distribution like its
-    own), and made of the scores themselves "permute", "flip", "resample" (see `lab.worlds.from_scores`). Without a
-    choice: margins for scores between 0 and 1, normal otherwise, with those made of the scores that fit the claim.
-    Each claim is tried with all systems equal and, if ``planted``, once more with half of them equal and others better
-    or worse by up to ``largest``. Sizes other than those of the scores leave simulated nulls only.
+    Each claim is tried with all systems equal and, if planted, once more with half of them equal and others better or
+    worse.
+
+    Parameters
+    ----------
+    source
+        A complete table of scores in any form that `as_scores` takes; variance components; or standard deviations of
+        effects by name.
+    methods
+        Procedures or their names; the usual ones for the layout, if None.
+    claims
+        Claims to try, each a `Claim`, names or text; the usual ones for the layout, if None.
+    nulls
+        Worlds of equal systems: "normal" (sums of normal effects), "margins" (bounded scores, every system with a
+        distribution like its own), and made of the scores themselves "permute", "flip", "resample" (see
+        `lab.worlds.from_scores`). If None, margins for scores between 0 and 1, normal otherwise, with those made of the
+        scores that fit the claim.
+    alpha
+        Level of the methods.
+    repetitions
+        Tables of each world.
+    planted
+        Whether to plant differences too.
+    largest
+        The largest difference to plant; one that is hardly ever missed, if None.
+    topics, systems, shards, instances
+        Sizes of the tables; other ones than those of the scores leave simulated nulls only.
+    seed
+        Where the random numbers start; table i of a world depends on (seed, i) only.
+    jobs
+        Number of threads; all processors, if None.
+    progress
+        Called with (tables done, tables in all).
 
     >>> sd = {"topic": .2, "topic:system": .08, "topic:shard": .1, "error": .06}
     >>> found = calibrate(sd, ["MD6 hsd", "MD6 hsd topic"], systems=4, shards=3, topics=20, repetitions=200,
@@ -120,7 +154,8 @@ def calibrate(
     asked = {"topic": topics, "system": systems, "shard": shards, "instance": instances}
     shape = _shape(dims, scores, asked)
     chosen = _methods(methods, dims)
-    wanted = [Claim.of(c) for c in (CLAIMS[dims] if claims is None else claims)]
+    nouns = {} if scores is None else nouns_of(scores)
+    wanted = [Claim.of(c, nouns) for c in (CLAIMS[dims] if claims is None else claims)]
     given = Source(scores, sd, dims, shape)
     cases = []
     for claim in wanted:

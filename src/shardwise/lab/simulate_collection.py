@@ -39,7 +39,13 @@ class SimulatedCollection:
     corpus: int  # number of documents in the corpus
 
     def docno(self, number: int) -> str:
-        """Name of a document."""
+        """Name of a document.
+
+        Parameters
+        ----------
+        number
+            Its number in the corpus, from 0.
+        """
         return _docno(number, self.corpus)
 
     def plot(self) -> Any:
@@ -47,7 +53,13 @@ class SimulatedCollection:
         return late.call("chart", self)
 
     def write(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
-        """Write ``runs/*.run`` and ``qrels.txt``; return the folder of the runs and the qrels file."""
+        """Write ``runs/*.run`` and ``qrels.txt``; return the folder of the runs and the qrels file.
+
+        Parameters
+        ----------
+        folder
+            Where to; it is made if it is not there.
+        """
         root = Path(folder)
         runs = root / "runs"
         runs.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import InputError, Option, unknown
 from shardwise.core.rng import generator
-from shardwise.core.scores import layout_of, level_names, nouns_of
+from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.variance_components import complete_table, components_of, variance_components
 from shardwise.io.instances import DETERMINISTIC
@@ -113,6 +113,8 @@ def simulate_scores(source: Any = None, **options: Any) -> xr.DataArray:
     source
         Scores in any form that `as_scores` takes, whose sizes, variances and margins are then used, or variance
         components; without it ``sd`` gives the standard deviations.
+    **options
+        What tables to draw, by the names that follow.
     topics, systems, shards, instances, splits : int, optional
         Sizes: those of the source unless given; without a source 50 topics, 10 systems and nothing else.
     sd : mapping or VarianceComponents, optional
@@ -139,13 +141,14 @@ def simulate_scores(source: Any = None, **options: Any) -> xr.DataArray:
     'topics like these, these shards'
     """
     asked = TableOptions.of(options)
+    if source is not None and not isinstance(source, VarianceComponents):
+        source = as_scores(source)
     made = world(source, asked)
     names = None
-    if source is not None and not isinstance(source, VarianceComponents):
-        table, _ = complete_table(source)
-        drawn = _drawn(table.sizes["system"], asked)
-        if drawn is not None and "system" in table.coords:
-            names = [level_names(table, "system")[j] for j in drawn]
+    if isinstance(source, xr.DataArray):
+        drawn = _drawn(source.sizes["system"], asked)
+        if drawn is not None and "system" in source.coords:
+            names = [level_names(source, "system")[j] for j in drawn]
     return labelled(made, asked.seed, names)
 
 

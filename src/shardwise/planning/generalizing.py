@@ -52,15 +52,35 @@ class Generalizability:
         return self.components.negative
 
     def erho_sq(self, topics: npt.ArrayLike | None = None) -> float | Floats:
-        """Return Eρ² = σ²_s / (σ²_s + σ²_e/n), for n topics or for as many as were observed."""
+        """Return Eρ² = σ²_s / (σ²_s + σ²_e/n).
+
+        Parameters
+        ----------
+        topics
+            Number of topics n, or several; as many as were observed, if None.
+        """
         return self.coefficient(self.error, topics)
 
     def phi(self, topics: npt.ArrayLike | None = None) -> float | Floats:
-        """Φ = σ²_s / (σ²_s + (σ²_t + σ²_e)/n), for n topics or for as many as were observed."""
+        """Return Φ = σ²_s / (σ²_s + (σ²_t + σ²_e)/n).
+
+        Parameters
+        ----------
+        topics
+            Number of topics n, or several; as many as were observed, if None.
+        """
         return self.coefficient(self.topic + self.error, topics)
 
     def coefficient(self, noise: float, topics: npt.ArrayLike | None) -> float | Floats:
-        """Share of the system variance when the noise is averaged over topics."""
+        """Return the share of the system variance when the noise is averaged over topics.
+
+        Parameters
+        ----------
+        noise
+            Variance on one topic of what is no difference between systems.
+        topics
+            Number of topics, or several; as many as were observed, if None.
+        """
         n = np.asarray(self.mean_squares.topics if topics is None else topics, dtype=float)
         if not (n >= 1).all():
             raise InputError("a coefficient needs 1 topic or more", remedy="give a positive number of topics")
@@ -113,7 +133,13 @@ class Generalizability:
         return pd.DataFrame.from_dict(rows, orient="index", columns=["estimate", "low", "high"])
 
     def plot(self, level: float = 0.95) -> Any:
-        """Draw both coefficients against the number of topics: an altair chart."""
+        """Draw both coefficients against the number of topics: an altair chart.
+
+        Parameters
+        ----------
+        level
+            Confidence of the limits.
+        """
         return late.call("chart", self, level=level)
 
     def __str__(self) -> str:

@@ -39,7 +39,13 @@ class PoolStudy:
     notes: tuple[str, ...]
 
     def cheapest(self, goal: Literal["power", "interval"] = "power") -> pd.DataFrame:
-        """For each measure the depth that takes fewest judgments."""
+        """Return for each measure the depth that takes fewest judgments.
+
+        Parameters
+        ----------
+        goal
+            ``power`` or ``interval``.
+        """
         column = f"judgments_{goal}"
         if column not in self.table:
             raise InputError(f"the study has no goal {goal!r}", remedy=f"it has: {'; '.join(self.goals)}")
@@ -47,7 +53,13 @@ class PoolStudy:
         return self.table.loc[best].reset_index(drop=True)
 
     def plot(self, goal: Literal["power", "interval"] | None = None) -> Any:
-        """Draw topics against documents to judge, for a goal or the first there is (S14 Fig. 4): an altair chart."""
+        """Draw topics against documents to judge (S14 Fig. 4): an altair chart.
+
+        Parameters
+        ----------
+        goal
+            ``power`` or ``interval``; the first there is, if None.
+        """
         return late.call("chart", self, goal=goal)
 
     def __str__(self) -> str:

@@ -56,7 +56,13 @@ class SimulatedPower:
     seed: int
 
     def topics_for(self, power: float = 0.8) -> int | None:
-        """Smallest number of topics tried whose power has its lower Monte-Carlo limit at this or above."""
+        """Return the smallest number of topics tried that is sure to have the power, None if there is none.
+
+        Parameters
+        ----------
+        power
+            What the lower Monte-Carlo limit of the power must reach.
+        """
         good = self.table.loc[self.table["power_low"] >= power, "topics"]
         return int(good.min()) if len(good) else None
 

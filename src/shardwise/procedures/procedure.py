@@ -153,7 +153,13 @@ class Procedure:
         return self.name
 
     def estimates(self, tables: Tables) -> Estimates:
-        """Estimates of many tables for the claim, made once for all corrections."""
+        """Estimates of many tables for the claim, made once for all corrections.
+
+        Parameters
+        ----------
+        tables
+            Tables of a layout that the procedure can take.
+        """
         return tables.once(
             ("estimates", self.fit, self.claim), lambda: self.fit.estimates(tables, self.claim)
         )

@@ -109,10 +109,31 @@ def split_half(
 ) -> PredictiveCheck:
     """Halve the topics at random, decide all pairs on each half, and verify on the other.
 
-    ``over="shard"`` halves the shards instead, all topics being in both halves. Without ``procedures``, the usual ones
-    for the layout; ``reference`` names one of them, and what the others find beyond it is counted as ``extra``, with
-    the share of these in the opposite order. Repeat i depends on (seed, i) only. Topics keep all their shards,
-    instances and splits.
+    Topics keep all their shards, instances and splits.
+
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes, complete.
+    procedures
+        Procedures or their names, one or several; the usual ones for the layout, if None.
+    over
+        "topic"; or "shard", which halves the shards instead, all topics being in both halves.
+    reference
+        One of the procedures: what the others find beyond it is counted as ``extra``, with the share of these in the
+        opposite order.
+    alpha
+        Level to decide at.
+    level
+        Probability of the prediction intervals.
+    repeats
+        How many times to halve.
+    seed
+        Where the random numbers start; repeat i depends on (seed, i) only.
+    jobs
+        Number of threads; all processors, if None.
+    progress
+        Called with (repeats done, repeats in all).
 
     >>> rng = np.random.default_rng(1)
     >>> values = rng.normal(0.3, 0.1, (40, 1)) + rng.normal([0.0, 0.01, 0.2, 0.4], 0.05, (40, 4))
@@ -146,7 +167,14 @@ def split_half(
 
     limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
     with limits(1, "blas"):
-        found = list(mapped(halves, range(0, repeats, per), jobs=jobs, progress=progress))
+        chunks = mapped(
+            halves,
+            range(0, repeats, per),
+            jobs=jobs,
+            progress=progress,
+            steps=lambda first: min(per, repeats - first),
+        )
+        found = list(chunks)
     forth, back = (joined([one[k] for one in found]) for k in (0, 1))
     sizes = " and ".join(str(k) for k in dict.fromkeys((n // 2, n - n // 2)))
     setting = (
@@ -169,9 +197,19 @@ def across_collections(
 ) -> PredictiveCheck:
     """Decide all pairs of the systems that two score sets have in common on one set, and verify on the other.
 
-    Systems are matched by name; both sets need the same dimensions, not the same sizes. Everything is new in the other
-    set, topics and shards. ``reference`` is as in `split_half`. ``table`` has two rows a procedure, one for each set
-    decided on, called as in ``names``.
+    Systems are matched by name. Everything is new in the other set, topics and shards. ``table`` has two rows a
+    procedure, one for each set decided on.
+
+    Parameters
+    ----------
+    a, b
+        Tables that `as_scores` takes, complete; of the same dimensions, not of the same sizes.
+    procedures, reference, alpha, level
+        As for `split_half`.
+    seed
+        Where the random numbers of procedures that draw start.
+    names
+        What the two sets are called.
 
     >>> rng = np.random.default_rng(1)
     >>> means = {"system": ["bm25", "qld", "random"]}

@@ -55,7 +55,17 @@ class J15World:
         return np.array([float(expected(self.mu, self.sigma)), 0.5])
 
     def parameters(self, first: int, count: int, seed: int) -> tuple[Floats, Floats]:
-        """(count,) μ and σ of each table."""
+        """(count,) μ and σ of each table.
+
+        Parameters
+        ----------
+        first
+            Number of the first table.
+        count
+            How many tables.
+        seed
+            Where the random numbers start; table i depends on (seed, i) only.
+        """
         drawn = np.array([generator(seed, first + i, 1).random(2) for i in range(count)]).reshape(count, 2)
         # "the mean and the variance between 0 and 1" (J15 §4)
         mu = drawn[:, 0] if self.mu is None else np.full(count, self.mu)
@@ -63,7 +73,17 @@ class J15World:
         return mu, sigma
 
     def draw(self, first: int, count: int, seed: int) -> Floats:
-        """(count, *shape) scores: tables first to first + count - 1."""
+        """(count, *shape) scores: tables first to first + count - 1.
+
+        Parameters
+        ----------
+        first
+            Number of the first table.
+        count
+            How many tables.
+        seed
+            Where the random numbers start; table i depends on (seed, i) only.
+        """
         y = np.empty((count, *self.shape))
         mu, sigma = self.parameters(first, count, seed)
         n = self.shape[0]
