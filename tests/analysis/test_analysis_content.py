@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
+from shardwise.report.citations import SOURCES, bibliography, methods_latex, methods_text
 
 from report_pages import simulated
 from shardwise.analysis.analyze import analyze
@@ -27,7 +28,6 @@ from shardwise.planning.variances import variance
 from shardwise.procedures.running import compare
 from shardwise.report import words
 from shardwise.report.axis import axis_for
-from shardwise.report.citations import SOURCES, bibliography, methods_latex, methods_text
 from shardwise.report.downloads import pairs_frame, report_json, systems_frame
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
