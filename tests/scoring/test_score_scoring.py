@@ -248,5 +248,5 @@ def test_bad_policies(gaps: xr.Dataset) -> None:
         fill_undefined(gaps["AP"] * np.nan, "mean")
     with pytest.raises(InputError, match="dropping leaves none"):
         fill_undefined(gaps["AP"] * np.nan, "drop")
-    with pytest.raises(InputError, match="no dimension 'topic'"):
+    with pytest.raises(InputError, match="but no topic"):
         fill_undefined(gaps["AP"].isel(topic=0), "drop")
