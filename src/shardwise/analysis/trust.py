@@ -32,7 +32,7 @@ ALTERNATIVES: Mapping[Dims, tuple[str, ...]] = {
     SHARDS: (
         "moderated",
         "moderated bh",
-        "moderated these",
+        "moderated holm these",
         "MD6 hsd",
         "MD6 bh",
         "MD6 hsd topic",
