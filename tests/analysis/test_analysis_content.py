@@ -1,4 +1,4 @@
-"""What a report says is what the library computes, in words that are true."""
+"""What an analysis and its report say is what the library computes, in words that are true."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scipy import stats
 from shardwise.report.citations import SOURCES, bibliography, methods_latex, methods_text
 
 from report_pages import simulated
+from shardwise.analysis import answer
 from shardwise.analysis.analyze import analyze
 from shardwise.analysis.diagnostics import identical_systems
 from shardwise.analysis.power import power_of
@@ -29,6 +30,8 @@ from shardwise.procedures.running import compare
 from shardwise.report import words
 from shardwise.report.axis import axis_for
 from shardwise.report.downloads import pairs_frame, report_json, systems_frame
+from shardwise.report.methods import bibliography, methods_latex, methods_text
+from shardwise.report.sources import SOURCES
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
@@ -37,7 +40,7 @@ from shardwise.sharding.split import split
 def test_trec8_has_the_published_figures(data: Path) -> None:
     """F19 Table 1: MD1 on TREC-8 AP tells 3423 of 8256 pairs apart, top group of 7, omega² .3991."""
     scores = read_scores(data / "trec8" / "adhoc8_ap.csv")
-    content = analyze(scores, measure="AP")
+    content = analyze(scores, method="hsd")
     here, like = content.claims
     assert (here.found, len(here.pairs), len(here.top)) == (3423, 8256, 7)
     assert like.found == here.found
@@ -45,8 +48,8 @@ def test_trec8_has_the_published_figures(data: Path) -> None:
     system = next(row for row in said["anova"] if row["term"] == "system")
     assert round(system["omega_sq"], 4) == 0.3991
     assert "6 of the 128 other systems are indistinguishable from the best" in said["answer"]
-    assert "the same holds for topics like these" in said["answer"]
-    assert "one error for both claims" in words.contrast(content)
+    assert "the same holds on these 50 topics" in said["answer"]
+    assert "one error for both claims" in answer.contrast(content)
 
 
 @pytest.mark.slow
@@ -54,19 +57,19 @@ def test_trec_covid_from_runs_to_both_claims(data: Path, covid_runs: Path) -> No
     """The top groups and pairs in the words are those of the comparisons made one by one."""
     qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"
     runs = read_collection(covid_runs, qrels)
-    whole = analyze(score(runs, ["AP"])["AP"])
+    whole = analyze(score(runs, ["AP"])["AP"], method="hsd")
     assert (whole.claims[0].found, len(whole.claims[0].pairs)) == (4199, 10153)
     scores = score(runs, ["AP"], split(runs, 5, n_splits=2, seed=0))["AP"]
-    content = analyze(scores, inputs=[qrels])
+    content = analyze(scores, method="hsd", inputs=[qrels])
     fit = anova(fill_undefined(scores.isel(split=0, drop=True), "zero"), MD6)
     for claim, generalize in zip(content.claims, ((), ("topic",)), strict=True):
         pairs = compare(fit, "hsd", generalize=generalize)
         assert claim.found == int(pairs.reject(0.05).sum())
         assert claim.top == pairs.top_group(0.05)
     here, like = content.claims
-    assert words.headline(content) == (
-        f"On these 30 topics, {len(here.top) - 1} of the 142 other systems are indistinguishable from the best,"
-        f" {here.top[0]}; for topics like these, {len(like.top) - 1} are."
+    assert answer.headline(content) == (
+        f"For topics like these, {len(like.top) - 1} of the 142 other systems are indistinguishable from the best,"
+        f" {like.top[0]}; on these 30 topics, {len(here.top) - 1} are."
     )
     assert len(like.top) > len(here.top)
     assert content.splits[0].pairs == 10153
@@ -74,7 +77,15 @@ def test_trec_covid_from_runs_to_both_claims(data: Path, covid_runs: Path) -> No
 
 
 class TestAnswer:
-    def content(self, values: list[float], noise: float, *, topics: int = 40, seed: int = 3) -> str:
+    def content(
+        self,
+        values: list[float],
+        noise: float,
+        method: str | None = "hsd",
+        *,
+        topics: int = 40,
+        seed: int = 3,
+    ) -> str:
         rng = np.random.default_rng(seed)
         shape = (topics, len(values), 3)
         scores = np.array(values)[None, :, None] + rng.normal(0, noise, (topics, len(values), 1))
@@ -84,40 +95,51 @@ class TestAnswer:
             dims=("topic", "system", "shard"),
             coords={"system": names},
         )
-        return words.headline(analyze(table))
+        return answer.headline(analyze(table, method=method))
 
     def test_a_clear_winner(self) -> None:
         assert self.content([0.9, 0.5, 0.1], 0.001) == (
-            "On these 40 topics, s0 is better than every other system; the same holds for topics like these."
+            "For topics like these, s0 is better than every other system; the same holds on these 40 topics."
+        )
+        assert self.content([0.9, 0.5, 0.1], 0.001, None) == (
+            "For topics like these, s0 is the best of the 3 systems; the same holds on these 40 topics."
         )
 
-    def test_two_systems(self) -> None:
-        assert self.content([0.9, 0.1], 0.001) == (
-            "On these 40 topics, s0 is better than s1; the same holds for topics like these."
+    @pytest.mark.parametrize("method", ["hsd", None])
+    def test_two_systems(self, method: str | None) -> None:
+        assert self.content([0.9, 0.1], 0.001, method) == (
+            "For topics like these, s0 is better than s1; the same holds on these 40 topics."
         )
-        unsure = self.content([0.5, 0.48], 0.1)
+        unsure = self.content([0.5, 0.48], 0.1, method)
         assert re.fullmatch(
-            r"On these 40 topics, s\d is better than s\d; for topics like these, they cannot be told apart\.",
+            r"For topics like these, (s\d) and (s\d) cannot be told apart; on these 40 topics, \1 is better than \2\.",
             unsure,
         )
 
     def test_better_here_but_not_for_topics_like_these(self) -> None:
         said = self.content([0.5, 0.49, 0.1], 0.1)
-        assert "is better than every other system; for topics like these, 1 of them cannot be told" in said
+        assert re.fullmatch(
+            r"For topics like these, 1 of the 2 other systems is indistinguishable from the best, (s\d);"
+            r" on these 40 topics, it is better than every other system\.",
+            said,
+        )
 
     def test_nothing_can_be_told(self) -> None:
         rng = np.random.default_rng(1)
         table = xr.DataArray(rng.normal(0.5, 0.1, (20, 4)), dims=("topic", "system"))
-        assert "no other system can be told from the best" in words.headline(analyze(table))
+        assert "no other system can be told from the best" in answer.headline(analyze(table, method="hsd"))
+        assert (
+            answer.headline(analyze(table)) == "For topics like these, any of the 4 systems may be the best."
+        )
 
 
 def test_a_model_without_the_claim_says_so() -> None:
     content = analyze(simulated(5), model="MD2")
     assert len(content.claims) == 1
-    assert "MD2 does not support a claim about topics" in content.unsupported
-    assert words.contrast(content).startswith("Nothing is said about topics like these")
+    assert content.unsupported == "MD2 speaks of these topics alone"
+    assert answer.contrast(content).startswith("Nothing is said about topics like these")
     assert content.power is None
-    assert ";" not in words.headline(content)
+    assert ";" not in answer.headline(content)
 
 
 def test_undefined_cells_are_counted_and_warned_of() -> None:
@@ -129,10 +151,46 @@ def test_undefined_cells_are_counted_and_warned_of() -> None:
     assert f"{undefined} of {cells} scores" in first.text
     assert first.warning
     assert content.configuration["scores_sha256"] == scores_hash(scores)
-    left = analyze(simulated(4, holes=0.05), fill="leave")
+    left = analyze(simulated(4, holes=0.05), method="hsd", fill="leave")
     assert any("missing and left out" in remark.text for remark in left.remarks)
     dropped = analyze(simulated(4, holes=0.02), fill="drop")
-    assert any("were left out" in remark.text for remark in dropped.remarks)
+    assert any("left out" in remark.text for remark in dropped.remarks)
+    moderated = analyze(simulated(4, holes=0.05), fill="leave")
+    gone = int(simulated(4, holes=0.05).isnull().any(["system", "shard"]).sum())
+    assert f"on topics like these {30 - gone}" in moderated.lead.claim
+    assert any(f"{gone} topics are left out" in remark.text for remark in moderated.remarks)
+
+
+def test_missing_scores_are_left_out_and_never_filled() -> None:
+    """A gap is no zero: the pair is judged on the topics that both have."""
+    table = simulated(4).mean("shard")
+    table.values[3, 2] = np.nan
+    content = analyze(table)
+    means = table.mean("topic").values
+    estimates = content.lead.pairs.estimates
+    assert np.allclose(sorted(estimates.values), sorted(means))
+    (remark,) = [one for one in content.remarks if one.name == "missing scores"]
+    assert remark.text.startswith("1 score of 120 is missing and left out")
+    named = analyze(table, fill=0.5)
+    assert np.allclose(
+        sorted(named.lead.pairs.estimates.values), sorted(table.fillna(0.5).mean("topic").values)
+    )
+
+
+def test_missing_seeds_are_counted() -> None:
+    rng = np.random.default_rng(3)
+    values = 0.1 * np.arange(3)[:, None] + rng.normal(0.4, 0.05, (40, 3, 4))
+    values[:, 1, 3] = np.nan
+    table = xr.DataArray(
+        values, dims=("question", "model", "seed"), coords={"model": list("abc")}, name="accuracy"
+    )
+    content = analyze(table)
+    assert content.lead.claim == "on questions like these 40, whatever the seed (3 to 4 seen)"
+    assert [one.text for one in content.remarks if one.name == "missing seeds"] == [
+        "1 model has fewer than 4 seeds: b (3). Each model is judged by those that it has."
+    ]
+    assert not any(one.warning for one in content.remarks)
+    assert "with 3 to 4 seeds of each model" in methods_text(content)
 
 
 def test_warnings_appear_where_they_should() -> None:
@@ -140,9 +198,12 @@ def test_warnings_appear_where_they_should() -> None:
     heavy = simulated(5, topics=12)
     heavy.values[:, 4] += rng.standard_t(2, heavy.values[:, 4].shape)
     heavy.values[:, 1] = heavy.values[:, 0]
-    said = " ".join(remark.text for remark in analyze(heavy).remarks)
+    said = " ".join(remark.text for remark in analyze(heavy, method="hsd").remarks)
     for words_of in ("12 topics are few", "not normal", "Residuals spread", "run000 and run001"):
         assert words_of in said
+    moderated = analyze(heavy)
+    assert [one.name for one in moderated.remarks if one.warning] == ["few topics"]
+    assert all(one.remedy for one in moderated.remarks if one.warning)
     calm = analyze(simulated(5))
     assert not any(remark.warning for remark in calm.remarks)
 
@@ -172,14 +233,14 @@ class TestPower:
         assert abs(found.mean() - 0.8) < 0.03
 
     def test_words_and_table_agree(self) -> None:
-        content = analyze(simulated(6))
+        content = analyze(simulated(6), method="hsd")
         power = content.power
         assert power is not None
         assert power.target < power.detectable
         assert power.target_topics > power.topics
         needs = [need.two for need in power.needs]
         assert needs == sorted(needs, reverse=True)
-        first, second = words.power_sentences(power, content.claims[1], content)
+        first, second = words.power_sentences(power, content)
         assert f"for {power.target:g} you need {power.target_topics} topics" in first
         critical = isf(0.05, 6, content.claims[1].pairs.estimates.df) * np.sqrt(
             content.claims[1].pairs.estimates.variance
@@ -189,14 +250,33 @@ class TestPower:
 
 def test_stability_counts_pairs_that_every_split_finds() -> None:
     scores = simulated(8, splits=4)
-    content = analyze(scores)
+    content = analyze(scores, method="hsd")
     assert [one.key for one in content.splits] == ["here", "like"]
     for one, generalize in zip(content.splits, ((), ("topic",)), strict=True):
         together = unanimous(over_splits(scores, MD6, "hsd", generalize=generalize))
         assert one.common == int(together.reject(0.05).sum())
-        assert f"{one.common} of 28 pairs" in words.split_sentence(one)
+        said = words.split_sentence(one, content)
+        assert f"{one.common} of 28 pairs" in said
+        assert f"Put to {one.procedure.name} split by split" in said
         assert one.divided["pairs"]["divided"] == one.divided["pairs"].iloc[1:-1].sum()
     assert analyze(simulated(4)).splits == ()
+
+
+def test_every_split_is_put_to_the_very_procedure() -> None:
+    scores = simulated(5, splits=3)
+    content = analyze(scores, n_resamples=199, seed=7)
+    for one, claim in zip(content.splits, content.claims, strict=True):
+        each = [
+            claim.procedure.run(scores.isel(split=i, drop=True), n_resamples=199, seed=7) for i in range(3)
+        ]
+        assert one.common == int(unanimous(each).reject(0.05).sum())
+        assert one.procedure == claim.procedure
+    here, like = content.claims
+    assert (here.first_split, like.first_split) == (True, False)
+    assert answer.splits_sentence(content) == (
+        "The figures for topics like these are of the means over the 3 splits;"
+        " the figures on these 30 topics are of the first of 3 splits."
+    )
 
 
 @pytest.mark.parametrize("method", ["hsd", "bh", "by", "holm", "bonferroni", "scheffe", "none"])
@@ -219,7 +299,7 @@ def test_a_difference_counts_from_the_critical_one(method: str) -> None:
 
 
 def test_half_widths_are_those_of_the_differences() -> None:
-    for claim in analyze(simulated(5)).claims:
+    for claim in analyze(simulated(5), method="hsd").claims:
         frame = claim.pairs.difference_intervals(0.95)
         assert np.allclose(frame["upper"] - frame["difference"], claim.half, rtol=1e-7)
         assert claim.uniform
@@ -232,8 +312,9 @@ def test_tables_hold_every_system_and_pair() -> None:
     assert list(systems["system"]) == list(content.systems)
     assert len(pairs) == 2 * 15
     assert (pairs["differs"] == (pairs["p_adjusted"] <= 0.05)).all()
-    away_from_zero = (pairs["lower"] > 0) | (pairs["upper"] < 0)
-    assert (away_from_zero == pairs["differs"]).all()
+    plain = pairs_frame(analyze(simulated(6), method="hsd"))
+    away_from_zero = (plain["lower"] > 0) | (plain["upper"] < 0)
+    assert (away_from_zero == plain["differs"]).all()
     said = json.loads(json.dumps(report_json(content), allow_nan=False))
     assert [row["system"] for row in said["systems"]] == list(content.systems)
     assert len(said["pairs"]["here"]["p_adjusted"]) == 15
@@ -291,5 +372,9 @@ def test_an_axis_has_a_few_round_ticks_inside(low: float, high: float) -> None:
 
 
 def test_other_terms_have_meanings_too() -> None:
-    assert words.meaning("query") == "Levels of query differ, on average."
-    assert words.meaning("query:ranker").startswith("What query and ranker do together")
+    content = analyze(simulated(3), method="hsd")
+    assert words.meaning("query", content) == "Levels of query differ, on average."
+    assert words.meaning("query:ranker", content).startswith("What query and ranker do together")
+    judged = words.meaning("topic:system", content)
+    assert judged.endswith("What is said of topics like these is judged against this row.")
+    assert "judged" not in words.meaning("topic:system", analyze(simulated(3)))

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import shardwise as sw
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
 from shardwise.analysis.trust import sentences, trust_in, usual_repetitions
+from shardwise.fits.anova import ByModel
+from shardwise.procedures.procedure import Procedure
 from shardwise.report.downloads import report_json
 from shardwise.report.html import html
 
@@ -21,7 +24,7 @@ SD = {"topic": 0.2, "topic:system": 0.08, "topic:shard": 0.1, "error": 0.06}
 @pytest.fixture(scope="module")
 def content() -> Analysis:
     scores = sw.simulate.scores(topics=20, systems=5, shards=3, sd=SD, effects=0.1, mean=2.0, seed=2)
-    return analyze(scores, seed=3, calibration=60)
+    return analyze(scores, method="hsd", seed=3, calibration=60)
 
 
 def test_the_methods_of_the_report_are_tried(content: Analysis) -> None:
@@ -62,7 +65,7 @@ def test_unequal_variances_are_warned_of() -> None:
     rng = np.random.default_rng(5)
     spread = np.where(np.arange(8) < 2, 0.2, 0.01)
     y = sw.simulate.scores(topics=30, systems=8, sd={"topic": 0.1, "error": 0.001}, mean=3.0, seed=1)
-    wild = analyze(y + rng.normal(0, spread, (30, 8)), calibration=100)
+    wild = analyze(y + rng.normal(0, spread, (30, 8)), method="hsd", calibration=100)
     assert any(remark.warning and "more than the promised 5 %" in remark.text for remark in wild.remarks)
     assert any(warning for _, warning in sentences(wild.trust))
 
@@ -74,17 +77,35 @@ def test_it_can_be_left_out_and_says_why_it_cannot_be_done(tmp_path: Path) -> No
     assert 'id="trust"' not in html(without)
     assert report_json(without)["calibration"] is None
     holes = scores.copy(data=np.where(np.arange(60).reshape(10, 3, 2) == 7, np.nan, scores))
-    left = analyze(holes, fill="leave", calibration=20)
+    left = analyze(holes, method="hsd", fill="leave", calibration=20)
     assert "undefined" in left.trust.reason
     assert "could not be simulated: 1 score" in html(left)
 
 
-def test_a_formula_has_no_procedure_but_the_usual_ones_are_tried() -> None:
+def test_the_usual_alternatives_are_tried_beside_any_procedure() -> None:
     scores = sw.simulate.scores(topics=10, systems=3, seed=2)
-    found = trust_in(scores, sw.Model.parse("topic + system"), "scheffe", alpha=0.05, repetitions=20, seed=0)
+    own = Procedure(ByModel(sw.Model.parse("topic + system")), "scheffe", sw.Claim("topic"))
+    found = trust_in(scores, (own,), alpha=0.05, repetitions=20, seed=0)
     assert found.calibration is not None
-    assert set(found.used) <= {"MD1 scheffe topic"}
-    assert "t holm" in set(found.calibration.table["method"])
+    assert found.used == (own.name,)
+    assert {own.name, "t holm", "moderated"} <= set(found.calibration.table["method"])
+
+
+def test_the_default_is_tried_by_its_very_procedures() -> None:
+    scores = sw.simulate.scores(topics=12, systems=3, shards=3, sd=SD, seed=2)
+    found = analyze(scores, calibration=20, generalize="topic+shard")
+    assert found.trust.used == tuple(one.procedure.name for one in found.claims)
+    used = found.trust.rows.query("used")
+    assert set(used["method"]) == set(found.trust.used)
+    assert "topics like these, shards like these" in set(used["claim"])
+
+
+def test_seeds_are_calibrated_as_seeds() -> None:
+    rng = np.random.default_rng(4)
+    values = rng.normal(0.4, 0.1, (12, 1, 1)) + rng.normal(0, 0.05, (12, 3, 3))
+    found = analyze(xr.DataArray(values, dims=("topic", "system", "instance")), calibration=20)
+    assert found.trust.used == ("moderated topic+instance",)
+    assert {"unified holm", "moderated topic+instance"} <= set(found.trust.rows["method"])
 
 
 def test_tables_fall_with_the_number_of_pairs() -> None:

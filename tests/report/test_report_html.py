@@ -108,10 +108,16 @@ def test_the_script_gets_every_pair(content: Analysis, page: Page) -> None:
     assert found["systems"] == list(content.systems)
     r = len(content.systems)
     first, second = np.triu_indices(r, 1)
-    for stored, claim in zip(found["claims"], content.claims, strict=True):  # type: ignore[call-overload]
-        square = claim.pairs.matrix().to_numpy()
+    for stored, claim in zip(found["claims"], content.leading, strict=True):  # type: ignore[call-overload]
+        names = list(content.systems)
+        square = claim.pairs.matrix().loc[names, names].to_numpy()
         assert np.allclose(stored["p"], square[first, second], rtol=5e-3)
-        assert [flag == "1" for flag in stored["differs"]] == (square[first, second] <= 0.05).tolist()
+        assert [flag != "0" for flag in stored["differs"]] == (square[first, second] <= 0.05).tolist()
+        ahead = claim.pairs.matrix("difference").loc[names, names].to_numpy()[first, second]
+        assert all(
+            flag == "0" or (flag == "+") == (d > 0) for flag, d in zip(stored["differs"], ahead, strict=True)
+        )
+        assert np.allclose(stored["means"], claim.intervals["estimate"], rtol=1e-6)
 
 
 def test_downloads_unpack(content: Analysis, page: Page) -> None:

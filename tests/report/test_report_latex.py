@@ -16,8 +16,8 @@ from report_pages import HOSTILE, simulated
 from shardwise.analysis.analyze import analyze
 from shardwise.core.text import short
 from shardwise.report.charts import interval_figure
-from shardwise.report.citations import bibliography, methods_latex
 from shardwise.report.latex import FIGURE, anova_latex, latex, pairs_latex, systems_latex
+from shardwise.report.methods import bibliography, methods_latex
 from shardwise.report.names import tex
 from shardwise.report.words import shortened
 
@@ -37,27 +37,39 @@ def rows(table: str) -> list[list[str]]:
 
 
 def test_systems_with_means_and_marks() -> None:
-    content = analyze(simulated(6))
+    content = analyze(simulated(6), method="hsd")
     found = rows(systems_latex(content))
     here, like = content.claims
     assert [cells[1] for cells in found] == list(content.systems)
     for k, (cells, name) in enumerate(zip(found, content.systems, strict=True)):
         mean = f"{here.intervals['estimate'][name]:.4f}"
-        marks = r"\dag" * (k > 0 and name in here.top) + r"\ddag" * (k > 0 and name in like.top)
+        marks = r"\dag" * (k > 0 and name in like.top) + r"\ddag" * (k > 0 and name in here.top)
         assert cells[2] == mean + (f"$^{{{marks}}}$" if marks else "")
-        assert cells[3:] == [shortened(claim.letters[k]) for claim in content.claims if claim.letters]
+        assert cells[3:] == [shortened(claim.letters[k]) for claim in content.leading if claim.letters]
     for claim, words in ((here, "these topics"), (like, "topics like these")):
         half = claim.intervals["upper"].iloc[0] - claim.intervals["estimate"].iloc[0]
         assert rf"$\pm${half:.4f} for {words}" in systems_latex(content)
 
 
-def test_unequal_intervals_have_columns_of_their_own() -> None:
+def test_the_top_group_of_the_moderated_test_is_marked_whole() -> None:
+    content = analyze(simulated(20, topics=20), n_resamples=499)
+    found = rows(systems_latex(content))
+    assert len(content.lead.top) > 1
+    assert [r"\dag" in cells[2].replace(r"\ddag", "") for cells in found] == [
+        name in content.lead.top for name in content.systems
+    ]
+    assert r"May be the best: $\dag$ topics like these" in systems_latex(content)
+
+
+@pytest.mark.parametrize("method", ["hsd", None])
+def test_unequal_intervals_have_columns_of_their_own(method: str | None) -> None:
     scores = simulated(5)
-    scores.values[3, 1, 2] = np.nan
-    content = analyze(scores, fill="leave")
+    if method is not None:
+        scores.values[3, 1, 2] = np.nan
+    content = analyze(scores, method=method, fill="leave")
     found = rows(systems_latex(content))
     for cells, name in zip(found, content.systems, strict=True):
-        halves = [c.intervals["upper"][name] - c.intervals["estimate"][name] for c in content.claims]
+        halves = [c.intervals["upper"][name] - c.intervals["estimate"][name] for c in content.leading]
         assert [float(cell) for cell in cells[3:5]] == pytest.approx(halves, abs=6e-5)
 
 
@@ -74,7 +86,7 @@ def test_all_pairs_or_those_with_the_best() -> None:
 def test_stars_are_the_significant_pairs() -> None:
     content = analyze(simulated(6))
     found = rows(pairs_latex(content))
-    for k, claim in enumerate(content.claims):
+    for k, claim in enumerate(content.leading):
         assert [cells[3 + k].endswith("$^{*}$") for cells in found] == claim.pairs.reject(0.05).tolist()
 
 

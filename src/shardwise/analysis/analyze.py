@@ -40,8 +40,9 @@ from shardwise.fits.instances import ByInstances
 from shardwise.fits.moderated import ByModerated
 from shardwise.fits.topics import DRAWN, ByTopics
 from shardwise.numerics.corrections import CORRECTIONS, critical_t, uncorrected_level
+from shardwise.numerics.error_terms import supports
 from shardwise.numerics.groups import letter
-from shardwise.numerics.tables import SHARDS, SPLITS
+from shardwise.numerics.tables import SHARDS, SPLITS, TABLE
 from shardwise.procedures.procedure import Procedure, usual_resamples
 from shardwise.procedures.running import USUAL
 from shardwise.procedures.vocabulary import for_claims, parse
@@ -259,7 +260,18 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
     dims, nouns = layout_of(table), nouns_of(table)
     lead = _procedure(dims, chosen)
     within = dims if dims in lead.dims else tuple(d for d in dims if d != "split")
+<<<<<<< HEAD
     known = for_claims(lead, within)
+=======
+    beside = tuple(d for d in dims if d != "split")
+    known = for_claims(lead, within) | {c: p for c, p in for_claims(lead, beside).items() if c == HERE}
+    if isinstance(
+        lead.fit, ByModel
+    ):  # a formula takes several layouts, and need not support the same claims in all
+        whole = lead.fit.model.on_shards is False
+        fitted = TABLE if whole else beside
+        known = {claim: one for claim, one in known.items() if supports(lead.fit.model, fitted, claim)}
+>>>>>>> refs/heads/report
     if not known:
         raise InputError(
             f"{lead.name} cannot take scores by {', '.join(dims)}",

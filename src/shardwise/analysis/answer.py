@@ -120,7 +120,7 @@ def _again(one: ClaimResult, before: ClaimResult, found: Analysis) -> str:
     if one.best != before.best or one.may_be_best or not one.top:
         return _top(one, found)
     if others == 1:
-        return "it is" if one.found else "they cannot be told apart"
+        return _top(one, found) if one.found else "they cannot be told apart"
     if alike == 0:
         return f"it is better than every other {found.noun('system')}"
     if alike == others:

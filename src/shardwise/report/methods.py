@@ -100,19 +100,15 @@ def _moderated(one: ClaimResult, found: Analysis) -> tuple[str, tuple[str, ...]]
     if two:  # the common variance is that of the only pair: there is nothing to moderate by
         if one.procedure.correction:
             return f"a t-test with the variance over {over}{_beyond(one, found)}", ()
-        if cells:
-            return f"a wild bootstrap of the studentised difference ({draws} draws)", ("Wu1986",)
         return f"the studentised bootstrap of {topics} ({draws} resamples){_beyond(one, found)}", ()
-    text = f"t-tests in which each pair's variance over {over} is drawn towards the mean variance of all pairs{_beyond(one, found)}"
+    text = (
+        f"t-tests in which each pair's variance over {over} is drawn towards the mean variance of all pairs"
+    )
+    text += _beyond(one, found)
     if one.procedure.correction:
         return text, ("Smyth2004",)
-    law = (
-        f"a wild bootstrap of the residuals ({draws} draws)"
-        if cells
-        else f"{draws} resamples of the {topics}"
-    )
-    sources = ("Smyth2004", "RomanoWolf2005", *(["Wu1986"] if cells else []))
-    return f"{text}, with step-down p-values from the joint law of all pairs in {law}", sources
+    law = f"the joint law of all pairs in {draws} resamples of the {topics}"
+    return f"{text}, with step-down p-values from {law}", ("Smyth2004", "RomanoWolf2005")
 
 
 def _beyond(one: ClaimResult, found: Analysis) -> str:
@@ -165,8 +161,8 @@ def _scored(found: Analysis) -> tuple[str, str]:
     if found.shards > 1:
         splits = f", in {counted(found.n_splits, 'independent split')}" if found.n_splits > 1 else ""
         return (
-            f"{text}, separately on each of {found.counted(found.shards, 'shard')} of the documents{splits}, which gives"
-            f" replicates of every {found.noun('topic')} and {found.noun('system')}",
+            f"{text}, separately on each of {found.counted(found.shards, 'shard')} of the documents{splits}, which"
+            f" gives replicates of every {found.noun('topic')} and {found.noun('system')}",
             "VoorheesEtAl2017,FerroSanderson2019",
         )
     return text, ""

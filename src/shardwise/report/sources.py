@@ -234,20 +234,6 @@ SOURCES = {
             ),
         ),
         Source(
-            "Wu1986",
-            "Wu, 1986",
-            "article",
-            (
-                ("author", "C. F. J. Wu"),
-                ("title", "Jackknife, Bootstrap and Other Resampling Methods in Regression Analysis"),
-                ("journal", "The Annals of Statistics"),
-                ("volume", "14"),
-                ("number", "4"),
-                ("pages", "1261--1295"),
-                ("year", "1986"),
-            ),
-        ),
-        Source(
             "Satterthwaite1946",
             "Satterthwaite, 1946",
             "article",
