@@ -260,9 +260,6 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
     dims, nouns = layout_of(table), nouns_of(table)
     lead = _procedure(dims, chosen)
     within = dims if dims in lead.dims else tuple(d for d in dims if d != "split")
-<<<<<<< HEAD
-    known = for_claims(lead, within)
-=======
     beside = tuple(d for d in dims if d != "split")
     known = for_claims(lead, within) | {c: p for c, p in for_claims(lead, beside).items() if c == HERE}
     if isinstance(
@@ -271,7 +268,6 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
         whole = lead.fit.model.on_shards is False
         fitted = TABLE if whole else beside
         known = {claim: one for claim, one in known.items() if supports(lead.fit.model, fitted, claim)}
->>>>>>> refs/heads/report
     if not known:
         raise InputError(
             f"{lead.name} cannot take scores by {', '.join(dims)}",
