@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
-from shardwise.report.citations import SOURCES, bibliography, methods_latex, methods_text
 
 from report_pages import simulated
 from shardwise.analysis import answer
