@@ -167,8 +167,10 @@ def test_unequal_instances_and_lost_scores() -> None:
     assert "3 to 7 seen" in result.claim
     lost = a.copy()
     lost[2, 4] = np.nan
-    with pytest.raises(InputError, match="1 scores of a are missing, first topic t4"):
+    with pytest.raises(InputError, match="1 scores of a are missing, first topic t4") as refusal:
         compare_instances(lost, c)
+    assert "use design='nested'" in str(refusal.value)
+    assert "use --nested" in refusal.value.text(lambda option: f"--{option.value}", command=True)
     assert compare_instances(lost, c, design="nested").p == pytest.approx(result.p, abs=0.1)
 
 

@@ -119,12 +119,11 @@ BAD: dict[str, tuple[Any, str]] = {
 }
 
 
-# models of any dimensions, estimates measure by measure, components instead of scores
+# models of any dimensions, and estimates measure by measure
 TAKES_MORE = {
     "no systems": ("anova", "bootstrap_anova"),
     "twins": ("anova",),
     "two measures": ("planning.variance", "fill_undefined"),
-    "nothing": ("calibrate",),
 }
 
 

@@ -138,7 +138,7 @@ def test_scores_missing_for_all_systems_alike(model: Model) -> None:
 def test_a_single_missing_score_is_refused_with_the_remedy() -> None:
     scores = scores_of()
     scores[1, 2, 0] = np.nan
-    with pytest.raises(InputError, match=r"lack different scores.*keep what all have"):
+    with pytest.raises(InputError, match=r"lack different scores.*keep the topics that all have"):
         bootstrap_anova(scores, MD2)
 
 

@@ -53,7 +53,7 @@ def test_error_terms_of_other_designs() -> None:
         "topic*system*shard + topic*system*user + topic*shard*user + system*shard*user"
     )
     signs = error_term(
-        three_random, ("topic", "system", "shard", "user"), "system", ("topic", "shard", "user")
+        three_random, ("topic", "system", "shard", "user"), "system", Claim("topic", "shard", "user")
     )
     assert sorted(signs.values()) == [-1, -1, -1, 1, 1, 1, 1]
     assert signs["error"] == 1
@@ -257,6 +257,6 @@ def test_incomplete_data_whose_terms_cannot_be_told_apart() -> None:
     fit = anova(scores, "topic*system*shard")
     assert fit.estimates().df == fit.table.at["error", "df"]
     with pytest.raises(
-        InputError, match=r"does not tell the variance of topic:system apart.*drop what is incomplete"
+        InputError, match=r"does not tell the variance of topic:system apart.*fill what is undefined"
     ):
         fit.estimates(generalize=("topic",))

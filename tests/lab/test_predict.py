@@ -184,7 +184,9 @@ def test_repeats_depend_on_seed_and_number_alone(monkeypatch: pytest.MonkeyPatch
         whole.repeats[whole.repeats["repeat"] < 5].reset_index(drop=True),
     )
     monkeypatch.setattr("shardwise.lab.holdout.checks.CHUNK", 60)  # four repeats at a time
-    chunked = split_half(y, names, repeats=12, seed=3, jobs=1)
+    seen: list[tuple[int, int]] = []
+    chunked = split_half(y, names, repeats=12, seed=3, jobs=1, progress=lambda *at: seen.append(at))
+    assert seen == [(4, 12), (8, 12), (12, 12)]
     pd.testing.assert_frame_equal(chunked.repeats, whole.repeats)
     pd.testing.assert_frame_equal(chunked.curve, whole.curve)
     other = split_half(y, names, repeats=12, seed=4)

@@ -192,15 +192,35 @@ class Analysis:
         return decimals_for(self.claims)
 
     def noun(self, dimension: str) -> str:
-        """The user's word for a dimension: ``question`` for topic."""
+        """The user's word for a dimension: ``question`` for topic.
+
+        Parameters
+        ----------
+        dimension
+            Our name of it.
+        """
         return nouns_of(self.scores).get(dimension, dimension)
 
     def nouns_for(self, dimension: str) -> str:
-        """The user's word for many levels of a dimension: ``questions`` for topic."""
+        """The user's word for many levels of a dimension: ``questions`` for topic.
+
+        Parameters
+        ----------
+        dimension
+            Our name of it.
+        """
         return plural(self.noun(dimension))
 
     def counted(self, n: int, dimension: str) -> str:
-        """A number of levels of a dimension in the user's words: ``200 questions``."""
+        """A number of levels of a dimension in the user's words: ``200 questions``.
+
+        Parameters
+        ----------
+        n
+            The number.
+        dimension
+            Our name of the dimension.
+        """
         return counted(n, self.noun(dimension))
 
     @property

@@ -193,7 +193,7 @@ def _check(alpha: float, repetitions: int) -> None:
 def _read(source: Any) -> tuple[xr.DataArray | None, VarianceComponents]:
     if isinstance(source, VarianceComponents):
         return None, source
-    if isinstance(source, Mapping) and all(isinstance(value, float | int) for value in source.values()):
+    if isinstance(source, Mapping) and source and all(isinstance(v, float | int) for v in source.values()):
         return None, VarianceComponents.of(source, kind="sd")
     scores, _ = complete_table(source)
     return scores, variance_components(scores)

@@ -13,7 +13,7 @@ from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.decisions import JOINT
 from shardwise.core.arguments import chosen, level, whole
 from shardwise.core.claim import Claim
-from shardwise.core.errors import InputError, Option, unknown
+from shardwise.core.errors import Either, InputError, Option, unknown
 from shardwise.core.estimates import Estimates
 from shardwise.core.scores import as_scores, averaged, layout_of, nouns_of
 from shardwise.fits.instance_pairs import Pair, pair_of
@@ -35,6 +35,11 @@ USUAL = {TABLE: "moderated", SHARDS: "moderated", INSTANCES: "moderated topic+in
 METHODS = ("mixed", "bootstrap", "t-means", "t-single")
 DESIGNS = ("unified", "paper", "nested", "crossed")
 READINGS = ("averaged", "pooled", "per-instance")
+MIXED_MODEL = (
+    Option("method", "mixed"),
+    " with ",
+    Option("design", "nested"),
+)  # which leaves out what is missing
 
 
 def compare(
@@ -254,11 +259,11 @@ def compare_instances(
     if method == "bootstrap":
         return _bootstrap(pair, reading or ("pooled" if design == "paper" else "averaged"), draws)
     if method == "t-means":
-        return _of_means(pair.complete("design='nested'"), "paired t on topic means")
+        return _of_means(pair.complete(*MIXED_MODEL), "paired t on topic means")
     if method == "t-single":
-        return _single(pair.complete("design='nested'"), instance)
+        return _single(pair.complete(*MIXED_MODEL), instance)
     if design == "unified":
-        ready = pair.complete("design='nested', which leaves out what is missing").replicated()
+        ready = pair.complete(Option("design", "nested"), ", which leaves out what is missing").replicated()
         found = _run(UNIFIED.name + " none", ready, draws)
         if not all(pair.deterministic):
             return found
@@ -288,7 +293,7 @@ def _of_means(pair: Pair, title: str, test: str = "t", **draws: Any) -> Comparis
 
 
 def _bootstrap(pair: Pair, reading: str, draws: dict[str, Any]) -> Comparisons:
-    pair = pair.complete("method='mixed', design='nested'")
+    pair = pair.complete(*MIXED_MODEL)
     if all(pair.deterministic):
         return _of_means(pair, "studentised bootstrap of topics (J15 Algorithm 1)", "bootstrap", **draws)
     if reading == "averaged":
@@ -359,7 +364,7 @@ def single_instance_tests(a: Any, b: Any, alpha: float = 0.05) -> pd.DataFrame:
         Level of significance.
     """
     level(alpha)
-    pair = pair_of(a, b).complete("design='nested'")
+    pair = pair_of(a, b).complete(Either("compare_instances with ", ""), Option("design", "nested"))
     z = pair.paired_instances()
     y = np.stack([z, np.zeros_like(z)], axis=-1)  # each instance a table: the difference, and nothing
     mean, se = (x[:, 0] for x in paired.moments(y, np.array([0]), np.array([1])))
