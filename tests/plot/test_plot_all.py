@@ -91,7 +91,10 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "ShardDesign": lambda: sw.planning.design_for_shards(scores(), min_diff=0.1, generalize=()),
     "PoolStudy": lambda: sw.planning.pool_depth_study(collection().collection(), depths=[10, 40]),
     "BudgetPlan": lambda: sw.planning.plan_budget(
-        sw.planning.instance_components(*(seeds().isel(system=k) for k in (0, 1))), 500, per_topic=5, per_instance=10
+        sw.planning.instance_components(*(seeds().isel(system=k) for k in (0, 1))),
+        500,
+        per_topic=5,
+        per_instance=10,
     ),
     "ScoreComponents": lambda: sw.simulate.score_components(scores()),
     "SimulatedCollection": collection,
