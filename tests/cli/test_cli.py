@@ -105,8 +105,9 @@ def test_a_report_of_a_file_of_scores_with_splits(folder: Path, tmp_path: Path) 
     stored = tmp_path / "scores.nc"
     made = ("score", folder / "qrels.txt", folder / "runs", "--shards", 3, "--splits", 2, "--out", stored)
     assert shardwise(*made).returncode == 0
-    line = refused(shardwise("compare", stored))
-    assert "the scores hold 2 splits, and this compares one; add --report" in line
+    line = refused(shardwise("compare", stored, "--fit", "bootstrap"))
+    assert "the scores hold 2 splits, and a bootstrap compares one" in line
+    assert "2 splits" in shardwise("compare", stored).stdout
     assert shardwise("compare", stored, "--report", tmp_path / "r.html").returncode == 0
     assert (tmp_path / "r.html").exists()
 

@@ -187,7 +187,7 @@ def test_a_long_table_in_latex_breaks_over_pages(tmp_path: Path) -> None:
     names = [f"s{k}" for k in range(12)]
     rows = [[str(t), *(f"0.{(7 * t + 3 * k) % 9}" for k in range(12))] for t in range(4)]
     (tmp_path / "s.csv").write_text("\n".join(",".join(row) for row in [["topic", *names], *rows]) + "\n")
-    table = shardwise("compare", tmp_path / "s.csv", "-f", "latex").stdout
+    table = shardwise("compare", tmp_path / "s.csv", "--model", "MD1", "-f", "latex").stdout
     assert table.count(r"\begin{longtable}{llrrrrrrrrr}") == 1
     assert table.count(" \\\\\n") == 66 + 1
 
@@ -236,12 +236,12 @@ def test_an_option_without_effect_is_none() -> None:
     [
         (".json", "{"),
         (".csv", "a,b,difference"),
-        (".tex", "% Tukey"),
-        (".latex", "% Tukey"),
-        (".md", "Tukey HSD"),
-        (".MD", "Tukey HSD"),
-        (".txt", "Tukey HSD"),
-        ("", "Tukey HSD"),
+        (".tex", "% moderated"),
+        (".latex", "% moderated"),
+        (".md", "moderated test"),
+        (".MD", "moderated test"),
+        (".txt", "score: 12 topics × 3 systems; moderated"),
+        ("", "score: 12 topics × 3 systems; moderated"),
     ],
 )
 def test_the_ending_of_the_file_is_its_format(folder: Path, tmp_path: Path, ending: str, start: str) -> None:

@@ -90,8 +90,7 @@ def test_what_a_report_says_about_itself(folder: Path) -> None:
     # defaults are written out, what was chosen automatically too
     chosen = {
         "measure": "AP",
-        "model": "MD6",
-        "method": "hsd",
+        "method": "moderated",
         "alpha": 0.05,
         "shards": 2,
         "splits": 2,
@@ -104,7 +103,7 @@ def test_what_a_report_says_about_itself(folder: Path) -> None:
     assert stored["versions"] == versions()
     page = (folder / "r.html").read_text()
     assert "shardwise compare data/qrels.txt data/runs --shards 2" in page
-    assert "model = &#34;MD6&#34;" in page
+    assert "method = &#34;moderated&#34;" in page
 
 
 def test_the_same_numbers_again(folder: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.estimates import Estimates, Outcome
+from shardwise.core.estimates import Estimates, Outcome, Settled
 from shardwise.core.rng import generator
 from shardwise.fits.anova import anova
 from shardwise.fits.topics import by_pairs
@@ -45,7 +45,7 @@ class Apart:
         d = means[:, ia] - means[:, ib]
         p = np.where((np.abs(d) >= 0.2) & (np.arange(ia.size) != self.never), 0.0, 1.0)
         nothing = np.full_like(d, np.nan)
-        return Outcome(d, nothing, nothing, nothing, p, p)
+        return Outcome(d, nothing, nothing, nothing, p, Settled(p))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from shardwise.analysis.diagnostics import (
 )
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hashed, scores_hash, versions
-from shardwise.analysis.trust import remedy, sentences, trust_in
+from shardwise.analysis.trust import sentences, trust_in
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.decisions import JOINT
 from shardwise.comparing.intervals import has_own, shares
@@ -191,9 +191,11 @@ def analyze(
             *_notes(fit, lead),
             *remarks_on_residuals(residuals, lead.procedure, nouns),
             *(
-                Remark(sentence, warning=True, name="a promise not kept", remedy=remedy(trust, sentence))
-                for sentence, warning in sentences(trust)
-                if warning
+                Remark(
+                    one.text, warning=True, name=f"{one.method} does not keep its promise", remedy=one.remedy
+                )
+                for one in sentences(trust)
+                if one.warning
             ),
         ),
         notes=tuple(chosen.notes),
@@ -271,7 +273,7 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
     if not known:
         raise InputError(
             f"{lead.name} cannot take scores by {', '.join(dims)}",
-            remedy=f"it takes {' or '.join(' × '.join(layout) for layout in lead.dims)}",
+            remedy=f"it takes {lead.takes}",
             argument="method",
             value=lead.name,
         )

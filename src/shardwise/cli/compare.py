@@ -41,12 +41,10 @@ def compare_systems(options: CompareOptions) -> None:
     found = []
     for name in measures:
         with progress(f"{name}: comparing", options.quiet) as told:
-            how = replace(chosen, notes=read.notes, recipe=None)
-            if options.report is not None:
-                how = _recorded(how, options, source, read.files, name)
+            how = replace(chosen, notes=read.notes, inputs=_listed(options, source, read.files))
             found.append(analyze(read.scores[name], how, progress=told))
     if options.report is not None:
-        found[0].report(options.report)
+        _recorded(found[0], options, source, read.files).report(options.report)
     if options.chart is not None:
         draw(found[0].plot(level=1.0 - options.alpha), options.chart)
     _tell(found, options)
@@ -77,23 +75,32 @@ def _chosen(options: CompareOptions) -> AnalysisOptions:
     )
 
 
-def _recorded(
-    how: AnalysisOptions,
-    options: CompareOptions,
-    source: opt.RunInputs,
-    used_files: tuple[Path, ...],
-    measure: str,
-) -> AnalysisOptions:
-    """The same analysis with what is needed to make it again."""
-    files = [str(file) for file in used_files]
+def _listed(options: CompareOptions, source: opt.RunInputs, files: tuple[Path, ...]) -> tuple[str, ...]:
+    """The files that a report names with their hashes."""
+    if options.report is None:
+        return ()
     corpus = source.corpus
     listed = [corpus] if corpus is not None and not corpus.isdecimal() and not source.table else []
+    return (*map(str, files), *listed)
+
+
+def _recorded(
+    found: Analysis, options: CompareOptions, source: opt.RunInputs, used_files: tuple[Path, ...]
+) -> Analysis:
+    """The same analysis with what is needed to make it again; what was chosen automatically is written out."""
+    from shardwise.analysis.trust import usual_repetitions  # looked up late, so that it can be replaced
+
+    files = [str(file) for file in used_files]
     used: dict[str, Any] = {"scores": files[0]} if source.table else {"qrels": files[0], "runs": files[1:]}
     if not source.table:
-        used["measure"] = [measure]
+        used["measure"] = found.measure
+    used["method"] = options.method or ("hsd" if options.model else found.procedure.name)
+    used["calibration"] = options.calibration
+    if options.calibration is None:
+        used["calibration"] = usual_repetitions(len(found.systems))
     call = current()
     recipe = call.recipe(without=source.idle, **used) if call is not None else None
-    return replace(how, inputs=(*files, *listed), recipe=recipe)
+    return replace(found, recipe=recipe)
 
 
 def _tell(found: list[Analysis], options: CompareOptions) -> None:

@@ -13,7 +13,7 @@ from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.decisions import JOINT, Decisions, decide, outcome_of
 from shardwise.core.arguments import whole
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.claim import Claim
+from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates, Joint, Outcome, Settled
 from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of, sizes_of
@@ -131,6 +131,11 @@ class Procedure:
     def dims(self) -> tuple[Dims, ...]:
         """The layouts that it can take."""
         return (SPLITS,) if self.rule else self.fit.layouts
+
+    @property
+    def takes(self) -> str:
+        """The layouts that it can take, in words."""
+        return " or ".join(" × ".join(plural(dim) for dim in layout) for layout in self.dims)
 
     @property
     def promise(self) -> str:
@@ -253,7 +258,7 @@ class Procedure:
         if dims not in self.dims:
             raise InputError(
                 f"{self.name} cannot take scores by {', '.join(dims)}",
-                remedy=f"it takes {' or '.join(' × '.join(layout) for layout in self.dims)}",
+                remedy=f"it takes {self.takes}",
                 argument="method",
                 value=self.name,
             )
