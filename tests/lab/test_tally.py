@@ -9,7 +9,7 @@ from scipy import stats
 
 from shardwise.comparing.decisions import Decisions
 from shardwise.core.arrays import Floats
-from shardwise.core.estimates import Outcome
+from shardwise.core.estimates import Outcome, Settled
 from shardwise.lab.error_counts import Truth, joined, rate, ratio, tally
 from shardwise.lab.verdict import status, summary, verdicts
 
@@ -24,9 +24,8 @@ def decided(p: list[list[float]], adjusted: list[list[float]], difference: list[
 def made(difference: Floats, p: Floats, p_adjusted: Floats, half: float) -> Decisions:
     """Decisions whose intervals all have the same half-width."""
     nothing = np.full(p.shape, np.nan)
-    outcome = Outcome(
-        difference, nothing, nothing, nothing, p, p_adjusted, lambda alpha: np.full(p.shape, half)
-    )
+    joint = Settled(p_adjusted, lambda alpha: np.full(p.shape, half))
+    outcome = Outcome(difference, nothing, nothing, nothing, p, joint)
     return Decisions(outcome, p_adjusted, "", 3, None)
 
 

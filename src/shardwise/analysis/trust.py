@@ -15,7 +15,6 @@ from shardwise.core.errors import InputError
 from shardwise.core.scores import layout_of, nouns_of
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
 from shardwise.lab.verdict import Verdict
-from shardwise.lab.worlds.base import claim_of
 from shardwise.numerics.tables import INSTANCES, SHARDS, TABLE, Dims
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import parse
@@ -133,7 +132,7 @@ def trust_in(
     except InputError as error:
         return Trust(None, used, str(error))
     nouns = nouns_of(table)
-    words = {claim_of(dims, claim): Claim(*claim).short(dims, nouns) for claim in claims}
+    words = {Claim(*claim).short(dims): Claim(*claim).short(dims, nouns) for claim in claims}
     return Trust(found, used, "", words, nouns)
 
 
@@ -177,7 +176,7 @@ def sentences(trust: Trust) -> tuple[Saying, ...]:
         claim = trust.claims[str(row["claim"])]
         text = f"For {claim}: where {systems} are equal, {row['method']} {what} {figure}, {end}."
         fails = bool(row["used"]) and row["status"] == "fails"
-        said.append(Saying(str(row["method"]), text, fails, _remedy(trust, row) if fails else ""))
+        said.append(Saying(str(row["method"]), text, fails, _remedy(trust, dict(row)) if fails else ""))
     return tuple(said)
 
 

@@ -140,7 +140,8 @@ def _title(found: Analysis) -> str:
         for one in found.claims
         if one.key != found.leads
     ]
-    _, *lines = found.comparisons.summary(found.alpha).splitlines()
+    said = found.comparisons.summary(found.alpha).splitlines()
+    lines = said[:1] if len(found.comparisons) == 1 else said[1:]  # what was done stands in the heading
     return "\n".join([found.heading(), *lines, *beside])
 
 

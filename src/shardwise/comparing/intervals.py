@@ -39,8 +39,8 @@ def shares(half: Floats, ia: Ints, ib: Ints, r: int) -> Floats:
     >>> shares(np.array([0.3, 0.4, 0.5]), np.array([0, 0, 1]), np.array([1, 2, 2]), 3)
     array([0.1, 0.2, 0.3])
     """
-    if r == 2:
-        return np.full(2, float(half[0]) / 2.0)
+    if r == 2 or not np.isfinite(half).all():  # too few draws or topics for any interval
+        return np.full(r, float(half.max()) / 2.0)
     square = np.zeros((r, r))
     square[ia, ib] = square[ib, ia] = half
     return _shared_out(square)
