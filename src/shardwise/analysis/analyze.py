@@ -21,7 +21,7 @@ from shardwise.analysis.diagnostics import (
 )
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hashed, scores_hash, versions
-from shardwise.analysis.trust import remedy, sentences, trust_in
+from shardwise.analysis.trust import sentences, trust_in
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.decisions import JOINT
 from shardwise.comparing.intervals import has_own, shares
@@ -191,9 +191,9 @@ def analyze(
             *_notes(fit, lead),
             *remarks_on_residuals(residuals, lead.procedure, nouns),
             *(
-                Remark(sentence, warning=True, name="a promise not kept", remedy=remedy(trust, sentence))
-                for sentence, warning in sentences(trust)
-                if warning
+                Remark(one.text, warning=True, name="a promise not kept", remedy=one.remedy)
+                for one in sentences(trust)
+                if one.warning
             ),
         ),
         notes=tuple(chosen.notes),

@@ -35,7 +35,7 @@ def p_value(p: float, resolution: float = 0.0) -> str:
     """
     if not np.isfinite(p):
         return "–"
-    if p <= resolution * (1 + 1e-9):
+    if resolution > 0 and p <= resolution * (1 + 1e-9):
         return f"≤ {resolution:.1g}"
     if p < LEAST_P:
         return f"< {LEAST_P:g}"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 import xarray as xr
 
 from shardwise.core.arguments import Progress
+from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import InputError
-from shardwise.core.scores import layout_of
+from shardwise.core.scores import layout_of, nouns_of
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.verdict import Verdict
+from shardwise.lab.worlds.base import claim_of
 from shardwise.numerics.tables import INSTANCES, SHARDS, TABLE, Dims
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import parse
@@ -66,6 +69,10 @@ class Trust:
     calibration: Calibration | None
     used: tuple[str, ...]  # the methods of this report, by the name of their procedure
     reason: str  # why there is none
+    claims: Mapping[str, str] = field(
+        default_factory=dict
+    )  # claims as the calibration has them, in the user's words
+    nouns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -125,16 +132,28 @@ def trust_in(
         )
     except InputError as error:
         return Trust(None, used, str(error))
-    return Trust(found, used, "")
+    nouns = nouns_of(table)
+    words = {claim_of(dims, claim): Claim(*claim).short(dims, nouns) for claim in claims}
+    return Trust(found, used, "", words, nouns)
 
 
-def sentences(trust: Trust) -> tuple[tuple[str, bool], ...]:
-    """What the methods of the report do on tables like these, and whether each sentence is a warning."""
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """What a method of the report does on tables like these."""
+
+    text: str
+    warning: bool
+    remedy: str  # what to use instead, of a warning
+
+
+def sentences(trust: Trust) -> tuple[Saying, ...]:
+    """What the methods of the report do on tables like these, in the user's words."""
     lab = trust.calibration
     if lab is None:
         return ()
-    said: list[tuple[str, bool]] = []
+    said: list[Saying] = []
     rows = trust.rows
+    systems = plural(trust.nouns.get("system", "system"))
     for _, row in rows[rows["method"].isin(trust.used)].iterrows():
         what = {
             "family": "calls some of them different in",
@@ -154,15 +173,17 @@ def sentences(trust: Trust) -> tuple[tuple[str, bool], ...]:
             end = "as it is not made for this claim"
         else:
             continue
-        sentence = f"For {row['claim']}: where systems are equal, {row['method']} {what} {figure}, {end}."
-        said.append((sentence, bool(row["used"]) and row["status"] == "fails"))
+        claim = trust.claims[str(row["claim"])]
+        text = f"For {claim}: where {systems} are equal, {row['method']} {what} {figure}, {end}."
+        fails = bool(row["used"]) and row["status"] == "fails"
+        said.append(Saying(text, fails, _remedy(trust, row) if fails else ""))
     return tuple(said)
 
 
-def remedy(trust: Trust, sentence: str) -> str:
-    """What to use instead of a method that such a sentence warns of, where something was found to hold."""
+def _remedy(trust: Trust, row: Mapping[str, Any]) -> str:
+    """What to use instead of a method that fails: what keeps the same promise for the same claim."""
     for verdict in trust.verdicts:
-        better = [name for name in verdict.use.values() if name not in trust.used]
-        if sentence.startswith(f"For {verdict.claim}:") and better:
-            return f"Use {' or '.join(better)} instead, which held."
-    return "Read p-values near the level with care."
+        better = verdict.use.get(str(row["promise"]))
+        if verdict.claim == row["claim"] and better is not None:
+            return f"Use {better} instead, which held its level."
+    return "Nothing tried held its level: read p-values near the level with care."

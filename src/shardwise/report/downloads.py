@@ -47,7 +47,7 @@ def downloads(content: Analysis) -> tuple[Download, ...]:
         text(
             "systems.csv",
             "text/csv",
-            "systems with means, intervals and groups",
+            f"{content.nouns_for('system')} with means, intervals and groups",
             _csv(systems_frame(content)),
         ),
         text("pairs.csv", "text/csv", "all pairs, for each claim", _csv(pairs_frame(content))),

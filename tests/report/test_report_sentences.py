@@ -1,0 +1,345 @@
+"""Every sentence over a grid of data and procedures: grammatical, and true of the comparisons it speaks of."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from report_pages import simulated
+from shardwise.analysis import answer
+from shardwise.analysis.analysis import Analysis, ClaimResult
+from shardwise.analysis.analyze import analyze
+from shardwise.analysis.figures import p_value
+from shardwise.report import words
+from shardwise.report.downloads import report_json
+from shardwise.report.html import html
+from shardwise.report.latex import latex
+from shardwise.report.methods import bibliography, judged, methods_text
+
+DRAWS = 199
+NOUNS = "topic|system|question|model|seed|pair|shard|split|score|resample|instance|warning"
+ONE = re.compile(rf"(?<![\d.,–-])\b1 (?:other )?(?:{NOUNS})s\b")
+MANY = re.compile(rf"(?<![\d.,])\b(?:[02-9]|\d{{2,}}|\d,\d+) (?:other )?(?:{NOUNS})\b(?!:)")
+WRONG = re.compile(
+    r"\(\s*\)|\bnan\b|\bNone\b|\bTrue\b|\bFalse\b| ,| \.(?!\d)|\.\.|,,|;;|: \.|\{|\}|\ba (?:a|an|the)\b"
+)
+
+
+def seeds(models: int, *, gap: bool = False, seed: int = 5) -> xr.DataArray:
+    """Questions by models by seeds; with a gap, the first model lacks its last seed."""
+    rng = np.random.default_rng(seed)
+    values = (
+        np.linspace(0.4, 0.6, models)[:, None]
+        + rng.normal(0, 0.1, (14, 1, 1))
+        + rng.normal(0, 0.05, (14, models, 1))
+        + rng.normal(0, 0.05, (14, models, 3))
+    )
+    if gap:
+        values[:, 0, -1] = np.nan
+    names = [f"m{k}" for k in range(models)]
+    return xr.DataArray(values, dims=("question", "model", "seed"), coords={"model": names}, name="accuracy")
+
+
+def data(layout: str, systems: int) -> xr.DataArray:
+    if layout == "plain":
+        return simulated(systems, topics=14).mean("shard")
+    if layout == "close":
+        return simulated(systems, topics=14).mean("shard") * 0.05 + simulated(1, topics=14).isel(
+            system=0
+        ).mean("shard")
+    if layout == "gaps":
+        table = simulated(systems, topics=30).mean("shard")
+        table.values[2, 1] = np.nan
+        return table
+    if layout == "shards":
+        return simulated(systems, topics=14, shards=3)
+    if layout == "holes":
+        return simulated(systems, topics=30, shards=3, holes=0.04)
+    if layout == "splits":
+        return simulated(systems, topics=14, shards=3, splits=3)
+    return seeds(systems, gap=layout == "missing seeds")
+
+
+OF_TABLES = (
+    None,
+    "moderated holm",
+    "moderated bh",
+    "hsd",
+    "t holm",
+    "t bh",
+    "t none",
+    "max-t",
+    "tukey",
+    "wilcoxon holm",
+)
+METHODS: dict[str, tuple[str | None, ...]] = {
+    "plain": OF_TABLES,
+    "close": (None, "hsd", "t holm", "tukey"),
+    "gaps": (None, "moderated bh", "hsd"),
+    "shards": (*OF_TABLES, "banova MD6 difference bh", "MD2 hsd", "stratified holm", "moderated topic+shard"),
+    "holes": (None, "hsd"),
+    "splits": (None, "hsd", "max-t"),
+    "seeds": (None, "unified holm", "unified bh", "moderated bh topic+instance", "joint mixed hsd", "t holm"),
+    "missing seeds": (None, "unified none"),
+}
+GRID = [
+    (layout, systems, method)
+    for layout, methods in METHODS.items()
+    for method in methods
+    for systems in (2, 3, 7)
+]
+
+
+@cache
+def analysed(layout: str, systems: int, method: str | None) -> Analysis:
+    return analyze(data(layout, systems), method=method, n_resamples=DRAWS)
+
+
+def sentences(found: Analysis) -> list[str]:
+    """All that is said of an analysis."""
+    said = [
+        answer.headline(found),
+        answer.contrast(found),
+        answer.splits_sentence(found),
+        methods_text(found),
+        words.intervals_sentence(found),
+        *(one.sentence for one in found.remarks),
+        *(words.split_sentence(one, found) for one in found.splits),
+        *(words.power_sentences(found.power, found) if found.power is not None else []),
+        *(words.meaning(str(term), found) for term in found.fit.table.index),
+    ]
+    for one in found.claims:
+        said += [answer.pairs_sentence(one, found), judged(one, found), words.top_sentence(one, found)]
+    return [sentence for sentence in said if sentence]
+
+
+def told(one: ClaimResult) -> set[tuple[str, str]]:
+    """Pairs that a claim tells apart, better first."""
+    frame = one.pairs.to_frame()
+    frame = frame[(frame["p_adjusted"] <= 0.05).to_numpy()]
+    ahead = frame["difference"] >= 0
+    return {
+        (row.a, row.b) if up else (row.b, row.a) for row, up in zip(frame.itertuples(), ahead, strict=True)
+    }
+
+
+@pytest.mark.parametrize(("layout", "systems", "method"), GRID)
+class TestGrid:
+    def test_every_sentence_is_grammatical(self, layout: str, systems: int, method: str | None) -> None:
+        found = analysed(layout, systems, method)
+        for sentence in [*sentences(found), *str(found).splitlines()]:
+            for wrong in (ONE, MANY, WRONG):
+                assert not wrong.search(sentence), (wrong.search(sentence), sentence)
+            assert sentence.count("(") == sentence.count(")"), sentence
+            assert "  " not in sentence, sentence
+        for sentence in sentences(found):
+            assert sentence.endswith((".", ".)", "?")), sentence
+        if layout in {"seeds", "missing seeds"}:
+            text = " ".join([*sentences(found), *str(found).splitlines()]).replace(found.procedure.name, "")
+            assert not re.search(
+                r"\b(topics|systems|instances)\b", text.replace("unified test of instances", "")
+            ), text
+
+    def test_the_headline_is_that_of_the_comparisons(
+        self, layout: str, systems: int, method: str | None
+    ) -> None:
+        found = analysed(layout, systems, method)
+        said = answer.headline(found)
+        lead = found.lead
+        assert said.startswith(answer.capital(answer.about(lead, found)))
+        if systems == 2:
+            assert ("is better than" in said.split(";")[0]) == bool(told(lead))
+            return
+        top = lead.pairs.top_group(0.05)
+        assert lead.top == top
+        first = said.split(";")[0]
+        if lead.may_be_best:
+            named = re.search(r"one of (\d+) other", first)
+            alike = int(named[1]) if named else len(re.findall(r"run\d+|m\d", first)) - 1
+            alike = systems - 1 if "any of the" in first else alike
+        else:
+            beaten = sum(pair[0] == lead.best for pair in told(lead))
+            assert len(top) == systems - beaten
+            named = re.search(r"(\d+) of the \d+ other", first)
+            alike = int(named[1]) if named else 0 if "every other" in first else systems - 1
+        assert alike == len(top) - 1, said
+
+    def test_numbers_of_pairs_are_those_told_apart(
+        self, layout: str, systems: int, method: str | None
+    ) -> None:
+        found = analysed(layout, systems, method)
+        total = systems * (systems - 1) // 2
+        paragraph = methods_text(found)
+        counts = re.findall(r"(all|none of the|\d+ of the) (\d+) pairs differ", paragraph)
+        if total > 1:
+            figures = [
+                (total if a == "all" else 0 if a == "none of the" else int(a.split()[0]), int(n))
+                for a, n in counts
+            ]
+            assert figures == [(len(told(one)), total) for one in found.leading]
+        for one in found.claims:
+            said = answer.pairs_sentence(one, found)
+            share = re.search(r"(\d+)%", said)
+            assert share is None or int(share[1]) == round(100 * len(told(one)) / total)
+            if one.uniform:  # "a difference counts from"
+                assert ((one.pairs.difference >= one.critical * (1 - 1e-9)) == one.reject()).all()
+        if len(found.claims) == 2 and not found.claims[0].same_pairs(found.claims[1]):
+            here, like = (told(one) for one in found.claims)
+            only = re.findall(r"(\d+) pairs? differs? (on|for)", answer.contrast(found))
+            expected = [(len(here - like), "on"), (len(like - here), "for")]
+            assert [(int(n), which) for n, which in only] == [one for one in expected if one[0]]
+
+    def test_resamples_and_promises_are_those_of_the_procedure(
+        self, layout: str, systems: int, method: str | None
+    ) -> None:
+        found = analysed(layout, systems, method)
+        paragraph = methods_text(found)
+        assert "controls the" not in paragraph
+        drawn = any(one.n_resamples for one in found.claims)
+        assert (f"{DRAWS} " in paragraph) == drawn
+        promises = {one.procedure.promise for one in found.claims}
+        if systems > 2:
+            assert ("family-wise error" in paragraph) == ("family" in promises)
+            assert ("false discovery rate" in paragraph) == ("discovery" in promises)
+        for one in found.claims:
+            least = float(one.pairs.p_adjusted.min())
+            assert p_value(least, one.resolution).startswith("≤") == (
+                one.resolution > 0 and bool(np.isclose(least, 1 / (DRAWS + 1)))
+            )
+        entries = bibliography(found)
+        assert ("RomanoWolf2005" in entries) == any(
+            one.procedure.fit.name == "moderated" and not one.procedure.correction and systems > 2
+            for one in found.claims
+        )
+        assert ("Hsu1981" in entries) == any(one.may_be_best and systems > 2 for one in found.claims)
+
+    def test_comparison_intervals_part_where_pairs_differ(
+        self, layout: str, systems: int, method: str | None
+    ) -> None:
+        found = analysed(layout, systems, method)
+        said = words.intervals_sentence(found)
+        assert ("comparison intervals" in said) == all(one.comparison for one in found.claims)
+        if "exactly when" not in said:
+            return
+        for one in found.claims:
+            table = one.intervals
+            for row in one.pairs.to_frame().itertuples():
+                low, high = sorted(
+                    (table.loc[row.a], table.loc[row.b]), key=lambda system: system["estimate"]
+                )
+                gap = high["lower"] - low["upper"]
+                assert abs(gap) < 1e-9 or (gap > 0) == (row.p_adjusted <= 0.05)
+
+
+class Text(HTMLParser):
+    """What a page shows, without script, style and drawings."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+        self.hidden = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.hidden += tag in {"script", "style", "svg", "pre"}
+
+    def handle_endtag(self, tag: str) -> None:
+        self.hidden -= tag in {"script", "style", "svg", "pre"}
+
+    def handle_data(self, data: str) -> None:
+        if not self.hidden and data.strip():
+            self.shown.append(" ".join(data.split()))
+
+
+@pytest.mark.parametrize(
+    ("layout", "systems", "method"),
+    [
+        ("plain", 2, None),
+        ("plain", 7, None),
+        ("shards", 7, None),
+        ("shards", 3, "hsd"),
+        ("shards", 3, "banova MD6 difference bh"),
+        ("shards", 3, "MD2 hsd"),
+        ("splits", 7, None),
+        ("splits", 3, "hsd"),
+        ("gaps", 3, None),
+        ("seeds", 3, None),
+        ("missing seeds", 3, "unified none"),
+        ("plain", 3, "wilcoxon holm"),
+    ],
+)
+def test_a_page_comes_out_and_reads_well(layout: str, systems: int, method: str | None) -> None:
+    found = analysed(layout, systems, method)
+    text = Text(html(found)).shown
+    for piece in text:
+        for wrong in (ONE, re.compile(r"\(\s*\)|\bnan\b|\bNone\b|\{|\}")):
+            assert not wrong.search(piece), piece
+    whole = " ".join(text)
+    assert answer.headline(found) in whole
+    assert found.why() in whole
+    assert all(one.remedy in whole for one in found.remarks)
+    if layout in {"seeds", "missing seeds"}:
+        assert "Models, best first" in whole
+        assert "systems" not in whole
+    stored = report_json(found)
+    assert [one["leads"] for one in stored["claims"]].count(True) == 1
+    for word in ("nan", "None"):
+        assert not re.search(rf"\b{word}\b", latex(found))
+
+
+def test_twin_cards_are_not_drawn() -> None:
+    """One claim, one card; two claims, two cards that differ, the leading one first."""
+    cards = re.findall(r'<article class="card (\w+)">\s*<h3>([^<]*)', html(analysed("shards", 3, "hsd")))
+    assert cards == [("lead", "Topics like these"), ("beside", "These topics")]
+    asked = analyze(data("shards", 3), method="hsd", generalize="these")
+    cards = re.findall(r'<article class="card (\w+)">\s*<h3>([^<]*)', html(asked))
+    assert cards == [("lead", "These topics"), ("beside", "Topics like these")]
+    cards = re.findall(r'<article class="card (\w+)">\s*<h3>([^<]*)', html(analysed("plain", 3, None)))
+    assert cards == [("lead", "Topics like these")]
+
+
+def test_against_a_baseline_and_among_some() -> None:
+    table = data("shards", 5 + 2)
+    against = analyze(table, baseline="run002", n_resamples=DRAWS)
+    assert against.lead.top == ()
+    assert f"{len(told(against.lead))}" in answer.headline(against) or "all 6 pairs" in answer.headline(
+        against
+    )
+    assert "not compared" not in answer.headline(against)
+    page = html(against)
+    assert "nan" not in Text(page).shown
+    some = analyze(table, only=["run001", "run004", "run002"], n_resamples=DRAWS)
+    assert set(some.systems) == {"run001", "run002", "run004"}
+    assert "We scored 3 systems" in methods_text(some)
+    assert html(some).count('<tr data-k="') == 3
+
+
+def test_claims_whose_means_differ_keep_their_own_order() -> None:
+    """The claim about these topics is of the first split, whose best system need not be that of all splits."""
+    scores = simulated(4, topics=20, splits=3)
+    scores.values[0, :, [0, 1]] = scores.values[
+        0, :, [1, 0]
+    ]  # the first split has the two best the other way round
+    found = analyze(scores, n_resamples=DRAWS)
+    here, like = found.claims
+    assert here.pairs.names[:2] == tuple(reversed(like.pairs.names[:2]))
+    assert found.systems == like.pairs.names
+    assert list(here.intervals.index) == list(found.systems)
+    assert here.directions(found.systems)[1, 0] == 1
+    assert here.best in answer.headline(found)
+    assert like.best in answer.headline(found)
+
+
+def test_a_notebook_shows_the_answer() -> None:
+    found = analysed("seeds", 3, None)
+    shown = found._repr_html_()
+    assert answer.headline(found) in shown
+    assert "<th>model</th>" in shown
+    board = found.leaderboard()
+    assert list(board.columns) == ["rank", "system", "mean", "lower", "upper", "lowest", "highest", "top"]
+    assert board["mean"].is_monotonic_decreasing
