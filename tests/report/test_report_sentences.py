@@ -140,10 +140,9 @@ class TestGrid:
         for sentence in sentences(found):
             assert sentence.endswith((".", ".)", "?")), sentence
         if layout in {"seeds", "missing seeds"}:
-            text = " ".join([*sentences(found), *str(found).splitlines()]).replace(found.procedure.name, "")
-            assert not re.search(
-                r"\b(topics|systems|instances)\b", text.replace("unified test of instances", "")
-            ), text
+            _, *lines = str(found).splitlines()  # the first has the title of the procedure, in our words
+            text = " ".join([*sentences(found), *lines]).replace(found.procedure.name, "")
+            assert not re.search(r"\b(topics|systems|instances)\b", text), text
 
     def test_the_headline_is_that_of_the_comparisons(
         self, layout: str, systems: int, method: str | None
@@ -285,7 +284,7 @@ def test_a_page_comes_out_and_reads_well(layout: str, systems: int, method: str 
     assert all(one.remedy in whole for one in found.remarks)
     if layout in {"seeds", "missing seeds"}:
         assert "Models, best first" in whole
-        assert "systems" not in whole
+        assert "systems" not in whole.replace("systems.csv", "")
     stored = report_json(found)
     assert [one["leads"] for one in stored["claims"]].count(True) == 1
     for word in ("nan", "None"):

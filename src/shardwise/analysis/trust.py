@@ -13,7 +13,7 @@ from shardwise.core.arguments import Progress
 from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import InputError
 from shardwise.core.scores import layout_of, nouns_of
-from shardwise.lab.calibrate import Calibration, calibrate
+from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
 from shardwise.lab.verdict import Verdict
 from shardwise.lab.worlds.base import claim_of
 from shardwise.numerics.tables import INSTANCES, SHARDS, TABLE, Dims
@@ -53,7 +53,7 @@ ALTERNATIVES: Mapping[Dims, tuple[str, ...]] = {
         "joint mixed hsd",
     ),
 }
-CLAIMS: Mapping[Dims, tuple[tuple[str, ...], ...]] = {
+USUAL_CLAIMS: Mapping[Dims, tuple[tuple[str, ...], ...]] = {
     TABLE: (("topic",),),
     SHARDS: ((), ("topic",)),
     INSTANCES: (("topic", "instance"),),
@@ -114,9 +114,9 @@ def trust_in(
     dims = layout_of(table)
     if dims not in ALTERNATIVES:
         return Trust(None, (), f"the scores have the dimensions {', '.join(dims)}")
-    own = [one for one in procedures if dims in one.dims]
+    own = [one for one in procedures if dims in one.dims and one.claim.over in CLAIMS[dims]]
     used = tuple(one.name for one in own)
-    claims = dict.fromkeys((*CLAIMS[dims], *(one.claim.over for one in own)))
+    claims = dict.fromkeys((*USUAL_CLAIMS[dims], *(one.claim.over for one in own)))
     bounded = dims != INSTANCES and bool((table >= 0).all() & (table <= 1).all())
     names = {one.name: one for one in (*own, *map(parse, ALTERNATIVES[dims]))}
     try:
