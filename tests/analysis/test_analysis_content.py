@@ -255,8 +255,8 @@ def test_stability_counts_pairs_that_every_split_finds() -> None:
         together = unanimous(over_splits(scores, MD6, "hsd", generalize=generalize))
         assert one.common == int(together.reject(0.05).sum())
         said = words.split_sentence(one, content)
-        assert f"{one.common} of 28 pairs" in said
-        assert f"Put to {one.procedure.name} split by split" in said
+        assert f"tells {one.common} of 28 pairs" in said
+        assert f"“{one.procedure.name}” on each split" in said
         assert one.divided["pairs"]["divided"] == one.divided["pairs"].iloc[1:-1].sum()
     assert analyze(simulated(4)).splits == ()
 

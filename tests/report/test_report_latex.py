@@ -45,7 +45,7 @@ def test_systems_with_means_and_marks() -> None:
         mean = f"{here.intervals['estimate'][name]:.4f}"
         marks = r"\dag" * (k > 0 and name in like.top) + r"\ddag" * (k > 0 and name in here.top)
         assert cells[2] == mean + (f"$^{{{marks}}}$" if marks else "")
-        assert cells[3:] == [shortened(claim.letters[k]) for claim in content.leading if claim.letters]
+        assert cells[3:] == [shortened(claim.letters[k]) for claim in content.shown if claim.letters]
     for claim, words in ((here, "these topics"), (like, "topics like these")):
         half = claim.intervals["upper"].iloc[0] - claim.intervals["estimate"].iloc[0]
         assert rf"$\pm${half:.4f} for {words}" in systems_latex(content)

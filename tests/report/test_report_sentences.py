@@ -180,7 +180,7 @@ class TestGrid:
                 (total if a == "all" else 0 if a == "none of the" else int(a.split()[0]), int(n))
                 for a, n in counts
             ]
-            assert figures == [(len(told(one)), total) for one in found.leading]
+            assert figures == [(len(told(one)), total) for one in found.shown]
         for one in found.claims:
             said = answer.pairs_sentence(one, found)
             share = re.search(r"(\d+)%", said)
@@ -300,6 +300,10 @@ def test_twin_cards_are_not_drawn() -> None:
     assert cards == [("lead", "These topics"), ("beside", "Topics like these")]
     cards = re.findall(r'<article class="card (\w+)">\s*<h3>([^<]*)', html(analysed("plain", 3, None)))
     assert cards == [("lead", "Topics like these")]
+    same = html(analysed("plain", 3, "hsd"))
+    assert len(analysed("plain", 3, "hsd").claims) == 2
+    assert re.findall(r'<article class="card (\w+)">\s*<h3>([^<]*)', same) == [("lead", "Topics like these")]
+    assert "one error for both claims" in same
 
 
 def test_against_a_baseline_and_among_some() -> None:

@@ -177,6 +177,12 @@ class Analysis:
         return tuple(sorted(self.claims, key=lambda one: one.key != self.leads))
 
     @property
+    def shown(self) -> tuple[ClaimResult, ...]:
+        """The results that say different things: the leading one alone where the other has the same p-values."""
+        first, *others = self.leading
+        return (first, *(one for one in others if not one.same_pairs(first)))
+
+    @property
     def systems(self) -> tuple[str, ...]:
         """Names of the systems, best first for the claim that leads."""
         return self.lead.pairs.names
@@ -266,7 +272,7 @@ class Analysis:
     def __str__(self) -> str:
         told = [
             f"{answer.capital(answer.subject(one, self))}: {answer.pairs_sentence(one, self)}"
-            for one in self.leading
+            for one in self.shown
         ]
         splits = answer.splits_sentence(self)
         warnings = [f"Warning: {one.sentence}" for one in self.remarks if one.warning]

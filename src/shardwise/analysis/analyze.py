@@ -191,7 +191,9 @@ def analyze(
             *_notes(fit, lead),
             *remarks_on_residuals(residuals, lead.procedure, nouns),
             *(
-                Remark(one.text, warning=True, name="a promise not kept", remedy=one.remedy)
+                Remark(
+                    one.text, warning=True, name=f"{one.method} does not keep its promise", remedy=one.remedy
+                )
                 for one in sentences(trust)
                 if one.warning
             ),

@@ -117,7 +117,7 @@ def _either(names: Sequence[str]) -> str:
 def _again(one: ClaimResult, before: ClaimResult, found: Analysis) -> str:
     """The second half of the answer, which differs from the first."""
     others, alike = len(one.pairs.names) - 1, len(one.top) - 1
-    if one.best != before.best or one.may_be_best or not one.top:
+    if one.best != before.best or one.may_be_best or not one.top or before.may_be_best:
         return _top(one, found)
     if others == 1:
         return _top(one, found) if one.found else "they cannot be told apart"
@@ -125,7 +125,7 @@ def _again(one: ClaimResult, before: ClaimResult, found: Analysis) -> str:
         return f"it is better than every other {found.noun('system')}"
     if alike == others:
         return f"no {found.noun('system')} can be told from it"
-    if before.may_be_best or len(before.top) in (1, others + 1):
+    if len(before.top) in (1, others + 1):
         return f"{alike:,} of them cannot be told from it"
     return f"{alike:,} {'is' if alike == 1 else 'are'}"
 

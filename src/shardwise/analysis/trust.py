@@ -141,6 +141,7 @@ def trust_in(
 class Saying:
     """What a method of the report does on tables like these."""
 
+    method: str
     text: str
     warning: bool
     remedy: str  # what to use instead, of a warning
@@ -176,7 +177,7 @@ def sentences(trust: Trust) -> tuple[Saying, ...]:
         claim = trust.claims[str(row["claim"])]
         text = f"For {claim}: where {systems} are equal, {row['method']} {what} {figure}, {end}."
         fails = bool(row["used"]) and row["status"] == "fails"
-        said.append(Saying(text, fails, _remedy(trust, row) if fails else ""))
+        said.append(Saying(str(row["method"]), text, fails, _remedy(trust, row) if fails else ""))
     return tuple(said)
 
 

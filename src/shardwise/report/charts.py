@@ -64,7 +64,7 @@ def inline_svg(chart: Chart, name: str, label: str) -> str:
 
 def charts(content: Analysis) -> dict[str, str]:
     """The drawings of a report by name."""
-    named = {one.claim: one.pairs for one in content.leading}
+    named = {one.claim: one.pairs for one in content.shown}
     drawn = {
         "variance": inline_svg(
             variance_share_chart(content.fit),
@@ -100,7 +100,7 @@ def charts(content: Analysis) -> dict[str, str]:
 def interval_figure(content: Analysis) -> tuple[bytes, str]:
     """The figure of intervals for the paper, as PDF and as SVG."""
     rows = [
-        row | {"claim": one.claim} for one in content.leading for row in records(one.intervals.reset_index())
+        row | {"claim": one.claim} for one in content.shown for row in records(one.intervals.reset_index())
     ]
     kind = "comparison" if all(one.comparison for one in content.claims) else "confidence"
     title = f"{short(content.measure)}, {100 * (1.0 - content.alpha):g}% {kind} intervals"

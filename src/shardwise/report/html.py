@@ -23,6 +23,7 @@ from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import counted
 from shardwise.core.text import script_json, short, visible
+from shardwise.fits.anova import ByModel
 from shardwise.io.atomic import write_atomically
 from shardwise.report import words
 from shardwise.report.axis import Axis, axis_for
@@ -101,8 +102,9 @@ def html(content: Analysis) -> str:
         words=words,
         answer=answer,
         judged=judged,
+        widths=all(isinstance(one.procedure.fit, ByModel) for one in content.splits),
         heads={one.key: answer.subject(one, content) for one in content.claims},
-        roles={one.key: ROLES[k] for k, one in enumerate(content.leading)},
+        roles={one.key: ROLES[k] for k, one in enumerate(content.shown)},
         style=Markup(style),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
@@ -128,7 +130,7 @@ def page_data(content: Analysis, files: Iterable[Download]) -> dict[str, Any]:
         "nouns": content.nouns_for("system"),
         "alpha": content.alpha,
         "decimals": content.decimals,
-        "claims": [_claim_data(one, content) for one in content.leading],
+        "claims": [_claim_data(one, content) for one in content.shown],
         "files": [{"name": file.name, "kind": file.kind, "packed": file.packed} for file in files],
     }
 
@@ -163,8 +165,8 @@ def _claim_data(claim: ClaimResult, content: Analysis) -> dict[str, Any]:
 
 
 def _axis(content: Analysis) -> Axis:
-    lower = min(float(claim.intervals["lower"].min()) for claim in content.claims)
-    upper = max(float(claim.intervals["upper"].max()) for claim in content.claims)
+    lower = min(float(claim.intervals["lower"].min()) for claim in content.shown)
+    upper = max(float(claim.intervals["upper"].max()) for claim in content.shown)
     return axis_for(lower, upper)
 
 
@@ -173,7 +175,7 @@ def _rows(content: Analysis) -> list[dict[str, Any]]:
     rows = []
     for k, name in enumerate(content.systems):
         bars = []
-        for place, claim in enumerate(content.leading):
+        for place, claim in enumerate(content.shown):
             row = claim.intervals.iloc[k]
             low, high = float(row["lower"]), float(row["upper"])
             x = axis.place(low)
@@ -192,9 +194,9 @@ def _rows(content: Analysis) -> list[dict[str, Any]]:
                 "bars": bars,
                 "groups": [
                     words.shortened(claim.letters[k]) if claim.letters is not None else ""
-                    for claim in content.leading
+                    for claim in content.shown
                 ],
-                "tops": [claim.key for claim in content.leading if name in claim.top],
+                "tops": [claim.key for claim in content.shown if name in claim.top],
             }
         )
     return rows

@@ -24,7 +24,7 @@ def systems_latex(content: Analysis) -> str:
     A system of the top group has a dagger for the claim that leads, and a double dagger for the other.
     """
     d = content.decimals
-    claims, many = content.leading, len(content.claims) > 1
+    claims, many = content.shown, len(content.shown) > 1
     heads = {one.key: tex(answer.subject(one, content)) for one in claims}
     lettered = all(one.letters is not None for one in claims)
     uniform = all(one.uniform and one.comparison for one in claims)
@@ -50,7 +50,7 @@ def systems_latex(content: Analysis) -> str:
 
 
 def _systems_caption(content: Analysis, uniform: bool, lettered: bool) -> str:
-    claims, systems = content.leading, tex(content.nouns_for("system"))
+    claims, systems = content.shown, tex(content.nouns_for("system"))
     kind = "comparison" if all(one.comparison for one in claims) else "confidence"
     widths = " and ".join(
         rf"$\pm${number(_half(one, 0), content.decimals)} for {tex(answer.subject(one, content))}"
@@ -72,7 +72,7 @@ def _systems_caption(content: Analysis, uniform: bool, lettered: bool) -> str:
 
 def _titles(content: Analysis) -> str:
     """The procedures in words, once where claims share them."""
-    return tex("; ".join(dict.fromkeys(plain_title(one.procedure) for one in content.leading)), 200)
+    return tex("; ".join(dict.fromkeys(plain_title(one.procedure) for one in content.shown)), 200)
 
 
 def _level(content: Analysis) -> str:
@@ -86,10 +86,10 @@ def pairs_latex(content: Analysis) -> str:
     with_best = pairs.ia == pairs.ia.min(initial=0)
     shown = np.arange(len(pairs)) if len(pairs) <= MOST_PAIRS else np.flatnonzero(with_best)
     names = pairs.estimates.labels
-    many = len(content.claims) > 1
+    many = len(content.shown) > 1
     head = ["Better", "Worse", "Difference"]
-    head += [f"$p$, {tex(answer.subject(one, content))}" if many else "$p$" for one in content.leading]
-    verdicts = [_by_name(one) for one in content.leading]
+    head += [f"$p$, {tex(answer.subject(one, content))}" if many else "$p$" for one in content.shown]
+    verdicts = [_by_name(one) for one in content.shown]
     rows = []
     for k in shown:
         a, b = names[pairs.ia[k]], names[pairs.ib[k]]
@@ -105,7 +105,7 @@ def pairs_latex(content: Analysis) -> str:
         rf"{which}: differences in {tex(content.measure)} and corrected $p$-values ({_titles(content)});"
         rf" $^{{*}}$ $p \le {content.alpha:g}$."
     )
-    return _table("llr" + "r" * len(content.claims), head, rows, caption, "tab:pairs")
+    return _table("llr" + "r" * len(content.shown), head, rows, caption, "tab:pairs")
 
 
 def _by_name(one: ClaimResult) -> dict[tuple[str, str], str]:
@@ -136,7 +136,7 @@ def anova_latex(content: Analysis) -> str:
 
 def figure_latex(content: Analysis) -> str:
     """The figure of intervals; its file is among the downloads of the report."""
-    words = " and ".join(tex(one.claim, 200) for one in content.leading)
+    words = " and ".join(tex(one.claim, 200) for one in content.shown)
     compared = all(one.comparison for one in content.claims)
     exact = compared and all(one.uniform for one in content.claims)
     systems = tex(content.nouns_for("system"))

@@ -120,8 +120,8 @@ def _beyond(one: ClaimResult, found: Analysis) -> str:
 def judged(one: ClaimResult, found: Analysis) -> str:
     """What the differences of a claim were held against, as a sentence."""
     if isinstance(one.procedure.fit, ByModel):
-        return f"{plain_title(one.procedure)}: judged against the {_error(one)}."
-    return f"{one.procedure.name}: {compared_by(one, found)[0]}."
+        return f"By “{one.procedure.name}” ({plain_title(one.procedure)}), judged against the {_error(one)}."
+    return f"By “{one.procedure.name}”: {compared_by(one, found)[0]}."
 
 
 def _error(one: ClaimResult) -> str:
@@ -134,7 +134,8 @@ def _error(one: ClaimResult) -> str:
 def methods_paragraph(found: Analysis) -> list[tuple[str, str]]:
     """The paragraph as sentences, each with the keys of its sources, separated by commas."""
     said = [_scored(found), *_filled(found), *_compared(found)]
-    said += [_result(one, found) for one in found.leading]
+    said += [_result(one, found) for one in found.shown]
+    said += [(f"The same holds {one.claim}", "") for one in found.leading if one not in found.shown]
     if found.power is not None:
         power = found.power
         said.append(

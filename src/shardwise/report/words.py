@@ -61,7 +61,7 @@ def by_key(key: str, found: Analysis) -> ClaimResult:
 def intervals_sentence(found: Analysis) -> str:
     """What the intervals of the systems are, and what their overlap says."""
     level, systems = f"{100 * (1 - found.alpha):g} %", found.nouns_for("system")
-    colour = " of the same colour" if len(found.claims) > 1 else ""
+    colour = " of the same colour" if len(found.shown) > 1 else ""
     if not all(one.comparison for one in found.claims):
         return (
             f"with {level} confidence intervals of each mean by itself (t · sd / √n over its own scores). Whether two"
@@ -110,19 +110,14 @@ def power_sentences(power: Power, found: Analysis) -> list[str]:
 def split_sentence(result: SplitResult, found: Analysis) -> str:
     """Whether the conclusions depend on how the documents fell into shards."""
     mean = float(result.summary["mean"]["significant"])
-    kept = f", {result.common / mean:.0%} of what a single split finds on average" if mean else ""
-    one = by_key(result.key, found)
+    about = answer.about(by_key(result.key, found), found)
+    opening = f"{answer.capital(about)}, “{result.procedure.name}” on each split by itself tells"
     if result.pairs == 1:
-        times = round(mean * result.splits)
-        return (
-            f"Put to {result.procedure.name} split by split, {answer.about(one, found)}, the pair is told apart in"
-            f" {times} of the {result.splits} splits."
-        )
-    verb = "is" if result.common == 1 else "are"
+        return f"{opening} the pair apart in {round(mean * result.splits)} of the {result.splits} splits."
+    kept = f", {result.common / mean:.0%} of what it finds in a single split on average" if mean else ""
     return (
-        f"Put to {result.procedure.name} split by split, {answer.about(one, found)}, {result.common:,} of"
-        f" {counted(result.pairs, 'pair')} ({result.common / result.pairs:.0%}) {verb} told apart in each of the"
-        f" {result.splits} splits{kept}."
+        f"{opening} {result.common:,} of {counted(result.pairs, 'pair')}"
+        f" ({result.common / result.pairs:.0%}) apart in all {result.splits} splits{kept}."
     )
 
 
