@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import pandas as pd
 import xarray as xr
@@ -15,7 +14,6 @@ from shardwise.core.errors import InputError
 from shardwise.core.scores import layout_of, nouns_of
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
 from shardwise.lab.verdict import Verdict
-from shardwise.lab.worlds.base import claim_of
 from shardwise.numerics.tables import INSTANCES, SHARDS, TABLE, Dims
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import parse
@@ -133,7 +131,7 @@ def trust_in(
     except InputError as error:
         return Trust(None, used, str(error))
     nouns = nouns_of(table)
-    words = {claim_of(dims, claim): Claim(*claim).short(dims, nouns) for claim in claims}
+    words = {Claim(*claim).short(dims): Claim(*claim).short(dims, nouns) for claim in claims}
     return Trust(found, used, "", words, nouns)
 
 
@@ -177,14 +175,21 @@ def sentences(trust: Trust) -> tuple[Saying, ...]:
         claim = trust.claims[str(row["claim"])]
         text = f"For {claim}: where {systems} are equal, {row['method']} {what} {figure}, {end}."
         fails = bool(row["used"]) and row["status"] == "fails"
-        said.append(Saying(str(row["method"]), text, fails, _remedy(trust, row) if fails else ""))
+        said.append(
+            Saying(
+                str(row["method"]),
+                text,
+                fails,
+                _remedy(trust, str(row["claim"]), str(row["promise"])) if fails else "",
+            )
+        )
     return tuple(said)
 
 
-def _remedy(trust: Trust, row: Mapping[str, Any]) -> str:
+def _remedy(trust: Trust, claim: str, promise: str) -> str:
     """What to use instead of a method that fails: what keeps the same promise for the same claim."""
     for verdict in trust.verdicts:
-        better = verdict.use.get(str(row["promise"]))
-        if verdict.claim == row["claim"] and better is not None:
+        better = verdict.use.get(promise)
+        if verdict.claim == claim and better is not None:
             return f"Use {better} instead, which held its level."
     return "Nothing tried held its level: read p-values near the level with care."
