@@ -71,7 +71,7 @@ def test_promises_follow_the_correction() -> None:
 
 
 def test_defaults_exist() -> None:
-    for dims, count in {TABLE: 13, SHARDS: 13, INSTANCES: 12, SPLITS: 12}.items():
+    for dims, count in {TABLE: 16, SHARDS: 18, INSTANCES: 14, SPLITS: 12}.items():
         assert set(DEFAULT[dims]) <= set(procedures(dims))
         assert len(set(DEFAULT[dims])) == count
 
@@ -330,5 +330,5 @@ def _family(name: str) -> str:
     """A name without its model, correction and claim; of a rule over splits the rule alone."""
     if name.split()[0] in {"unanimous", "majority", "first", "harmonic", "cauchy"}:
         return name.split()[0]
-    gone = r"\b(MD\d|hsd|scheffe|dunnett|bonferroni|holm|bh|by|none|topic\+shard|topic|shard)\b"
+    gone = r"\b(MD\d|hsd|scheffe|dunnett|bonferroni|holm|bh|by|none|topic\+shard|topic\+instance|topic|shard|these)\b"
     return " ".join(re.sub(gone, "", name).split())

@@ -12,7 +12,6 @@ import typer
 
 from shardwise.core import arguments
 from shardwise.core.errors import InputError, Option
-from shardwise.plot.saving import ending_of
 
 
 class Format(StrEnum):
@@ -100,6 +99,8 @@ def expression(value: str | None) -> str | None:
 
 def _chart(value: Path | None) -> Path | None:
     if value is not None:
+        from shardwise.plot.saving import ending_of  # help needs no charts
+
         ending_of(value)
     return file(value)
 

@@ -51,9 +51,10 @@ class ModeratedJoint:
             drawn = (self.ia, self.ib, own, key, tables.n_resamples)
             if test.claim == CELLS:
                 laws.append(cell_law(tables.y[i], *drawn, jobs=jobs))
+            elif test.noise is None:
+                laws.append(resampled(test.y[i], *drawn, jobs=jobs))
             else:
-                noise = None if test.noise is None else test.noise.of_table(i)
-                laws.append(resampled(test.y[i], *drawn, noise=noise, jobs=jobs))
+                laws.append(_with_noise(test.y[i], test.noise.of_table(i), drawn, jobs))
         return tuple(laws)
 
     @property
@@ -69,6 +70,18 @@ class ModeratedJoint:
     def top(self, alpha: float) -> Bools | None:
         """Hsu's (1981) group, which holds the best with probability 1 - alpha."""
         return np.stack([law.p_best > alpha for law in self.laws])
+
+
+def _with_noise(
+    y: Floats, noise: Noise, drawn: tuple[Ints, Ints, Statistics, np.uint64, int], jobs: int | None
+) -> Law:
+    """The law with chance effects on the systems, which are drawn in the order of their means, not of the table."""
+    ia, ib, *rest = drawn
+    order = np.argsort(-np.nanmean(y, axis=0), kind="stable")
+    place = np.argsort(order)
+    moved = noise.reordered(order)
+    law = resampled(y[:, order], place[ia], place[ib], *rest, noise=moved, jobs=jobs)
+    return replace(law, p_best=law.p_best[place])
 
 
 def _of_table(found: Statistics, i: int) -> Statistics:

@@ -123,6 +123,8 @@ class Procedure:
             words += f", {title(self.correction)}"
         elif self.correction not in (JOINT, "none"):
             words += f" with {title(self.correction)}"
+        elif self.correction == "none" and JOINT in self.fit.corrections:
+            words += ", each pair by itself"
         if self.claim != self.fit.usual_claim:
             words += f", for {self.claim.phrase()}"
         return f"{RULES[self.rule]}: {words}" if self.rule else words

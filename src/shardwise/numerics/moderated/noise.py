@@ -88,6 +88,19 @@ class Noise:
         )
         return Noise(upper, lower, upper_df, lower_df, size, self.shared)
 
+    def reordered(self, order: Ints) -> Noise:
+        """The noise of one table with its systems in another order.
+
+        Parameters
+        ----------
+        order
+            Number of the system that comes first, second, and so on.
+        """
+        upper, lower, upper_df, lower_df, size = (
+            part[order] for part in (self.upper, self.lower, self.upper_df, self.lower_df, self.size)
+        )
+        return Noise(upper, lower, upper_df, lower_df, size, self.shared)
+
     def lines(self) -> Lines:
         """The mean squares of a single table, for compiled code."""
         systems = self.upper.shape[-1]
