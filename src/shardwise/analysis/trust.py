@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-<<<<<<< HEAD
-from typing import Any
-=======
->>>>>>> refs/heads/report
 
 import pandas as pd
 import xarray as xr
@@ -179,17 +175,6 @@ def sentences(trust: Trust) -> tuple[Saying, ...]:
         claim = trust.claims[str(row["claim"])]
         text = f"For {claim}: where {systems} are equal, {row['method']} {what} {figure}, {end}."
         fails = bool(row["used"]) and row["status"] == "fails"
-<<<<<<< HEAD
-        said.append(Saying(str(row["method"]), text, fails, _remedy(trust, dict(row)) if fails else ""))
-    return tuple(said)
-
-
-def _remedy(trust: Trust, row: Mapping[str, Any]) -> str:
-    """What to use instead of a method that fails: what keeps the same promise for the same claim."""
-    for verdict in trust.verdicts:
-        better = verdict.use.get(str(row["promise"]))
-        if verdict.claim == row["claim"] and better is not None:
-=======
         said.append(
             Saying(
                 str(row["method"]),
@@ -206,6 +191,5 @@ def _remedy(trust: Trust, claim: str, promise: str) -> str:
     for verdict in trust.verdicts:
         better = verdict.use.get(promise)
         if verdict.claim == claim and better is not None:
->>>>>>> refs/heads/report
             return f"Use {better} instead, which held its level."
     return "Nothing tried held its level: read p-values near the level with care."
