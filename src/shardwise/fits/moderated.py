@@ -76,11 +76,11 @@ def _with_noise(
     y: Floats, noise: Noise, drawn: tuple[Ints, Ints, Statistics, np.uint64, int], jobs: int | None
 ) -> Law:
     """The law with chance effects on the systems, which are drawn in the order of their means, not of the table."""
-    ia, ib, *rest = drawn
+    ia, ib, found, key, n_resamples = drawn
     order = np.argsort(-np.nanmean(y, axis=0), kind="stable")
     place = np.argsort(order)
     moved = noise.reordered(order)
-    law = resampled(y[:, order], place[ia], place[ib], *rest, noise=moved, jobs=jobs)
+    law = resampled(y[:, order], place[ia], place[ib], found, key, n_resamples, noise=moved, jobs=jobs)
     return replace(law, p_best=law.p_best[place])
 
 
