@@ -198,15 +198,35 @@ class Analysis:
         return decimals_for(self.claims)
 
     def noun(self, dimension: str) -> str:
-        """The user's word for a dimension: ``question`` for topic."""
+        """Return the user's word for a dimension: ``question`` for topic.
+
+        Parameters
+        ----------
+        dimension
+            One of ours, such as topic.
+        """
         return nouns_of(self.scores).get(dimension, dimension)
 
     def nouns_for(self, dimension: str) -> str:
-        """The user's word for many levels of a dimension: ``questions`` for topic."""
+        """Return the user's word for many levels of a dimension: ``questions`` for topic.
+
+        Parameters
+        ----------
+        dimension
+            One of ours, such as topic.
+        """
         return plural(self.noun(dimension))
 
     def counted(self, n: int, dimension: str) -> str:
-        """A number of levels of a dimension in the user's words: ``200 questions``."""
+        """Return a number of levels of a dimension in the user's words: ``200 questions``.
+
+        Parameters
+        ----------
+        n
+            How many.
+        dimension
+            One of ours, such as topic.
+        """
         return counted(n, self.noun(dimension))
 
     @property
