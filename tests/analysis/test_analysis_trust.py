@@ -80,7 +80,7 @@ def test_it_can_be_left_out_and_says_why_it_cannot_be_done(tmp_path: Path) -> No
     holes = scores.copy(data=np.where(np.arange(60).reshape(10, 3, 2) == 7, np.nan, scores))
     left = analyze(holes, method="hsd", fill="leave", calibration=20)
     assert "undefined" in left.trust.reason
-    assert "could not be simulated: 1 score" in html(left)
+    assert "could not be simulated: 1 of 60 scores" in html(left)
 
 
 def test_the_usual_alternatives_are_tried_beside_any_procedure() -> None:
