@@ -198,60 +198,34 @@ class Analysis:
         return decimals_for(self.claims)
 
     def noun(self, dimension: str) -> str:
-<<<<<<< HEAD
-        """The user's word for a dimension: ``question`` for topic.
-=======
         """Return the user's word for a dimension: ``question`` for topic.
->>>>>>> refs/heads/report
 
         Parameters
         ----------
         dimension
-<<<<<<< HEAD
-            Our name of it.
-=======
             One of ours, such as topic.
->>>>>>> refs/heads/report
         """
         return nouns_of(self.scores).get(dimension, dimension)
 
     def nouns_for(self, dimension: str) -> str:
-<<<<<<< HEAD
-        """The user's word for many levels of a dimension: ``questions`` for topic.
-=======
         """Return the user's word for many levels of a dimension: ``questions`` for topic.
->>>>>>> refs/heads/report
 
         Parameters
         ----------
         dimension
-<<<<<<< HEAD
-            Our name of it.
-=======
             One of ours, such as topic.
->>>>>>> refs/heads/report
         """
         return plural(self.noun(dimension))
 
     def counted(self, n: int, dimension: str) -> str:
-<<<<<<< HEAD
-        """A number of levels of a dimension in the user's words: ``200 questions``.
-=======
         """Return a number of levels of a dimension in the user's words: ``200 questions``.
->>>>>>> refs/heads/report
 
         Parameters
         ----------
         n
-<<<<<<< HEAD
-            The number.
-        dimension
-            Our name of the dimension.
-=======
             How many.
         dimension
             One of ours, such as topic.
->>>>>>> refs/heads/report
         """
         return counted(n, self.noun(dimension))
 
