@@ -83,7 +83,9 @@
     $("chosen-h").textContent = `${brief(systems[chosen])} against all others`;
     $("chosen-p").textContent =
       "Not told from it: " + claims.map((one, c) => `${alike[c]} of ${R - 1} ${one.about}`).join(", ") +
-      (claims.length > 1 ? ". They bear a ≈ in the table, orange where one of the claims does tell them apart." : ". They bear a ≈ in the table.");
+      (!alike.some(Boolean) ? "." : claims.length > 1
+        ? ". They bear a ≈ in the table, orange where one of the claims does tell them apart."
+        : ". They bear a ≈ in the table.");
     const body = document.querySelector("#against tbody");
     body.replaceChildren(
       ...systems.flatMap((name, i) => {
