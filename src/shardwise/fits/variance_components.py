@@ -8,7 +8,7 @@ import numpy as np
 
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import counted
-from shardwise.core.errors import InputError
+from shardwise.core.errors import Either, InputError
 from shardwise.core.model import MD1, MD6, label
 from shardwise.core.scores import Scores, as_scores, complete, layout_of
 from shardwise.core.variance_components import LAYOUTS, VarianceComponents
@@ -40,7 +40,10 @@ def variance_components(scores: Any) -> VarianceComponents:
     if DETERMINISTIC in table.coords and bool(np.any(table[DETERMINISTIC])):
         raise InputError(
             "deterministic systems do not show how instances vary",
-            remedy="estimate from the others: scores.sel(system=~scores.deterministic)",
+            remedy=(
+                "estimate from the others",
+                Either(": scores.sel(system=~scores.deterministic)", ", in a table without it"),
+            ),
         )
     return components_of(y, dims)
 
