@@ -134,7 +134,8 @@ def test_stopped_in_the_midst_of_work(folder: Path, tmp_path: Path, out: str) ->
         work, given = b"resamples", ("--fit", "bootstrap", "--resamples", 50_000_000, "--out", tmp_path / out)
         inputs: tuple[Path, ...] = (folder / "scores.csv",)
     else:
-        work, given = b"splits", ("--shards", 3, "--splits", 1200, "--report", tmp_path / out)
+        how = ("--model", "MD6", "--shards", 3, "--splits", 1200)
+        work, given = b"comparing", (*how, "--report", tmp_path / out)
         inputs = (folder / "qrels.txt", folder / "runs")
     with on_terminal("compare", *inputs, *given) as (process, master):
         read_until(master, work)

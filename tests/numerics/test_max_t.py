@@ -230,7 +230,7 @@ def test_words_and_refusals() -> None:
     t = paired_tests(table(11), "t")
     np.testing.assert_array_equal(found.statistic, t.statistic)
     np.testing.assert_array_equal(found.se, t.se)
-    pd.testing.assert_frame_equal(found.intervals(0.9), t.intervals(0.9, "sem"))
+    pd.testing.assert_frame_equal(found.intervals(0.9, "sem"), t.intervals(0.9, "sem"))
     with pytest.raises(InputError, match="test='max-t' is corrected by construction"):
         paired_tests(table(11), "max-t", correction="holm")
 

@@ -235,7 +235,12 @@ def between_rates(scores: xr.Dataset, margin: float) -> Chart:
         for rate, found in against(scores, measure, AGAIN).items():
             (low, high), (hpd_low, hpd_high) = found.interval(0.9), found.interval(0.95, "hpd")
             rows.append(
-                {"rate": rate_name(rate), "difference": found.difference, "lower": low, "upper": high}
+                {
+                    "rate": rate_name(rate),
+                    "difference": float(found.difference[0]),
+                    "lower": low,
+                    "upper": high,
+                }
                 | {"hpd_lower": hpd_low, "hpd_upper": hpd_high}
             )
         colour = alt.value(COLOURS[0])
