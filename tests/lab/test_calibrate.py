@@ -308,3 +308,21 @@ def test_data_nulls_have_the_size_of_the_data() -> None:
         sw.calibrate(y, ["t holm"], topics=30, nulls=["flip"], repetitions=20)
     with pytest.raises(InputError, match="the scores have no shards"):
         sw.calibrate(y, ["t holm"], shards=3, repetitions=20)
+
+
+def test_worlds_that_keep_near_duplicates_or_every_score() -> None:
+    """Twins make a paired t explode only where a world keeps them; the moderated test stays."""
+    rng = np.random.default_rng(9)
+    base = rng.beta(2, 4, (60, 1))
+    y = np.clip(base + rng.normal(0, [0.08, 0.08, 0.1, 0.12, 0.1], (60, 5)), 0, 1)
+    y[:, 1] = np.clip(y[:, 0] + np.where(rng.random(60) < 0.06, 0.2, 0.0), 0, 1)  # alike on most topics
+    scores = xr.DataArray(y, dims=("topic", "system"))
+    found = sw.calibrate(
+        scores, ["t holm", "moderated"], nulls=["vine", "tilt"], repetitions=150, planted=False
+    )
+    assert set(found.rates["null"]) == {"vine", "tilt"}
+    family = found.rates[found.rates["figure"] == "family"].set_index(["null", "method"])["rate"]
+    assert family.loc[("tilt", "moderated")] <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 150)
+    shards = xr.DataArray(rng.random((20, 3, 4)), dims=("topic", "system", "shard"))
+    with pytest.raises(InputError, match="none of the nulls chosen fits"):
+        sw.calibrate(shards, ["MD6 hsd"], nulls=["tilt"], claims=[()], repetitions=20)

@@ -18,10 +18,13 @@ from shardwise.lab.simulate_scores import MEAN, TableOptions
 from shardwise.lab.simulate_scores import world as simulated
 from shardwise.lab.worlds import from_scores as data
 from shardwise.lab.worlds.base import NormalWorld, World
+from shardwise.lab.worlds.tilt import tilted_world
+from shardwise.lab.worlds.vine import vine_world
 from shardwise.numerics import studentized_range
 
 SIMULATED = ("normal", "margins")
-NULLS = (*SIMULATED, *data.KINDS)
+KEPT = ("vine", "tilt")  # worlds of topics like these that keep near-duplicate systems, or every score
+NULLS = (*SIMULATED, *KEPT, *data.KINDS)
 SIZES = 5  # differences planted between nothing and what is hardly ever missed
 
 
@@ -69,7 +72,7 @@ def cases_of(
 ) -> list[Case]:
     """Worlds of one claim: each null and, if ``planted``, systems up to ``largest`` apart in the first of them."""
     kinds = _usual(source, claim) if kinds is None else [_known(kind, source) for kind in kinds]
-    kinds = [k for k in kinds if k in SIMULATED or data.speaks_for(k, source.dims, claim)]
+    kinds = [k for k in kinds if _speaks_for(k, source.dims, claim)]
     if not kinds:
         raise InputError(
             f"none of the nulls chosen fits the claim about {claim.short(source.dims)}",
@@ -120,7 +123,21 @@ def _world(source: Source, kind: str, claim: Claim, effects: Floats, seed: int) 
             f"the null {kind!r} has the size of the scores themselves",
             remedy="use normal or margins for other sizes",
         )
-    return data.data_null(kind, complete(source.scores), source.dims, claim, effects)
+    y = complete(source.scores)
+    if kind == "vine":
+        return vine_world(y, source.dims, effects=centred)
+    if kind == "tilt":
+        return tilted_world(y, source.dims, effects=centred if effects.any() else None)
+    return data.data_null(kind, y, source.dims, claim, effects)
+
+
+def _speaks_for(kind: str, dims: tuple[str, ...], claim: Claim) -> bool:
+    """Whether a null has no difference for a claim about scores of these dimensions."""
+    if kind in SIMULATED:
+        return True
+    if kind in KEPT:
+        return claim == Claim("topic") and dims[0] == "topic" and dims[-1] != "instance"
+    return data.speaks_for(kind, dims, claim)
 
 
 def _usual(source: Source, claim: Claim) -> list[str]:

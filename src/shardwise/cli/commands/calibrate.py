@@ -36,7 +36,9 @@ class CalibrateOptions(opt.Written):
     ] = opt.several()
     null: Annotated[
         list[str],
-        typer.Option(help="World to try them in: normal, margins, permute, flip or resample; repeatable."),
+        typer.Option(
+            help="World to try them in: normal, margins, vine, tilt, permute, flip or resample; repeatable."
+        ),
     ] = opt.several()
     repetitions: Annotated[int, typer.Option(help="Tables drawn in each world.", min=10)] = 500
     halves: Annotated[
