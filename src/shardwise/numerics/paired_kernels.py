@@ -260,38 +260,32 @@ def as_large(z: Floats, t: Floats, counts: Floats, found: Ints) -> None:
     """Add to `found`, pair by pair, the bootstrap samples of topics with |t*| ≥ |t|.
 
     z is (T, P); row i of `counts` says how often sample i has each topic. Samples are recentred by the mean of their
-    means (J15 Algorithm 1); nothing is divided by their spread, which may be 0.
+    means (J15 Algorithm 1); nothing is divided by their spread, which may be 0. Means and mean squares of a tile of
+    pairs and samples are two matrix products.
     """
     topics, pairs = z.shape
+    shares = counts / topics
     drawn = counts.sum(axis=0) / (counts.shape[0] * topics)
-    centred = np.empty((topics, TILE))
-    squares = np.empty((topics, TILE))
-    shift = np.empty(TILE)
-    mean = np.empty(TILE)
-    square = np.empty(TILE)
     for begin in range(0, pairs, TILE):
         width = min(TILE, pairs - begin)
+        centred = np.empty((topics, width))
+        squares = np.empty((topics, width))
+        shift = np.zeros(width)
         for k in range(width):
             centre = z[:, begin + k].mean()
-            shift[k] = 0.0
             for u in range(topics):
                 centred[u, k] = z[u, begin + k] - centre
                 squares[u, k] = centred[u, k] ** 2
                 shift[k] += drawn[u] * centred[u, k]
-        for i in range(counts.shape[0]):
-            for k in range(width):
-                mean[k] = 0.0
-                square[k] = 0.0
-            for u in range(topics):
-                share = counts[i, u] / topics
-                if share > 0.0:
-                    for k in range(width):
-                        mean[k] += share * centred[u, k]
-                        square[k] += share * squares[u, k]
-            for k in range(width):
-                variance = max(square[k] - mean[k] * mean[k], 0.0) / (topics - 1)
-                away = mean[k] - shift[k]
-                found[begin + k] += away * away >= t[begin + k] * t[begin + k] * variance
+        for first in range(0, counts.shape[0], TILE):
+            block = shares[first : first + TILE]
+            mean = np.dot(block, centred)
+            square = np.dot(block, squares)
+            for i in range(block.shape[0]):
+                for k in range(width):
+                    variance = max(square[i, k] - mean[i, k] * mean[i, k], 0.0) / (topics - 1)
+                    away = mean[i, k] - shift[k]
+                    found[begin + k] += away * away >= t[begin + k] * t[begin + k] * variance
 
 
 @njit(cache=True, nogil=True)
