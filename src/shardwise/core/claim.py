@@ -25,14 +25,15 @@ THESE = ("these", "fixed", "none")  # words for a claim without dimensions
 def plural(noun: str) -> str:
     """Return the plural of a noun.
 
-    >>> plural("topic"), plural("query"), plural("class"), plural("index"), plural("topics")
-    ('topics', 'queries', 'classes', 'indexes', 'topics')
+    >>> plural("topic"), plural("query"), plural("class"), plural("index"), plural("epoch"), plural("topics")
+    ('topics', 'queries', 'classes', 'indexes', 'epochs', 'topics')
     """
     if noun.endswith("s") and not noun.endswith(("ss", "us", "is")):
         return noun
     if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
         return noun[:-1] + "ies"
-    return noun + ("es" if noun.endswith(("s", "x", "ch", "sh", "z")) else "s")
+    hissing = noun.endswith(("s", "x", "ch", "sh", "z")) and not noun.endswith("och")
+    return noun + ("es" if hissing else "s")
 
 
 def counted(n: int, noun: str) -> str:
