@@ -129,7 +129,8 @@ class Comparisons:
     def __str__(self) -> str:
         e = self.estimates
         noun = e.nouns.get("system", "system")
-        test = e.test.name if e.test is not None else ""
+        closed = self.correction != JOINT and self.decisions.outcome.joint is not None  # nothing was drawn
+        test = e.test.name if e.test is not None and not closed else ""
         df = f"{float(e.df):g} df" if np.isfinite(e.variance) else ""
         parts = [
             self.title,

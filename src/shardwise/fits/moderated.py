@@ -15,7 +15,7 @@ from shardwise.fits.instances import spread_of
 from shardwise.fits.topics import by_pairs
 from shardwise.numerics import student
 from shardwise.numerics.corrections import STEPWISE
-from shardwise.numerics.moderated.cells import cell_law, cell_statistics, stratified
+from shardwise.numerics.moderated.cells import cell_statistics, stratified
 from shardwise.numerics.moderated.law import Law
 from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards
 from shardwise.numerics.moderated.resample import resampled
@@ -49,9 +49,7 @@ class ModeratedJoint:
         for i, key in enumerate(tables.keys):
             own = _of_table(self.found, i)
             drawn = (self.ia, self.ib, own, key, tables.n_resamples)
-            if test.claim == CELLS:
-                laws.append(cell_law(tables.y[i], *drawn, jobs=jobs))
-            elif test.noise is None:
+            if test.noise is None:
                 laws.append(resampled(test.y[i], *drawn, jobs=jobs))
             else:
                 laws.append(_with_noise(test.y[i], test.noise.of_table(i), drawn, jobs))
@@ -98,8 +96,8 @@ class ModeratedTest:
 
     @property
     def name(self) -> str:
-        """How many resamples were drawn."""
-        return f"{self.tables.n_resamples} resamples, seed {self.tables.seed}"
+        """How many resamples are drawn for the joint law; on cells there is none."""
+        return "" if self.claim == CELLS else f"{self.tables.n_resamples} resamples, seed {self.tables.seed}"
 
     @property
     def y(self) -> Floats:
@@ -114,12 +112,12 @@ class ModeratedTest:
         return of_instances(spread_of(self.tables)) if "instance" in self.claim else None
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
-        """Test the pairs: Student's law for each by itself, and the joint law for all of them."""
+        """Test the pairs: Student's law for each by itself, and the joint law for all of them but on cells."""
         if self.claim == CELLS:
-            found = cell_statistics(self.tables.y, ia, ib)
+            found, joint = cell_statistics(self.tables.y, ia, ib), None
         else:
             found = statistics(self.y, ia, ib, noise=self.noise)
-        joint = ModeratedJoint(self, ia, ib, found)
+            joint = ModeratedJoint(self, ia, ib, found)
         return Outcome(found.difference, found.se, found.df, found.t, found.p, joint)
 
 
