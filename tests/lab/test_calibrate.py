@@ -311,7 +311,7 @@ def test_data_nulls_have_the_size_of_the_data() -> None:
 
 
 def test_worlds_that_keep_near_duplicates_or_every_score() -> None:
-    """Twins make a paired t explode only where a world keeps them; the moderated test stays."""
+    """Both worlds can be asked for, the moderated test holds its level in tilt, and other claims are refused."""
     rng = np.random.default_rng(9)
     base = rng.beta(2, 4, (60, 1))
     y = np.clip(base + rng.normal(0, [0.08, 0.08, 0.1, 0.12, 0.1], (60, 5)), 0, 1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.numerics import paired, student
+from shardwise.numerics import paired
 from shardwise.numerics.mixed.posterior import Order
 
 
@@ -134,9 +134,3 @@ def unified_order(topic_se: float, spread: InstanceSpread, a: int, b: int) -> tu
         row[up], row[down] = 1.0, -1.0
         rows.append(row)
     return Order(np.array(ss), np.array(df), np.array(rows)), np.array(weights)
-
-
-def t_of_pairs(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats, Floats]:
-    """Mean, standard error and t of the differences per topic of (B, T, R) tables (J15 eq. 3)."""
-    mean, se = paired.moments(y, ia, ib)
-    return mean, se, student.t_statistic(mean, se)
