@@ -80,8 +80,8 @@ class AnalysisOptions:
     seed
         Seed of everything random; recorded.
     calibration
-        Tables simulated in each world to see whether the procedures can be trusted on scores like these: 0 for none,
-        None for 100 to 400.
+        Tables simulated in each world at most, to see whether the procedures can be trusted on scores like these: 0 for
+        none, None for 100 to 400.
     title
         Heading of the report.
     notes
@@ -157,7 +157,7 @@ def analyze(
         first,
         tuple(procedures),
         alpha=alpha,
-        repetitions=chosen.calibration,
+        budget=chosen.calibration,
         seed=chosen.seed or 0,
         progress=progress,
     )
@@ -217,6 +217,10 @@ def analyze(
         versions=versions(),
         recipe=chosen.recipe,
         leads=leads,
+        instead=tuple(
+            _claim(table, first, parse(one.method), replace(chosen, alpha=one.alpha))
+            for one in trust.instead()
+        ),
     )
 
 
