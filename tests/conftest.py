@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tarfile
 from collections.abc import Iterator
@@ -16,6 +17,12 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 ROOT = Path(__file__).parent.parent
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: collections of garbage, of which statsmodels asks for many, need not go through it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
