@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def pytest_collection_finish() -> None:
-    """What is loaded by now stays: collections of garbage, of which statsmodels asks for many, need not go through it."""
+    """What is loaded by now stays: collecting garbage, which statsmodels asks for often, need not go through it."""
     gc.collect()
     gc.freeze()
 
