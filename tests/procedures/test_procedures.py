@@ -34,7 +34,9 @@ from shardwise.procedures.vocabulary import parse as parse_procedure
 
 FIELDS = ("difference", "p", "p_adjusted", "lower", "upper")
 FEW = 49  # resamples
-TOPICS = 17  # of fewer, a bootstrap first tries to list all its sums, which takes long and has tests of its own
+TOPICS = (
+    17  # of fewer, a bootstrap first tries to list all its sums, which takes long and has tests of its own
+)
 
 
 def batch_of(dims: Dims, seed: int) -> Floats:
