@@ -14,6 +14,7 @@ from hypothesis import settings
 # the first example may compile a kernel; CI tries the same examples every time
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
+settings.register_profile("quick", deadline=None, max_examples=15)  # make check
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 ROOT = Path(__file__).parent.parent
