@@ -156,6 +156,7 @@ def test_schemas_are_strict() -> None:
     assert not check.is_valid(told)
 
 
+@pytest.mark.slow
 def test_latex_has_every_special_character_escaped(tables: dict[str, list[str]]) -> None:
     for made in tables.values():
         for table in made:
@@ -165,6 +166,7 @@ def test_latex_has_every_special_character_escaped(tables: dict[str, list[str]])
             assert not any("_" in re.sub(r"\\_", "", line) for line in body), table
 
 
+@pytest.mark.slow
 def test_latex_of_every_command_compiles(tables: dict[str, list[str]], tmp_path: Path) -> None:
     engine = next((found for name in ("tectonic", "pdflatex") if (found := shutil.which(name))), None)
     if engine is None:

@@ -98,6 +98,7 @@ def signed(d: Floats) -> pd.DataFrame:
     return pd.DataFrame({"x": 1.0 + d, "y": np.ones(len(d))})
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-4, 4), min_size=2, max_size=9))
 @settings(max_examples=60, deadline=None)
 def test_exact_laws_by_enumeration(whole: list[int]) -> None:
