@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,12 +64,6 @@ class ClaimResult:
         return self.pairs.names[0]
 
     @property
-    def complete(self) -> bool:
-        """Whether every pair of systems was compared."""
-        r = len(self.pairs.names)
-        return len(self.pairs) == r * (r - 1) // 2
-
-    @property
     def uniform(self) -> bool:
         """Whether one critical difference serves all pairs."""
         alike = bool(np.ptp(self.half) <= 1e-9 * self.half.max(initial=0.0))
@@ -108,6 +102,12 @@ class ClaimResult:
         names = self.pairs.names
         own, others = self.directions(names), other.directions(names)
         return int(((own != 0) & (own != others)).sum()) // 2
+
+    def in_order(self, names: tuple[str, ...]) -> ClaimResult:
+        """The same, with intervals and letters of the systems in this order."""
+        own = dict(zip(self.pairs.names, self.letters or (), strict=False))
+        letters = None if self.letters is None else tuple(own[name] for name in names)
+        return replace(self, intervals=self.intervals.loc[list(names)], letters=letters)
 
     def same_pairs(self, other: ClaimResult) -> bool:
         """Whether both claims have the same corrected p-values."""

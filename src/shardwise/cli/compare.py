@@ -195,8 +195,7 @@ def _by_bootstrap(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
 def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
     """Systems best first with intervals, and letters where all pairs were compared."""
     frame = pairs.intervals(1 - alpha).reset_index().rename(columns={"estimate": "mean"})
-    n = len(pairs.names)
-    if len(pairs) == n * (n - 1) // 2:
+    if pairs.complete:
         with suppress(InputError):  # thousands of overlapping groups explain nothing
             frame["groups"] = pairs.letters(alpha)["letters"].to_numpy()
     return frame

@@ -113,6 +113,12 @@ class Comparisons:
         return tuple(self.estimates.labels[k] for k in self._members)
 
     @property
+    def complete(self) -> bool:
+        """Whether every pair of these systems is compared."""
+        r = len(self._members)
+        return len(self) == r * (r - 1) // 2
+
+    @property
     def _members(self) -> Ints:
         return np.union1d(self.ia, self.ib)
 
@@ -318,8 +324,7 @@ class Comparisons:
         return found
 
     def _groups(self, alpha: float) -> list[list[int]]:
-        r = len(self._members)
-        if len(self) != r * (r - 1) // 2:
+        if not self.complete:
             raise InputError(
                 "groups need every pair of systems",
                 remedy=("leave out ", Option("baseline"), Either(" and a list of pairs", "")),
