@@ -281,4 +281,4 @@ def _tex_text(text: str) -> str:
 def bibliography(found: Analysis) -> str:
     """BibTeX entries of the sources that the paragraph cites, in the order of their first mention."""
     keys = dict.fromkeys(key for _, keys in methods_paragraph(found) for key in keys.split(",") if key)
-    return "\n\n".join(SOURCES[key].bibtex() for key in keys) + "\n"
+    return "\n\n".join(SOURCES[key].bibtex for key in keys) + "\n"
