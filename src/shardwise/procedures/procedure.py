@@ -403,7 +403,7 @@ def single(estimates: Estimates) -> Estimates:
     def lowered(x: Any) -> Any:
         return None if x is None else np.asarray(x, np.float64)[0]
 
-    arrays = ("values", "difference_variance", "difference_df", "own_sd", "own_count")
+    arrays = ("values", "difference_variance", "difference_df", "own_sd", "own_count", "topic_sd")
     numbers = ("variance", "df", "scale")
     lower: dict[str, Any] = {name: lowered(getattr(estimates, name)) for name in arrays}
     lower |= {name: float(np.atleast_1d(getattr(estimates, name))[0]) for name in numbers}
