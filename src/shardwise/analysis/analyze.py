@@ -39,6 +39,7 @@ from shardwise.fits.bootstrap import ByBootstrap
 from shardwise.fits.instances import ByInstances
 from shardwise.fits.moderated import ByModerated
 from shardwise.fits.topics import DRAWN, ByTopics
+from shardwise.fits.units import by_units
 from shardwise.numerics.corrections import CORRECTIONS, critical_t, uncorrected_level
 from shardwise.numerics.error_terms import supports
 from shardwise.numerics.groups import letter
@@ -140,6 +141,9 @@ def analyze(
     original = as_scores(data, measure=chosen.measure or None)
     if original.sizes.get("split") == 1:
         original = original.isel(split=0, drop=True)
+    given = original
+    original, generalize = by_units(original, chosen.generalize)
+    chosen = replace(chosen, generalize=generalize)
     nouns = nouns_of(original)
     table, filled, policy = _filled(original, chosen.fill)
     procedures, unsupported = procedures_of(table, chosen)
@@ -211,7 +215,7 @@ def analyze(
             **{str(d): int(n) for d, n in original.sizes.items()},
             "seed": chosen.seed,
             **(chosen.settings or {}),
-            "scores_sha256": scores_hash(original),
+            "scores_sha256": scores_hash(given),
         },
         inputs=hashed(chosen.inputs),
         versions=versions(),

@@ -129,6 +129,8 @@ class ModeratedTest:
             found, joint = cell_statistics(self.tables.y, ia, ib), None
         else:
             found = statistics(self.y, ia, ib, noise=self.noise)
+            if self.tables.unit_df is not None:  # units that count unequally say less than their number
+                found = replace(found, df=found.df - (self.tables.topics - 1.0 - self.tables.df))
             joint = ModeratedJoint(self, ia, ib, found)
         return Outcome(found.difference, found.se, found.df, found.t, found.p, joint)
 

@@ -57,7 +57,7 @@ def _by_p(difference: Floats, statistic: Floats, p: Floats, se: Floats | None = 
 
 def paired_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """t = mean of the differences / (sd / sqrt(T)), T - 1 degrees of freedom."""
-    return _by_t(mean, se, test.tables.topics - 1.0)
+    return _by_t(mean, se, test.tables.df)
 
 
 def unpaired_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
