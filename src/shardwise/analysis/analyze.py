@@ -25,6 +25,7 @@ from shardwise.analysis.trust import sentences, trust_in
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.decisions import JOINT
 from shardwise.comparing.intervals import has_own, shares
+from shardwise.comparing.pairs import baselines_of
 from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress
@@ -75,7 +76,7 @@ class AnalysisOptions:
     only
         Systems to which the comparison is confined.
     baseline
-        A system with which all others are compared.
+        A system, or several, with which all others are compared; no other pairs are.
     n_resamples
         Resamples of procedures that draw.
     seed
@@ -102,7 +103,7 @@ class AnalysisOptions:
     fill: str | float = "zero"
     measure: str = ""
     only: Sequence[str] | None = None
-    baseline: str | None = None
+    baseline: str | Sequence[str] | None = None
     n_resamples: int | None = None
     seed: int | None = None
     calibration: int | None = 0
@@ -171,6 +172,8 @@ def analyze(
     planned = any(one.procedure.claim == LIKE for one in claims)
     return Analysis(
         scores=original,
+        analysed=first if lead.first_split else table,
+        baselines=baselines_of(chosen.baseline),
         title=chosen.title
         or f"{name}: which of {counted(len(lead.pairs.names), nouns.get('system', 'system'))} differ?",
         measure=name,
@@ -210,7 +213,7 @@ def analyze(
             "alpha": alpha,
             "fill": str(chosen.fill),
             "only": None if chosen.only is None else ", ".join(chosen.only),
-            "baseline": chosen.baseline,
+            "baseline": ", ".join(baselines_of(chosen.baseline)) or None,
             "resamples": lead.n_resamples,
             **{str(d): int(n) for d, n in original.sizes.items()},
             "seed": chosen.seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -295,7 +296,7 @@ class Procedure:
         scores: xr.DataArray,
         *,
         only: Any = None,
-        baseline: str | None = None,
+        baseline: str | Sequence[str] | None = None,
         n_resamples: int | None = None,
         seed: int = 0,
         directed: bool = False,
@@ -309,7 +310,7 @@ class Procedure:
         only
             Systems, or pairs of systems, to which the comparison is confined.
         baseline
-            A system with which all others are compared.
+            A system, or several, with which all others are compared.
         n_resamples
             Resamples of tests that draw; 10,000 without it, for the moderated test 9,999 up to 150 systems and 1,999
             beyond.
