@@ -11,6 +11,7 @@ late.bind(
     chart="shardwise.plot.dispatch:chart",
     scores="shardwise.io.scores:read_scores",
     report="shardwise.report.html:save",
+    save_chart="shardwise.plot.saving:save_chart",
 )
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
