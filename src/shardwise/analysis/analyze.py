@@ -24,6 +24,7 @@ from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hashed, scores_hash, versions
 from shardwise.analysis.trust import sentences, trust_in
 from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.pairs import baselines_of
 from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress
@@ -34,6 +35,7 @@ from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of, undefined_cells
 from shardwise.fits.anova import AnovaFit, ByModel, anova
 from shardwise.fits.bootstrap import ByBootstrap
+from shardwise.fits.units import by_units
 from shardwise.numerics.corrections import CORRECTIONS
 from shardwise.numerics.error_terms import supports
 from shardwise.numerics.tables import SHARDS, TABLE
@@ -68,7 +70,7 @@ class AnalysisOptions:
     only
         Systems to which the comparison is confined.
     baseline
-        A system with which all others are compared.
+        A system, or several, with which all others are compared; no other pairs are.
     n_resamples
         Resamples of procedures that draw.
     seed
@@ -95,7 +97,7 @@ class AnalysisOptions:
     fill: str | float = "zero"
     measure: str = ""
     only: Sequence[str] | None = None
-    baseline: str | None = None
+    baseline: str | Sequence[str] | None = None
     n_resamples: int | None = None
     seed: int | None = None
     calibration: int | None = 0
@@ -144,6 +146,9 @@ def analyze(
     original = as_scores(data, measure=chosen.measure or None)
     if original.sizes.get("split") == 1:
         original = original.isel(split=0, drop=True)
+    given = original
+    original, generalize = by_units(original, chosen.generalize)
+    chosen = replace(chosen, generalize=generalize)
     nouns = nouns_of(original)
     table, filled, policy = _filled(original, chosen.fill)
     procedures, unsupported = procedures_of(table, chosen)
@@ -173,6 +178,8 @@ def analyze(
     planned = any(one.procedure.claim == LIKE for one in claims)
     return Analysis(
         scores=original,
+        analysed=first if lead.first_split else table,
+        baselines=baselines_of(chosen.baseline),
         title=chosen.title
         or f"{name}: which of {counted(len(lead.pairs.names), nouns.get('system', 'system'))} differ?",
         measure=name,
@@ -212,12 +219,12 @@ def analyze(
             "alpha": alpha,
             "fill": str(chosen.fill),
             "only": None if chosen.only is None else ", ".join(chosen.only),
-            "baseline": chosen.baseline,
+            "baseline": ", ".join(baselines_of(chosen.baseline)) or None,
             "resamples": lead.n_resamples,
             **{str(d): int(n) for d, n in original.sizes.items()},
             "seed": chosen.seed,
             **(chosen.settings or {}),
-            "scores_sha256": scores_hash(original),
+            "scores_sha256": scores_hash(given),
         },
         inputs=hashed(chosen.inputs),
         versions=versions(),

@@ -14,7 +14,17 @@ from typing import Annotated, Any
 import typer
 
 import shardwise
-from shardwise.cli.commands import again, calibrate, compare, design, instances, score, simulate, stability
+from shardwise.cli.commands import (
+    again,
+    calibrate,
+    compare,
+    design,
+    instances,
+    replicate,
+    score,
+    simulate,
+    stability,
+)
 from shardwise.cli.config import FILE, VERSUS, NothingGiven
 from shardwise.cli.shared import command
 from shardwise.cli.wording import in_words, near
@@ -34,13 +44,16 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "stability": (stability.StabilityOptions, "shardwise.cli.stability:compare_splits"),
     "instances": (instances.InstancesOptions, "shardwise.cli.instances:compare_runs"),
     "calibrate": (calibrate.CalibrateOptions, "shardwise.cli.calibrate:calibrate_methods"),
+    "replicate": {
+        "f19": (replicate.F19Options, "shardwise.cli.replicate:replicate_f19"),
+    },
     "simulate": (simulate.SimulateOptions, "shardwise.cli.simulate:simulate"),
     "repeat": (again.RepeatOptions, "shardwise.cli.repeat:repeat"),
     "schema": (again.SchemaOptions, "shardwise.cli.schema:print_schema"),
 }
 """Every command by name: its options, and the function that takes them; or, for a group, its commands."""
 
-GROUPS = {"design": design.HELP}
+GROUPS = {"design": design.HELP, "replicate": replicate.HELP}
 NO_CONFIG = frozenset({"repeat", "schema"})  # they do no analysis of their own
 UsageError: Any = typer.BadParameter.__bases__[0]  # typer brings its own click, or uses another's
 

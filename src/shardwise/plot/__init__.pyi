@@ -6,6 +6,7 @@ from .budgets import instance_plan_chart as instance_plan_chart
 from .budgets import p_spread_chart as p_spread_chart
 from .budgets import pool_chart as pool_chart
 from .dispatch import chart as chart
+from .exhibits import exhibit_chart as exhibit_chart
 from .fits import component_chart as component_chart
 from .fits import density_chart as density_chart
 from .fits import effect_chart as effect_chart

@@ -22,6 +22,7 @@ from shardwise.fits.mixed import mixed
 from shardwise.fits.posterior import Mixture, posterior
 from shardwise.fits.topics import JOINT as JOINT_TESTS
 from shardwise.fits.topics import TESTS, ByTopics
+from shardwise.fits.units import by_units
 from shardwise.io.instances import flag_deterministic
 from shardwise.numerics import paired
 from shardwise.numerics.corrections import STEPWISE
@@ -48,7 +49,7 @@ def compare(
     *,
     generalize: Claim | str | Iterable[str] | None = None,
     only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
-    baseline: str | None = None,
+    baseline: str | Sequence[str] | None = None,
     n_resamples: int | None = None,
     seed: int = 0,
     **options: Any,
@@ -68,7 +69,7 @@ def compare(
     only
         A list of systems or of pairs, to which the comparison and its correction are confined, not the model (V17 §6).
     baseline
-        A system with which all others are compared.
+        A system, or several, with which all others are compared.
     n_resamples
         Resamples of procedures that draw.
     seed
@@ -96,7 +97,7 @@ def compare(
         raise InputError(
             f"{', '.join(options)} cannot be chosen for scores", remedy="name a procedure, or compare a fit"
         )
-    scores = as_scores(source)
+    scores, generalize = by_units(as_scores(source), generalize)
     procedure = procedure_for(scores, method, generalize)
     return procedure.run(scores, only=only, baseline=baseline, n_resamples=n_resamples, seed=seed)
 
