@@ -97,10 +97,7 @@ def read_collection(
             "intents without subtopics", remedy=("say ", Option("subtopics", True), " if the qrels have them")
         )
     crew = [Worker(number, precision == "single") for number in range(min(workers(jobs), len(sources)))]
-    parsed_qrels = [
-        crew[0].qrels(source, texts.get(source, b"") if isinstance(source, Path) else b"")
-        for source in judged
-    ]
+    parsed_qrels = [crew[0].qrels(source, texts.get(source, b"") if isinstance(source, Path) else b"") for source in judged]
     parsed = _parse_all(crew, sources, progress)
     systems, naming = _name_systems(parsed, names)
     kept, notes = _choose_topics(parsed, systems, parsed_qrels, topics, missing)
