@@ -52,7 +52,7 @@ class ModeratedJoint:
             if test.noise is None:
                 laws.append(resampled(test.y[i], *drawn, jobs=jobs))
             else:
-                laws.append(_with_noise(test.y[i], test.noise.of_table(i), drawn, jobs))
+                laws.append(_with_noise(test.y[i], test.noise.at(i), drawn, jobs))
         return tuple(laws)
 
     @property
@@ -77,7 +77,7 @@ def _with_noise(
     ia, ib, found, key, n_resamples = drawn
     order = np.argsort(-np.nanmean(y, axis=0), kind="stable")
     place = np.argsort(order)
-    moved = noise.reordered(order)
+    moved = noise.at(order)
     law = resampled(y[:, order], place[ia], place[ib], found, key, n_resamples, noise=moved, jobs=jobs)
     return replace(law, p_best=law.p_best[place])
 
