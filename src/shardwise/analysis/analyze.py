@@ -67,6 +67,8 @@ class AnalysisOptions:
         filled unless this is a number.
     measure
         Which measure to take, where there are several.
+    columns
+        Which column of a table is what, as `read_scores` takes it.
     only
         Systems to which the comparison is confined.
     baseline
@@ -96,6 +98,7 @@ class AnalysisOptions:
     alpha: float = 0.05
     fill: str | float = "zero"
     measure: str = ""
+    columns: Mapping[str, str | Sequence[str]] | None = None
     only: Sequence[str] | None = None
     baseline: str | Sequence[str] | None = None
     n_resamples: int | None = None
@@ -143,7 +146,7 @@ def analyze(
     """
     chosen = replace(options or AnalysisOptions(), **choices)
     alpha = checked_level(chosen.alpha)
-    original = as_scores(data, measure=chosen.measure or None)
+    original = as_scores(data, measure=chosen.measure or None, columns=chosen.columns)
     if original.sizes.get("split") == 1:
         original = original.isel(split=0, drop=True)
     given = original

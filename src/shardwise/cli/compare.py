@@ -91,7 +91,9 @@ def _recorded(
     from shardwise.analysis.trust import usual_repetitions  # looked up late, so that it can be replaced
 
     files = [str(file) for file in used_files]
-    used: dict[str, Any] = {"scores": files[0]} if source.table else {"qrels": files[0], "runs": files[1:]}
+    used: dict[str, Any] = {"scores": files} if source.table else {"qrels": files[0], "runs": files[1:]}
+    if source.table and len(files) == 1:
+        used["scores"] = files[0]
     if not source.table:
         used["measure"] = found.measure
     used["method"] = options.method or ("hsd" if options.model else found.procedure.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -52,6 +52,7 @@ def compare(
     baseline: str | Sequence[str] | None = None,
     n_resamples: int | None = None,
     seed: int = 0,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     **options: Any,
 ) -> Comparisons:
     """Compare the systems of scores, of a fit or of estimates, correcting for the number of comparisons.
@@ -74,6 +75,8 @@ def compare(
         Resamples of procedures that draw.
     seed
         Seed of procedures that draw; replicate i depends on (seed, i) only.
+    columns
+        Which column of a table is what, as `read_scores` takes it.
     options
         Further choices of a fit, such as ``null`` and ``tails`` of a bootstrap.
 
@@ -85,6 +88,8 @@ def compare(
     2  z  y       0.050       0.500
     """
     if isinstance(source, Estimates) or hasattr(source, "estimates"):
+        if columns:
+            raise InputError("columns are for tables of scores", remedy="leave it out", argument="columns")
         if isinstance(method, Procedure):
             raise InputError(
                 f"{method.name} is for scores, and this is a {type(source).__name__}",
@@ -97,7 +102,7 @@ def compare(
         raise InputError(
             f"{', '.join(options)} cannot be chosen for scores", remedy="name a procedure, or compare a fit"
         )
-    scores, generalize = by_units(as_scores(source), generalize)
+    scores, generalize = by_units(as_scores(source, columns=columns), generalize)
     procedure = procedure_for(scores, method, generalize)
     return procedure.run(scores, only=only, baseline=baseline, n_resamples=n_resamples, seed=seed)
 
