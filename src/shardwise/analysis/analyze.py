@@ -38,13 +38,14 @@ from shardwise.fits.anova import AnovaFit, ByModel, anova
 from shardwise.fits.bootstrap import ByBootstrap
 from shardwise.fits.instances import ByInstances
 from shardwise.fits.moderated import ByModerated
+from shardwise.fits.repeats import seeds_or_samples
 from shardwise.fits.topics import DRAWN, ByTopics
 from shardwise.numerics.corrections import CORRECTIONS, critical_t, uncorrected_level
 from shardwise.numerics.error_terms import supports
 from shardwise.numerics.groups import letter
 from shardwise.numerics.tables import SHARDS, SPLITS, TABLE
 from shardwise.procedures.procedure import Procedure, usual_resamples
-from shardwise.procedures.running import USUAL
+from shardwise.procedures.running import USUAL, usual_of
 from shardwise.procedures.vocabulary import for_claims, parse
 from shardwise.scoring.undefined import fill_undefined
 
@@ -75,6 +76,9 @@ class AnalysisOptions:
         Systems to which the comparison is confined.
     baseline
         A system with which all others are compared.
+    repeats
+        What instances are: "seeds", which move all topics together, or "samples", drawn anew for each topic. Without
+        it they are taken as seeds, which is right for both.
     n_resamples
         Resamples of procedures that draw.
     seed
@@ -102,6 +106,7 @@ class AnalysisOptions:
     measure: str = ""
     only: Sequence[str] | None = None
     baseline: str | None = None
+    repeats: str | None = None
     n_resamples: int | None = None
     seed: int | None = None
     calibration: int | None = 0
@@ -152,6 +157,7 @@ def analyze(
     unused = original.sizes["topic"] - table.sizes["topic"] - (filled if policy == "drop" else 0)
     claims, leads = _in_one_order([_claim(table, first, one, chosen) for one in procedures], chosen, nouns)
     lead = next(one for one in claims if one.key == leads)
+    repeats, doubt = _repeats(first, lead.procedure, chosen)
     residuals = residual_figures(fit)
     trust = trust_in(
         first,
@@ -175,6 +181,7 @@ def analyze(
         fit=fit,
         claims=claims,
         unsupported=unsupported,
+        repeats=repeats,
         splits=tuple(
             _over_splits(table, claim, chosen, _part(progress, k, len(tried), steps))
             for k, claim in enumerate(tried)
@@ -189,6 +196,7 @@ def analyze(
             *remarks_on_gaps(original, isinstance(chosen.fill, str), policy, nouns),
             *_unused(unused, nouns),
             *_notes(fit, lead),
+            *doubt,
             *remarks_on_residuals(residuals, lead.procedure, nouns),
             *(
                 Remark(
@@ -207,6 +215,7 @@ def analyze(
             "fill": str(chosen.fill),
             "only": None if chosen.only is None else ", ".join(chosen.only),
             "baseline": chosen.baseline,
+            "repeats": chosen.repeats,
             "resamples": lead.n_resamples,
             **{str(d): int(n) for d, n in original.sizes.items()},
             "seed": chosen.seed,
@@ -257,6 +266,28 @@ def _notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
     return [Remark(_sentence(note), name="about the fit") for note in notes]
 
 
+def _repeats(table: xr.DataArray, procedure: Procedure, chosen: AnalysisOptions) -> tuple[str, list[Remark]]:
+    """What instances were taken for and why, and a warning where the scores stand against it."""
+    if "instance" not in table.dims or "instance" not in procedure.claim:
+        return "", []
+    kind = "samples" if procedure.fit.name.endswith("samples") else "seeds"
+    try:
+        found = seeds_or_samples(table)
+    except InputError:  # no system has a second instance
+        return "", []
+    said = found.taken(kind, said=chosen.repeats is not None or chosen.method is not None)
+    if kind == "seeds" or not found.shown:
+        return said, []
+    return said, [
+        Remark(
+            f"{_sentence(str(found))}",
+            warning=True,
+            name="seeds, not samples",
+            remedy="Take them as seeds: samples would not do that.",
+        )
+    ]
+
+
 def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
     """The procedures of an analysis, that of these topics first, and why topics like these are not spoken of."""
     dims, nouns = layout_of(table), nouns_of(table)
@@ -304,6 +335,9 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
 
 def _procedure(dims: tuple[str, ...], chosen: AnalysisOptions) -> Procedure:
     """The procedure asked for by name, by a correction of a model, or by nothing but the layout of the scores."""
+    if chosen.repeats is not None:
+        named = chosen.method if chosen.model is None else str(chosen.model)
+        return parse(usual_of(dims, named, chosen.repeats))
     if chosen.method is None and chosen.model is None:
         if dims not in USUAL:
             raise InputError(
