@@ -150,6 +150,13 @@ Fill = Annotated[
         " left out of the fit. A number fills both."
     ),
 ]
+Repeats = Annotated[
+    str | None,
+    typer.Option(
+        help="What several scores of a system on a topic are: seeds (one moves all topics) or samples (drawn anew for "
+        "each topic). Without: seeds, which is right for both."
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness.", min=0)]
 Missing = Annotated[
     str,

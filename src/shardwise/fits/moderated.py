@@ -152,7 +152,7 @@ class ByModerated:
     @property
     def title(self) -> str:
         """The test in words."""
-        return f"moderated test{' of topic means, instances drawn anew for each topic' * self.samples}"
+        return f"moderated test{' of samples' * self.samples}"
 
     @property
     def usual_claim(self) -> Claim:
