@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 import shardwise
-from shardwise.cli.commands import again, calibrate, compare, design, instances, score, simulate, stability
+from shardwise.cli.commands import again, calibrate, compare, design, instances, leaderboard, score, simulate, stability
 from shardwise.cli.config import FILE, VERSUS, NothingGiven
 from shardwise.cli.shared import command
 from shardwise.cli.wording import in_words, near
@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "demo": (simulate.DemoOptions, "shardwise.cli.demo:demo"),
     "score": (score.ScoreOptions, "shardwise.cli.score:score_runs"),
     "compare": (compare.CompareOptions, "shardwise.cli.compare:compare_systems"),
+    "leaderboard": (leaderboard.LeaderboardOptions, "shardwise.cli.leaderboard:rank_systems"),
     "design": {
         "power": (design.PowerOptions, "shardwise.cli.design:power"),
         "interval": (design.IntervalOptions, "shardwise.cli.design:interval"),

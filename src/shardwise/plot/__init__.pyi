@@ -6,6 +6,7 @@ from .calibration import power_chart as power_chart
 from .components import component_chart as component_chart
 from .components import posterior_chart as posterior_chart
 from .components import variance_share_chart as variance_share_chart
+from .critical import critical_chart as critical_chart
 from .dispatch import chart as chart
 from .effects import density_chart as density_chart
 from .effects import effect_chart as effect_chart
