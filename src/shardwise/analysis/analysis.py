@@ -288,7 +288,7 @@ class Analysis:
         options
             Those of the chart.
         """
-        named = {"measure": self.measure, **options} if kind == "intervals" else options
+        named = {"measure": self.measure, **options} if kind in ("intervals", "cd") else options
         return self.comparisons.plot(kind, **named)
 
     def __str__(self) -> str:

@@ -243,8 +243,8 @@ class Comparisons:
         Parameters
         ----------
         kind
-            "intervals" of the systems, the "matrix" of pairs, "p-values", "kinds" of intervals, or the "difference" of
-            a single pair.
+            "intervals" of the systems, the "matrix" of pairs, "p-values", "kinds" of intervals, the "difference" of a
+            single pair, or "cd", the critical-difference diagram of up to 30 systems.
         options
             Those of the function of ``sw.plot`` that draws it, such as ``level`` and ``measure``.
         """
