@@ -22,7 +22,7 @@ from shardwise.fits.mixed import mixed
 from shardwise.fits.posterior import Mixture, posterior
 from shardwise.fits.repeats import KINDS
 from shardwise.fits.topics import JOINT as JOINT_TESTS
-from shardwise.fits.topics import TESTS, ByTopics
+from shardwise.fits.topics import ONE_SIDED, TESTS, ByTopics
 from shardwise.fits.units import by_units
 from shardwise.io.instances import flag_deterministic
 from shardwise.numerics import paired
@@ -187,6 +187,7 @@ def paired_tests(
     test: str = "t",
     *,
     correction: str = "none",
+    alternative: str = "two-sided",
     n_resamples: int | None = None,
     seed: int = 0,
     only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
@@ -204,6 +205,10 @@ def paired_tests(
         pairs under sign flips of topics, step-down).
     correction
         "none", "bonferroni", "holm", "bh" or "by"; none for tukey and max-t, which are corrected by construction.
+    alternative
+        "two-sided"; or "greater", that the first system of a pair is better, for t, unpaired-t and randomization. The
+        first is the one with the better mean, so that its p-values are too small by half; V17's randomization test is
+        of this kind. The intervals stay two-sided.
     n_resamples
         Resamples of tests that draw; their p-values are (r + 1)/(B + 1).
     seed
@@ -227,10 +232,16 @@ def paired_tests(
         raise InputError(
             (Option("test", test), " is corrected by construction"), remedy="leave the correction out"
         )
+    one_sided = chosen(alternative, "alternative", ("two-sided", "greater")) == "greater"
+    if one_sided and test not in ONE_SIDED:
+        raise InputError(
+            (Option("test", test), " has no one-sided form here"), remedy=f"it is for {', '.join(ONE_SIDED)}"
+        )
     table = averaged(as_scores(scores), tuple(average))
     table = as_scores(table, only=True)
-    procedure = Procedure(ByTopics(test), JOINT if test in JOINT_TESTS else correction, TOPICS)
-    return procedure.run(table, only=only, n_resamples=n_resamples, seed=seed)
+    procedure = Procedure(ByTopics(test, one_sided), JOINT if test in JOINT_TESTS else correction, TOPICS)
+    found = procedure.run(table, only=only, n_resamples=n_resamples, seed=seed)
+    return replace(found, procedure="") if one_sided else found  # no name stands for it
 
 
 def compare_instances(
