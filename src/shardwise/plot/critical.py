@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import Either, InputError
 from shardwise.core.text import short
-from shardwise.plot.labels import distinct
-from shardwise.plot.theme import COLOURS, INK, bare, data
+from shardwise.plot.theme import COLOURS, INK, bare, data, distinct
 
 MOST = 30  # systems whose names and bars can still be told apart
 ON_SIDE = 28  # characters of a name beside the axis
@@ -83,7 +82,11 @@ def critical_chart(
     down = base.mark_rule(color=INK, strokeWidth=1).encode(x=x, y=alt.Y("top:Q", axis=None), y2="depth:Q")
     across = base.mark_rule(color=INK, strokeWidth=1).encode(x=x, x2="side:Q", y=y)
     layers: list[alt.Chart] = [down, across]
-    for end, align, shift in (("left", "right", -4), ("right", "left", 4)):
+    sides: tuple[tuple[str, Literal["left", "right"], int], ...] = (
+        ("left", "right", -4),
+        ("right", "left", 4),
+    )
+    for end, align, shift in sides:
         layers.append(
             base.transform_filter(alt.datum.end == end)
             .mark_text(align=align, dx=shift)
