@@ -29,6 +29,7 @@ def content() -> Analysis:
     return analyze(scores, method="hsd", seed=3, calibration=60)
 
 
+@pytest.mark.slow
 def test_the_methods_of_the_report_are_tried(content: Analysis) -> None:
     lab = content.trust.calibration
     assert lab is not None
@@ -49,6 +50,7 @@ def test_the_methods_of_the_report_are_tried(content: Analysis) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_method_for_another_claim_is_called_wrong(content: Analysis) -> None:
     said = [one.text for one in sentences(content.trust)]
     assert any("MD6 hsd calls some of them different" in s and "not made for this claim" in s for s in said)
@@ -98,6 +100,7 @@ def test_where_only_another_level_helps_the_answer_at_that_level_is_given() -> N
     assert said.remedy == "At alpha 0.017 it would err in 5 %. The answer at that level is given too."
 
 
+@pytest.mark.slow
 def test_it_can_be_left_out_and_says_why_it_cannot_be_done(tmp_path: Path) -> None:
     scores = sw.simulate.scores(topics=10, systems=3, shards=2, seed=2)
     without = analyze(scores, calibration=0)

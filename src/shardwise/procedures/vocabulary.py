@@ -75,8 +75,10 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "t none",
         "t-single none",
         "t-independent none",
+        "samples holm",
         "moderated topic+instance",
         "moderated bh topic+instance",
+        "moderated samples",
     ),
     SPLITS: (
         "first MD6 hsd",
