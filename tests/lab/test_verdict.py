@@ -18,7 +18,7 @@ from shardwise.lab.causes import causes, culprits
 from shardwise.lab.looks import TOLERANCE, looks, status, tail
 from shardwise.lab.verdict import FIGURE, PROMISES, Verdict, cannot_explode, declared, summary, verdict
 from shardwise.numerics.tables import INSTANCES, SHARDS, SPLITS, TABLE
-from shardwise.procedures.vocabulary import available, parse
+from shardwise.procedures.vocabulary import DEFAULT, available, parse
 
 TOPIC = Claim("topic")
 LIKE = "topics like these"
@@ -158,6 +158,8 @@ def test_every_usual_claim_has_a_declared_default(dims: tuple[str, ...]) -> None
             assert (found.claim, found.promise) == (Claim(*over), promise)
             assert parse(found.name) == found
             assert dims in found.dims
+            promised = {parse(name).promise for name in DEFAULT[dims]}
+            assert found.name in DEFAULT[dims] or promise not in promised or (dims, over) == (SPLITS, ())
 
 
 def test_the_levels_of_t_do_not_carry_over() -> None:

@@ -41,6 +41,7 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "moderated",
         "moderated holm",
         "moderated bh",
+        "moderated none",
     ),
     SHARDS: (
         "MD1 hsd topic",
@@ -59,7 +60,9 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "moderated",
         "moderated bh",
         "moderated holm these",
+        "moderated bh these",
         "moderated topic+shard",
+        "moderated bh topic+shard",
         "stratified holm",
     ),
     INSTANCES: (
