@@ -1,7 +1,8 @@
 """Does the laboratory's advice keep? It is asked on half of the topics, and what it advises is tried on the other half.
 
-python -m bench.advice [folder of the data]      (about 15 minutes on one processor)
-python -m bench.advice --table                   (the table again, from the figures that are there)
+python -m bench.advice [folder of the data]      (about 20 minutes on one processor)
+python -m bench.advice --try                     (only the tries, of the advice that is there)
+python -m bench.advice --table                   (only the table, of the figures that are there)
 
 Writes docs/bench/calibration_held.csv and docs/bench/calibration_held.md, which docs/which-method.md shows.
 """
@@ -20,12 +21,13 @@ import xarray as xr
 
 from bench.calibration import ABOUT, ROOT, SHARDS, TABLE, TABLES, sources
 from bench.replication import markdown
-from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
+from shardwise.lab.calibrate import CLAIMS, calibrate
 from shardwise.lab.looks import status
-from shardwise.lab.verdict import Verdict
+from shardwise.lab.verdict import two_digits
+from shardwise.procedures.vocabulary import parse
 
 ALPHA = 0.05
-BUDGET, REPETITIONS = 400, 400  # tables of a world where the advice is asked, and where it is tried
+BUDGET, REPETITIONS = 400, 1000  # tables of a world where the advice is asked, and where it is tried
 SEED = 13  # of the halves
 METHODS = {
     TABLE: "moderated; moderated holm; moderated bh; moderated none; MD1 hsd topic; MD1 bh topic;"
@@ -47,72 +49,78 @@ def halves(scores: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
     return one, other
 
 
-def held(folder: Path) -> pd.DataFrame:
-    """One row a case and direction: what was advised on one half, and what it did on the other."""
+def asked(name: str, half: int, scores: xr.DataArray) -> list[dict[str, Any]]:
+    """What is advised on one half: a row for each claim and promise, and the level of HSD."""
+    dims = SHARDS if "shard" in scores.dims else TABLE
+    found = calibrate(scores, METHODS[dims].split("; "), budget=BUDGET, seed=1 + half)
+    rows = []
+    for over, verdict in zip(CLAIMS[dims], found.verdicts, strict=True):
+        home = found.table[found.table["claim"] == verdict.claim].set_index("method")
+        rival = RIVAL[over] if dims == SHARDS else "MD1 hsd topic"
+        level = two_digits(float(home.loc[rival, "level"]))
+        for one in verdict.advice:
+            head = {
+                "data": name,
+                "half": half,
+                "claim": verdict.claim,
+                "promise": one.promise,
+                "advised": one.method,
+            }
+            head |= {
+                "alpha": one.alpha,
+                "home": home.loc[one.declared, "rate"],
+                "rival": rival,
+                "level": level,
+            }
+            rows.append(head)
+    return rows
+
+
+def tried(advice: pd.DataFrame, other: xr.DataArray) -> list[dict[str, Any]]:
+    """The same rows with what the advice for one claim does on the other half."""
+    first = advice.iloc[0]
+    rival, level = first["rival"], first["level"]
+    wanted: dict[float, set[str]] = {ALPHA: {rival}, level: {rival}}
+    for method, alpha in zip(advice["advised"], advice["alpha"], strict=True):
+        wanted.setdefault(alpha, set()).add(method)
+    how: dict[str, Any] = {
+        "claims": [parse(rival).claim],
+        "repetitions": REPETITIONS,
+        "seed": 101 + int(first["half"]),
+    }
+    away = {
+        alpha: calibrate(other, sorted(methods), alpha=alpha, **how).table.set_index("method")
+        for alpha, methods in wanted.items()
+    }
+    rows = []
+    for row in advice.to_dict("records"):
+        found = away[row["alpha"]].loc[row["advised"]]
+        row |= {name: found[name] for name in ("rate", "low", "high", "null", "coverage")}
+        row["status"] = status(found["low"], found["high"], ALPHA)
+        row |= {
+            "rival_rate": away[ALPHA].loc[rival, "rate"],
+            "rival_at_level": away[level].loc[rival, "rate"],
+        }
+        rows.append(row)
+    return rows
+
+
+def held(folder: Path, advice: pd.DataFrame | None) -> pd.DataFrame:
+    """One row a case and direction: what is advised on one half, and what it does on the other."""
     rows: list[dict[str, Any]] = []
     for name, scores in sources(folder).items():
         began = time.perf_counter()
         parts = halves(scores)
-        for here, there in ((0, 1), (1, 0)):
-            rows += [
-                {"data": name, "half": here, **row} for row in tried(parts[here], parts[there], seed=here + 1)
-            ]
-        print(f"{name}: {time.perf_counter() - began:.0f} s", flush=True)
+        for half in range(2):
+            mine = pd.DataFrame(asked(name, half, parts[half])) if advice is None else advice
+            mine = mine[(mine["data"] == name) & (mine["half"] == half)]
+            for _, of_claim in mine.groupby("claim", sort=False):
+                rows += tried(of_claim, parts[1 - half])
+        print(
+            f"{name}: {time.perf_counter() - began:.0f} s, {time.process_time():.0f} s of processors so far",
+            flush=True,
+        )
     return pd.DataFrame(rows)
-
-
-def tried(one: xr.DataArray, other: xr.DataArray, seed: int) -> list[dict[str, Any]]:
-    """Advice of one half, put to the test on the other."""
-    dims = SHARDS if "shard" in one.dims else TABLE
-    asked = calibrate(one, METHODS[dims].split("; "), budget=BUDGET, seed=seed)
-    rows = []
-    for claim, verdict in zip(CLAIMS[dims], asked.verdicts, strict=True):
-        rival = RIVAL[claim] if dims == SHARDS else "MD1 hsd topic"
-        home = asked.table[asked.table["claim"] == verdict.claim].set_index("method")
-        level = float(home.loc[rival, "level"])
-        away = {
-            alpha: calibrate(
-                other, sorted(methods), claims=[claim], alpha=alpha, repetitions=REPETITIONS, seed=100 + seed
-            )
-            for alpha, methods in wanted(verdict, rival, level).items()
-        }
-        rows += [row(verdict, k, home, away, rival, level) for k in range(len(verdict.advice))]
-    return rows
-
-
-def wanted(verdict: Verdict, rival: str, level: float) -> dict[float, set[str]]:
-    """Methods to try at each level: what is advised, and HSD as it is and at the level where it would hold."""
-    found: dict[float, set[str]] = {ALPHA: {rival}}
-    for one in verdict.advice:
-        found.setdefault(one.alpha, set()).add(one.method)
-    if level > 0.0:
-        found.setdefault(level, set()).add(rival)
-    return found
-
-
-def row(
-    verdict: Verdict, k: int, home: pd.DataFrame, away: dict[float, Calibration], rival: str, level: float
-) -> dict[str, Any]:
-    one = verdict.advice[k]
-    found = of(away[one.alpha], one.method)
-    figures = {
-        "claim": verdict.claim,
-        "promise": one.promise,
-        "advised": one.method,
-        "alpha": one.alpha,
-        "home": home.loc[one.declared, "rate"],
-        **{name: found[name] for name in ("rate", "low", "high", "null", "coverage")},
-        "status": status(found["low"], found["high"], ALPHA),
-    }
-    if one.promise == "family":
-        hsd = of(away[ALPHA], rival)
-        figures |= {"rival": rival, "rival_rate": hsd["rate"], "level": level}
-        figures["rival_at_level"] = of(away[level], rival)["rate"] if level > 0.0 else np.nan
-    return figures
-
-
-def of(found: Calibration, method: str) -> pd.Series:  # type: ignore[type-arg]
-    return found.table.set_index("method").loc[method]
 
 
 def table(rows: pd.DataFrame) -> str:
@@ -146,10 +154,12 @@ def _percent(values: pd.Series) -> str:  # type: ignore[type-arg]
 
 def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    stored = TABLES / "calibration_held.csv"
-    if sys.argv[1:] != ["--table"]:
+    stored, words = TABLES / "calibration_held.csv", sys.argv[1:]
+    if words != ["--table"]:
         usual = os.environ.get("SHARDWISE_DATA", ROOT.parent / "shared" / "data")
-        held(Path(sys.argv[1] if len(sys.argv) > 1 else usual)).round(5).to_csv(stored, index=False)
+        advice = pd.read_csv(stored) if words == ["--try"] else None
+        folder = Path(words[0] if words and advice is None else usual)
+        held(folder, advice).round(5).to_csv(stored, index=False)
     (TABLES / "calibration_held.md").write_text(table(pd.read_csv(stored)) + "\n")
 
 

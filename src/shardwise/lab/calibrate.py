@@ -104,17 +104,16 @@ class Calibration:
                 for x, low, high in each
             ]
 
-        return t[["claim", "method", "promise", "meant"]].assign(
-            **{
-                "false alarms, %": percent("rate", "low", "high"),
-                "worst in": t["null"],
-                "shown": t["status"],
-                "interval coverage, %": percent("coverage", "coverage_low", "coverage_high"),
-                "counted in": t["coverage_null"],
-                "intervals": t["intervals"],
-                "power, %": percent("power", "power_low", "power_high"),
-            }
-        )
+        columns: dict[str, Any] = {
+            "false alarms, %": percent("rate", "low", "high"),
+            "worst in": t["null"],
+            "shown": t["status"],
+            "interval coverage, %": percent("coverage", "coverage_low", "coverage_high"),
+            "counted in": t["coverage_null"],
+            "intervals": t["intervals"],
+            "power, %": percent("power", "power_low", "power_high"),
+        }
+        return t[["claim", "method", "promise", "meant"]].assign(**columns)
 
     def plot(self, kind: str = "errors") -> Any:
         """Draw what methods do: an altair chart.

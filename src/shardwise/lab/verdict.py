@@ -239,7 +239,7 @@ def _advice(
     for other in sorted(alike, key=lambda m: m.fit != default.fit):  # the same statistic first
         return replace(found, method=other.name)
     if row["level"] > 0.0:
-        return replace(found, alpha=_two_digits(row["level"]), calibrated=True)
+        return replace(found, alpha=two_digits(row["level"]), calibrated=True)
     stronger = [
         m.name for m in good if m.promise == "family"
     ]  # no false claim at all is what the others promise and more
@@ -251,8 +251,12 @@ def _good(row: Row) -> bool:
     return bool(row["meant"]) and row["status"] == "holds" and row["intervals"] != "fails"
 
 
-def _two_digits(level: float) -> float:
-    """A level cut after two digits, so that it is not made larger."""
+def two_digits(level: float) -> float:
+    """A level cut after two digits, so that it is not made larger.
+
+    >>> two_digits(0.01799), two_digits(0.0083)
+    (0.017, 0.0083)
+    """
     unit = 10.0 ** (np.floor(np.log10(level)) - 1)
     return float(f"{np.floor(level / unit + 1e-9) * unit:.2g}")
 
@@ -277,7 +281,7 @@ def _chosen(one: Advice, rows: Rows, alpha: float) -> str:
 
 
 def _level(row: Row) -> str:
-    return f"{_two_digits(row['level']):g} ({row['level_low']:.2g} to {row['level_high']:.2g})"
+    return f"{two_digits(row['level']):g} ({row['level_low']:.2g} to {row['level_high']:.2g})"
 
 
 def _rate(row: Row) -> str:

@@ -81,9 +81,12 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "samples holm",
         "moderated topic+instance",
         "moderated bh topic+instance",
+        "moderated none topic+instance",
         "moderated samples",
     ),
     SPLITS: (
+        "moderated",
+        "moderated bh",
         "first MD6 hsd",
         "first banova MD3 marginal-1 bh",
         "unanimous banova MD3 marginal-1 bh",
