@@ -37,6 +37,7 @@ from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of,
 from shardwise.fits.anova import AnovaFit, ByModel, anova
 from shardwise.fits.bootstrap import ByBootstrap
 from shardwise.fits.instances import ByInstances
+from shardwise.fits.judges import HUMAN
 from shardwise.fits.moderated import ByModerated
 from shardwise.fits.topics import DRAWN, ByTopics
 from shardwise.fits.units import by_units
@@ -45,7 +46,7 @@ from shardwise.numerics.error_terms import supports
 from shardwise.numerics.groups import letter
 from shardwise.numerics.tables import SHARDS, SPLITS, TABLE
 from shardwise.procedures.procedure import Procedure, usual_resamples
-from shardwise.procedures.running import USUAL
+from shardwise.procedures.running import USUAL, usual
 from shardwise.procedures.vocabulary import for_claims, parse
 from shardwise.scoring.undefined import fill_undefined
 
@@ -161,14 +162,14 @@ def analyze(
         first,
         tuple(procedures),
         alpha=alpha,
-        repetitions=chosen.calibration,
+        repetitions=0 if HUMAN in first.coords else chosen.calibration,  # no world has a judge
         seed=chosen.seed or 0,
         progress=progress,
     )
     steps = table.sizes.get("split", 1)
     tried = [one for one in claims if steps > 1 and SHARDS in one.procedure.dims]
     name = chosen.measure or str(table.name or "score")
-    planned = any(one.procedure.claim == LIKE for one in claims)
+    planned = any(one.procedure.claim == LIKE for one in claims) and HUMAN not in first.coords
     return Analysis(
         scores=original,
         title=chosen.title
@@ -264,7 +265,7 @@ def _notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
 def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
     """The procedures of an analysis, that of these topics first, and why topics like these are not spoken of."""
     dims, nouns = layout_of(table), nouns_of(table)
-    lead = _procedure(dims, chosen)
+    lead = _procedure(table, chosen)
     within = dims if dims in lead.dims else tuple(d for d in dims if d != "split")
     beside = tuple(d for d in dims if d != "split")
     known = for_claims(lead, within) | {c: p for c, p in for_claims(lead, beside).items() if c == HERE}
@@ -306,15 +307,16 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
     return found, unsupported
 
 
-def _procedure(dims: tuple[str, ...], chosen: AnalysisOptions) -> Procedure:
+def _procedure(table: xr.DataArray, chosen: AnalysisOptions) -> Procedure:
     """The procedure asked for by name, by a correction of a model, or by nothing but the layout of the scores."""
+    dims = layout_of(table)
     if chosen.method is None and chosen.model is None:
         if dims not in USUAL:
             raise InputError(
                 f"no procedure is usual for scores by {', '.join(dims)}",
                 remedy="give topics and systems, with shards or with instances",
             )
-        return parse(USUAL[dims])
+        return parse(usual(table))
     if chosen.method is None or chosen.method in CORRECTIONS:
         model = chosen.model or (MD6 if "shard" in dims else MD1)
         model = Model.parse(model) if isinstance(model, str) else model

@@ -9,6 +9,7 @@ from shardwise.core.claim import plural
 from shardwise.fits.anova import ByModel
 from shardwise.fits.bootstrap import ByBootstrap
 from shardwise.fits.instances import ByInstances, ByMixed
+from shardwise.fits.judges import ByJudge
 from shardwise.fits.moderated import ByModerated, ByStratified
 from shardwise.fits.topics import ByTopics
 from shardwise.procedures.procedure import Procedure
@@ -59,6 +60,8 @@ def _clause(procedure: Procedure) -> str:
         return "one error for all pairs, right where {systems} vary alike"
     if isinstance(fit, ByBootstrap):
         return "one law for all pairs, from residuals drawn anew"
+    if isinstance(fit, ByJudge):
+        return "people's scores for some {topics} correct the judge's for all"
     if isinstance(fit, ByStratified):
         return "each pair with a variance of its own on every {topic}"
     if isinstance(fit, ByMixed):

@@ -20,6 +20,8 @@ from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
 from shardwise.fits.bootstrap import bootstrap_anova
+from shardwise.fits.judges import with_human
+from shardwise.io.scores import read_scores
 from shardwise.numerics.corrections import CORRECTIONS, known
 from shardwise.procedures.running import compare
 from shardwise.procedures.vocabulary import parse
@@ -36,18 +38,39 @@ def compare_systems(options: CompareOptions) -> None:
     if not source.measure and len(measures) > 1:
         opt.single(read)  # refuses to choose
     if opt.bootstrap_options(options.fit, options.resamples):
+        if options.human is not None:
+            raise InputError(
+                "--human does nothing with --fit bootstrap", remedy="leave out --fit, or leave out --human"
+            )
         _by_bootstrap(options, opt.single(read), read.notes)
         return
     found = []
     for name in measures:
         with progress(f"{name}: comparing", options.quiet) as told:
             how = replace(chosen, notes=read.notes, inputs=_listed(options, source, read.files))
-            found.append(analyze(read.scores[name], how, progress=told))
+            found.append(analyze(_judged(read.scores[name], options.human), how, progress=told))
     if options.report is not None:
         _recorded(found[0], options, source, read.files).report(options.report)
     if options.chart is not None:
         draw(found[0].plot(level=1.0 - options.alpha), options.chart)
     _tell(found, options)
+
+
+def _judged(scores: xr.DataArray, human: Path | None) -> xr.DataArray:
+    """Scores with those of people beside them, where a file of these was named."""
+    if human is None:
+        return scores
+    people = read_scores(human, missing="undefined")
+    if isinstance(people, xr.Dataset):
+        if scores.name not in people.data_vars:
+            raise InputError(
+                f"holds no {scores.name}", where=str(human), remedy="give people's scores of the same measure"
+            )
+        people = people[scores.name]
+    try:
+        return with_human(scores, people)
+    except InputError as error:
+        raise error.placed(str(human)) from error
 
 
 def _chosen(options: CompareOptions) -> AnalysisOptions:
@@ -81,7 +104,8 @@ def _listed(options: CompareOptions, source: opt.RunInputs, files: tuple[Path, .
         return ()
     corpus = source.corpus
     listed = [corpus] if corpus is not None and not corpus.isdecimal() and not source.table else []
-    return (*map(str, files), *listed)
+    people = [str(options.human)] if options.human is not None else []
+    return (*map(str, files), *people, *listed)
 
 
 def _recorded(
@@ -149,6 +173,7 @@ def _notes(found: Analysis, options: CompareOptions) -> tuple[str, ...]:
     if options.quiet:
         return ()
     told = opt.filled(found.scores, options.fill)[1]
+    told = (*told, *found.comparisons.notes) if options.human is not None else told
     written = (f"report: {options.report}",) if options.report is not None else ()
     return (*found.notes, *told, *written)
 

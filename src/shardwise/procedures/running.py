@@ -18,6 +18,7 @@ from shardwise.core.estimates import Estimates
 from shardwise.core.scores import as_scores, averaged, layout_of, nouns_of
 from shardwise.fits.instance_pairs import Pair, pair_of
 from shardwise.fits.instances import NOTE, TOPICS, UNIFIED
+from shardwise.fits.judges import HUMAN
 from shardwise.fits.mixed import mixed
 from shardwise.fits.posterior import Mixture, posterior
 from shardwise.fits.topics import JOINT as JOINT_TESTS
@@ -33,6 +34,7 @@ from shardwise.procedures.vocabulary import for_claims, parse
 
 USUAL = {TABLE: "moderated", SHARDS: "moderated", INSTANCES: "moderated topic+instance", SPLITS: "moderated"}
 """The procedure of each layout that keeps its promise on realistic scores, for topics like these."""
+CORRECTED = "ppi holm"  # where people's scores for some items stand beside a judge's
 METHODS = ("mixed", "bootstrap", "t-means", "t-single")
 DESIGNS = ("unified", "paper", "nested", "crossed")
 READINGS = ("averaged", "pooled", "per-instance")
@@ -102,6 +104,11 @@ def compare(
     return procedure.run(scores, only=only, baseline=baseline, n_resamples=n_resamples, seed=seed)
 
 
+def usual(scores: Any) -> str:
+    """The name of the procedure for scores of this layout where none is asked for; people's scores correct a judge."""
+    return CORRECTED if HUMAN in scores.coords else USUAL[layout_of(scores)]
+
+
 def procedure_for(
     scores: Any, method: str | Procedure | None, generalize: Claim | str | Iterable[str] | None
 ) -> Procedure:
@@ -112,7 +119,7 @@ def procedure_for(
             f"no procedure is usual for scores by {', '.join(dims)}",
             remedy=("choose one split, or name a procedure by ", Option("method")),
         )
-    found = parse(USUAL[dims] if method is None else method)
+    found = parse(usual(scores) if method is None else method)
     return found if generalize is None else speaking_of(found, Claim.of(generalize, nouns_of(scores)), scores)
 
 

@@ -17,6 +17,7 @@ from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED
 from shardwise.fits.anova import ByModel
 from shardwise.fits.bootstrap import READINGS, ByBootstrap
 from shardwise.fits.instances import PAIRWISE, ByMixed
+from shardwise.fits.judges import ByJudge
 from shardwise.fits.moderated import MODERATED, ByStratified
 from shardwise.fits.topics import TESTS, ByTopics
 from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims
@@ -106,6 +107,7 @@ def fits() -> tuple[Fit, ...]:
         *(ByTopics(test) for test in TESTS),
         *MODERATED,
         ByStratified(),
+        ByJudge(),
         ByMixed(),
         *PAIRWISE,
     )

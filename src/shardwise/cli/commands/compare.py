@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,6 +33,13 @@ class CompareOptions(opt.Written):
         ),
     ] = ""
     generalize: opt.Generalize = ""
+    human: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table of scores by people for some items; the input then is a judge's for all, and is corrected.",
+            callback=opt.file,
+        ),
+    ] = None
     fit: opt.Fit = "anova"
     resamples: opt.Resamples = None
     baseline: Annotated[str | None, typer.Option(help="Compare all others with this system only.")] = None
