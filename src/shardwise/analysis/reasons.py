@@ -19,6 +19,7 @@ OF_TOPICS = {
     "unpaired-t": "as if the {systems} had met different {topics}",
     "wilcoxon": "ranks of differences, not their means",
     "sign": "{topics} won and lost, not means",
+    "mcnemar": "{topics} that only one of the two gets right",
     "randomization": "each pair by swapping its two {systems} on each {topic}",
     "bootstrap": "each pair by drawing its {topics} anew",
     "tukey": "all pairs at once, the {systems} shuffled on each {topic}",

@@ -20,6 +20,7 @@ from shardwise.core.errors import Either, InputError, Option, unknown
 from shardwise.core.estimates import Estimates
 from shardwise.numerics import groups
 from shardwise.numerics.corrections import STEPWISE, Family, known, title
+from shardwise.numerics.proportions import wilson
 
 COLUMNS = (
     "a",
@@ -175,8 +176,8 @@ class Comparisons:
             Level of the intervals ``lower, upper`` of the differences: simultaneous where the correction is.
         """
         names = np.array(self.estimates.labels, dtype=object)
-        half = self._half_widths(1.0 - checked_level(level, "level"))
-        columns = (names[self.ia], names[self.ib], self.difference, self.difference - half, self.difference + half,
+        lower, upper = map(self._figure, self.decisions.ends(1.0 - checked_level(level, "level")))
+        columns = (names[self.ia], names[self.ib], self.difference, lower, upper,
                    self.se, self.df, self.statistic, self.p, self.p_adjusted, self._effects())  # fmt: skip
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
@@ -207,7 +208,8 @@ class Comparisons:
         kind
             Without it, comparison intervals: half the critical difference of the correction either way, so that two
             intervals overlap exactly when the pair is not told apart (F19 eq. 3 for HSD); tests of pairs, which have no
-            common spread, fall back to "sem". "tukey", "sem", "anova": F19 eq. 3, 4, 5.
+            common spread, fall back to "sem", tests of right and wrong to Wilson's (1927).
+            "tukey", "sem", "anova": F19 eq. 3, 4, 5.
         """
         alpha = 1.0 - checked_level(level, "level")
         e = self.estimates
@@ -223,8 +225,11 @@ class Comparisons:
             half = intervals.tukey(e, len(self._members), alpha)
         else:
             raise unknown("kind", kind, intervals.KINDS, what="interval")
+        lower, upper = e.values - half, e.values + half
+        if kind is None and e.proportions and e.own_count is not None:
+            lower, upper = wilson(e.values, e.own_count, alpha)
         frame = pd.DataFrame(
-            {"estimate": e.values, "lower": e.values - half, "upper": e.values + half},
+            {"estimate": e.values, "lower": lower, "upper": upper},
             index=pd.Index(e.labels, name="system"),
         )
         return frame.iloc[self._members]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
+from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates, Outcome, PairTest, Settled
 from shardwise.core.model import MD1
 from shardwise.numerics import max_t, paired, student
 from shardwise.numerics.corrections import STEPWISE
 from shardwise.numerics.paired_kernels import EXACT_TOPICS
-from shardwise.numerics.tables import LAYOUTS, Dims, Tables
+from shardwise.numerics.proportions import tango
+from shardwise.numerics.tables import LAYOUTS, TABLE, Dims, Tables
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +76,22 @@ def sign(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outco
     return _by_p(mean, *paired.sign(test.y, ia, ib))
 
 
+def mcnemar(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+    """McNemar's exact test of right and wrong: the sign test of what only one system gets right, Tango's intervals."""
+    y = test.y
+    if not ((y == 0.0) | (y == 1.0)).all():
+        raise InputError(
+            "McNemar's test is of right and wrong, and some scores are neither 0 nor 1",
+            remedy="use 'moderated' or 't holm'",
+            argument="method",
+            value="mcnemar",
+        )
+    won, p = paired.sign(y, ia, ib)
+    lost = won - mean * y.shape[1]
+    outcome = _by_p(mean, won, p)
+    return replace(outcome, ends=lambda level: tango(won, lost, np.array(float(y.shape[1])), level))
+
+
 def randomization(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """Fisher's two-sided randomization test of the mean difference."""
     tables = test.tables
@@ -125,6 +143,7 @@ TESTS: dict[str, Tested] = {
     "unpaired-t": unpaired_t,
     "wilcoxon": wilcoxon,
     "sign": sign,
+    "mcnemar": mcnemar,
     "randomization": randomization,
     "bootstrap": bootstrap,
     "tukey": randomised_tukey,
@@ -135,6 +154,7 @@ WORDS = {
     "unpaired-t": "unpaired t",
     "wilcoxon": "Wilcoxon signed ranks",
     "sign": "sign test",
+    "mcnemar": "McNemar's exact test",
     "randomization": "Fisher randomization",
     "bootstrap": "studentised bootstrap",
     "tukey": "randomised Tukey HSD",
@@ -151,9 +171,13 @@ class ByTopics:
 
     name: str  # a key of TESTS
 
-    layouts: tuple[Dims, ...] = LAYOUTS
     claims: tuple[Claim, ...] = (Claim("topic"),)
     takes_gaps: bool = False
+
+    @property
+    def layouts(self) -> tuple[Dims, ...]:
+        """Any, as all else is averaged out; but averages are neither right nor wrong."""
+        return (TABLE,) if self.name == "mcnemar" else LAYOUTS
 
     @property
     def usual_claim(self) -> Claim:
@@ -182,7 +206,8 @@ class ByTopics:
     def estimates(self, tables: Tables, claim: Claim) -> Estimates:
         """System means over topics, and the test of their pairs."""
         tables.require_complete(f"the {self.title}")
-        return by_pairs(tables, TopicTest(tables, self.name), "each pair by itself")
+        found = by_pairs(tables, TopicTest(tables, self.name), "each pair by itself")
+        return replace(found, proportions=self.name == "mcnemar")
 
 
 def by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:

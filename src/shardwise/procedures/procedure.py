@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -296,7 +297,7 @@ class Procedure:
 
     def _check_units(self) -> None:
         """Refuse tests of single items where units that are more than items are the sample."""
-        if isinstance(self.fit, ByTopics) and not self.fit.sound:
+        if isinstance(self.fit, ByTopics) and (not self.fit.sound or self.fit.name == "mcnemar"):
             raise InputError(
                 f"{self.name} looks at single items, which clusters and tasks make unequal",
                 remedy="use 'moderated' or 't holm', which look at means",
@@ -390,7 +391,18 @@ class _Single:
             found.statistic[0],
             found.p[0],
             None if found.joint is None else _SingleJoint(found.joint),
+            None if found.ends is None else _single_ends(found.ends),
         )
+
+
+def _single_ends(
+    ends: Callable[[Floats], tuple[Floats, Floats]],
+) -> Callable[[Floats], tuple[Floats, Floats]]:
+    def of_one(level: Floats) -> tuple[Floats, Floats]:
+        lower, upper = ends(np.asarray(level)[None])
+        return lower[0], upper[0]
+
+    return of_one
 
 
 @dataclass(frozen=True, slots=True, eq=False)

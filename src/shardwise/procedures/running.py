@@ -171,9 +171,10 @@ def paired_tests(
     scores
         Any table that `as_scores` takes.
     test
-        "t" (paired), "unpaired-t", "wilcoxon", "sign", "randomization" (Fisher's, of the mean difference), "bootstrap"
-        (studentised, J15 Algorithm 1), "tukey" (randomised Tukey HSD over all systems), "max-t" (largest |t| of all
-        pairs under sign flips of topics, step-down).
+        "t" (paired), "unpaired-t", "wilcoxon", "sign", "mcnemar" (exact, of scores 0 and 1, with Tango's intervals),
+        "randomization" (Fisher's, of the mean difference), "bootstrap" (studentised, J15 Algorithm 1), "tukey"
+        (randomised Tukey HSD over all systems), "max-t" (largest |t| of all pairs under sign flips of topics,
+        step-down).
     correction
         "none", "bonferroni", "holm", "bh" or "by"; none for tukey and max-t, which are corrected by construction.
     n_resamples
