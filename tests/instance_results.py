@@ -12,7 +12,7 @@ from shardwise.core.arrays import Floats
 from shardwise.numerics import paired, student
 from shardwise.numerics import paired_kernels as kernels
 from shardwise.numerics.resampling import key_of
-from shardwise.numerics.unified import instance_spread
+from shardwise.numerics.unified import Moments, instance_spread
 from shardwise.numerics.unified import unified as unified_of
 from shardwise.procedures import running
 
@@ -62,7 +62,8 @@ def unified(a: Floats, b: Floats, *, deterministic: tuple[bool, bool] = (False, 
     y = np.full((len(a), a.shape[2], 2, max(a.shape[1], b.shape[1])), np.nan)
     y[:, :, 0, : a.shape[1]], y[:, :, 1, : b.shape[1]] = a.swapaxes(1, 2), b.swapaxes(1, 2)
     spread = instance_spread(y, np.array(deterministic))
-    mean, se, df = unified_of(np.nanmean(y, axis=-1), spread, A, B)
+    mean, se = paired.moments(np.nanmean(y, axis=-1), A, B)
+    mean, se, df = unified_of(Moments(mean, se, np.full(mean.shape, float(y.shape[1]))), spread, A, B)
     return Unified(*(x[:, 0].reshape(lead) for x in (mean, se**2, df)))
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import typer
 
 from command_line import PAIR_COLUMNS, shardwise
 from report_pages import HOSTILE
@@ -194,7 +193,7 @@ def test_a_long_table_in_latex_breaks_over_pages(tmp_path: Path) -> None:
 
 def leaves() -> dict[str, Any]:
     """Every command as typer has it."""
-    top: Any = typer.main.get_command(build_app())
+    top = build_app()
     found = {}
     for name, command in top.commands.items():
         inside = getattr(command, "commands", None)

@@ -25,6 +25,7 @@ from shardwise.analysis.trust import sentences, trust_in
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.decisions import JOINT
 from shardwise.comparing.intervals import has_own, shares
+from shardwise.comparing.pairs import baselines_of
 from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress
@@ -76,7 +77,7 @@ class AnalysisOptions:
     only
         Systems to which the comparison is confined.
     baseline
-        A system with which all others are compared.
+        A system, or several, with which all others are compared; no other pairs are.
     n_resamples
         Resamples of procedures that draw.
     seed
@@ -103,7 +104,7 @@ class AnalysisOptions:
     fill: str | float = "zero"
     measure: str = ""
     only: Sequence[str] | None = None
-    baseline: str | None = None
+    baseline: str | Sequence[str] | None = None
     n_resamples: int | None = None
     seed: int | None = None
     calibration: int | None = 0
@@ -172,6 +173,8 @@ def analyze(
     planned = any(one.procedure.claim == LIKE for one in claims) and HUMAN not in first.coords
     return Analysis(
         scores=original,
+        analysed=first if lead.first_split else table,
+        baselines=baselines_of(chosen.baseline),
         title=chosen.title
         or f"{name}: which of {counted(len(lead.pairs.names), nouns.get('system', 'system'))} differ?",
         measure=name,
@@ -211,7 +214,7 @@ def analyze(
             "alpha": alpha,
             "fill": str(chosen.fill),
             "only": None if chosen.only is None else ", ".join(chosen.only),
-            "baseline": chosen.baseline,
+            "baseline": ", ".join(baselines_of(chosen.baseline)) or None,
             "resamples": lead.n_resamples,
             **{str(d): int(n) for d, n in original.sizes.items()},
             "seed": chosen.seed,

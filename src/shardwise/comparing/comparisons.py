@@ -11,7 +11,7 @@ import pandas as pd
 
 from shardwise.comparing import intervals
 from shardwise.comparing.decisions import JOINT, Decisions, decide
-from shardwise.comparing.pairs import best_first, choose_pairs
+from shardwise.comparing.pairs import baselines_of, best_first, choose_pairs
 from shardwise.core import late
 from shardwise.core.arguments import level as checked_level
 from shardwise.core.arrays import Bools, Floats, Ints
@@ -42,6 +42,8 @@ SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))  # Cohen's words for a
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparisons:
     """One row a pair of systems, the better one first: difference, interval, p-value and corrected p-value.
+
+    Against a baseline the first of a pair is the other system, so that a difference below 0 is one that is worse.
 
     The only result of pairs that the package has: every model, test and instance method ends here.
 
@@ -454,7 +456,7 @@ def compare_estimates(
     correction: str = "hsd",
     *,
     only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
-    baseline: str | None = None,
+    baseline: str | Sequence[str] | None = None,
     title: str = "",
     procedure: str = "",
     directed: bool = False,
@@ -471,7 +473,7 @@ def compare_estimates(
     only
         A list of systems or of pairs, to which the comparison and its correction are confined.
     baseline
-        A system with which all others are compared.
+        A system, or several, with which all others are compared: each pair is (system, baseline).
     title
         What was done, in words; made from the correction where it is left out.
     procedure
@@ -487,11 +489,12 @@ def compare_estimates(
     if correction != JOINT:
         known(correction)
     ordered = best_first(estimates)
-    if correction == "dunnett" and baseline is None:
+    bases = baselines_of(baseline)
+    if correction == "dunnett" and len(bases) != 1:
         raise InputError(
             "Dunnett's test compares with one system", remedy=("name it by ", Option("baseline"))
         )
-    ia, ib = choose_pairs(ordered.labels, only, baseline, directed=directed)
+    ia, ib = choose_pairs(ordered.labels, only, bases or None, directed=directed)
     found = decide(ordered, correction, ia, ib)
     by_t = ordered.law is None and ordered.test is None
     words = title or _words(correction, by_t)
@@ -500,7 +503,7 @@ def compare_estimates(
         ia,
         ib,
         found,
-        f"{words} against {baseline}" if baseline is not None else words,
+        f"{words} against {' and '.join(bases)}" if bases else words,
         procedure,
     )
 

@@ -9,6 +9,7 @@ from .components import variance_share_chart as variance_share_chart
 from .dispatch import chart as chart
 from .effects import density_chart as density_chart
 from .effects import effect_chart as effect_chart
+from .exhibits import exhibit_chart as exhibit_chart
 from .holdout import prediction_chart as prediction_chart
 from .intervals import interval_chart as interval_chart
 from .margins import difference_chart as difference_chart

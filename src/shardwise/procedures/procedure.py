@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -310,7 +310,7 @@ class Procedure:
         scores: xr.DataArray,
         *,
         only: Any = None,
-        baseline: str | None = None,
+        baseline: str | Sequence[str] | None = None,
         n_resamples: int | None = None,
         seed: int = 0,
         directed: bool = False,
@@ -324,7 +324,7 @@ class Procedure:
         only
             Systems, or pairs of systems, to which the comparison is confined.
         baseline
-            A system with which all others are compared.
+            A system, or several, with which all others are compared.
         n_resamples
             Resamples of tests that draw; 10,000 without it, for the moderated test 9,999 up to 150 systems and 1,999
             beyond.
@@ -446,7 +446,7 @@ def single(estimates: Estimates) -> Estimates:
     def lowered(x: Any) -> Any:
         return None if x is None else np.asarray(x, np.float64)[0]
 
-    arrays = ("values", "difference_variance", "difference_df", "own_sd", "own_count")
+    arrays = ("values", "difference_variance", "difference_df", "own_sd", "own_count", "topic_sd")
     numbers = ("variance", "df", "scale")
     lower: dict[str, Any] = {name: lowered(getattr(estimates, name)) for name in arrays}
     lower |= {name: float(np.atleast_1d(getattr(estimates, name))[0]) for name in numbers}

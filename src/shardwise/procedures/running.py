@@ -51,7 +51,7 @@ def compare(
     *,
     generalize: Claim | str | Iterable[str] | None = None,
     only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
-    baseline: str | None = None,
+    baseline: str | Sequence[str] | None = None,
     n_resamples: int | None = None,
     seed: int = 0,
     **options: Any,
@@ -71,7 +71,7 @@ def compare(
     only
         A list of systems or of pairs, to which the comparison and its correction are confined, not the model (V17 §6).
     baseline
-        A system with which all others are compared.
+        A system, or several, with which all others are compared.
     n_resamples
         Resamples of procedures that draw.
     seed

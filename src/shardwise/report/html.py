@@ -76,9 +76,9 @@ def save(found: Analysis, path: str | os.PathLike[str]) -> None:
 
 def html(content: Analysis) -> str:
     """Render a report as one self-contained page."""
-    script, style = _asset("report.js"), _asset("report.css")
+    script, style = asset("report.js"), asset("report.css")
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_asset),
+        loader=jinja2.FunctionLoader(asset),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -219,5 +219,6 @@ def _anova_rows(content: Analysis) -> list[dict[str, Any]]:
     return rows
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a template, style or script that comes with the package."""
     return resources.files("shardwise.report").joinpath("templates", name).read_text(encoding="utf-8")

@@ -156,14 +156,12 @@ def of_instances(spread: InstanceSpread) -> Noise:
     >>> of_instances(instance_spread(y)).variance.round(2)
     array([[1.72, 1.2 ]])
     """
-    m = spread.counts
-    free = np.maximum(m - 1.0, 1.0)
     return Noise(
         spread.ms_instance,
         spread.ms_error,
-        free,
-        free * (spread.topics - 1.0),
-        m * spread.topics,
+        spread.df_instance,
+        spread.df_error,
+        spread.size,
         shared=False,
     )
 
