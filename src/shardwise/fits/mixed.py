@@ -21,7 +21,9 @@ from shardwise.fits.observations import DIMENSIONS, Observations, cells, observa
 from shardwise.numerics.mixed import balanced as balanced
 from shardwise.numerics.mixed import reml as reml
 from shardwise.numerics.mixed.balanced import BalancedFit, Design
+from shardwise.numerics.mixed.blocks import Problem, problem
 from shardwise.numerics.mixed.information import covariance, difference_df, information
+from shardwise.numerics.mixed.kenward_roger import small_sample
 from shardwise.numerics.mixed.profile import (
     BalancedSurface,
     GeneralSurface,
@@ -47,6 +49,7 @@ class MixedFit:
     variance_components: VarianceComponents
     log_likelihood: float  # restricted
     difference_variance: Floats  # (L, L)
+    small_sample_variance: Floats  # (L, L) with Kenward and Roger's correction, to which their df belong
     satterthwaite: Floats  # (L, L) df of each difference
     kenward_roger: Floats
     singular: tuple[str, ...]  # variances estimated as 0
@@ -132,6 +135,7 @@ class MixedFit:
             "kenward-roger": self.kenward_roger,
             "paper": np.full_like(self.difference_variance, self.n - 1.0),
         }[kind]
+        variance = self.small_sample_variance if kind == "kenward-roger" else self.difference_variance
         pairs = np.triu_indices(len(self.systems), 1)
         alike = self.balanced is not None
         words = {"satterthwaite": "Satterthwaite", "kenward-roger": "Kenward–Roger", "paper": "J15"}[kind]
@@ -140,13 +144,13 @@ class MixedFit:
         return Estimates(
             labels=self.systems,
             values=self.values,
-            variance=float(self.difference_variance[pairs].mean()) / 2.0,
+            variance=float(variance[pairs].mean()) / 2.0,
             df=float(np.median(table[pairs])),
             claim=self.claim,
             model=f"mixed, {self.design} instances",
             error=f"{' + '.join(blurs)}, {words} df",
             scale=self.residual_sd,
-            difference_variance=None if alike else self.difference_variance,
+            difference_variance=None if alike else variance,
             difference_df=None if alike else table,
             over=Claim("topic", "instance") if self.design == "nested" else Claim("topic"),
             nouns=self.nouns,
@@ -189,7 +193,7 @@ class MixedFit:
         problem = _problem(self.data, len(self.systems))
         *variances, residual = self.variance_components.values()
         gamma = np.array(variances) / residual
-        scores = reml.slopes(problem, reml.evaluate(problem, gamma)).scores
+        scores = reml.predictions(problem, reml.evaluate(problem, gamma))
         names = (self.topics, self.data.system_topic_names, self.data.instance_names)
         return {
             name: pd.Series(gamma[k] * scores[k], index=pd.Index(names[k], name=name), name="prediction")
@@ -262,7 +266,7 @@ def mixed(scores: Any, design: Design = "nested", *, deterministic: Sequence[str
     names = ("topic", "system:topic", "system:instance" if design == "nested" else "instance", "residual")
     notes = _notes(table.counts, table.systems, table.deterministic, design)
     parts = _closed_form(table.y, design) if complete else _general(data, l)
-    values, variances, log_likelihood, var, satterthwaite, kenward_roger, convergence, fit = parts
+    values, variances, log_likelihood, var, small, satterthwaite, kenward_roger, convergence, fit = parts
     components = VarianceComponents(
         dict(zip(names, map(float, variances), strict=True)),
         mean=float(values.mean()),
@@ -284,6 +288,7 @@ def mixed(scores: Any, design: Design = "nested", *, deterministic: Sequence[str
         variance_components=components,
         log_likelihood=log_likelihood,
         difference_variance=var,
+        small_sample_variance=small,
         satterthwaite=satterthwaite,
         kenward_roger=kenward_roger,
         singular=singular,
@@ -295,7 +300,7 @@ def mixed(scores: Any, design: Design = "nested", *, deterministic: Sequence[str
     )
 
 
-Parts = tuple[Floats, Floats, float, Floats, Floats, Floats, Convergence, BalancedFit | None]
+Parts = tuple[Floats, Floats, float, Floats, Floats, Floats, Floats, Convergence, BalancedFit | None]
 
 
 def _closed_form(y: Floats, design: Design) -> Parts:
@@ -305,13 +310,14 @@ def _closed_form(y: Floats, design: Design) -> Parts:
     fit = balanced.restricted_maximum(found)
     square = np.ones((y.shape[0], y.shape[0]))
     var = float(fit.difference_variance) * (square - np.eye(y.shape[0]))
-    return (found.means + centre, fit.components, float(fit.log_likelihood), var, float(fit.satterthwaite()) * square,
+    return (found.means + centre, fit.components, float(fit.log_likelihood), var, var,
+            float(fit.satterthwaite()) * square,
             float(fit.kenward_roger()) * square, Convergence("closed form"), fit)  # fmt: skip
 
 
-def _problem(data: Observations, systems: int) -> reml.Problem:
+def _problem(data: Observations, systems: int) -> Problem:
     x = np.eye(systems)[data.system]
-    return reml.problem(data.y - data.y.mean(), x, (data.topic, data.system_topic, data.instance))
+    return problem(data.y - data.y.mean(), x, (data.topic, data.system_topic, data.instance))
 
 
 def _general(data: Observations, systems: int) -> Parts:
@@ -326,6 +332,7 @@ def _general(data: Observations, systems: int) -> Parts:
     values = (state.k @ state.h)[-problem.p :] + data.y.mean()
     off = np.where(np.eye(systems, dtype=bool), np.inf, var)  # a system against itself: any df will do
     return (values, info.variances, -0.5 * reml.profiled_deviance(problem, state), var,
+            var + _differences(small_sample(problem, state, sigma2, info)),
             difference_df(off, slope, info, observed=True),
             difference_df(off, slope, info, observed=False), convergence, None)  # fmt: skip
 
