@@ -255,8 +255,10 @@ def borrowed_note(tables: Tables) -> tuple[str, ...]:
     alone = int(spread_of(tables).borrowed.any(axis=0).sum())
     if not alone:
         return ()
-    some = "a system has a single instance: its instances are" if alone == 1 else (
-        f"{alone} systems have a single instance: theirs are"
+    some = (
+        "a system has a single instance: its instances are"
+        if alone == 1
+        else (f"{alone} systems have a single instance: theirs are")
     )
     return (f"{some} taken to vary as those of the others do; say so if it is deterministic",)
 

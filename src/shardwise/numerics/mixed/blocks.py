@@ -24,7 +24,9 @@ class Problem:
     n: int
     p: int
     factors: int  # random ones
-    own: dict[int, slice]  # factors within items -> their columns of Z; a level that an item lacks is a column of 0
+    own: dict[
+        int, slice
+    ]  # factors within items -> their columns of Z; a level that an item lacks is a column of 0
     others: tuple[int, ...]  # the other factors
     rest: tuple[slice, ...]  # their columns of U
     column_factor: Ints  # (m,) factor of each column of Z
