@@ -42,13 +42,13 @@ def fitted(model: str) -> FactorFit:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_likelihood_and_variances_equal_lme4(model: str) -> None:
-    """bobyqa with rhoend 1e-10 stops within 1e-5 of the maximum, where the criterion is flat to 1e-9."""
+    """bobyqa stops where the criterion is flat to 1e-9, which leaves small variances uncertain by some 1e-6."""
     fit, gold = fitted(model), FITS[FITS["model"] == model].set_index("term")
-    assert fit.criterion == pytest.approx(gold["criterion"].iloc[0], abs=1e-6)
+    assert fit.criterion == pytest.approx(gold["criterion"].iloc[0], abs=1e-9)
     assert fit.convergence.converged
     for term, row in gold.iterrows():
         name = "residual" if term == "Residual" else str(term)
-        assert fit.variance_components[name] == pytest.approx(row["variance"], rel=2e-4)
+        assert fit.variance_components[name] == pytest.approx(row["variance"], rel=1e-5)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -56,10 +56,11 @@ def test_differences_equal_lmertest_and_pbkrtest(model: str) -> None:
     fit = fitted(model)
     for row in PAIRS[PAIRS["model"] == model].itertuples():
         a, b = int(row.a) - 1, int(row.b) - 1
-        assert fit.values[a] - fit.values[b] == pytest.approx(row.difference, rel=1e-4)
-        assert np.sqrt(fit.difference_variance[a, b]) == pytest.approx(row.se, rel=1e-4)
-        assert fit.satterthwaite[a, b] == pytest.approx(row.df, rel=1e-3)
-        assert np.sqrt(fit.small_sample_variance[a, b]) == pytest.approx(row.kr_se, rel=1e-4)
+        assert fit.values[a] - fit.values[b] == pytest.approx(row.difference, rel=1e-6)
+        assert np.sqrt(fit.difference_variance[a, b]) == pytest.approx(row.se, rel=1e-6)
+        assert fit.satterthwaite[a, b] == pytest.approx(row.df, rel=1e-5)
+        assert np.sqrt(fit.small_sample_variance[a, b]) == pytest.approx(row.kr_se, rel=1e-6)
+        assert fit.kenward_roger[a, b] == pytest.approx(row.kr_df, rel=1e-5)
 
 
 def test_claims_and_comparisons() -> None:
@@ -138,7 +139,39 @@ def test_refusals() -> None:
         sw.mixed(table.isel(judge=[0]), random=["topic", "judge"])
     with pytest.raises(sw.InputError, match="one and the same"):
         sw.mixed(table.assign_coords(copy=("topic", np.arange(24))), random=["topic", "copy"])
-    with pytest.raises(sw.InputError, match="do nothing where random factors"):
+    with pytest.raises(sw.InputError, match="does nothing where random factors"):
         sw.mixed(table, "nested", random=["topic"])  # type: ignore[call-overload]
     with pytest.raises(sw.InputError, match="generalises over topic, judge"):
         sw.compare(fitted("judges"), generalize="topic")
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_logistic_model_equals_glmer(gap: bool) -> None:
+    """glmer with a tight inner loop (factors_lme4.R): where the likelihood is flat to 1e-6, estimates are to 1e-4."""
+    frame = pd.read_csv(GOLD / "factors_items.csv")
+    y = frame[["a", "b", "c"]].to_numpy(float)
+    if gap:  # R lists system by system, counting from 1
+        listed = y.T.ravel()
+        listed[6::7] = np.nan
+        y = listed.reshape(3, 120).T
+    fit = sw.mixed(
+        xr.DataArray(y, dims=("topic", "system"), coords={"system": list("abc")}), family="binomial"
+    )
+    gold = pd.read_csv(GOLD / "factors_glmer.csv").query("gap == @gap").set_index("name")
+    assert fit.log_likelihood == pytest.approx(gold.loc["logLik", "value"], abs=1e-6)
+    assert fit.item_sd == pytest.approx(gold.loc["sd", "value"], abs=1e-4)
+    names = [f"system{s}" for s in "abc"]
+    assert fit.table["log_odds"].to_numpy() == pytest.approx(gold.loc[names, "value"].to_numpy(), abs=1e-4)
+    assert fit.table["se"].to_numpy() == pytest.approx(gold.loc[names, "se"].to_numpy(), rel=1e-4)
+    found = sw.compare(fit, "holm")
+    assert found.claim == "on topics like these 120, in log-odds"
+    assert np.isinf(found.df).all()
+
+
+def test_logistic_refusals() -> None:
+    with pytest.raises(sw.InputError, match="neither 0 nor 1"):
+        sw.mixed(pd.DataFrame({"a": [0.5, 1.0], "b": [0.0, 1.0]}), family="binomial")
+    with pytest.raises(sw.InputError, match="log-odds are infinite"):
+        sw.mixed(pd.DataFrame({"a": [1, 1], "b": [0, 1]}), family="binomial")
+    with pytest.raises(sw.InputError, match="does nothing in a logistic model"):
+        sw.mixed(scores(), random=["topic"], family="binomial")  # type: ignore[call-overload]

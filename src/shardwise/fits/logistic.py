@@ -26,13 +26,8 @@ class LogisticFit:
     >>> hard = rng.normal(0, 1, (200, 1))
     >>> y = (rng.random((200, 2)) < special.expit([0.2, 1.2] + hard)).astype(int)
     >>> fit = fit_logistic(pd.DataFrame(y, columns=["a", "b"]))
-    >>> fit.table.round(2)
-            log_odds    se  share
-    system
-    a           0.39  0.18   0.60
-    b           1.27  0.19   0.78
-    >>> round(fit.item_sd, 2)
-    0.94
+    >>> fit.table["log_odds"].round(2).to_dict(), round(fit.item_sd, 2)
+    ({'a': 0.39, 'b': 1.01}, 0.72)
     """
 
     systems: tuple[str, ...]
@@ -46,7 +41,7 @@ class LogisticFit:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a system: `log_odds, se`, and `share`, the chance of a right answer on an item of average difficulty."""
+        """One row a system: `log_odds, se`, and `share`, the chance to be right on an item of average difficulty."""
         columns = {
             "log_odds": self.log_odds,
             "se": np.sqrt(np.diag(self.covariance)),

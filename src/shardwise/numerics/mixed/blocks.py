@@ -17,8 +17,8 @@ from shardwise.core.rng import generator
 class Problem:
     """Cross products of the data: all that the likelihood needs.
 
-    Z are the factors whose levels lie within one item, U those that do not, and the fixed columns X. Items with the same
-    cells have the same Z'Z and Z'U, so that one pattern stands for all of them.
+    Z are the factors whose levels lie within one item, U those that do not, and the fixed columns X. Items with the
+    same cells have the same Z'Z and Z'U, so that one pattern stands for all of them.
     """
 
     n: int

@@ -1,4 +1,4 @@
-"""Right and wrong answers with items as a sample: logit P = β_system + θ·u_item, u ~ N(0, 1), by Laplace's approximation."""
+"""Right and wrong answers, items a sample: logit P = β_system + θ·u_item, u ~ N(0, 1), by Laplace's approximation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Answers:
 
 
 def _mode(data: Answers, beta: Floats, sd: float) -> tuple[Floats, Floats, Floats]:
-    """Likeliest u of each item by Newton's steps, all items at once; probabilities and u'' of the penalised likelihood."""
+    """Likeliest u of each item, by Newton's steps for all at once; probabilities, and the curvature at u."""
     u = np.zeros(data.items)
     for _ in range(STEPS):
         p = special.expit(beta[data.system] + sd * u[data.item])
