@@ -39,7 +39,7 @@ class Parts:
 
 
 def restricted(y: Floats, system: Ints, factors: Sequence[Ints], systems: int) -> Parts:
-    """Maximise the restricted likelihood, given the system and the level of each random term of each score (-1: none)."""
+    """Maximise the restricted likelihood, given each score's system and its level of each random term (-1: none)."""
     centre = y.mean()
     data = problem(y - centre, np.eye(systems)[system], factors)
     state, convergence = reml.maximise(data)
