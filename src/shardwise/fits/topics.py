@@ -26,6 +26,7 @@ class TopicTest:
 
     tables: Tables
     test: str
+    one_sided: bool = False  # whether the better system is tested to be better, and not the two to differ
 
     @property
     def y(self) -> Floats:
@@ -43,7 +44,9 @@ class TopicTest:
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs of systems with these indices."""
         mean, se = paired.moments(self.y, ia, ib)
-        return TESTS[self.test](self, ia, ib, mean, se)
+        found = TESTS[self.test](self, ia, ib, mean, se)
+        # the laws are symmetric, and the statistic has the sign of the mean difference
+        return replace(found, p=np.where(mean == 0.0, 1.0, found.p / 2.0)) if self.one_sided else found
 
 
 def _by_t(difference: Floats, se: Floats, df: float) -> Outcome:
@@ -129,8 +132,8 @@ def largest_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> 
     ]
 
     def half_width(alpha: float) -> Floats:
-        critical = [max_t.critical_t(one.maxima, alpha, tables.topics) for one in found]
-        return np.stack([max_t.half_widths(row, t) for row, t in zip(se, critical, strict=True)])
+        critical = [[max_t.critical_t(one.maxima, alpha, tables.topics)] for one in found]
+        return np.where(se == 0.0, 0.0, np.where(se == 0.0, 1.0, se) * np.array(critical))
 
     p, p_adjusted = (np.stack([getattr(one, name) for one in found]) for name in ("p", "p_adjusted"))
     nothing = np.full(p.shape, np.nan)
@@ -163,6 +166,11 @@ WORDS = {
 }
 DRAWN = ("randomization", "bootstrap", "tukey", "max-t")
 JOINT = ("tukey", "max-t")  # corrected by construction
+ONE_SIDED = (
+    "t",
+    "unpaired-t",
+    "randomization",
+)  # whose law is symmetric, of a statistic with the sign of the mean
 SOURCES = {"t": "V17", "unpaired-t": "V17", "wilcoxon": "V17", "bootstrap": "J15"}
 
 
@@ -171,6 +179,7 @@ class ByTopics:
     """Fit by a classic test on topics; what else varies is averaged out first."""
 
     name: str  # a key of TESTS
+    one_sided: bool = False  # for the tests of ONE_SIDED
 
     claims: tuple[Claim, ...] = (Claim("topic"),)
     takes_gaps: bool = False
@@ -188,7 +197,7 @@ class ByTopics:
     @property
     def title(self) -> str:
         """The test in words."""
-        return WORDS[self.name]
+        return f"{WORDS[self.name]}, one-sided" if self.one_sided else WORDS[self.name]
 
     @property
     def corrections(self) -> tuple[str, ...]:
@@ -207,7 +216,7 @@ class ByTopics:
     def estimates(self, tables: Tables, claim: Claim) -> Estimates:
         """System means over topics, and the test of their pairs."""
         tables.require_complete(f"the {self.title}")
-        found = by_pairs(tables, TopicTest(tables, self.name), "each pair by itself")
+        found = by_pairs(tables, TopicTest(tables, self.name, self.one_sided), "each pair by itself")
         return replace(found, proportions=self.name == "mcnemar")
 
 

@@ -25,7 +25,9 @@ class Source:
         >>> [SOURCES[key].cited for key in ("Scheffe1953", "FerroSanderson2019", "VoorheesEtAl2017")]
         ['Scheffé, 1953', 'Ferro & Sanderson, 2019', 'Voorhees et al., 2017']
         """
-        fields = dict(re.findall(r"^  (\w+) += \{(.*)\},?$", self.bibtex.replace(r"{\'e}", "é"), re.MULTILINE))
+        fields = dict(
+            re.findall(r"^  (\w+) += \{(.*)\},?$", self.bibtex.replace(r"{\'e}", "é"), re.MULTILINE)
+        )
         names = [name.split()[-1] for name in fields["author"].split(" and ")]
         who = " & ".join(names) if len(names) < 3 else f"{names[0]} et al."
         return f"{who}, {fields['year']}"
