@@ -58,6 +58,8 @@ class Comparisons:
     decisions: Decisions
     title: str
     procedure: str = ""  # the name that repeats this comparison, where it was made by a procedure
+    baseline: str = ""  # the system that all others were compared with, if one was named
+    directed: bool = False  # whether the pairs keep the direction in which they were asked for
 
     def _figure(self, values: Floats) -> Floats:
         return np.broadcast_to(np.asarray(values, np.float64), (len(self),))
@@ -506,6 +508,8 @@ def compare_estimates(
         found,
         f"{words} against {baseline}" if baseline is not None else words,
         procedure,
+        baseline or "",
+        directed,
     )
 
 
