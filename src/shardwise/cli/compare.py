@@ -92,7 +92,9 @@ def _recorded(
     from shardwise.analysis.trust import usual_repetitions  # looked up late, so that it can be replaced
 
     files = [str(file) for file in used_files]
-    used: dict[str, Any] = {"scores": files[0]} if source.table else {"qrels": files[0], "runs": files[1:]}
+    used: dict[str, Any] = {"scores": files} if source.table else {"qrels": files[0], "runs": files[1:]}
+    if source.table and len(files) == 1:
+        used["scores"] = files[0]
     if not source.table:
         used["measure"] = found.measure
     used["method"] = options.method or ("hsd" if options.model else found.procedure.name)
@@ -197,8 +199,7 @@ def _by_bootstrap(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
 def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
     """Systems best first with intervals, and letters where all pairs were compared."""
     frame = pairs.intervals(1 - alpha).reset_index().rename(columns={"estimate": "mean"})
-    n = len(pairs.names)
-    if len(pairs) == n * (n - 1) // 2:
+    if pairs.complete:
         with suppress(InputError):  # thousands of overlapping groups explain nothing
             frame["groups"] = pairs.letters(alpha)["letters"].to_numpy()
     return frame

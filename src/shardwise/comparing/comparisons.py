@@ -11,7 +11,7 @@ import pandas as pd
 
 from shardwise.comparing import intervals
 from shardwise.comparing.decisions import JOINT, Decisions, decide
-from shardwise.comparing.pairs import best_first, choose_pairs
+from shardwise.comparing.pairs import baselines_of, best_first, choose_pairs
 from shardwise.core import late
 from shardwise.core.arguments import level as checked_level
 from shardwise.core.arrays import Bools, Floats, Ints
@@ -42,6 +42,8 @@ SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))  # Cohen's words for a
 class Comparisons:
     """One row a pair of systems, the better one first: difference, interval, p-value and corrected p-value.
 
+    Against a baseline the first of a pair is the other system, so that a difference below 0 is one that is worse.
+
     The only result of pairs that the package has: every model, test and instance method ends here.
 
     >>> means = Estimates(("x", "y", "z"), np.array([0.30, 0.10, 0.12]), 0.001, 98.0, "topics like these 50")
@@ -58,8 +60,7 @@ class Comparisons:
     decisions: Decisions
     title: str
     procedure: str = ""  # the name that repeats this comparison, where it was made by a procedure
-    baseline: str = ""  # the system that all others were compared with, if one was named
-    directed: bool = False  # whether the pairs keep the direction in which they were asked for
+    directed: bool = False  # whether the direction of pairs was asked for, not found
 
     def _figure(self, values: Floats) -> Floats:
         return np.broadcast_to(np.asarray(values, np.float64), (len(self),))
@@ -113,6 +114,12 @@ class Comparisons:
     def names(self) -> tuple[str, ...]:
         """The systems that take part in a pair, best first."""
         return tuple(self.estimates.labels[k] for k in self._members)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every pair of these systems is compared."""
+        r = len(self._members)
+        return len(self) == r * (r - 1) // 2
 
     @property
     def _members(self) -> Ints:
@@ -320,8 +327,7 @@ class Comparisons:
         return found
 
     def _groups(self, alpha: float) -> list[list[int]]:
-        r = len(self._members)
-        if len(self) != r * (r - 1) // 2:
+        if not self.complete:
             raise InputError(
                 "groups need every pair of systems",
                 remedy=("leave out ", Option("baseline"), Either(" and a list of pairs", "")),
@@ -460,7 +466,7 @@ def compare_estimates(
     correction: str = "hsd",
     *,
     only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
-    baseline: str | None = None,
+    baseline: str | Sequence[str] | None = None,
     title: str = "",
     procedure: str = "",
     directed: bool = False,
@@ -477,7 +483,7 @@ def compare_estimates(
     only
         A list of systems or of pairs, to which the comparison and its correction are confined.
     baseline
-        A system with which all others are compared.
+        A system, or several, with which all others are compared: each pair is (system, baseline).
     title
         What was done, in words; made from the correction where it is left out.
     procedure
@@ -493,11 +499,12 @@ def compare_estimates(
     if correction != JOINT:
         known(correction)
     ordered = best_first(estimates)
-    if correction == "dunnett" and baseline is None:
+    bases = baselines_of(baseline)
+    if correction == "dunnett" and len(bases) != 1:
         raise InputError(
             "Dunnett's test compares with one system", remedy=("name it by ", Option("baseline"))
         )
-    ia, ib = choose_pairs(ordered.labels, only, baseline, directed=directed)
+    ia, ib = choose_pairs(ordered.labels, only, bases or None, directed=directed)
     found = decide(ordered, correction, ia, ib)
     by_t = ordered.law is None and ordered.test is None
     words = title or _words(correction, by_t)
@@ -506,10 +513,9 @@ def compare_estimates(
         ia,
         ib,
         found,
-        f"{words} against {baseline}" if baseline is not None else words,
+        f"{words} against {' and '.join(bases)}" if bases else words,
         procedure,
-        baseline or "",
-        directed,
+        directed or bool(bases),
     )
 
 

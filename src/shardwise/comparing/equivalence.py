@@ -137,8 +137,8 @@ def equivalence(
     level_of(alpha, most=0.5)
     pairs = _pairs(result)
     correction = result.correction if result.correction in STEPWISE else "holm"
-    turned = _turned(result, side)
-    either = 2.0 if side == "superior" and not (result.directed or result.baseline) else 1.0
+    turned = np.full(len(pairs), side == "lower" and not result.directed)
+    either = 2.0 if side == "superior" and not result.directed else 1.0
     share = alpha / (1 if correction == "none" else len(pairs))
     level = 1.0 - 2.0 * share / either if method == "tost" else 1.0 - share
     d = np.where(turned, -1.0, 1.0) * pairs["difference"].to_numpy(dtype=float)
@@ -173,15 +173,6 @@ def equivalence(
         }
     )
     return Equivalence(table, margin, side, method, alpha, level, result.claim, correction)
-
-
-def _turned(result: Comparisons, side: str) -> Bools:
-    """Which pairs stand the other way round: those that begin with the baseline, or with the better for "lower"."""
-    if result.directed:
-        return np.zeros(len(result), dtype=bool)
-    if result.baseline:
-        return np.asarray(np.array(result.estimates.labels)[result.ia] == result.baseline)
-    return np.full(len(result), side == "lower")
 
 
 def _pairs(result: Comparisons) -> pd.DataFrame:

@@ -54,7 +54,7 @@ class ModeratedJoint:
             if test.noise is None:
                 laws.append(resampled(test.y[i], *drawn, jobs=jobs))
             else:
-                laws.append(_with_noise(test.y[i], test.noise.of_table(i), drawn, jobs))
+                laws.append(_with_noise(test.y[i], test.noise.at(i), drawn, jobs))
         return tuple(laws)
 
     @property
@@ -89,7 +89,7 @@ def _with_noise(
     y = y[common]
     order = np.argsort(-y.mean(axis=0), kind="stable")
     place = np.argsort(order)
-    moved = noise.reordered(order)
+    moved = noise.at(order)
     law = resampled(y[:, order], place[ia], place[ib], found, key, n_resamples, noise=moved, jobs=jobs)
     return replace(law, p_best=law.p_best[place])
 
@@ -129,6 +129,8 @@ class ModeratedTest:
             found, joint = cell_statistics(self.tables.y, ia, ib), None
         else:
             found = statistics(self.y, ia, ib, noise=self.noise)
+            if self.tables.unit_df is not None:  # units that count unequally say less than their number
+                found = replace(found, df=found.df - (self.tables.topics - 1.0 - self.tables.df))
             joint = ModeratedJoint(self, ia, ib, found)
         return Outcome(found.difference, found.se, found.df, found.t, found.p, joint)
 

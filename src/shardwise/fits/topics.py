@@ -57,7 +57,7 @@ def _by_p(difference: Floats, statistic: Floats, p: Floats, se: Floats | None = 
 
 def paired_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """t = mean of the differences / (sd / sqrt(T)), T - 1 degrees of freedom."""
-    return _by_t(mean, se, test.tables.topics - 1.0)
+    return _by_t(mean, se, test.tables.df)
 
 
 def unpaired_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
@@ -111,8 +111,8 @@ def largest_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> 
     ]
 
     def half_width(alpha: float) -> Floats:
-        critical = [max_t.critical_t(one.maxima, alpha, tables.topics) for one in found]
-        return np.stack([max_t.half_widths(row, t) for row, t in zip(se, critical, strict=True)])
+        critical = [[max_t.critical_t(one.maxima, alpha, tables.topics)] for one in found]
+        return np.where(se == 0.0, 0.0, np.where(se == 0.0, 1.0, se) * np.array(critical))
 
     p, p_adjusted = (np.stack([getattr(one, name) for one in found]) for name in ("p", "p_adjusted"))
     nothing = np.full(p.shape, np.nan)

@@ -14,6 +14,7 @@ from scipy import stats
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError, Option
+from shardwise.numerics import paired
 from shardwise.numerics.mixed.posterior import Order
 from shardwise.numerics.student import NOISE
 
@@ -167,6 +168,12 @@ class Moments(NamedTuple):
     mean: Floats
     se: Floats
     topics: Floats
+
+
+def complete_moments(topic_means: Floats, ia: Ints, ib: Ints) -> Moments:
+    """Differences of pairs of (B, T, R) topic means of which none is missing."""
+    mean, se = paired.moments(topic_means, ia, ib)
+    return Moments(mean, se, np.full(mean.shape, float(topic_means.shape[1])))
 
 
 def unified(

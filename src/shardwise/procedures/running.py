@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from shardwise.fits.posterior import Mixture, posterior
 from shardwise.fits.repeats import KINDS
 from shardwise.fits.topics import JOINT as JOINT_TESTS
 from shardwise.fits.topics import TESTS, ByTopics
+from shardwise.fits.units import by_units
 from shardwise.io.instances import flag_deterministic
 from shardwise.numerics import paired
 from shardwise.numerics.corrections import STEPWISE
@@ -50,10 +51,11 @@ def compare(
     *,
     generalize: Claim | str | Iterable[str] | None = None,
     only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
-    baseline: str | None = None,
+    baseline: str | Sequence[str] | None = None,
     repeats: str | None = None,
     n_resamples: int | None = None,
     seed: int = 0,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     **options: Any,
 ) -> Comparisons:
     """Compare the systems of scores, of a fit or of estimates, correcting for the number of comparisons.
@@ -71,7 +73,7 @@ def compare(
     only
         A list of systems or of pairs, to which the comparison and its correction are confined, not the model (V17 §6).
     baseline
-        A system with which all others are compared.
+        A system, or several, with which all others are compared.
     repeats
         What the instances of scores are: "seeds", which move all topics together, or "samples", drawn anew for each
         topic (J15 eq. 7). Without it they are taken as seeds, which is right for both and finds less of samples.
@@ -79,6 +81,8 @@ def compare(
         Resamples of procedures that draw.
     seed
         Seed of procedures that draw; replicate i depends on (seed, i) only.
+    columns
+        Which column of a table is what, as `read_scores` takes it.
     options
         Further choices of a fit, such as ``null`` and ``tails`` of a bootstrap.
 
@@ -90,6 +94,8 @@ def compare(
     2  z  y       0.050       0.500
     """
     if isinstance(source, Estimates) or hasattr(source, "estimates"):
+        if columns:
+            raise InputError("columns are for tables of scores", remedy="leave it out", argument="columns")
         if isinstance(method, Procedure):
             raise InputError(
                 f"{method.name} is for scores, and this is a {type(source).__name__}",
@@ -104,7 +110,7 @@ def compare(
         raise InputError(
             f"{', '.join(options)} cannot be chosen for scores", remedy="name a procedure, or compare a fit"
         )
-    scores = as_scores(source)
+    scores, generalize = by_units(as_scores(source, columns=columns), generalize)
     procedure = procedure_for(scores, method, generalize, repeats)
     return procedure.run(scores, only=only, baseline=baseline, n_resamples=n_resamples, seed=seed)
 

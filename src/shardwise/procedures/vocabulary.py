@@ -168,6 +168,16 @@ def for_claims(procedure: Procedure, dims: Dims) -> dict[Claim, Procedure]:
     return {claim: one for claim, one in {**own, **others}.items() if tuple(dims) in one.dims}
 
 
+def common_error(procedure: Procedure) -> bool:
+    """Whether one error serves all pairs, so that systems are taken to vary alike.
+
+    >>> common_error(parse("MD1 hsd topic")), common_error(parse("t holm"))
+    (True, False)
+    """
+    fit = procedure.fit
+    return isinstance(fit, ByModel | ByBootstrap | ByMixed) or fit.name == "tukey"
+
+
 def parse(name: str | Procedure) -> Procedure:
     """Return the procedure of a name, whatever the case and the spaces.
 
