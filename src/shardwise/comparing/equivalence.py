@@ -296,20 +296,29 @@ def smallest_setting(
     return SettingSeries(pd.DataFrame(rows), margin, side, claim)
 
 
-def posterior_probability(result: Comparisons, margin: float = 0.01, side: str = "both") -> float:
+def posterior_probability(
+    result: Comparisons,
+    margin: float = 0.01,
+    side: str = "both",
+    *,
+    a: str | None = None,
+    b: str | None = None,
+) -> float:
     """Posterior probability of being equivalent, no worse or better by the margin.
 
     Parameters
     ----------
     result
-        One pair, such as the result of `compare_instances`.
+        Comparisons by the unified test or a mixed model.
     margin
         The smallest difference that matters.
     side
         "both" (equivalent), "lower" (no worse) or "superior" (better), as for `equivalence`.
+    a, b
+        Two systems, of a - b; those of the only pair where they are left out.
     """
     chosen(side, "side", SIDES)
-    law: Mixture = result.posterior()
+    law: Mixture = result.posterior(a, b)
     if side == "both":
         return law.cdf(margin) - law.cdf(-margin)
     return law.above(margin if side == "superior" else -margin)
