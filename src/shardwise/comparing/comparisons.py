@@ -61,6 +61,7 @@ class Comparisons:
     decisions: Decisions
     title: str
     procedure: str = ""  # the name that repeats this comparison, where it was made by a procedure
+    directed: bool = False  # whether the direction of pairs was asked for, not found
 
     def _figure(self, values: Floats) -> Floats:
         return np.broadcast_to(np.asarray(values, np.float64), (len(self),))
@@ -519,6 +520,7 @@ def compare_estimates(
         found,
         f"{words} against {' and '.join(bases)}" if bases else words,
         procedure,
+        directed or bool(bases),
     )
 
 

@@ -232,9 +232,9 @@ def by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:
     else:
         error = np.asarray(statistics(y).common) / 2.0
         model = f"{model.split(', each pair')[0]}, each pair on the topics that both have"
-        notes = (
-            f"{int((~there).sum())} scores are missing: each pair is judged on the topics that both have",
-        )
+        lost = int((~there).sum())
+        some = "1 score is missing" if lost == 1 else f"{lost} scores are missing"
+        notes = (f"{some}: each pair is judged on the topics that both have",)
     nothing = np.full(len(y), np.nan)
     return Estimates(
         labels=tuple(map(str, range(y.shape[2]))),
