@@ -23,6 +23,7 @@ LETTERS = ({"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0}, {"t": 1.0, "f": 0.0}, {"y":
 """Verdicts of one letter, where a column has no others; the first are inspect's: correct, incorrect, partial, none."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_ID = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
 _COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
@@ -117,7 +118,7 @@ class Column:
             place = dict(zip(first[0].tolist(), first[1].tolist(), strict=True))
             good = [k for k in filled if k in place and np.isfinite(self.values[place[k]])]
             return len(good) / len(filled) if filled else 1.0
-        return float(not np.isinf(self.values).any())
+        return 0.0 if pa.types.is_nested(kind) or pa.types.is_binary(kind) else 1.0
 
     @cached_property
     def distinct(self) -> int:
@@ -139,7 +140,8 @@ class Column:
         whole = pa.types.is_integer(self.data.type) or (
             is_text(self.data.type) and all(name.isdigit() for name in self.labels.names)
         )
-        return len(self.data) > 2 and whole and self.distinct == len(self.data)
+        some = len(self.data) > (0 if _ID.search(self.name) else 2)
+        return some and whole and self.distinct == len(self.data)
 
 
 def _whole(data: pa.ChunkedArray) -> pa.ChunkedArray:

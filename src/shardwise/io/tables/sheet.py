@@ -60,7 +60,8 @@ def made(
     blank = _blank_rows(table)
     if blank.any():
         rows, before = np.flatnonzero(~blank), place
-        table = table.take(pa.array(rows))
+        plain = [pc.cast(one, pa.string()) if is_text(one.type) else one for one in table.columns]
+        table = pa.table(plain, names=table.column_names).take(pa.array(rows))  # no codes of rows that went
 
         def place(row: int) -> str:
             return before(int(rows[row]))

@@ -112,9 +112,12 @@ def read_as(
         words.append(("" if low == high else f"{low} to ") + counted(high, nouns.get("instance", "instance")))
     inside = [f"in {counted(len(set(one)), nouns.get(role, role))}" for role, one in labels.items()]
     called = "" if measures == ["score"] else f", score{'s:' if measures[1:] else ' ='} {', '.join(measures)}"
-    lost, total = int(np.isnan(values[run]).sum()), int(run.sum())
+    empty = np.isnan(values) & run
+    nowhere = empty.all(axis=1 + list(dims).index("system"), keepdims=True) & empty & ("shard" in dims)
+    undefined, lost, total = int(nowhere.sum()), int((empty & ~nowhere).sum()), int(run.sum())
     notes = dict.fromkeys(note for part in parts for note in part.notes)
-    gaps = [f"{lost:,} of {total:,} missing"] if lost else []
+    counts = {"undefined": undefined, "missing": lost}
+    gaps = [f"{n:,} of {total:,} {what}" for what, n in counts.items() if n]
     return "; ".join(
         [
             f"read as {' '.join([' × '.join(words), *inside])}{called}",
