@@ -2,8 +2,9 @@
 
 python -m bench.moderated_grid [folder of the data] [--tables]
 
-Appends each figure to docs/bench/moderated_grid.csv as soon as it is known, so that a run goes on where one
-was stopped, and writes docs/bench/moderated_grid.md and moderated_power.md of it; --tables writes the pages only.
+Appends each figure to docs/bench/moderated_grid.csv as soon as it is known, so that a run goes on where one was
+stopped, and writes docs/bench/moderated_methods.md, moderated_designs.md and moderated_power.md of it; --tables writes
+these pages only.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy import stats
 
-from bench.replication import load
+from bench.replication import load, markdown
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
@@ -46,7 +48,7 @@ WORLDS = ("tilt", "vine", "margins", "permute", "flip", "resample", "planted")
 TOPICS, SYSTEMS = (25, 50, None), (5, 10, 22, 40, None)  # None: all of them
 REPETITIONS, FEW = 1000, 250  # tables of a world; with more than MANY systems
 MANY, DRAWS, CHUNK = 60, 499, 25
-ALPHA, SHIFT = 0.05, 0.5  # share of the real differences that is planted
+ALPHA, DOUBT, SHIFT = 0.05, 0.01, 0.5  # share of the real differences that is planted
 ABOUT = Claim("topic")
 
 
@@ -214,12 +216,74 @@ def run(folder: Path) -> None:
             print(f"{at + len(some)} of {len(todo)}: {time.perf_counter() - began:.0f} s", flush=True)
 
 
+def fails(part: pd.DataFrame) -> Bools:
+    """Whether chance alone would bring so many false alarms at a true 5 % in fewer than 1 of 100 tries."""
+    hits = (part["error"] * part["tables"]).round()
+    return np.asarray(stats.binom.sf(hits - 1, part["tables"], ALPHA) < DOUBT)
+
+
+def of_methods(null: pd.DataFrame) -> str:
+    """One row a world, one column a method: mean, highest and number of designs that fail."""
+    rows = []
+    worlds = [*WORLDS[:-1], "all"]
+    for world in worlds:
+        part = null if world == "all" else null[null["world"] == world]
+        row = [world, str(part.groupby(["data", "topics", "systems", "world"]).ngroups)]
+        for method in METHODS:
+            own = part[part["method"] == method]
+            error = 100 * own["error"]
+            row.append(f"{error.mean():.1f} / {error.max():.1f} / {int(fails(own).sum())}")
+        rows.append(row)
+    return markdown(["world", "designs", *(TITLES.get(m, m) for m in METHODS)], rows)
+
+
+def of_designs(null: pd.DataFrame, method: str) -> str:
+    """One row a collection and number of topics, one column a number of systems: lowest to highest over the worlds."""
+    own = null[(null["method"] == method) & (null["world"] != "tilt")]  # which chooses systems of its own
+    sizes = sorted(own["systems"].unique())
+    rows = []
+    for (data, topics), part in own.groupby(["data", "topics"], sort=False):
+        cells = {n: 100 * one["error"] for n, one in part.groupby("systems")}
+        row = [f"{cells[n].min():.1f}–{cells[n].max():.1f}" if n in cells else "" for n in sizes]
+        rows.append([f"{data}, {topics} topics", *row])
+    return markdown(["", *(f"{n}" for n in sizes)], rows)
+
+
+def of_power(every: pd.DataFrame) -> str:
+    """One row a collection and number of topics: pairs found and false alarms, over all numbers of systems."""
+    rows = []
+    for (data, topics), part in every.groupby(["data", "topics"], sort=False):
+        row = [f"{data}, {topics} topics"]
+        for method in METHODS:
+            own = part[part["method"] == method]
+            found = 100 * own.loc[own["world"] == "planted", "found"].mean()
+            error = 100 * own.loc[own["world"] == "resample", "error"].mean()
+            row.append(f"{found:.0f} / {error:.1f}")
+        own = part[(part["method"] == "moderated") & (part["world"] == "planted")]
+        covered = 100 * own["together"]
+        row += [f"{covered.min():.1f}–{covered.max():.1f}", f"{100 * own['best'].min():.1f}"]
+        rows.append(row)
+    heads = [TITLES.get(m, m) for m in METHODS]
+    return markdown(["", *heads, "intervals hold", "top group holds the best"], rows)
+
+
+def pages() -> None:
+    """The tables of the documentation, out of the file."""
+    every = pd.read_csv(FIGURES)
+    null = every[every["world"] != "planted"]
+    folder = FIGURES.parent
+    (folder / "moderated_methods.md").write_text(of_methods(null) + "\n")
+    (folder / "moderated_designs.md").write_text(of_designs(null, "moderated") + "\n")
+    (folder / "moderated_power.md").write_text(of_power(every) + "\n")
+
+
 def main() -> None:
     """Run, and write the pages."""
     words = [w for w in sys.argv[1:] if w != "--tables"]
     folder = Path(words[0] if words else os.environ.get("SHARDWISE_DATA", ROOT.parent / "shared" / "data"))
     if "--tables" not in sys.argv:
         run(folder)
+    pages()
 
 
 if __name__ == "__main__":

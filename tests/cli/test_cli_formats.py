@@ -34,6 +34,11 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ("scores.csv", "--baseline", "x", "--method", "dunnett"),
         ("hostile.csv",),
     ],
+    "leaderboard": [
+        ("qrels.txt", "runs", "-m", "AP", "-m", "P@5"),
+        ("scores.csv", "--baseline", "y", "--baseline", "z"),
+        ("hostile.csv", "--method", "t holm"),
+    ],
     "stability": [("qrels.txt", "runs", "--shards", 2, "--splits", 2), ("scores.nc", "--model", "MD3")],
     "instances": [
         ("seeds/new_seed0.run", "seeds/new_seed1.run", "--", "seeds/old_seed0.run", "seeds/old_seed2.run", *SEEDS[:2]),
@@ -156,6 +161,7 @@ def test_schemas_are_strict() -> None:
     assert not check.is_valid(told)
 
 
+@pytest.mark.slow
 def test_latex_has_every_special_character_escaped(tables: dict[str, list[str]]) -> None:
     for made in tables.values():
         for table in made:
@@ -165,6 +171,7 @@ def test_latex_has_every_special_character_escaped(tables: dict[str, list[str]])
             assert not any("_" in re.sub(r"\\_", "", line) for line in body), table
 
 
+@pytest.mark.slow
 def test_latex_of_every_command_compiles(tables: dict[str, list[str]], tmp_path: Path) -> None:
     engine = next((found for name in ("tectonic", "pdflatex") if (found := shutil.which(name))), None)
     if engine is None:

@@ -74,7 +74,7 @@ def test_promises_follow_the_correction() -> None:
 
 
 def test_defaults_exist() -> None:
-    for dims, count in {TABLE: 16, SHARDS: 18, INSTANCES: 14, SPLITS: 12}.items():
+    for dims, count in {TABLE: 16, SHARDS: 18, INSTANCES: 16, SPLITS: 12}.items():
         assert set(DEFAULT[dims]) <= set(procedures(dims))
         assert len(set(DEFAULT[dims])) == count
 
@@ -119,6 +119,7 @@ def test_bad_batches_are_refused() -> None:
         procedures(INSTANCES)["joint mixed hsd"].decide(Tables(fixed, INSTANCES))
 
 
+@pytest.mark.slow
 def test_public_calls_and_the_laboratory_run_the_same_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every fit estimates a claim by one function, whoever asks; corrections come after it."""
     calls: list[tuple[str, str, int]] = []
@@ -218,6 +219,7 @@ def test_a_replicate_depends_on_its_number_and_not_on_its_batch(dims: Dims) -> N
             np.testing.assert_allclose(getattr(whole[k], field), together, rtol=1e-6, atol=1e-9, err_msg=name)
 
 
+@pytest.mark.slow
 def test_sharing_a_batch_changes_nothing() -> None:
     y = batch_of(SHARDS, 12)
     names = [name for name in procedures(SHARDS) if "kde" not in name]
@@ -240,10 +242,11 @@ def test_corrections_are_those_of_statsmodels(method: str, theirs: str, p: list[
 
 
 def _by_quadrature(q: Floats, r: int, df: Floats) -> Floats:
-    tail = studentized_range._range_tail(r)
+    tail = studentized_range._tail(r)
     return studentize.sf(q.ravel(), np.repeat(df, q.shape[1]), tail).reshape(q.shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("systems", [2, 3, 20, 143])
 def test_studentized_range_of_many_degrees_of_freedom(systems: int) -> None:
     rng = np.random.default_rng(systems)

@@ -79,26 +79,11 @@ class Leaderboard:
             ]
         return pd.concat(parts, axis=1)
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return one object a system, for JSON: further measures and baselines by name inside it."""
-
-        def rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-            return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
-
-        others = {name: rows(frame) for name, frame in self.others.items()}
-        against = {name: rows(frame) for name, frame in self.against.items()}
-        return [
-            row
-            | {"measures": {name: each[k] for name, each in others.items()}}
-            | {"against": {name: each[k] for name, each in against.items() if each[k]["verdict"] is not None}}
-            for k, row in enumerate(rows(self.table))
-        ]
-
     def shown(self) -> pd.DataFrame:
         """Return the table as people read it: ranks as 2–5, numbers with the digits that mean something, ▲ and ▼."""
         t, d = self.table, self.decimals[self.measure]
         columns: dict[str, Any] = {
-            "rank": t["rank"].astype(str),
+            "rank": t["rank"],
             "ranks": ranged(t),
             self.noun: t["system"],
             self.measure: _numbers(t["mean"], d),
@@ -174,7 +159,7 @@ def leaderboard(*found: Analysis, baseline: str | Sequence[str] | None = None) -
     1     2       2        2      b     b
     2     3       3        3      c     c
     >>> board.against["b"]["verdict"].tolist()
-    ['better', None, 'worse']
+    ['better', '', 'worse']
     """
     first, *others = found
     _check(found)
@@ -195,7 +180,10 @@ def leaderboard(*found: Analysis, baseline: str | Sequence[str] | None = None) -
         {one.measure: _own(one).loc[list(names)] for one in others},
         {}
         if pairs is None
-        else {base: versus(pairs, base, first.alpha).reindex(list(names)) for base in bases},
+        else {
+            base: versus(pairs, base, first.alpha).reindex(list(names)).fillna({"verdict": ""})
+            for base in bases
+        },
         first.noun("system"),
         1.0 - first.alpha,
         {one.measure: one.decimals for one in found},

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -36,13 +37,16 @@ ENDINGS = {
 """Formats by the ending of the file that they are written to."""
 
 
-def written(format: Format | None, out: Path | None) -> Format:
-    """Return the format asked for, or else the one that the ending of the file names.
+Kind_ = TypeVar("Kind_", bound=StrEnum)
 
-    >>> written(None, Path("pairs.tex")).value, written(Format.csv, None).value, written(None, None).value
-    ('latex', 'csv', 'text')
+
+def written(format: Kind_ | None, out: Path | None, endings: Mapping[str, Kind_], usual: Kind_) -> Kind_:
+    """Return the format asked for, or else the one that the ending of the file names, or else the usual one.
+
+    >>> written(None, Path("pairs.tex"), ENDINGS, Format.text).value, written(Format.csv, None, ENDINGS, Format.text).value
+    ('latex', 'csv')
     """
-    named = ENDINGS.get(out.suffix.lower()) if out is not None else None
+    named = endings.get(out.suffix.lower()) if out is not None else None
     if format is not None:
         if named not in (None, format):
             raise InputError(
@@ -55,9 +59,9 @@ def written(format: Format | None, out: Path | None) -> Format:
         raise InputError(
             f"the ending {out.suffix} names no format",
             where=str(out),
-            remedy=(f"use {', '.join(ENDINGS)}, or say ", Option("format")),
+            remedy=(f"use {', '.join(endings)}, or say ", Option("format")),
         )
-    return named or Format.text
+    return named or usual
 
 
 def several(*values: Any) -> Any:
@@ -142,12 +146,22 @@ Corpus = Annotated[
 Generalize = Annotated[
     str, typer.Option(help="What the claim extends to: nothing (''), topic, or topic,shard.")
 ]
+Baselines = Annotated[
+    list[str], typer.Option("--baseline", help="Compare all others with this system; repeatable.")
+]
 Alpha = Annotated[float, typer.Option(help="Level of significance.", min=0.0, max=1.0, callback=level)]
 Fill = Annotated[
     str,
     typer.Option(
         help="Undefined cells (no relevant document there): zero, one, lq, mean, drop or leave; missing scores are"
         " left out of the fit. A number fills both."
+    ),
+]
+Repeats = Annotated[
+    str | None,
+    typer.Option(
+        help="What several scores of a system on a topic are: seeds (one moves all topics) or samples (drawn anew for "
+        "each topic). Without: seeds, which is right for both."
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness.", min=0)]
@@ -211,4 +225,4 @@ class Written:
     @property
     def shown(self) -> Format:
         """The format of the result, by ``--format`` or by the ending of ``--out``."""
-        return written(self.format, self.out)
+        return written(self.format, self.out, ENDINGS, Format.text)

@@ -304,9 +304,7 @@ def pooled_own(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
 
 MIXED = {df: _mixed(df) for df in FREEDOMS}
 UNIFIED = ByInstances("unified", "unified test of instances and topics", unified_test, (BOTH,))
-SAMPLES = ByInstances(
-    "samples", "t on topic means, instances drawn anew for each topic", samples_test, (BOTH,), paper="J15"
-)
+SAMPLES = ByInstances("samples", "paired t of samples", samples_test, (BOTH,), paper="J15")
 PAIRWISE = (
     UNIFIED,
     SAMPLES,

@@ -1,28 +1,37 @@
-"""How methods keep their promises: error rates against the level they name, and power."""
+"""What the laboratory found: error rates and power of methods, reversals on held-out topics, a simulated truth."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
-from shardwise.core.text import short
+from shardwise.core.text import short, visible
 from shardwise.lab.calibrate import Calibration
-from shardwise.plot.labels import distinct
+from shardwise.lab.holdout.checks import PredictiveCheck
+from shardwise.lab.simulate_collection import SimulatedCollection
 from shardwise.plot.theme import (
     COLOURS,
+    CROWDED,
+    DASH,
+    ON_AXIS,
     PLAIN,
+    across,
     bare,
     check_columns,
     colour,
     dash,
     data,
+    distinct,
     legend,
     level_line,
+    name_axis,
     numbers,
     records,
     shape,
+    system_axis,
     words,
 )
 
@@ -157,3 +166,131 @@ def _verdict(row: dict[str, Any]) -> str:
     if row["high"] < row["nominal"]:
         return VERDICTS[0]
     return VERDICTS[2] if row["low"] > row["nominal"] else VERDICTS[1]
+
+
+SIDE = 300
+MOST = 0.5  # no order is predicted to be reversed more often than not
+KINDS = {"observed": "reversal", "predicted": "predicted_reversal"}
+
+
+def prediction_chart(check: PredictiveCheck) -> alt.HConcatChart:
+    """Draw reversals observed against predicted, and by procedure; on the dashed line a prediction is right.
+
+    Bars are the spread between repeats, a standard deviation either side.
+
+    Parameters
+    ----------
+    check : PredictiveCheck
+        The result of `shardwise.holdout.split_half` or `shardwise.holdout.across_collections`.
+    """
+    both = alt.hconcat(_reversals(check), _procedures(check), spacing=50)
+    apart: alt.HConcatChart = both.resolve_scale(color="independent", shape="independent")
+    return bare(apart)
+
+
+def _reversals(check: PredictiveCheck) -> alt.LayerChart:
+    rows = []
+    for row in records(check.curve):
+        spread = 0.0 if pd.isna(row["spread"]) else row["spread"]  # of one repeat there is none
+        limits = {"low": max(row["observed"] - spread, 0.0), "high": row["observed"] + spread}
+        rows.append(row | limits | {"prediction": _from(row, "prediction")})
+    kinds = list(dict.fromkeys(row["prediction"] for row in rows))
+    key = legend(kinds, direction="vertical")
+    highest = max(MOST, *(row["high"] for row in rows))
+    x = alt.X("predicted:Q", title="predicted reversals", axis=alt.Axis(format="%"), scale=_to(MOST))
+    y = alt.Y("observed:Q", title="observed reversals", axis=alt.Axis(format="%"), scale=_to(highest))
+    base = alt.Chart(data(rows)).encode(x=x, y=y, color=colour("prediction", kinds, key))
+    points = base.mark_point(filled=True, size=45, opacity=1).encode(
+        shape=shape("prediction", kinds, key),
+        tooltip=[
+            *words("prediction"),
+            *numbers("predicted", "observed", "spread", format=".1%"),
+            *numbers(("pairs", "pairs a sample"), format=".1f"),
+        ],
+    )
+    bars = base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", scale=_to(highest)), y2="high:Q")
+    ends = alt.Chart(data([{"p": 0.0}, {"p": MOST}]))
+    right = ends.mark_line(strokeDash=DASH, strokeWidth=1, color="black", aria=False).encode(x="p:Q", y="p:Q")
+    layers = [right, base.mark_line(strokeWidth=1.5), bars, points]
+    title = "all pairs" if len(kinds) > 1 else f"all pairs; {kinds[0]}"
+    return alt.LayerChart(layer=layers).properties(width=SIDE, height=SIDE, title=title)
+
+
+def _procedures(check: PredictiveCheck) -> alt.LayerChart:
+    found = [row for row in records(check.table.reset_index()) if row["found"] > 0]
+    rows = [
+        {"procedure": _from(row, "procedure"), "kind": kind, "share": row[column]}
+        | {name: row[name] for name in ("found", "found_share")}
+        for row in found
+        for kind, column in KINDS.items()
+    ]
+    order = list(dict.fromkeys(row["procedure"] for row in rows))
+    key = legend(list(KINDS))
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X("share:Q", title="of the pairs found, in the opposite order", axis=alt.Axis(format=".1~%")),
+        y=name_axis("procedure", order),
+        tooltip=[
+            *words("procedure", "kind"),
+            *numbers("share", format=".2%"),
+            *numbers(("found", "pairs found"), format=".1f"),
+            *numbers(("found_share", "of all pairs"), format=".1%"),
+        ],
+    )
+    marks = base.mark_point(filled=True, size=60, opacity=1)
+    points = marks.encode(color=colour("kind", list(KINDS), key), shape=shape("kind", list(KINDS), key))
+    lines = base.mark_line(color="grey", strokeWidth=1).encode(detail="procedure:N")
+    height = max(60, min(SIDE, 26 * len(order)))
+    return alt.LayerChart(layer=[lines, points]).properties(width=SIDE, height=height, title="pairs found")
+
+
+def _from(row: dict[str, Any], field: str) -> str:
+    """A name, with the collection that was decided on where there are two."""
+    where = f", from {visible(row['decided_on'])}" if "decided_on" in row else ""
+    return f"{row[field]}{where}"
+
+
+def _to(highest: float) -> alt.Scale:
+    return alt.Scale(domain=[0.0, highest])
+
+
+def truth_chart(made: SimulatedCollection) -> alt.HConcatChart:
+    """Draw the true quality of each system, and the difficulty of each topic, hardest first.
+
+    Parameters
+    ----------
+    made : SimulatedCollection
+        The result of `shardwise.simulate.collection`.
+    """
+    order = np.argsort(-made.difficulty, kind="stable")
+    halves = (
+        (made.systems, made.quality, "system", "true quality", "circle", COLOURS[0]),
+        (
+            [made.topics[k] for k in order],
+            made.difficulty[order],
+            "topic",
+            "difficulty",
+            "diamond",
+            COLOURS[1],
+        ),
+    )
+    panels = []
+    for names, values, what, title, form, shade in halves:
+        labels = distinct(names, ON_AXIS)
+        rows = [{what: labels[name], "value": value} for name, value in zip(names, values, strict=True)]
+        crowded = len(rows) > CROWDED
+        points = (
+            alt.Chart(data(rows))
+            .mark_point(filled=True, shape=form, size=14 if crowded else 44, color=shade, opacity=1)
+            .encode(
+                x=system_axis(
+                    list(labels.values()), f"{what}, {'best' if what == 'system' else 'hardest'} first", what
+                ),
+                y=alt.Y("value:Q", title=f"{title} (units of the document score)"),
+                tooltip=[*words(what), *numbers(("value", title))],
+            )
+        )
+        layers = [level_line(0.0, "y"), points]
+        panels.append(
+            alt.LayerChart(layer=layers).properties(width=min(520, across(len(rows), 14)), height=240)
+        )
+    return bare(alt.hconcat(*panels, spacing=40))
