@@ -88,6 +88,8 @@ def with_counts(scores: Scores) -> Scores:
     """Return scores whose attributes ``undefined`` and ``missing`` count their empty cells."""
     if isinstance(scores, xr.Dataset):
         return scores.assign({name: with_counts(values) for name, values in scores.data_vars.items()})
+    if not np.isnan(scores.values).any():
+        return scores.assign_attrs(undefined=0, missing=0)
     undefined, missing = int(undefined_cells(scores).sum()), int(missing_cells(scores).sum())
     return scores.assign_attrs(undefined=undefined, missing=missing)
 
@@ -114,17 +116,10 @@ def read_as(
     called = "" if measures == ["score"] else f", score{'s:' if measures[1:] else ' ='} {', '.join(measures)}"
     empty = np.isnan(values) & run
     nowhere = empty.all(axis=1 + list(dims).index("system"), keepdims=True) & empty & ("shard" in dims)
-    undefined, lost, total = int(nowhere.sum()), int((empty & ~nowhere).sum()), int(run.sum())
+    counts = {"undefined": int(nowhere.sum()), "missing": int((empty & ~nowhere).sum())}
+    gaps = [f"{n:,} of {int(run.sum()):,} {what}" for what, n in counts.items() if n]
     notes = dict.fromkeys(note for part in parts for note in part.notes)
-    counts = {"undefined": undefined, "missing": lost}
-    gaps = [f"{n:,} of {total:,} {what}" for what, n in counts.items() if n]
-    return "; ".join(
-        [
-            f"read as {' '.join([' × '.join(words), *inside])}{called}",
-            *gaps,
-            *notes,
-        ]
-    )
+    return "; ".join([f"read as {' '.join([' × '.join(words), *inside])}{called}", *gaps, *notes])
 
 
 def _joined(parts: Sequence[Labels]) -> Labels:
