@@ -139,9 +139,7 @@ def _joined(parts: Sequence[Labels]) -> Labels:
 
 def _used(labels: Labels) -> bool:
     """Whether every name has a row."""
-    seen = np.zeros(len(labels.names), dtype=bool)
-    seen[labels.codes] = True
-    return bool(seen.all())
+    return bool(np.bincount(labels.codes, minlength=len(labels.names)).all())
 
 
 def _nested(found: dict[str, Labels]) -> dict[str, Labels]:
