@@ -19,6 +19,7 @@ from shardwise.cli.output import draw, emit, progress
 from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
+from shardwise.core.scores import nouns_of
 from shardwise.fits.bootstrap import bootstrap_anova
 from shardwise.fits.judges import with_human
 from shardwise.io.scores import read_scores
@@ -136,10 +137,10 @@ def _tell(found: list[Analysis], options: CompareOptions) -> None:
     several = len(found) > 1
     if format is Format.text and options.out is None:
         for one in found:
-            emit(systems_table(one.comparisons, alpha), format, title=_title(one), notes=_notes(one, options))
+            emit(_in_words(one, alpha), format, title=_title(one), notes=_notes(one, options))
         return
     if format is Format.text:
-        tables = [systems_table(one.comparisons, alpha) for one in found]
+        tables = [_in_words(one, alpha) for one in found]
     else:
         tables = [one.comparisons.to_frame(1.0 - alpha) for one in found]
     if several:
@@ -219,6 +220,13 @@ def _by_bootstrap(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
     }
     frame = pairs.to_frame(1 - options.alpha)
     emit(frame, options.shown, options.out, title=str(pairs), notes=said, facts=facts)
+
+
+def _in_words(found: Analysis, alpha: float) -> pd.DataFrame:
+    """The systems under the user's word for them."""
+    return systems_table(found.comparisons, alpha).rename(
+        columns={"system": nouns_of(found.scores).get("system", "system")}
+    )
 
 
 def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:

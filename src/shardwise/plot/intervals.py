@@ -57,15 +57,17 @@ def interval_chart(
         for row in records(pairs.intervals(level, kind).reset_index())
     ]
     title = f"{short(measure)}, {100 * level:g}% intervals"
-    return bare(beside(rows, "claim", title))
+    word = next(iter(named.values())).estimates.nouns.get("system", "system")
+    return bare(beside(rows, "claim", title, word=word))
 
 
 def beside(
-    rows: list[dict[str, Any]], field: str, title: str, order: list[str] | None = None
+    rows: list[dict[str, Any]], field: str, title: str, order: list[str] | None = None, word: str = "system"
 ) -> alt.LayerChart:
     """Draw rows of `system, estimate, lower, upper` as points with intervals, those of a system side by side.
 
-    `field` tells the rows of a system apart by colour and shape; systems come in the order of `order`, or as given.
+    `field` tells the rows of a system apart by colour and shape; systems come in the order of `order`, or as given, and
+    are called by `word`.
     """
     systems = distinct(order or [str(row["system"]) for row in rows], ON_AXIS)
     names = distinct([str(row[field]) for row in rows], most=120)
@@ -84,7 +86,7 @@ def beside(
     marks = len(labels) * len(names)
     key = legend(kinds)
     base = alt.Chart(data(marked)).encode(
-        x=system_axis(labels, "system, best first"),
+        x=system_axis(labels, f"{short(word)}, best first"),
         color=colour(field, kinds, key),
         description="system:N",
         tooltip=[*words("system", field), *numbers("estimate", "lower", "upper")],

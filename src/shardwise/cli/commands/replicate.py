@@ -33,7 +33,7 @@ class F19Options:
     fill: opt.Fill = "zero"
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
-    missing: opt.Missing = "refuse"
+    missing: opt.Missing = ""
     names: opt.Names = "auto"
     depth: opt.Depth = None
     jobs: opt.Jobs = None
