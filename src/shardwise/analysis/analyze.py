@@ -83,8 +83,8 @@ class AnalysisOptions:
     seed
         Seed of everything random; recorded.
     calibration
-        Tables simulated in each world to see whether the procedures can be trusted on scores like these: 0 for none,
-        None for 100 to 400.
+        Tables simulated in each world at most, to see whether the procedures can be trusted on scores like these: 0 for
+        none, None for 100 to 400.
     title
         Heading of the report.
     notes
@@ -178,7 +178,7 @@ def analyze(
         first,
         tuple(procedures),
         alpha=alpha,
-        repetitions=0 if HUMAN in first.coords else chosen.calibration,  # no world has a judge
+        budget=0 if HUMAN in first.coords else chosen.calibration,  # no world has a judge
         seed=chosen.seed or 0,
         progress=progress,
     )
@@ -243,6 +243,9 @@ def analyze(
         versions=versions(),
         recipe=chosen.recipe,
         leads=lead.key,
+        instead=tuple(
+            claim_result(table, first, parse(one.method), one.alpha, chosen.run) for one in trust.instead()
+        ),
     )
 
 

@@ -114,7 +114,7 @@ def _recorded(
     found: Analysis, options: CompareOptions, source: opt.RunInputs, used_files: tuple[Path, ...]
 ) -> Analysis:
     """The same analysis with what is needed to make it again; what was chosen automatically is written out."""
-    from shardwise.analysis.trust import usual_repetitions  # looked up late, so that it can be replaced
+    from shardwise.analysis.trust import usual_budget  # looked up late, so that it can be replaced
 
     files = [str(file) for file in used_files]
     used: dict[str, Any] = {"scores": files} if source.table else {"qrels": files[0], "runs": files[1:]}
@@ -125,7 +125,7 @@ def _recorded(
     used["method"] = options.method or ("hsd" if options.model else found.procedure.name)
     used["calibration"] = options.calibration
     if options.calibration is None:
-        used["calibration"] = usual_repetitions(len(found.systems))
+        used["calibration"] = usual_budget(len(found.systems))
     call = current()
     recipe = call.recipe(without=source.idle, **used) if call is not None else None
     return replace(found, recipe=recipe)

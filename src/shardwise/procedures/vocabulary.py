@@ -42,6 +42,7 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "moderated",
         "moderated holm",
         "moderated bh",
+        "moderated none",
     ),
     SHARDS: (
         "MD1 hsd topic",
@@ -60,7 +61,9 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "moderated",
         "moderated bh",
         "moderated holm these",
+        "moderated bh these",
         "moderated topic+shard",
+        "moderated bh topic+shard",
         "stratified holm",
     ),
     INSTANCES: (
@@ -79,9 +82,12 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "samples holm",
         "moderated topic+instance",
         "moderated bh topic+instance",
+        "moderated none topic+instance",
         "moderated samples",
     ),
     SPLITS: (
+        "moderated",
+        "moderated bh",
         "first MD6 hsd",
         "first banova MD3 marginal-1 bh",
         "unanimous banova MD3 marginal-1 bh",
