@@ -71,6 +71,7 @@ def test_marginal_law_is_narrower_by_root_two() -> None:
     np.testing.assert_allclose(marginal.p_values(d), np.minimum(both, 1.0), atol=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(fill=st.floats(-3.0, 3.0), seed=st.integers(0, 1000), missing=st.integers(1, 6))
 def test_md6_does_not_see_what_undefined_cells_are_filled_with(fill: float, seed: int, missing: int) -> None:

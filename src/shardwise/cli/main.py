@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,7 @@ from shardwise.cli.commands import (
     compare,
     design,
     instances,
+    leaderboard,
     replicate,
     score,
     simulate,
@@ -34,6 +36,7 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "demo": (simulate.DemoOptions, "shardwise.cli.demo:demo"),
     "score": (score.ScoreOptions, "shardwise.cli.score:score_runs"),
     "compare": (compare.CompareOptions, "shardwise.cli.compare:compare_systems"),
+    "leaderboard": (leaderboard.LeaderboardOptions, "shardwise.cli.leaderboard:rank_systems"),
     "design": {
         "power": (design.PowerOptions, "shardwise.cli.design:power"),
         "interval": (design.IntervalOptions, "shardwise.cli.design:interval"),
@@ -59,8 +62,9 @@ NO_CONFIG = frozenset({"repeat", "schema"})  # they do no analysis of their own
 UsageError: Any = typer.BadParameter.__bases__[0]  # typer brings its own click, or uses another's
 
 
-def build_app() -> typer.Typer:
-    """Put the commands together."""
+@cache
+def build_app() -> Any:
+    """Put the commands together, once: a program may run several."""
     app = typer.Typer(
         name="shardwise",
         help="Tell retrieval systems apart, and know what you may claim.",
@@ -77,7 +81,7 @@ def build_app() -> typer.Typer:
             app.add_typer(group, name=name)
         else:
             app.command(name)(command(*found, config=name not in NO_CONFIG))
-    return app
+    return typer.main.get_command(app)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -91,8 +95,7 @@ def run(arguments: Sequence[str]) -> int:
         )
     if words[:1] == ["instances"]:  # here -- stands between two systems, and options may follow it
         words = [VERSUS if word == "--" else word for word in words]
-    made = typer.main.get_command(build_app())
-    done = made.main(args=words, prog_name="shardwise", standalone_mode=False, obj=tuple(COMMANDS))
+    done = build_app().main(args=words, prog_name="shardwise", standalone_mode=False, obj=tuple(COMMANDS))
     return done if isinstance(done, int) else 0
 
 

@@ -25,7 +25,7 @@ from shardwise.core.estimates import Estimates
 from shardwise.core.model import Model
 from shardwise.fits.anova import AnovaFit, anova, batch_of_one, estimates_of
 from shardwise.numerics.balanced import Decomposition
-from shardwise.numerics.bootstrap.distributions import EffectLaw, Null, PairLaw, PairLaws
+from shardwise.numerics.bootstrap.distributions import EffectLaw, Null, PairLaw
 from shardwise.numerics.bootstrap.draws import Draws, Spread
 from shardwise.numerics.bootstrap.ideal import ideal, smoothed
 from shardwise.numerics.bootstrap.montecarlo import Sample, resample, smooth
@@ -150,9 +150,8 @@ class BootstrapFit:
         chosen(null, "null", ("difference", "marginal"))
         chosen(tails, "tails", (1, 2), what="number of tails")
         scale = self._scale(residuals or _usual(null))
-        law = PairLaw(
-            self._spread(null, density, None), null, tails, scale, self._words(null, tails, density, scale)
-        )
+        words = self._words(null, tails, density, scale)
+        law = PairLaw((self._spread(null, density, None),), tails, scale, words)
         return replace(
             self.means,
             variance=scale**2 * self.draws.variance,
@@ -452,13 +451,12 @@ class ByBootstrap:
         draws = self._draws(tables, parts)
         spreads = self._spreads(tables, draws, null, density)
         words = f"ideal bootstrap, {WORDS[self.reading]}"
-        laws = PairLaws(tuple(PairLaw(spread, null, tails, scale, words) for spread in spreads))
         return replace(
             estimates_of(parts, self.model, claim),
             variance=np.array([scale**2 * one.variance for one in draws]),
             df=np.full(len(tables), np.nan),
             error="residuals",
-            law=laws,
+            law=PairLaw(tuple(spreads), tails, scale, words),
         )
 
     def _of_gaps(self, tables: Tables, claim: Claim) -> Estimates:
@@ -467,9 +465,7 @@ class ByBootstrap:
         if len(y) != 1:
             raise InputError("tables with gaps are fitted one by one", remedy="give complete tables")
         fit = bootstrap_anova(xr.DataArray(y[0], dims=dims), self.model)
-        found = fit.estimates(null=null, tails=tails, density=density)
-        assert isinstance(found.law, PairLaw)
-        return replace(batch_of_one(found), law=PairLaws((found.law,)))
+        return batch_of_one(fit.estimates(null=null, tails=tails, density=density))
 
     def _draws(self, tables: Tables, parts: Decomposition) -> list[Draws]:
         """What a resampled system mean of each table is made of: its n draws from the pool of all residuals."""

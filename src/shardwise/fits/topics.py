@@ -13,6 +13,7 @@ from shardwise.core.estimates import Estimates, Outcome, PairTest, Settled
 from shardwise.core.model import MD1
 from shardwise.numerics import max_t, paired, student
 from shardwise.numerics.corrections import STEPWISE
+from shardwise.numerics.moderated.statistics import statistics
 from shardwise.numerics.paired_kernels import EXACT_TOPICS
 from shardwise.numerics.tables import LAYOUTS, Dims, Tables
 
@@ -59,7 +60,7 @@ def _by_p(difference: Floats, statistic: Floats, p: Floats, se: Floats | None = 
 
 def paired_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """t = mean of the differences / (sd / sqrt(T)), T - 1 degrees of freedom."""
-    return _by_t(mean, se, test.tables.topics - 1.0)
+    return _by_t(mean, se, test.tables.df)
 
 
 def unpaired_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
@@ -113,8 +114,8 @@ def largest_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> 
     ]
 
     def half_width(alpha: float) -> Floats:
-        critical = [max_t.critical_t(one.maxima, alpha, tables.topics) for one in found]
-        return np.stack([max_t.half_widths(row, t) for row, t in zip(se, critical, strict=True)])
+        critical = [[max_t.critical_t(one.maxima, alpha, tables.topics)] for one in found]
+        return np.where(se == 0.0, 0.0, np.where(se == 0.0, 1.0, se) * np.array(critical))
 
     p, p_adjusted = (np.stack([getattr(one, name) for one in found]) for name in ("p", "p_adjusted"))
     nothing = np.full(p.shape, np.nan)
@@ -195,19 +196,31 @@ class ByTopics:
 
 
 def by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:
-    """Means of systems over topics with a test of pairs instead of a common variance."""
+    """Means of systems over the topics that each has, with a test of pairs instead of a common variance."""
     y = tables.topic_means()
-    parts = tables.decomposition(MD1, on_means=True)
+    there = np.isfinite(y)
+    count = there.sum(axis=1)
+    notes: tuple[str, ...] = ()
+    if there.all():
+        parts = tables.decomposition(MD1, on_means=True)
+        error = parts.ss_error / parts.df_error
+    else:
+        error = np.asarray(statistics(y).common) / 2.0
+        model = f"{model.split(', each pair')[0]}, each pair on the topics that both have"
+        notes = (
+            f"{int((~there).sum())} scores are missing: each pair is judged on the topics that both have",
+        )
     nothing = np.full(len(y), np.nan)
     return Estimates(
         labels=tuple(map(str, range(y.shape[2]))),
-        values=y.mean(axis=1),
+        values=np.where(there, y, 0.0).sum(axis=1) / np.maximum(count, 1),
         variance=nothing,
         df=nothing,
         claim="",
         model=model,
-        scale=np.sqrt(parts.ss_error / parts.df_error),
-        own_sd=y.std(axis=1, ddof=1),
-        own_count=np.full(y.shape[::2], float(y.shape[1])),
+        scale=np.sqrt(error),
+        own_sd=np.nanstd(y, axis=1, ddof=1),
+        own_count=count.astype(np.float64),
         test=test,
+        notes=notes,
     )

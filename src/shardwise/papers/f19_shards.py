@@ -301,7 +301,7 @@ def _ranges(systems: int, df: int, alpha: float) -> Exhibit:
     for r, own in (*RANGES, (systems, df)):
         critical = float(studentized_range.isf(alpha, r, own))
         label = f"{r} systems, {own} df: Q = {critical:.3f}"
-        rows.append(pd.DataFrame({"q": q, "cdf": studentized_range.cdf(q, r, own), "law": label}))
+        rows.append(pd.DataFrame({"q": q, "cdf": 1.0 - studentized_range.sf(q, r, own), "law": label}))
     form = Form(x="q", y="cdf", titles=("studentized range", "probability"), series="law")
     title = (
         f"studentized range and what it exceeds with probability {alpha:g}; the last law is that of MD1 here"
