@@ -57,7 +57,7 @@ def exhibit_chart(exhibit: Exhibit) -> Any:
         layers.append(base.mark_bar().encode(y=y))
     rows = data(records(frame[list(dict.fromkeys(wanted))]))
     if not form.panel:
-        return bare(alt.layer(*layers, data=rows).properties(width=WIDTH, height=HEIGHT))
+        return bare(alt.LayerChart(layer=layers, data=rows, width=WIDTH, height=HEIGHT))
     panels = list(map(str, dict.fromkeys(frame[form.panel])))
     facet = alt.Facet(f"{form.panel}:N", title=None, sort=panels)
     drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
