@@ -136,6 +136,7 @@ def pool_depth_study(
     jobs = workers(jobs)
     pools = [best_ranks(collection, cuts[-1]) for collection in each]
     kept, notes = _topics_kept(each, pools, names, cuts[0], no_relevant, jobs)
+    test: Any = {"min_diff": min_diff, "systems": systems, "alpha": alpha, "power": power, "method": method}
     rows = []
     for depth in cuts:
         counts = np.zeros(3)
@@ -154,14 +155,7 @@ def pool_depth_study(
             row |= {"relevant": relevant, "variance": sigma_sq}
             needed = {}
             if min_diff is not None:
-                needed["power"] = topics_for_power(
-                    variance=sigma_sq,
-                    min_diff=min_diff,
-                    systems=systems,
-                    alpha=alpha,
-                    power=power,
-                    method=method,
-                )
+                needed["power"] = topics_for_power(variance=sigma_sq, **test)
             if width is not None:
                 needed["interval"] = topics_for_interval(variance=sigma_sq, width=width, alpha=alpha)
             for goal, topics in needed.items():
@@ -317,9 +311,8 @@ def _counts(shallow: Collection, pool: BestRanks, depth: int, keep: Bools) -> In
     """Documents pooled, judged and relevant, over the topics kept."""
     topics = pool.keys[pool.ranks < depth] // max(shallow.n_docs, 1)
     judged = np.repeat(np.arange(len(shallow.topics)), np.diff(shallow.qrel_starts))
-    return np.array(
-        [keep[topics].sum(), keep[judged].sum(), keep[judged[shallow.qrel_grades > 0]].sum()], dtype=np.int64
-    )
+    relevant = judged[shallow.qrel_grades > 0]
+    return np.array([keep[which].sum() for which in (topics, judged, relevant)], dtype=np.int64)
 
 
 def _goals(
