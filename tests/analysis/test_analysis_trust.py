@@ -13,7 +13,7 @@ import shardwise as sw
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
 from shardwise.analysis.trust import sentences, trust_in, usual_repetitions
-from shardwise.fits.anova import ByModel
+from shardwise.fits.models import ByModel
 from shardwise.procedures.procedure import Procedure
 from shardwise.report.downloads import report_json
 from shardwise.report.html import html

@@ -34,9 +34,9 @@ from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of, undefined_cells
-from shardwise.fits.anova import AnovaFit, ByModel, anova
-from shardwise.fits.bootstrap import ByBootstrap
+from shardwise.fits.anova import AnovaFit, anova
 from shardwise.fits.instances import ByInstances
+from shardwise.fits.models import ByBootstrap, ByModel
 from shardwise.fits.moderated import ByModerated
 from shardwise.fits.topics import DRAWN, ByTopics
 from shardwise.numerics.corrections import CORRECTIONS, critical_t, uncorrected_level
