@@ -120,9 +120,7 @@ class Aligned:
     estimates: Estimates
     ia: Ints
     ib: Ints
-    agrees: npt.NDArray[
-        np.bool_
-    ]  # (J, P): whether the comparison puts the pair in the order of the mean estimates
+    agrees: Bools  # (J, P): whether the comparison puts the pair in the order of the mean estimates
     p: Floats  # (J, P)
     p_adjusted: Floats  # (J, P)
 
@@ -170,8 +168,7 @@ def align(comparisons: Sequence[Comparisons]) -> Aligned:
         error=first.error,
         scale=float(np.mean(scales)),
     )
-    agrees = np.stack([row[1] for row in rows])
-    p, p_adjusted = np.stack([row[2] for row in rows]), np.stack([row[3] for row in rows])
+    agrees, p, p_adjusted = (np.stack(column) for column in list(zip(*rows, strict=True))[1:])
     return Aligned(estimates, codes // len(place), codes % len(place), agrees, p, p_adjusted)
 
 
