@@ -11,6 +11,9 @@ late.bind(
     chart="shardwise.plot.dispatch:chart",
     scores="shardwise.io.scores:read_scores",
     report="shardwise.report.html:save",
+    leaderboard="shardwise.analysis.leaderboard:leaderboard",
+    leaderboard_html="shardwise.report.leaderboard:html",
+    save_chart="shardwise.plot.saving:save_chart",
 )
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,9 @@ from shardwise.core.claim import counted, plural
 from shardwise.core.scores import nouns_of
 from shardwise.fits.anova import AnovaFit
 from shardwise.procedures.procedure import Procedure
+
+if TYPE_CHECKING:
+    from shardwise.analysis.leaderboard import Leaderboard
 
 MOST_SHOWN = 12  # systems of a table in a notebook
 
@@ -62,12 +65,6 @@ class ClaimResult:
     def best(self) -> str:
         """The system with the highest mean."""
         return self.pairs.names[0]
-
-    @property
-    def complete(self) -> bool:
-        """Whether every pair of systems was compared."""
-        r = len(self.pairs.names)
-        return len(self.pairs) == r * (r - 1) // 2
 
     @property
     def uniform(self) -> bool:
@@ -109,6 +106,12 @@ class ClaimResult:
         own, others = self.directions(names), other.directions(names)
         return int(((own != 0) & (own != others)).sum()) // 2
 
+    def in_order(self, names: tuple[str, ...]) -> ClaimResult:
+        """The same, with intervals and letters of the systems in this order."""
+        own = dict(zip(self.pairs.names, self.letters or (), strict=False))
+        letters = None if self.letters is None else tuple(own[name] for name in names)
+        return replace(self, intervals=self.intervals.loc[list(names)], letters=letters)
+
     def same_pairs(self, other: ClaimResult) -> bool:
         """Whether both claims have the same corrected p-values."""
         return bool(np.array_equal(self.pairs.p_adjusted, other.pairs.p_adjusted))
@@ -137,6 +140,10 @@ class Analysis:
     """
 
     scores: xr.DataArray  # as they came through the gate
+    analysed: (
+        xr.DataArray
+    )  # what the claim that leads rests on: without gaps that are filled, or the first split alone
+    baselines: tuple[str, ...]  # with which all others were compared; empty where all pairs were
     title: str
     measure: str
     method: str  # name of the correction, for the methods paragraph
@@ -144,6 +151,7 @@ class Analysis:
     fit: AnovaFit  # the analysis of variance that says what scores are made of
     claims: tuple[ClaimResult, ...]
     unsupported: str  # why there is no claim about topics like these, where there is none
+    repeats: str  # what instances were taken for, and why; empty where there are none
     splits: tuple[SplitResult, ...]  # empty for a single split
     power: Power | None
     trust: Trust
@@ -249,22 +257,16 @@ class Analysis:
         """What the procedure that leads is good for, in one clause."""
         return why(self.procedure, nouns_of(self.scores))
 
-    def leaderboard(self, level: float | None = None) -> pd.DataFrame:
-        """Return one row a system, best first: `rank, system, mean, lower, upper, lowest, highest, top`.
+    def leaderboard(self, baseline: str | Sequence[str] | None = None) -> Leaderboard:
+        """Return the systems, best first, with their ranks, the ranks they may have, and their means.
 
         Parameters
         ----------
-        level
-            Level of the intervals of means and ranks; those of the analysis where it is left out.
+        baseline
+            A system, or several, with which all others are compared besides.
         """
-        if level is None:
-            table = self.lead.intervals.join(self.comparisons.ranks(1.0 - self.alpha))
-        else:
-            table = self.comparisons.systems(level)
-        frame = table.rename(columns={"estimate": "mean"}).reset_index()
-        frame["top"] = [name in self.lead.top for name in frame["system"]]
-        columns = ["rank", "system", "mean", "lower", "upper", "lowest", "highest", "top"]
-        return frame[columns]
+        board: Leaderboard = late.call("leaderboard", self, baseline=baseline)
+        return board
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the whole of it as one HTML file.
@@ -286,7 +288,7 @@ class Analysis:
         options
             Those of the chart.
         """
-        named = {"measure": self.measure, **options} if kind == "intervals" else options
+        named = {"measure": self.measure, **options} if kind in ("intervals", "cd") else options
         return self.comparisons.plot(kind, **named)
 
     def __str__(self) -> str:
@@ -299,6 +301,7 @@ class Analysis:
         lines = [
             self.heading(),
             f"{self.procedure.name}: {self.why()}",
+            answer.capital(self.repeats),
             answer.headline(self),
             *told,
             splits,
@@ -311,8 +314,8 @@ class Analysis:
 
     def _repr_html_(self) -> str:
         """The answer as a notebook shows it: what was done, a sentence, and the first systems."""
-        board = self.leaderboard().rename(columns={"system": self.noun("system")})
-        shown = board.head(MOST_SHOWN).to_html(index=False, float_format=f"{{:.{self.decimals}f}}".format)
+        board = self.leaderboard().shown()
+        shown = board.head(MOST_SHOWN).to_html(index=False)
         more = len(board) - MOST_SHOWN
         rest = f"<p>and {self.counted(more, 'system')} more</p>" if more > 0 else ""
         warnings = "".join(

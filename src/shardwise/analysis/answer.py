@@ -48,14 +48,16 @@ def headline(found: Analysis) -> str:
     first, *others = found.leading
     said = f"{capital(about(first, found))}, {_top(first, found)}"
     for other in others:
-        if _alike(first, other):
+        if _alike(first, other, found):
             said += f"; the same holds {about(other, found)}"
         else:
             said += f"; {about(other, found)}, {_again(other, first, found)}"
     return f"{said}."
 
 
-def _alike(one: ClaimResult, other: ClaimResult) -> bool:
+def _alike(one: ClaimResult, other: ClaimResult, found: Analysis) -> bool:
+    if found.baselines:
+        return not one.found_beyond(other) and not other.found_beyond(one)
     same = (one.top, one.best) == (other.top, other.best)
     if len(one.pairs.names) == 2 or not one.top:
         return same and one.found == other.found
@@ -68,7 +70,7 @@ def _top(one: ClaimResult, found: Analysis) -> str:
     if others == 1:
         second = short(names[1])
         return f"{best} is better than {second}" if one.found else f"{best} and {second} cannot be told apart"
-    if not one.top:
+    if found.baselines or not one.top:
         return _against(one, found)
     systems, system = found.nouns_for("system"), found.noun("system")
     if one.may_be_best:
@@ -88,12 +90,40 @@ def _top(one: ClaimResult, found: Analysis) -> str:
 
 
 def _against(one: ClaimResult, found: Analysis) -> str:
-    """The answer where systems were not compared with the best, but with one of them."""
+    """The answer where systems were not compared with the best, but with a baseline or in chosen pairs."""
+    if found.baselines:
+        return "; ".join(_beside(one, found, name) for name in found.baselines)
     total = len(one.pairs)
     if total == 1:
         return f"the pair compared {'differs' if one.found else 'does not differ'}"
     verb = "differs" if one.found in (0, 1) else "differ"
     return f"{of_all(one.found, total)} {total:,} pairs compared {verb}"
+
+
+def _beside(one: ClaimResult, found: Analysis, baseline: str) -> str:
+    """How the others stand to one baseline: ``rm3 is better than bm25, and 2 of the 9 other systems are worse``."""
+    names = one.pairs.names
+    signs = one.directions(names)[:, names.index(baseline)]
+    others = len(names) - 1
+    said: list[str] = []
+    for sign, word in ((1, "better"), (-1, "worse")):
+        members = [short(name) for name, own in zip(names, signs, strict=True) if own == sign]
+        if not members:
+            continue
+        verb = "is" if len(members) == 1 else "are"
+        many = f"{of_all(len(members), others)} {others:,} other {found.nouns_for('system')}"
+        subject = conjoined(members) if len(members) <= FEW_NAMED else many
+        said.append(f"{subject} {verb} {word}{'' if said else f' than {short(baseline)}'}")
+    return ", and ".join(said) or f"no {found.noun('system')} can be told from {short(baseline)}"
+
+
+def conjoined(names: Sequence[str]) -> str:
+    """Names with commas and an "and".
+
+    >>> conjoined(["a", "b", "c"]), conjoined(["a"])
+    ('a, b and c', 'a')
+    """
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 
 def of_all(found: int, total: int) -> str:

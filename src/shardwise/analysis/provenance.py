@@ -53,6 +53,12 @@ def hashed(paths: Iterable[str | os.PathLike[str]]) -> tuple[Hashed, ...]:
     found = []
     for item in paths:
         path = Path(item)
+        if path.is_fifo():
+            raise InputError(
+                "is a pipe, and what was read from it is gone",
+                where=str(path),
+                remedy="write it to a file: a report names its inputs by their hash",
+            )
         try:
             with path.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()

@@ -11,7 +11,7 @@ import pandas as pd
 
 from shardwise.comparing import intervals
 from shardwise.comparing.decisions import JOINT, Decisions, decide
-from shardwise.comparing.pairs import best_first, choose_pairs
+from shardwise.comparing.pairs import baselines_of, best_first, choose_pairs
 from shardwise.core import late
 from shardwise.core.arguments import level as checked_level
 from shardwise.core.arrays import Bools, Floats, Ints
@@ -33,6 +33,8 @@ SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))  # Cohen's words for a
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparisons:
     """One row a pair of systems, the better one first: difference, interval, p-value and corrected p-value.
+
+    Against a baseline the first of a pair is the other system, so that a difference below 0 is one that is worse.
 
     The only result of pairs that the package has: every model, test and instance method ends here.
 
@@ -103,6 +105,12 @@ class Comparisons:
     def names(self) -> tuple[str, ...]:
         """The systems that take part in a pair, best first."""
         return tuple(self.estimates.labels[k] for k in self._members)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every pair of these systems is compared."""
+        r = len(self._members)
+        return len(self) == r * (r - 1) // 2
 
     @property
     def _members(self) -> Ints:
@@ -223,8 +231,8 @@ class Comparisons:
         Parameters
         ----------
         kind
-            "intervals" of the systems, the "matrix" of pairs, "p-values", "kinds" of intervals, or the "difference" of
-            a single pair.
+            "intervals" of the systems, the "matrix" of pairs, "p-values", "kinds" of intervals, the "difference" of a
+            single pair, or "cd", the critical-difference diagram of up to 30 systems.
         options
             Those of the function of ``sw.plot`` that draws it, such as ``level`` and ``measure``.
         """
@@ -306,8 +314,7 @@ class Comparisons:
         return found
 
     def _groups(self, alpha: float) -> list[list[int]]:
-        r = len(self._members)
-        if len(self) != r * (r - 1) // 2:
+        if not self.complete:
             raise InputError(
                 "groups need every pair of systems",
                 remedy=("leave out ", Option("baseline"), Either(" and a list of pairs", "")),
@@ -344,13 +351,22 @@ class Comparisons:
         return self.intervals(level).join(self.ranks(level))
 
     def effect_sizes(self) -> pd.DataFrame:
-        """Differences in units of the model's residual spread: `a, b, difference, effect_size, size` (Cohen's d)."""
+        """Differences in units of the model's residual spread: `a, b, difference, effect_size, size` (Cohen's d).
+
+        Tests of instances add `topic_effect_size`, in units of the standard deviation of the per-topic differences (J15
+        eq. 8).
+        """
         if not float(self.estimates.scale) > 0:
             raise InputError(
                 "there is no spread to measure differences by", remedy="compare a fit with residuals"
             )
-        effect = self._effects()
-        return self.to_frame()[["a", "b", "difference", "effect_size"]].assign(size=[size(x) for x in effect])
+        effect, own = self._effects(), self.estimates.topic_sd
+        frame = self.to_frame()[["a", "b", "difference", "effect_size"]].assign(
+            size=[size(x) for x in effect]
+        )
+        return (
+            frame if own is None else frame.assign(topic_effect_size=self.difference / own[self.ia, self.ib])
+        )
 
     def matrix(self, column: str = "p_adjusted") -> pd.DataFrame:
         """Return one column as a square of systems, best first; NaN for pairs that were not compared.
@@ -433,7 +449,7 @@ def compare_estimates(
     correction: str = "hsd",
     *,
     only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
-    baseline: str | None = None,
+    baseline: str | Sequence[str] | None = None,
     title: str = "",
     procedure: str = "",
     directed: bool = False,
@@ -441,9 +457,9 @@ def compare_estimates(
     """Compare the systems of estimates, correcting for the number of comparisons.
 
     ``correction`` is one of `CORRECTIONS`, or empty for tests that are corrected by construction; ``only`` lists
-    systems or pairs, to which the comparison and its correction are confined; with a ``baseline`` all others are
-    compared. ``title`` says what was done, ``procedure`` is the name of who asks for it, and ``directed`` keeps listed
-    pairs as they are, whichever system is better.
+    systems or pairs, to which the comparison and its correction are confined; with a ``baseline``, or several, all
+    others are compared, each pair being (system, baseline). ``title`` says what was done, ``procedure`` is the name of
+    who asks for it, and ``directed`` keeps listed pairs as they are, whichever system is better.
 
     >>> means = Estimates(("x", "y", "z"), np.array([0.10, 0.30, 0.12]), 0.001, 98.0, "topics like these 50")
     >>> compare_estimates(means, "holm", only=["x", "y"]).to_frame().round(6)[["a", "b", "difference", "p_adjusted"]]
@@ -453,15 +469,16 @@ def compare_estimates(
     if correction != JOINT:
         known(correction)
     ordered = best_first(estimates)
-    if correction == "dunnett" and baseline is None:
+    bases = baselines_of(baseline)
+    if correction == "dunnett" and len(bases) != 1:
         raise InputError(
             "Dunnett's test compares with one system", remedy=("name it by ", Option("baseline"))
         )
-    ia, ib = choose_pairs(ordered.labels, only, baseline, directed=directed)
+    ia, ib = choose_pairs(ordered.labels, only, bases or None, directed=directed)
     found = decide(ordered, correction, ia, ib)
     words = title
     if not words:
         by_t = ordered.law is None and ordered.test is None and correction in STEPWISE
         words = "t with " * by_t + corrections.title(correction)
-    against = f" against {baseline}" if baseline is not None else ""
+    against = f" against {' and '.join(bases)}" if bases else ""
     return Comparisons(ordered, ia, ib, found, words + against, procedure)

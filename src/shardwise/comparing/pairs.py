@@ -37,6 +37,7 @@ def best_first(estimates: Estimates) -> Estimates:
         values=values[order],
         difference_variance=square(estimates.difference_variance),
         difference_df=square(estimates.difference_df),
+        topic_sd=square(estimates.topic_sd),
         own_sd=vector(estimates.own_sd),
         own_count=vector(estimates.own_count),
         test=None if estimates.test is None else Reordered(estimates.test, order),
@@ -83,18 +84,20 @@ class _ReorderedJoint:
 def choose_pairs(
     labels: Sequence[str],
     only: Sequence[str] | Sequence[tuple[str, str]] | None,
-    baseline: str | None,
+    baseline: str | Sequence[str] | None,
     *,
     directed: bool = False,
 ) -> tuple[Ints, Ints]:
-    """Index arrays (better, worse) of the pairs asked for, labels being best first.
+    """Index arrays (better, worse) of the pairs asked for, labels being best first; (system, baseline) with a baseline.
 
     ``directed`` keeps listed pairs as they are, whichever system is better.
 
     >>> choose_pairs(["x", "y", "z"], None, None)
     (array([0, 0, 1]), array([1, 2, 2]))
     >>> choose_pairs(["x", "y", "z"], None, "y")
-    (array([0, 1]), array([1, 2]))
+    (array([0, 2]), array([1, 1]))
+    >>> choose_pairs(["x", "y", "z"], None, ["y", "z"])
+    (array([0, 2, 0]), array([1, 1, 2]))
     """
     place = {label: k for k, label in enumerate(labels)}
     if only is not None and any(not isinstance(item, str) for item in only):
@@ -112,15 +115,24 @@ def choose_pairs(
             )
         chosen = np.unique([_find(str(name), place) for name in only])
     if baseline is not None:
-        base = _find(baseline, place)
-        others = chosen[chosen != base]
-        ia, ib = np.minimum(others, base), np.maximum(others, base)
+        bases = [_find(name, place) for name in baselines_of(baseline)]
+        met = [(k, base) for n, base in enumerate(bases) for k in chosen if k not in (base, *bases[:n])]
+        ia, ib = np.array(met, dtype=np.int64).reshape(-1, 2).T
     else:
         upper = np.triu_indices(len(chosen), 1)
         ia, ib = chosen[upper[0]], chosen[upper[1]]
     if not ia.size:
         raise InputError("a single system is left: nothing to compare", remedy="name at least two systems")
     return ia, ib
+
+
+def baselines_of(baseline: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The baselines that one name, several or none stand for, each once.
+
+    >>> baselines_of("bm25"), baselines_of(["bm25", "rm3", "bm25"]), baselines_of(None)
+    (('bm25',), ('bm25', 'rm3'), ())
+    """
+    return tuple(dict.fromkeys([baseline] if isinstance(baseline, str) else baseline or ()))
 
 
 def _listed_pairs(listed: list[tuple[str, str]], place: dict[str, int], directed: bool) -> tuple[Ints, Ints]:

@@ -117,6 +117,8 @@ class Estimates:
         (…, R) standard deviation of each system's own scores, for the SEM interval (F19 eq. 4).
     own_count
         (…, R) number of each system's own scores.
+    topic_sd
+        (…, R, R) standard deviation of the per-topic differences, for the effect size of J15 eq. 8.
     law
         Law of a difference, where that is no t.
     test
@@ -143,6 +145,7 @@ class Estimates:
     difference_df: Floats | None = None
     own_sd: Floats | None = None
     own_count: Floats | None = None
+    topic_sd: Floats | None = None
     law: Law | None = None
     test: PairTest | None = None
     over: Claim = Claim()  # noqa: RUF009, a frozen value

@@ -16,7 +16,7 @@ def bind(**places: str) -> None:
     _PLACES.update(places)
 
 
-def call(name: str, *arguments: Any, **options: Any) -> Any:
+def call(name: str, /, *arguments: Any, **options: Any) -> Any:
     """Call what was bound to this name, importing it on first use."""
     module, _, function = _PLACES[name].partition(":")
     return getattr(importlib.import_module(module), function)(*arguments, **options)

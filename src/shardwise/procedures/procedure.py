@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,6 +20,8 @@ from shardwise.core.estimates import Estimates, Joint, Outcome, Settled
 from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of, sizes_of
 from shardwise.fits.instances import UNIFIED, unified_posterior
 from shardwise.fits.moderated import ByModerated
+from shardwise.fits.topics import ByTopics
+from shardwise.fits.units import DF, SCALE, WORDS, by_units
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics import combining
 from shardwise.numerics.corrections import SIMULTANEOUS, STEPWISE, promise, title
@@ -272,15 +275,28 @@ class Procedure:
         else:
             y = complete(scores, least={"system": 1} | {d: 1 for d in dims if d not in TABLE})
         options: dict[str, Any] = {"deterministic": flags} if any(flags) else {}
+        if DF in scores.attrs:
+            self._check_units()
+            options["unit_df"] = float(scores.attrs[DF])
         draws = usual_resamples(self.fit, scores.sizes["system"]) if n_resamples is None else n_resamples
         return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=draws, **options)
+
+    def _check_units(self) -> None:
+        """Refuse tests of single items where units that are more than items are the sample."""
+        if isinstance(self.fit, ByTopics) and not self.fit.sound:
+            raise InputError(
+                f"{self.name} looks at single items, which clusters and tasks make unequal",
+                remedy="use 'moderated' or 't holm', which look at means",
+                argument="method",
+                value=self.name,
+            )
 
     def run(
         self,
         scores: xr.DataArray,
         *,
         only: Any = None,
-        baseline: str | None = None,
+        baseline: str | Sequence[str] | None = None,
         n_resamples: int | None = None,
         seed: int = 0,
         directed: bool = False,
@@ -294,7 +310,7 @@ class Procedure:
         only
             Systems, or pairs of systems, to which the comparison is confined.
         baseline
-            A system with which all others are compared.
+            A system, or several, with which all others are compared.
         n_resamples
             Resamples of tests that draw; 10,000 without it, for the moderated test 9,999 up to 150 systems and 1,999
             beyond.
@@ -307,6 +323,7 @@ class Procedure:
             raise InputError(
                 f"{self.name} combines splits", remedy="compare the splits one by one, then combine them"
             )
+        scores, _ = by_units(scores)
         tables = self.tables_of(scores, n_resamples=n_resamples, seed=seed)
         labels, nouns = level_names(scores, "system"), nouns_of(scores)
         found = single(self.estimates(tables))
@@ -314,10 +331,11 @@ class Procedure:
         estimates = replace(
             found,
             labels=labels,
-            claim=self.claim.sentence(seen(scores, tables), nouns),
+            claim=self.claim.sentence(seen(scores, tables), nouns, beside=scores.attrs.get(WORDS, "")),
             over=self.claim,
             nouns=nouns,
             posterior=posterior,
+            scale=scores.attrs.get(SCALE, found.scale),
         )
         return compare_estimates(
             estimates,
@@ -403,7 +421,7 @@ def single(estimates: Estimates) -> Estimates:
     def lowered(x: Any) -> Any:
         return None if x is None else np.asarray(x, np.float64)[0]
 
-    arrays = ("values", "difference_variance", "difference_df", "own_sd", "own_count")
+    arrays = ("values", "difference_variance", "difference_df", "own_sd", "own_count", "topic_sd")
     numbers = ("variance", "df", "scale")
     lower: dict[str, Any] = {name: lowered(getattr(estimates, name)) for name in arrays}
     lower |= {name: float(np.atleast_1d(getattr(estimates, name))[0]) for name in numbers}

@@ -76,9 +76,9 @@ def save(found: Analysis, path: str | os.PathLike[str]) -> None:
 
 def html(content: Analysis) -> str:
     """Render a report as one self-contained page."""
-    script, style = _asset("report.js"), _asset("report.css")
+    script, style = asset("report.js"), asset("report.css")
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_asset),
+        loader=jinja2.FunctionLoader(asset),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -160,7 +160,7 @@ def _claim_data(claim: ClaimResult, content: Analysis) -> dict[str, Any]:
         "least": float(f"{claim.resolution:.3g}"),
         # rounding a p-value may carry it over the level: the decisions are stated, not derived
         "differs": "".join({0: "0", 1: "+", -1: "-"}[int(sign)] for sign in signs),
-        "half": half[0] if claim.uniform and claim.complete else half,
+        "half": half[0] if claim.uniform and pairs.complete else half,
     }
 
 
@@ -219,5 +219,6 @@ def _anova_rows(content: Analysis) -> list[dict[str, Any]]:
     return rows
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a template, style or script that comes with the package."""
     return resources.files("shardwise.report").joinpath("templates", name).read_text(encoding="utf-8")

@@ -215,11 +215,10 @@ def _compared(found: Analysis) -> list[tuple[str, str]]:
 
 def _pairs(one: ClaimResult, found: Analysis) -> str:
     systems = found.nouns_for("system")
-    baseline = found.configuration.get("baseline")
     if len(one.pairs.names) == 2:
         return f"the two {systems}"
-    if baseline:
-        return f"{len(one.pairs):,} {systems} with {short(str(baseline))}"
+    if found.baselines:
+        return f"all {systems} with {' and with '.join(map(short, found.baselines))}"
     return f"all {len(one.pairs):,} pairs of {systems}"
 
 
@@ -280,4 +279,4 @@ def _tex_text(text: str) -> str:
 def bibliography(found: Analysis) -> str:
     """BibTeX entries of the sources that the paragraph cites, in the order of their first mention."""
     keys = dict.fromkeys(key for _, keys in methods_paragraph(found) for key in keys.split(",") if key)
-    return "\n\n".join(SOURCES[key].bibtex() for key in keys) + "\n"
+    return "\n\n".join(SOURCES[key].bibtex for key in keys) + "\n"

@@ -90,11 +90,8 @@ def of_instances(spread: InstanceSpread) -> Noise:
     >>> of_instances(instance_spread(y)).variance.round(2)
     array([[1.72, 1.2 ]])
     """
-    m, free = spread.counts, np.maximum(spread.counts - 1.0, 1.0)
-    lower_df = free * (spread.topics - 1.0)
-    return _noise(
-        m.shape, spread.ms_instance, spread.ms_error, free, lower_df, m * spread.topics, shared=False
-    )
+    parts = (spread.ms_instance, spread.ms_error, spread.df_instance, spread.df_error, spread.size)
+    return _noise(spread.ms_instance.shape, *parts, shared=False)
 
 
 def _noise(shape: tuple[int, ...], *parts: Floats | float, shared: bool) -> Noise:

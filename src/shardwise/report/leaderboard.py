@@ -1,0 +1,120 @@
+"""A leaderboard -> a page, or an element to put into one: sortable, searchable, linked to, and nothing fetched."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import Any
+
+import jinja2
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from shardwise.analysis.answer import capital
+from shardwise.analysis.figures import number, p_value
+from shardwise.analysis.leaderboard import MARKS, VERDICTS, Leaderboard, ranged
+from shardwise.core.claim import plural
+from shardwise.core.text import short, visible
+from shardwise.report.axis import Axis, axis_for
+from shardwise.report.html import asset
+
+SIGNS = {word: sign for sign, word in VERDICTS.items()}
+
+
+def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") -> str:
+    """Render a leaderboard.
+
+    Parameters
+    ----------
+    board
+        What to show.
+    page
+        Whether to return a whole page; else an element with its style and script.
+    name
+        The id of the element, with which links to it begin.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(asset),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(visible=visible, short=short, capital=capital)
+    script = asset("leaderboard.js")
+    axis = _axis(board.table)
+    drawn = environment.get_template("leaderboard.html").render(
+        b=board,
+        name=name,
+        nouns=plural(board.noun),
+        level=f"{100 * board.level:g} %",
+        style=Markup(asset("leaderboard.css")),
+        script=Markup(script),
+        axis=axis,
+        rows=_rows(board, axis),
+        wide=len(board.others) + 2 * len(board.against) > 3,
+    )
+    if not page:
+        return drawn
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    return environment.get_template("leaderboard-page.html").render(
+        title=board.heading, board=Markup(drawn), script_hash=digest
+    )
+
+
+def _axis(table: pd.DataFrame) -> Axis:
+    ends = table[["mean", "lower", "upper"]].to_numpy(float)
+    return axis_for(float(np.nanmin(ends)), float(np.nanmax(ends)), 3)
+
+
+def _rows(board: Leaderboard, axis: Axis) -> list[dict[str, Any]]:
+    """What each row shows: the text of a number beside the number that it is sorted by."""
+    t, d, r = board.table, board.decimals[board.measure], max(len(board) - 1, 1)
+    rows = []
+    for k, ranks in enumerate(ranged(t)):
+        own = t.iloc[k]
+        low, high = float(own["lower"]), float(own["upper"])
+        known = np.isfinite(low)
+        rows.append(
+            {
+                "rank": int(own["rank"]),
+                "ranks": ranks,
+                "lowest": int(own["lowest"]),
+                "highest": int(own["highest"]),
+                "from": round(1000 * (int(own["lowest"]) - 1) / r, 1),
+                "to": round(1000 * (int(own["highest"]) - 1) / r, 1),
+                "name": str(own["system"]),
+                "mean": _cell(own["mean"], d),
+                "between": f"{number(low, d)} to {number(high, d)}" if known else "–",
+                "x": axis.place(float(own["mean"])),
+                "low": axis.place(low) if known else None,
+                "width": round(axis.place(high) - axis.place(low), 1) if known else 0.0,
+                "to_best": _cell(own["to_best"], d),
+                "group": str(own["group"]) if board.grouped else "",
+                "top": bool(own["top"]),
+                "others": [
+                    _cell(frame["mean"].iloc[k], board.decimals[m]) for m, frame in board.others.items()
+                ],
+                "against": [_versus(frame.iloc[k], d, board.resolution) for frame in board.against.values()],
+            }
+        )
+    return rows
+
+
+def _cell(x: Any, decimals: int) -> dict[str, Any]:
+    return {"value": f"{float(x):.7g}" if np.isfinite(float(x)) else "", "text": number(float(x), decimals)}
+
+
+def _versus(row: pd.Series[Any], decimals: int, resolution: float) -> dict[str, Any]:
+    """The difference to a baseline; the baseline itself has none."""
+    told = SIGNS.get(str(row["verdict"]), 0)
+    shown = _cell(row["difference"], decimals)
+    plus = "+" if float(row["difference"]) > 0 and shown["text"].strip("0.") else ""
+    return {
+        "value": shown["value"],
+        "text": f"{plus}{shown['text']}",
+        "mark": MARKS[told],
+        "verdict": VERDICTS[told] if np.isfinite(float(row["difference"])) else "the baseline",
+        "p": p_value(float(row["p_adjusted"]), resolution),
+    }
