@@ -128,10 +128,6 @@ class Aligned:
         """(J, P): 1 where the first of the pair is found better, -1 where the second, 0 where neither."""
         return np.where(self.p_adjusted <= alpha, np.where(self.agrees, 1, -1), 0).astype(np.int8)
 
-    def directed(self, p: Floats) -> Floats:
-        """The p-values as evidence for the order of the mean estimates: 1 where a comparison has the other order."""
-        return directed(p, self.agrees)
-
 
 def align(comparisons: Sequence[Comparisons]) -> Aligned:
     """Put comparisons of the same pairs of systems into one order."""
@@ -206,8 +202,8 @@ def majority(comparisons: Sequence[Comparisons]) -> Comparisons:
 
 def _agreed(comparisons: Sequence[Comparisons], needed: int, name: str, claim: str) -> Comparisons:
     both = align(comparisons)
-    p = agreed_p(both.directed(both.p), needed)
-    p_adjusted = agreed_p(both.directed(both.p_adjusted), needed)
+    p = agreed_p(directed(both.p, both.agrees), needed)
+    p_adjusted = agreed_p(directed(both.p_adjusted, both.agrees), needed)
     title = f"{name} over {len(comparisons)} splits, each {comparisons[0].title}"
     return _result(both, p, p_adjusted, name, title, claim.format(len(comparisons)))
 
@@ -233,7 +229,7 @@ def combined_p(
     chosen(how, "how", rules, what="combination")
     correction = STEPWISE[chosen(method, "correction", STEPWISE)]
     both = align(comparisons)
-    p = rules[how](both.directed(both.p))
+    p = rules[how](directed(both.p, both.agrees))
     words = {"harmonic": "harmonic mean p", "cauchy": "Cauchy combination"}[how]
     title = f"{words} over {len(comparisons)} splits with {correction.title}"
     return _result(

@@ -105,9 +105,10 @@ class AnovaFit:
 
     def _incomplete_estimates(self, signs: dict[str, int], of: str, levels: int) -> Estimates:
         """Means adjusted for missing scores, each pair with a variance of its own where they miss different ones."""
-        ms, df = self._column("ms"), self._column("df")
+        terms, (ms, df) = self.table.index, self.table[["ms", "df"]].to_numpy(np.float64).T
         effects, unit, shares = self._effects_of(of, signs)
-        variance, freedom, words = combine(signs, unit, shares, ms, df)
+        squares, dfs = dict(zip(terms, ms, strict=True)), dict(zip(terms, df, strict=True))
+        variance, freedom, words = combine(signs, unit, shares, squares, dfs)
         uniform = unit.ndim == 0
         if not uniform:
             np.fill_diagonal(variance, 0.0)
@@ -120,7 +121,7 @@ class AnovaFit:
             claim="",
             model=self.model.title,
             error=f"{words} (unbalanced data)",
-            scale=sqrt(ms[ERROR]),
+            scale=sqrt(squares[ERROR]),
             difference_variance=None if uniform else variance,
             difference_df=None if uniform or np.ptp(freedom[others]) < 1e-9 else freedom,
         )
@@ -134,9 +135,6 @@ class AnovaFit:
             "shares" or "residuals".
         """
         return late.call("chart", self, kind)
-
-    def _column(self, name: str) -> dict[str, float]:
-        return dict(zip(self.table.index, self.table[name].to_numpy(np.float64), strict=True))
 
     def _effects_of(
         self, target: str, signs: dict[str, int]
@@ -255,12 +253,8 @@ def anova(scores: Any, model: Model | str) -> AnovaFit:
     check_design(scores, model)
     dims = tuple(str(d) for d in scores.dims)
     split = decompose(scores.data, dims, model.sets)
-    if split is not None:
-        return _from_closed_form(scores, model, split)
-    return _from_least_squares(scores.compute(), model)
-
-
-def _from_closed_form(scores: xr.DataArray, model: Model, split: Decomposition) -> AnovaFit:
+    if split is None:
+        return _from_least_squares(scores.compute(), model)
     table = _table(model, split.ss, split.df, split.ss_error, split.df_error, split.ss_total, split.n)
     effects = {label(term): _labelled(scores, term, values) for term, values in split.effects.items()}
     return AnovaFit(model, scores, table, split.grand_mean, effects, _exact_note(split.ss_error), parts=split)

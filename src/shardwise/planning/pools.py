@@ -219,14 +219,12 @@ def _ranked_keys(collection: Collection, which: Ints) -> Ints:
     n_topics = len(collection.topics)
     topic_of = np.tile(np.arange(n_topics, dtype=np.int64), len(collection.systems))
     topics = np.repeat(topic_of, np.diff(collection.starts))[which]
-    keys: Ints = topics * collection.n_docs + collection.docs[which]
-    return keys
+    return np.asarray(topics * collection.n_docs + collection.docs[which])
 
 
 def _judged_keys(collection: Collection) -> Ints:
     topic_of = np.repeat(np.arange(len(collection.topics), dtype=np.int64), np.diff(collection.qrel_starts))
-    keys: Ints = topic_of * collection.n_docs + collection.qrel_docs
-    return keys
+    return np.asarray(topic_of * collection.n_docs + collection.qrel_docs)
 
 
 def _cut(collection: Collection, pool: BestRanks, depth: int) -> Collection:
