@@ -33,9 +33,9 @@ from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of, undefined_cells
-from shardwise.fits.anova import AnovaFit, ByModel, anova
-from shardwise.fits.bootstrap import ByBootstrap
+from shardwise.fits.anova import AnovaFit, anova
 from shardwise.fits.judges import HUMAN
+from shardwise.fits.models import ByBootstrap, ByModel
 from shardwise.fits.repeats import seeds_or_samples
 from shardwise.fits.units import by_units
 from shardwise.numerics.corrections import CORRECTIONS
