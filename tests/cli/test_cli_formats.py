@@ -34,6 +34,11 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ("scores.csv", "--baseline", "x", "--method", "dunnett"),
         ("hostile.csv",),
     ],
+    "leaderboard": [
+        ("qrels.txt", "runs", "-m", "AP", "-m", "P@5"),
+        ("scores.csv", "--baseline", "y", "--baseline", "z"),
+        ("hostile.csv", "--method", "t holm"),
+    ],
     "stability": [("qrels.txt", "runs", "--shards", 2, "--splits", 2), ("scores.nc", "--model", "MD3")],
     "instances": [
         ("seeds/new_seed0.run", "seeds/new_seed1.run", "--", "seeds/old_seed0.run", "seeds/old_seed2.run", *SEEDS[:2]),

@@ -74,7 +74,7 @@ def test_promises_follow_the_correction() -> None:
 
 
 def test_defaults_exist() -> None:
-    for dims, count in {TABLE: 16, SHARDS: 18, INSTANCES: 14, SPLITS: 12}.items():
+    for dims, count in {TABLE: 16, SHARDS: 18, INSTANCES: 16, SPLITS: 12}.items():
         assert set(DEFAULT[dims]) <= set(procedures(dims))
         assert len(set(DEFAULT[dims])) == count
 
@@ -242,7 +242,7 @@ def test_corrections_are_those_of_statsmodels(method: str, theirs: str, p: list[
 
 
 def _by_quadrature(q: Floats, r: int, df: Floats) -> Floats:
-    tail = studentized_range._range_tail(r)
+    tail = studentized_range._tail(r)
     return studentize.sf(q.ravel(), np.repeat(df, q.shape[1]), tail).reshape(q.shape)
 
 

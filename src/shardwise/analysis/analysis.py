@@ -151,6 +151,7 @@ class Analysis:
     fit: AnovaFit  # the analysis of variance that says what scores are made of
     claims: tuple[ClaimResult, ...]
     unsupported: str  # why there is no claim about topics like these, where there is none
+    repeats: str  # what instances were taken for, and why; empty where there are none
     splits: tuple[SplitResult, ...]  # empty for a single split
     power: Power | None
     trust: Trust
@@ -287,7 +288,7 @@ class Analysis:
         options
             Those of the chart.
         """
-        named = {"measure": self.measure, **options} if kind == "intervals" else options
+        named = {"measure": self.measure, **options} if kind in ("intervals", "cd") else options
         return self.comparisons.plot(kind, **named)
 
     def __str__(self) -> str:
@@ -300,6 +301,7 @@ class Analysis:
         lines = [
             self.heading(),
             f"{self.procedure.name}: {self.why()}",
+            answer.capital(self.repeats),
             answer.headline(self),
             *told,
             splits,

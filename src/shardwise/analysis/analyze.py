@@ -35,12 +35,13 @@ from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of, undefined_cells
 from shardwise.fits.anova import AnovaFit, ByModel, anova
 from shardwise.fits.bootstrap import ByBootstrap
+from shardwise.fits.repeats import seeds_or_samples
 from shardwise.fits.units import by_units
 from shardwise.numerics.corrections import CORRECTIONS
 from shardwise.numerics.error_terms import supports
 from shardwise.numerics.tables import SHARDS, TABLE
 from shardwise.procedures.procedure import Procedure
-from shardwise.procedures.running import USUAL
+from shardwise.procedures.running import USUAL, usual_of
 from shardwise.procedures.vocabulary import for_claims, parse
 from shardwise.scoring.undefined import fill_undefined
 
@@ -67,10 +68,15 @@ class AnalysisOptions:
         filled unless this is a number.
     measure
         Which measure to take, where there are several.
+    columns
+        Which column of a table is what, as `read_scores` takes it.
     only
         Systems to which the comparison is confined.
     baseline
         A system, or several, with which all others are compared; no other pairs are.
+    repeats
+        What instances are: "seeds", which move all topics together, or "samples", drawn anew for each topic. Without
+        it they are taken as seeds, which is right for both.
     n_resamples
         Resamples of procedures that draw.
     seed
@@ -96,8 +102,10 @@ class AnalysisOptions:
     alpha: float = 0.05
     fill: str | float = "zero"
     measure: str = ""
+    columns: Mapping[str, str | Sequence[str]] | None = None
     only: Sequence[str] | None = None
     baseline: str | Sequence[str] | None = None
+    repeats: str | None = None
     n_resamples: int | None = None
     seed: int | None = None
     calibration: int | None = 0
@@ -143,7 +151,7 @@ def analyze(
     """
     chosen = replace(options or AnalysisOptions(), **choices)
     alpha = checked_level(chosen.alpha)
-    original = as_scores(data, measure=chosen.measure or None)
+    original = as_scores(data, measure=chosen.measure or None, columns=chosen.columns)
     if original.sizes.get("split") == 1:
         original = original.isel(split=0, drop=True)
     given = original
@@ -163,6 +171,7 @@ def analyze(
     claims, lead = _in_one_order(
         [claim_result(table, first, one, alpha, chosen.run) for one in procedures], chosen, nouns
     )
+    repeats, doubt = _repeats(first, lead.procedure, chosen)
     residuals = residual_figures(fit)
     trust = trust_in(
         first,
@@ -188,6 +197,7 @@ def analyze(
         fit=fit,
         claims=claims,
         unsupported=unsupported,
+        repeats=repeats,
         splits=tuple(
             _over_splits(table, claim, chosen, _part(progress, k, len(tried), steps))
             for k, claim in enumerate(tried)
@@ -202,6 +212,7 @@ def analyze(
             *remarks_on_gaps(original, isinstance(chosen.fill, str), policy, nouns),
             *_unused(unused, nouns),
             *_notes(fit, lead),
+            *doubt,
             *remarks_on_residuals(residuals, lead.procedure, nouns),
             *(
                 Remark(
@@ -220,6 +231,7 @@ def analyze(
             "fill": str(chosen.fill),
             "only": None if chosen.only is None else ", ".join(chosen.only),
             "baseline": ", ".join(baselines_of(chosen.baseline)) or None,
+            "repeats": chosen.repeats,
             "resamples": lead.n_resamples,
             **{str(d): int(n) for d, n in original.sizes.items()},
             "seed": chosen.seed,
@@ -270,6 +282,28 @@ def _notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
     return [Remark(f"{answer.capital(note)}.", name="about the fit") for note in notes]
 
 
+def _repeats(table: xr.DataArray, procedure: Procedure, chosen: AnalysisOptions) -> tuple[str, list[Remark]]:
+    """What instances were taken for and why, and a warning where the scores stand against it."""
+    if "instance" not in table.dims or "instance" not in procedure.claim:
+        return "", []
+    kind = "samples" if procedure.fit.name.endswith("samples") else "seeds"
+    try:
+        found = seeds_or_samples(table)
+    except InputError:  # no system has a second instance
+        return "", []
+    said = found.taken(kind, said=chosen.repeats is not None or chosen.method is not None)
+    if kind == "seeds" or not found.shown:
+        return said, []
+    return said, [
+        Remark(
+            f"{answer.capital(str(found))}.",
+            warning=True,
+            name="seeds, not samples",
+            remedy="Take them as seeds: samples would not do that.",
+        )
+    ]
+
+
 def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
     """The procedures of an analysis, that of these topics first, and why topics like these are not spoken of."""
     dims, nouns = layout_of(table), nouns_of(table)
@@ -317,6 +351,9 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
 
 def _procedure(dims: tuple[str, ...], chosen: AnalysisOptions) -> Procedure:
     """The procedure asked for by name, by a correction of a model, or by nothing but the layout of the scores."""
+    if chosen.repeats is not None:
+        named = chosen.method if chosen.model is None else str(chosen.model)
+        return parse(usual_of(dims, named, chosen.repeats))
     if chosen.method is None and chosen.model is None:
         if dims not in USUAL:
             raise InputError(

@@ -9,13 +9,14 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from shardwise.analysis.reasons import common_error, normal_theory
+from shardwise.analysis.reasons import normal_theory
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import counted, plural
 from shardwise.core.scores import level_names, missing_cells
 from shardwise.core.text import short
 from shardwise.fits.anova import AnovaFit
 from shardwise.procedures.procedure import Procedure
+from shardwise.procedures.vocabulary import common_error
 
 FEW_TOPICS = 25
 MANY_FILLED = 0.10

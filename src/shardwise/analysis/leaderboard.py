@@ -79,26 +79,11 @@ class Leaderboard:
             ]
         return pd.concat(parts, axis=1)
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return one object a system, for JSON: further measures and baselines by name inside it."""
-
-        def rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-            return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
-
-        others = {name: rows(frame) for name, frame in self.others.items()}
-        against = {name: rows(frame) for name, frame in self.against.items()}
-        return [
-            row
-            | {"measures": {name: each[k] for name, each in others.items()}}
-            | {"against": {name: each[k] for name, each in against.items() if each[k]["verdict"] is not None}}
-            for k, row in enumerate(rows(self.table))
-        ]
-
     def shown(self) -> pd.DataFrame:
         """Return the table as people read it: ranks as 2–5, numbers with the digits that mean something, ▲ and ▼."""
         t, d = self.table, self.decimals[self.measure]
         columns: dict[str, Any] = {
-            "rank": t["rank"].astype(str),
+            "rank": t["rank"],
             "ranks": ranged(t),
             self.noun: t["system"],
             self.measure: _numbers(t["mean"], d),
@@ -110,7 +95,10 @@ class Leaderboard:
             columns |= {name: _numbers(frame["mean"], self.decimals[name])}
         for name, frame in self.against.items():
             marks = {VERDICTS[sign]: mark for sign, mark in MARKS.items()}
-            told = [f"{_signed(x, d)} {marks.get(v, '')}".strip() for x, v in zip(frame["difference"], frame["verdict"], strict=True)]
+            told = [
+                f"{_signed(x, d)} {marks.get(v, '')}".strip()
+                for x, v in zip(frame["difference"], frame["verdict"], strict=True)
+            ]
             columns |= {
                 f"vs {short(name)}": told,
                 f"p vs {short(name)}": [p_value(p, self.resolution) for p in frame["p_adjusted"]],
@@ -151,9 +139,7 @@ class Leaderboard:
         return self.html(page=False)
 
 
-def leaderboard(
-    *found: Analysis, baseline: str | Sequence[str] | None = None
-) -> Leaderboard:
+def leaderboard(*found: Analysis, baseline: str | Sequence[str] | None = None) -> Leaderboard:
     """Rank systems by the first of one or several analyses of the same systems, one a measure.
 
     Parameters
@@ -173,7 +159,7 @@ def leaderboard(
     1     2       2        2      b     b
     2     3       3        3      c     c
     >>> board.against["b"]["verdict"].tolist()
-    ['better', None, 'worse']
+    ['better', '', 'worse']
     """
     first, *others = found
     _check(found)
@@ -192,7 +178,12 @@ def leaderboard(
         table,
         first.measure,
         {one.measure: _own(one).loc[list(names)] for one in others},
-        {} if pairs is None else {base: versus(pairs, base, first.alpha).reindex(list(names)) for base in bases},
+        {}
+        if pairs is None
+        else {
+            base: versus(pairs, base, first.alpha).reindex(list(names)).fillna({"verdict": ""})
+            for base in bases
+        },
         first.noun("system"),
         1.0 - first.alpha,
         {one.measure: one.decimals for one in found},
@@ -310,7 +301,9 @@ def versus(pairs: Comparisons, baseline: str, alpha: float) -> pd.DataFrame:
         "verdict": [VERDICTS[int(one)] for one in called],
     }
     names = np.where(own["b"] == baseline, own["a"], own["b"])
-    return pd.DataFrame({name: np.asarray(x) for name, x in columns.items()}, index=pd.Index(names, name="system"))
+    return pd.DataFrame(
+        {name: np.asarray(x) for name, x in columns.items()}, index=pd.Index(names, name="system")
+    )
 
 
 def ranged(frame: pd.DataFrame) -> list[str]:
@@ -361,7 +354,9 @@ def _explained(found: Analysis, baselines: Sequence[str], comparisons: int) -> t
         f" {systems} differ is not seen from it.",
     ]
     if baselines:
-        these = "each by itself" if promise == "pair" else f"corrected for {counted(comparisons, 'comparison')}"
+        these = (
+            "each by itself" if promise == "pair" else f"corrected for {counted(comparisons, 'comparison')}"
+        )
         said.append(
             f"▲ significantly better than {answer.conjoined([short(name) for name in baselines])}, ▼ significantly worse,"
             f" at {found.alpha:g}, {these}."

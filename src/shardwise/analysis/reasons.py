@@ -78,12 +78,6 @@ def plain_title(procedure: Procedure) -> str:
     return replace(procedure, claim=procedure.fit.usual_claim).title
 
 
-def common_error(procedure: Procedure) -> bool:
-    """Whether one error serves all pairs, so that systems are taken to vary alike."""
-    fit = procedure.fit
-    return isinstance(fit, ByModel | ByBootstrap | ByMixed) or getattr(fit, "name", "") == "tukey"
-
-
 def normal_theory(procedure: Procedure) -> bool:
     """Whether p-values lean on Student's law, so that residuals far from normal matter."""
     fit = procedure.fit

@@ -70,6 +70,7 @@ def _chosen(options: CompareOptions) -> AnalysisOptions:
         fill=opt.fill_policy(options.fill),
         only=tuple(options.only) or None,
         baseline=options.baseline,
+        repeats=options.repeats,
         seed=options.seed,
         calibration=0 if options.report is None else options.calibration,
     )
@@ -91,7 +92,9 @@ def _recorded(
     from shardwise.analysis.trust import usual_repetitions  # looked up late, so that it can be replaced
 
     files = [str(file) for file in used_files]
-    used: dict[str, Any] = {"scores": files[0]} if source.table else {"qrels": files[0], "runs": files[1:]}
+    used: dict[str, Any] = {"scores": files} if source.table else {"qrels": files[0], "runs": files[1:]}
+    if source.table and len(files) == 1:
+        used["scores"] = files[0]
     if not source.table:
         used["measure"] = found.measure
     used["method"] = options.method or ("hsd" if options.model else found.procedure.name)
@@ -123,6 +126,7 @@ def _tell(found: list[Analysis], options: CompareOptions) -> None:
         "procedure": first.procedure.name,
         "method": first.comparisons.title,
         "claim": first.comparisons.claim,
+        "repeats": first.repeats,
         "model": first.fit.model.title,
         "measure": ", ".join(one.measure for one in found),
         "alpha": alpha,
@@ -142,7 +146,7 @@ def _title(found: Analysis) -> str:
     ]
     said = found.comparisons.summary(found.alpha).splitlines()
     lines = said[:1] if len(found.comparisons) == 1 else said[1:]  # what was done stands in the heading
-    return "\n".join([found.heading(), *lines, *beside])
+    return "\n".join(line for line in (found.heading(), found.repeats, *lines, *beside) if line)
 
 
 def _notes(found: Analysis, options: CompareOptions) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from shardwise.cli.commands import (
     compare,
     design,
     instances,
+    leaderboard,
     replicate,
     score,
     simulate,
@@ -35,6 +36,7 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "demo": (simulate.DemoOptions, "shardwise.cli.demo:demo"),
     "score": (score.ScoreOptions, "shardwise.cli.score:score_runs"),
     "compare": (compare.CompareOptions, "shardwise.cli.compare:compare_systems"),
+    "leaderboard": (leaderboard.LeaderboardOptions, "shardwise.cli.leaderboard:rank_systems"),
     "design": {
         "power": (design.PowerOptions, "shardwise.cli.design:power"),
         "interval": (design.IntervalOptions, "shardwise.cli.design:interval"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -36,13 +37,16 @@ ENDINGS = {
 """Formats by the ending of the file that they are written to."""
 
 
-def written(format: Format | None, out: Path | None) -> Format:
-    """Return the format asked for, or else the one that the ending of the file names.
+Kind_ = TypeVar("Kind_", bound=StrEnum)
 
-    >>> written(None, Path("pairs.tex")).value, written(Format.csv, None).value, written(None, None).value
-    ('latex', 'csv', 'text')
+
+def written(format: Kind_ | None, out: Path | None, endings: Mapping[str, Kind_], usual: Kind_) -> Kind_:
+    """Return the format asked for, or else the one that the ending of the file names, or else the usual one.
+
+    >>> written(None, Path("pairs.tex"), ENDINGS, Format.text).value, written(Format.csv, None, ENDINGS, Format.text).value
+    ('latex', 'csv')
     """
-    named = ENDINGS.get(out.suffix.lower()) if out is not None else None
+    named = endings.get(out.suffix.lower()) if out is not None else None
     if format is not None:
         if named not in (None, format):
             raise InputError(
@@ -55,9 +59,9 @@ def written(format: Format | None, out: Path | None) -> Format:
         raise InputError(
             f"the ending {out.suffix} names no format",
             where=str(out),
-            remedy=(f"use {', '.join(ENDINGS)}, or say ", Option("format")),
+            remedy=(f"use {', '.join(endings)}, or say ", Option("format")),
         )
-    return named or Format.text
+    return named or usual
 
 
 def several(*values: Any) -> Any:
@@ -108,8 +112,9 @@ def _chart(value: Path | None) -> Path | None:
 Inputs = Annotated[
     list[Path],
     typer.Argument(
-        help="A qrels file followed by run files, folders or patterns; or one file of scores.",
-        metavar="QRELS RUNS...",
+        help="A qrels file followed by run files, folders or patterns. Or scores: a table (CSV, TSV, JSONL, Parquet, "
+        "xlsx), lm-eval's samples_*.jsonl, inspect's .eval or .json logs; several files are put together.",
+        metavar="QRELS RUNS...|SCORES...",
     ),
 ]
 Measures = Annotated[
@@ -141,6 +146,9 @@ Corpus = Annotated[
 Generalize = Annotated[
     str, typer.Option(help="What the claim extends to: nothing (''), topic, or topic,shard.")
 ]
+Baselines = Annotated[
+    list[str], typer.Option("--baseline", help="Compare all others with this system; repeatable.")
+]
 Alpha = Annotated[float, typer.Option(help="Level of significance.", min=0.0, max=1.0, callback=level)]
 Fill = Annotated[
     str,
@@ -149,12 +157,31 @@ Fill = Annotated[
         " left out of the fit. A number fills both."
     ),
 ]
+Repeats = Annotated[
+    str | None,
+    typer.Option(
+        help="What several scores of a system on a topic are: seeds (one moves all topics) or samples (drawn anew for "
+        "each topic). Without: seeds, which is right for both."
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness.", min=0)]
 Missing = Annotated[
     str,
     typer.Option(
-        help="Topics that a run lacks: refuse, zero or drop; scores that a table lacks: refuse, undefined or zero."
+        help="Topics that a run lacks: refuse (without this option), zero or drop; scores that a table lacks: leave "
+        "(without), refuse or zero."
     ),
+]
+Columns = Annotated[
+    list[str],
+    typer.Option(
+        help="Which column of a table is what, where its header does not say it: item=…,system=…,instance=…,score=…,"
+        "cluster=…,task=…; repeatable."
+    ),
+]
+System = Annotated[
+    list[str],
+    typer.Option(help="What to call the system of a file that holds one, in the order of files; repeatable."),
 ]
 Names = Annotated[str, typer.Option(help="Systems are called by: auto, tag or file.")]
 Depth = Annotated[int | None, typer.Option(help="Cut every ranking at this depth.", min=1)]
@@ -198,4 +225,4 @@ class Written:
     @property
     def shown(self) -> Format:
         """The format of the result, by ``--format`` or by the ending of ``--out``."""
-        return written(self.format, self.out)
+        return written(self.format, self.out, ENDINGS, Format.text)

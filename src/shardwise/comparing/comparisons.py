@@ -243,8 +243,8 @@ class Comparisons:
         Parameters
         ----------
         kind
-            "intervals" of the systems, the "matrix" of pairs, "p-values", "kinds" of intervals, or the "difference" of
-            a single pair.
+            "intervals" of the systems, the "matrix" of pairs, "p-values", "kinds" of intervals, the "difference" of a
+            single pair, or "cd", the critical-difference diagram of up to 30 systems.
         options
             Those of the function of ``sw.plot`` that draws it, such as ``level`` and ``measure``.
         """
@@ -365,13 +365,22 @@ class Comparisons:
         return self.intervals(level).join(self.ranks(level))
 
     def effect_sizes(self) -> pd.DataFrame:
-        """Differences in units of the model's residual spread: `a, b, difference, effect_size, size` (Cohen's d)."""
+        """Differences in units of the model's residual spread: `a, b, difference, effect_size, size` (Cohen's d).
+
+        Tests of instances add `topic_effect_size`, in units of the standard deviation of the per-topic differences (J15
+        eq. 8).
+        """
         if not float(self.estimates.scale) > 0:
             raise InputError(
                 "there is no spread to measure differences by", remedy="compare a fit with residuals"
             )
-        effect = self._effects()
-        return self.to_frame()[["a", "b", "difference", "effect_size"]].assign(size=[size(x) for x in effect])
+        effect, own = self._effects(), self.estimates.topic_sd
+        frame = self.to_frame()[["a", "b", "difference", "effect_size"]].assign(
+            size=[size(x) for x in effect]
+        )
+        return (
+            frame if own is None else frame.assign(topic_effect_size=self.difference / own[self.ia, self.ib])
+        )
 
     def matrix(self, column: str = "p_adjusted") -> pd.DataFrame:
         """Return one column as a square of systems, best first; NaN for pairs that were not compared.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ from shardwise.numerics.tables import LAYOUTS, SHARDS, TABLE, Dims, Tables
 
 Density = Literal["exact", "kde"]
 Residuals = Literal["scaled", "raw"]
-Trim = Literal["share", "count"]
+Trim = Literal["share", "percent", "count"]
 
 PAPER_RESAMPLES = 10_000  # V17 §2.2, FF21 §3.2
 
@@ -185,28 +185,30 @@ class BootstrapFit:
         null, tails, density, residuals
             The law that p-values and intervals are of, as for `estimates`.
         trim
-            ``share``; or ``count``, which drops that number of estimates instead of the share, rounded, and leaves
-            nearly the full range (FF21 Table 3).
+            ``share``; ``percent``, which reads the share as a percentage and drops two or three of 10,000 at either
+            end (FF21's code, its Table 3); or ``count``, which drops that number of estimates, rounded, and leaves
+            nearly the full range (FF21's text).
         pairs
             Uncorrected p-values of the N pairs, where these are not all pairs.
         """
         alpha = 1.0 - checked_level(level, "level")
-        chosen(trim, "trim", ("share", "count"))
+        chosen(trim, "trim", get_args(Trim))
         found = self.estimates(null=null, tails=tails, density=density, residuals=residuals)
         if pairs is None and found.law is not None:
             a, b = np.triu_indices(len(found.labels), 1)
             pairs = found.law.p_values(np.abs(found.values[a] - found.values[b]))
         p = np.asarray(pairs)
         share = alpha * max(step_up(p, alpha), 1) / (2.0 * p.size)
+        part = share / 100.0 if trim == "percent" else share
         scale = self._scale(residuals or _usual(null))
         if self.replicates is None:
             # a count leaves estimate number count + 1 of M, whose expected place is this
-            tail = share if trim == "share" else (round(share) + 1.0) / (PAPER_RESAMPLES + 1.0)
+            tail = part if trim != "count" else (round(share) + 1.0) / (PAPER_RESAMPLES + 1.0)
             law = EffectLaw(0.0, self._spread("marginal", density, None), scale)
             lower, upper = law.quantile(np.array([tail, 1.0 - tail]))
         else:
             ordered = np.sort(self.replicates.to_numpy(), axis=0) * scale
-            dropped = int(share * len(ordered)) if trim == "share" else round(share)
+            dropped = int(part * len(ordered)) if trim != "count" else round(share)
             lower, upper = ordered[dropped], ordered[-1 - dropped]
         effects = self.effects
         return pd.DataFrame({"estimate": effects, "lower": effects + lower, "upper": effects + upper})

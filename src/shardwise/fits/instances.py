@@ -255,8 +255,10 @@ def borrowed_note(tables: Tables) -> tuple[str, ...]:
     alone = int(spread_of(tables).borrowed.any(axis=0).sum())
     if not alone:
         return ()
-    some = "a system has a single instance: its instances are" if alone == 1 else (
-        f"{alone} systems have a single instance: theirs are"
+    some = (
+        "a system has a single instance: its instances are"
+        if alone == 1
+        else (f"{alone} systems have a single instance: theirs are")
     )
     return (f"{some} taken to vary as those of the others do; say so if it is deterministic",)
 
@@ -302,9 +304,7 @@ def pooled_own(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
 
 MIXED = {df: _mixed(df) for df in FREEDOMS}
 UNIFIED = ByInstances("unified", "unified test of instances and topics", unified_test, (BOTH,))
-SAMPLES = ByInstances(
-    "samples", "t on topic means, instances drawn anew for each topic", samples_test, (BOTH,), paper="J15"
-)
+SAMPLES = ByInstances("samples", "paired t of samples", samples_test, (BOTH,), paper="J15")
 PAIRWISE = (
     UNIFIED,
     SAMPLES,

@@ -22,6 +22,7 @@ from shardwise.numerics.mixed import balanced as balanced
 from shardwise.numerics.mixed import reml as reml
 from shardwise.numerics.mixed.balanced import BalancedFit, Design
 from shardwise.numerics.mixed.information import covariance, difference_df, information
+from shardwise.numerics.mixed.kenward_roger import small_sample
 from shardwise.numerics.mixed.profile import (
     BalancedSurface,
     GeneralSurface,
@@ -47,6 +48,7 @@ class MixedFit:
     variance_components: VarianceComponents
     log_likelihood: float  # restricted
     difference_variance: Floats  # (L, L)
+    small_sample_variance: Floats  # (L, L) with Kenward and Roger's correction, to which their df belong
     satterthwaite: Floats  # (L, L) df of each difference
     kenward_roger: Floats
     singular: tuple[str, ...]  # variances estimated as 0
@@ -132,6 +134,7 @@ class MixedFit:
             "kenward-roger": self.kenward_roger,
             "paper": np.full_like(self.difference_variance, self.n - 1.0),
         }[kind]
+        variance = self.small_sample_variance if kind == "kenward-roger" else self.difference_variance
         pairs = np.triu_indices(len(self.systems), 1)
         alike = self.balanced is not None
         words = {"satterthwaite": "Satterthwaite", "kenward-roger": "Kenward–Roger", "paper": "J15"}[kind]
@@ -140,13 +143,13 @@ class MixedFit:
         return Estimates(
             labels=self.systems,
             values=self.values,
-            variance=float(self.difference_variance[pairs].mean()) / 2.0,
+            variance=float(variance[pairs].mean()) / 2.0,
             df=float(np.median(table[pairs])),
             claim=self.claim,
             model=f"mixed, {self.design} instances",
             error=f"{' + '.join(blurs)}, {words} df",
             scale=self.residual_sd,
-            difference_variance=None if alike else self.difference_variance,
+            difference_variance=None if alike else variance,
             difference_df=None if alike else table,
             over=Claim("topic", "instance") if self.design == "nested" else Claim("topic"),
             nouns=self.nouns,
@@ -262,7 +265,7 @@ def mixed(scores: Any, design: Design = "nested", *, deterministic: Sequence[str
     names = ("topic", "system:topic", "system:instance" if design == "nested" else "instance", "residual")
     notes = _notes(table.counts, table.systems, table.deterministic, design)
     parts = _closed_form(table.y, design) if complete else _general(data, l)
-    values, variances, log_likelihood, var, satterthwaite, kenward_roger, convergence, fit = parts
+    values, variances, log_likelihood, var, small, satterthwaite, kenward_roger, convergence, fit = parts
     components = VarianceComponents(
         dict(zip(names, map(float, variances), strict=True)),
         mean=float(values.mean()),
@@ -284,6 +287,7 @@ def mixed(scores: Any, design: Design = "nested", *, deterministic: Sequence[str
         variance_components=components,
         log_likelihood=log_likelihood,
         difference_variance=var,
+        small_sample_variance=small,
         satterthwaite=satterthwaite,
         kenward_roger=kenward_roger,
         singular=singular,
@@ -295,7 +299,7 @@ def mixed(scores: Any, design: Design = "nested", *, deterministic: Sequence[str
     )
 
 
-Parts = tuple[Floats, Floats, float, Floats, Floats, Floats, Convergence, BalancedFit | None]
+Parts = tuple[Floats, Floats, float, Floats, Floats, Floats, Floats, Convergence, BalancedFit | None]
 
 
 def _closed_form(y: Floats, design: Design) -> Parts:
@@ -305,7 +309,8 @@ def _closed_form(y: Floats, design: Design) -> Parts:
     fit = balanced.restricted_maximum(found)
     square = np.ones((y.shape[0], y.shape[0]))
     var = float(fit.difference_variance) * (square - np.eye(y.shape[0]))
-    return (found.means + centre, fit.components, float(fit.log_likelihood), var, float(fit.satterthwaite()) * square,
+    return (found.means + centre, fit.components, float(fit.log_likelihood), var, var,
+            float(fit.satterthwaite()) * square,
             float(fit.kenward_roger()) * square, Convergence("closed form"), fit)  # fmt: skip
 
 
@@ -326,6 +331,7 @@ def _general(data: Observations, systems: int) -> Parts:
     values = (state.k @ state.h)[-problem.p :] + data.y.mean()
     off = np.where(np.eye(systems, dtype=bool), np.inf, var)  # a system against itself: any df will do
     return (values, info.variances, -0.5 * reml.profiled_deviance(problem, state), var,
+            var + _differences(small_sample(problem, state, sigma2, info)),
             difference_df(off, slope, info, observed=True),
             difference_df(off, slope, info, observed=False), convergence, None)  # fmt: skip
 

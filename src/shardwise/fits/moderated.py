@@ -54,7 +54,7 @@ class ModeratedJoint:
             if test.noise is None:
                 laws.append(resampled(test.y[i], *drawn, jobs=jobs))
             else:
-                laws.append(_with_noise(test.y[i], test.noise.of_table(i), drawn, jobs))
+                laws.append(_with_noise(test.y[i], test.noise.at(i), drawn, jobs))
         return tuple(laws)
 
     @property
@@ -89,7 +89,7 @@ def _with_noise(
     y = y[common]
     order = np.argsort(-y.mean(axis=0), kind="stable")
     place = np.argsort(order)
-    moved = noise.reordered(order)
+    moved = noise.at(order)
     law = resampled(y[:, order], place[ia], place[ib], found, key, n_resamples, noise=moved, jobs=jobs)
     return replace(law, p_best=law.p_best[place])
 
@@ -152,7 +152,7 @@ class ByModerated:
     @property
     def title(self) -> str:
         """The test in words."""
-        return f"moderated test{' of topic means, instances drawn anew for each topic' * self.samples}"
+        return f"moderated test{' of samples' * self.samples}"
 
     @property
     def usual_claim(self) -> Claim:

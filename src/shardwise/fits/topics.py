@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ class TopicTest:
 
     tables: Tables
     test: str
+    one_sided: bool = False  # whether the better system is tested to be better, and not the two to differ
 
     @property
     def y(self) -> Floats:
@@ -41,7 +42,9 @@ class TopicTest:
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs of systems with these indices."""
         mean, se = paired.moments(self.y, ia, ib)
-        return TESTS[self.test](self, ia, ib, mean, se)
+        found = TESTS[self.test](self, ia, ib, mean, se)
+        # the laws are symmetric, and the statistic has the sign of the mean difference
+        return replace(found, p=np.where(mean == 0.0, 1.0, found.p / 2.0)) if self.one_sided else found
 
 
 def _by_t(difference: Floats, se: Floats, df: float) -> Outcome:
@@ -111,8 +114,8 @@ def largest_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> 
     ]
 
     def half_width(alpha: float) -> Floats:
-        critical = [max_t.critical_t(one.maxima, alpha, tables.topics) for one in found]
-        return np.stack([max_t.half_widths(row, t) for row, t in zip(se, critical, strict=True)])
+        critical = [[max_t.critical_t(one.maxima, alpha, tables.topics)] for one in found]
+        return np.where(se == 0.0, 0.0, np.where(se == 0.0, 1.0, se) * np.array(critical))
 
     p, p_adjusted = (np.stack([getattr(one, name) for one in found]) for name in ("p", "p_adjusted"))
     nothing = np.full(p.shape, np.nan)
@@ -143,6 +146,11 @@ WORDS = {
 }
 DRAWN = ("randomization", "bootstrap", "tukey", "max-t")
 JOINT = ("tukey", "max-t")  # corrected by construction
+ONE_SIDED = (
+    "t",
+    "unpaired-t",
+    "randomization",
+)  # whose law is symmetric, of a statistic with the sign of the mean
 SOURCES = {"t": "V17", "unpaired-t": "V17", "wilcoxon": "V17", "bootstrap": "J15"}
 
 
@@ -151,6 +159,7 @@ class ByTopics:
     """Fit by a classic test on topics; what else varies is averaged out first."""
 
     name: str  # a key of TESTS
+    one_sided: bool = False  # for the tests of ONE_SIDED
 
     layouts: tuple[Dims, ...] = LAYOUTS
     claims: tuple[Claim, ...] = (Claim("topic"),)
@@ -164,7 +173,7 @@ class ByTopics:
     @property
     def title(self) -> str:
         """The test in words."""
-        return WORDS[self.name]
+        return f"{WORDS[self.name]}, one-sided" if self.one_sided else WORDS[self.name]
 
     @property
     def corrections(self) -> tuple[str, ...]:
@@ -183,7 +192,7 @@ class ByTopics:
     def estimates(self, tables: Tables, claim: Claim) -> Estimates:
         """System means over topics, and the test of their pairs."""
         tables.require_complete(f"the {self.title}")
-        return by_pairs(tables, TopicTest(tables, self.name), "each pair by itself")
+        return by_pairs(tables, TopicTest(tables, self.name, self.one_sided), "each pair by itself")
 
 
 def by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:

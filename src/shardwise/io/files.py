@@ -131,6 +131,13 @@ def read_bytes(path: Path, buffer: Bytes) -> tuple[Bytes, int]:
     return buffer, size
 
 
+def read_text(path: Path) -> bytes:
+    """Read a file whole, uncompressed and without a mark of byte order."""
+    buffer, size = read_bytes(path, np.empty(0, dtype=np.uint8))
+    start = 3 if buffer[: min(size, 3)].tobytes() == b"\xef\xbb\xbf" else 0
+    return buffer[start:size].tobytes()
+
+
 def _raw(path: Path, buffer: Bytes) -> tuple[Bytes, int]:
     """The bytes as they are in the file."""
     with open(path, "rb", buffering=0) as stream:

@@ -13,11 +13,11 @@ from shardwise.core.arguments import Progress, chosen, mapped, whole, workers
 from shardwise.core.claim import counted
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.io.collection import Collection
-from shardwise.io.files import bare_name, expand
+from shardwise.io.files import bare_name, expand, read_text
 from shardwise.io.natural_order import natural_key
 from shardwise.io.run_tables import Table, qrels_table, run_tables
 from shardwise.io.trec.assemble import assemble
-from shardwise.io.trec.judgments import attach, labelled, read_text
+from shardwise.io.trec.judgments import attach, labelled
 from shardwise.io.trec.parsed import ParsedQrels, ParsedRun, Worker
 
 Missing = Literal["refuse", "zero", "drop"]
@@ -91,13 +91,17 @@ def read_collection(
     sources = _run_sources(runs)
     texts = {path: read_text(path) for path in expand(qrels)} if _are_paths(qrels) else {}
     extra = labelled(texts or qrels, subtopics)
-    judged = [extra.table()] if extra is not None else [*texts] or [qrels_table(qrels)]
+    judged: list[Path | Table] = [*texts] if extra is None else [extra.table()]
+    judged = judged or [qrels_table(qrels)]
     if intents is not None and not subtopics:
         raise InputError(
             "intents without subtopics", remedy=("say ", Option("subtopics", True), " if the qrels have them")
         )
     crew = [Worker(number, precision == "single") for number in range(min(workers(jobs), len(sources)))]
-    parsed_qrels = [crew[0].qrels(source, texts.get(source, b"") if isinstance(source, Path) else b"") for source in judged]
+    parsed_qrels = [
+        crew[0].qrels(source, texts.get(source, b"") if isinstance(source, Path) else b"")
+        for source in judged
+    ]
     parsed = _parse_all(crew, sources, progress)
     systems, naming = _name_systems(parsed, names)
     kept, notes = _choose_topics(parsed, systems, parsed_qrels, topics, missing)

@@ -23,7 +23,7 @@ def mean_spread(y: Floats, deterministic: Bools) -> tuple[Floats, Floats, Floats
 
     >>> y = np.array([[[0.2, 0.5], [0.4, 0.5], [0.9, 0.8]]])[..., None]
     >>> mean, se, df = mean_spread(y, np.array([True, True]))
-    >>> mean.tolist(), se.round(4).tolist(), df.tolist()  # scipy.stats.sem has the same
+    >>> mean.tolist(), se.round(4).tolist(), df.round(4).tolist()  # scipy.stats.sem has the same
     ([[0.5, 0.6]], [[0.2082, 0.1]], [[2.0, 2.0]])
     """
     r = y.shape[2]

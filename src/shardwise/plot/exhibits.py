@@ -58,8 +58,7 @@ def exhibit_chart(exhibit: Exhibit) -> Any:
     drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
     rows = data(records(frame[list(dict.fromkeys(wanted))]))
     if not form.panel:
-        alone: alt.LayerChart = drawn.properties(data=rows)
-        return bare(alone)
+        return bare(drawn.properties(data=rows))
     panels = list(map(str, dict.fromkeys(frame[form.panel])))
     facet = alt.Facet(f"{form.panel}:N", title=None, sort=panels)
     whole = alt.FacetChart(

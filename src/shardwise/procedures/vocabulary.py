@@ -75,8 +75,10 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "t none",
         "t-single none",
         "t-independent none",
+        "samples holm",
         "moderated topic+instance",
         "moderated bh topic+instance",
+        "moderated samples",
     ),
     SPLITS: (
         "first MD6 hsd",
@@ -164,6 +166,16 @@ def for_claims(procedure: Procedure, dims: Dims) -> dict[Claim, Procedure]:
         == (procedure.correction if procedure.correction in one.fit.corrections else "holm")
     }
     return {claim: one for claim, one in {**own, **others}.items() if tuple(dims) in one.dims}
+
+
+def common_error(procedure: Procedure) -> bool:
+    """Whether one error serves all pairs, so that systems are taken to vary alike.
+
+    >>> common_error(parse("MD1 hsd topic")), common_error(parse("t holm"))
+    (True, False)
+    """
+    fit = procedure.fit
+    return isinstance(fit, ByModel | ByBootstrap | ByMixed) or fit.name == "tukey"
 
 
 def parse(name: str | Procedure) -> Procedure:

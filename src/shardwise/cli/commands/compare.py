@@ -36,6 +36,7 @@ class CompareOptions(opt.Written):
     resamples: opt.Resamples = None
     baseline: Annotated[str | None, typer.Option(help="Compare all others with this system only.")] = None
     only: Annotated[list[str], typer.Option(help="Compare these systems only; repeatable.")] = opt.several()
+    repeats: opt.Repeats = None
     alpha: opt.Alpha = 0.05
     fill: opt.Fill = "zero"
     shards: opt.Shards = 1
@@ -44,7 +45,9 @@ class CompareOptions(opt.Written):
     by: opt.By = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
-    missing: opt.Missing = "refuse"
+    missing: opt.Missing = ""
+    columns: opt.Columns = opt.several()
+    system: opt.System = opt.several()
     names: opt.Names = "auto"
     depth: opt.Depth = None
     jobs: opt.Jobs = None

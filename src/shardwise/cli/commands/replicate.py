@@ -16,8 +16,8 @@ HELP = "Make the tables and figures of a published paper of your own runs, with 
 class F19Options:
     """Ferro & Sanderson 2019: Tables 1 and 2, Figures 1, 3, 4 and 5.
 
-    Writes f19.html and f19.md into the folder, all rows as CSV and the charts as SVG. Stopped, and called again with the
-    same options, it takes up where it was.
+    Writes f19.html and f19.md into the folder, all rows as CSV and the charts as SVG. Stopped and called again with
+    the same options, it takes up where it was.
 
     Example: shardwise replicate f19 qrels.txt runs/*.gz --out f19/
     """

@@ -15,7 +15,7 @@ from shardwise.core.arrays import Floats, Grades, Ints
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.io.collection import Collection, Strata, Subtopics
-from shardwise.io.files import read_bytes
+from shardwise.io.files import read_text
 from shardwise.io.natural_order import natural_key
 from shardwise.io.run_tables import Table, labelled_table
 from shardwise.io.trec.interning import MAX_NAME
@@ -138,13 +138,6 @@ def attach(collection: Collection, judged: Labelled, intents: Any = None) -> Col
         f"judgments by {counted(len(found.names), 'subtopic')}; a document's grade is its highest over them"
     )
     return replace(collection, subtopics=found, notes=(*collection.notes, said))
-
-
-def read_text(path: Path) -> bytes:
-    """Read a file whole, without a mark of byte order."""
-    buffer, size = read_bytes(path, np.empty(1 << 16, dtype=np.uint8))
-    text: bytes = buffer[:size].tobytes()
-    return text.removeprefix(b"\xef\xbb\xbf")
 
 
 def _width(text: bytes) -> int:

@@ -37,13 +37,13 @@ def information(data: Problem, at: State, sigma2: float) -> Information:
     traces[-1, :-1] = traces[:-1, -1] = d.t / sigma2
     forms[-1, :-1] = forms[:-1, -1] = d.y / sigma2**2
     traces[-1, -1], forms[-1, -1] = f, at.q / sigma2
-    a = _to_residual(at.gamma, sigma2)
+    a = to_residual(at.gamma, sigma2)
     traces, forms = a @ traces @ a.T, a @ forms @ a.T
     slope = a @ np.append(d.t / sigma2 - d.y / sigma2**2, f - at.q / sigma2)
     return Information(np.append(at.gamma * sigma2, sigma2), forms - 0.5 * traces, 0.5 * traces, slope)
 
 
-def _to_residual(gamma: Floats, sigma2: float) -> Floats:
+def to_residual(gamma: Floats, sigma2: float) -> Floats:
     """Directions (V_1 … V_K, V) to (V_1 … V_K, I), as I = (V - Σ σ_k² V_k)/σ²."""
     a = np.eye(len(gamma) + 1)
     a[-1] = np.append(-gamma, 1.0 / sigma2)
@@ -64,7 +64,7 @@ def covariance(data: Problem, at: State, sigma2: float) -> tuple[Floats, Floats]
     for one, i in zip(data.rest, data.others, strict=True):
         parts[i] = g_kappa[one].T @ g_kappa[one]
     parts[-1] = phi
-    return phi, np.tensordot(_to_residual(at.gamma, sigma2), parts, axes=1)
+    return phi, np.tensordot(to_residual(at.gamma, sigma2), parts, axes=1)
 
 
 def difference_df(variance: Floats, slope: Floats, info: Information, *, observed: bool) -> Floats:

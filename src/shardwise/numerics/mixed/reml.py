@@ -142,7 +142,7 @@ def _crossed(one: Ints, two: Ints, rows: int, columns: int) -> Floats:
 def evaluate(data: Problem, gamma: Floats) -> State:
     """Solve the mixed-model equations at one γ."""
     shrink = gamma[data.big] / (1.0 + gamma[data.big] * data.counts)
-    g = data.u_u - _dense(data.zb_u.T @ _scaled(data.zb_u, shrink))
+    g = data.u_u - dense(data.zb_u.T @ _scaled(data.zb_u, shrink))
     h = data.u_y - data.zb_u.T @ (shrink * data.zb_y)
     scale = np.ones(len(h))
     for at, k in zip(data.rest, data.others, strict=True):
@@ -170,7 +170,8 @@ def _scaled(matrix: Matrix, rows: Floats) -> Matrix:
     return sparse.csr_array(sparse.diags_array(rows) @ matrix)
 
 
-def _dense(matrix: Any) -> Floats:
+def dense(matrix: Any) -> Floats:
+    """A matrix as an array, whether it is sparse or not."""
     return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
 
 
@@ -193,10 +194,10 @@ def slopes(data: Problem, at: State) -> Slopes:
     h_b = _scaled(data.zb_u, 1.0 / (1.0 + gamma * data.counts))  # Z_b'W_b⁻¹U
     kg = at.k @ at.g
     pi = at.g - at.g @ kg  # Z_r'P Z_r in its random columns
-    pi_b = _dense(h_b) - h_b @ kg  # Z_b'P Z_r
+    pi_b = dense(h_b) - h_b @ kg  # Z_b'P Z_r
     delta = data.counts / (1.0 + gamma * data.counts)
     own = np.asarray((h_b * (h_b @ at.k)).sum(axis=1))
-    sk = _dense(h_b.T @ h_b) @ at.k
+    sk = dense(h_b.T @ h_b) @ at.k
     kh = at.k @ at.h
     w_b = data.zb_y / (1.0 + gamma * data.counts) - h_b @ kh
     w = at.h - at.g @ kh
