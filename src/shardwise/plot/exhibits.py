@@ -55,7 +55,7 @@ def exhibit_chart(exhibit: Exhibit) -> Any:
         layers.append(base.mark_point(filled=True, size=18).encode(y=y))
     else:
         layers.append(base.mark_bar().encode(y=y))
-    drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+    drawn = alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
     rows = data(records(frame[list(dict.fromkeys(wanted))]))
     if not form.panel:
         return bare(drawn.properties(data=rows))
