@@ -33,7 +33,9 @@ def test_ranks_are_counts_of_significant_pairs() -> None:
     worse = told.groupby("a")["b"].count().reindex(board.systems, fill_value=0)
     assert board.table["lowest"].tolist() == (1 + better).tolist()
     assert board.table["highest"].tolist() == (12 - worse).tolist()
-    assert ((board.table["lowest"] <= board.table["rank"]) & (board.table["rank"] <= board.table["highest"])).all()
+    assert (
+        (board.table["lowest"] <= board.table["rank"]) & (board.table["rank"] <= board.table["highest"])
+    ).all()
     assert board.table["mean"].is_monotonic_decreasing
     assert board.table["to_best"].iloc[0] == 0.0
     assert set(board.table.loc[board.table["top"], "system"]) == set(found.lead.top)
@@ -48,7 +50,9 @@ def test_the_interval_of_a_mean_is_students_over_topics(shards: int) -> None:
     for name in board.index:
         x = table.sel(system=name).to_numpy()
         low, high = stats.t.interval(0.9, len(x) - 1, loc=x.mean(), scale=stats.sem(x))
-        np.testing.assert_allclose(board.loc[name, ["lower", "upper"]].to_numpy(float), [low, high], rtol=1e-9)
+        np.testing.assert_allclose(
+            board.loc[name, ["lower", "upper"]].to_numpy(float), [low, high], rtol=1e-9
+        )
 
 
 def test_seeds_widen_the_interval_as_a_two_way_layout_says() -> None:
@@ -116,15 +120,23 @@ def test_baselines_are_a_family_of_their_own() -> None:
         np.testing.assert_allclose(others[ours], own.loc[others.index, theirs])
     means = scores.mean("topic").to_series()
     np.testing.assert_allclose(others["difference"], means.loc[others.index] - means["run003"])
-    wanted = np.where(others["p_adjusted"] > 0.05, "not told apart", np.where(others["difference"] > 0, "better", "worse"))
+    wanted = np.where(
+        others["p_adjusted"] > 0.05, "not told apart", np.where(others["difference"] > 0, "better", "worse")
+    )
     assert others["verdict"].tolist() == wanted.tolist()
     assert set(wanted) == {"better", "worse", "not told apart"}
     marks = board.shown().set_index("system")["vs run003"]
-    assert all((mark[-1] in "▲▼") == (word != "not told apart") for mark, word in zip(marks[others.index], wanted, strict=True))
+    assert all(
+        (mark[-1] in "▲▼") == (word != "not told apart")
+        for mark, word in zip(marks[others.index], wanted, strict=True)
+    )
     two = found.leaderboard(baseline=["run003", "run005"])
     p = two.against["run003"]["p_adjusted"].dropna()
     assert (p >= others["p_adjusted"].loc[p.index] - 1e-12).all()  # more pairs in the family
-    assert two.against["run003"].loc["run005", "difference"] == -two.against["run005"].loc["run003", "difference"]
+    assert (
+        two.against["run003"].loc["run005", "difference"]
+        == -two.against["run005"].loc["run003", "difference"]
+    )
 
 
 def test_one_system_of_one_topic_and_other_refusals() -> None:
@@ -150,10 +162,14 @@ def test_the_interval_of_a_rank_holds_the_rank(systems: int, topics: int, seed: 
 
 
 @pytest.mark.calibration
-def test_ranks_of_leaderboards_with_ties_hold_together(trec3: Path, repetitions: float) -> None:
-    """Topics of TREC-3 redrawn, 20 systems in five groups of equal ones: all true ranks are held in 95 % of the boards."""
+@pytest.mark.parametrize("groups", [1, 5])
+def test_ranks_of_leaderboards_with_ties_hold_together(groups: int, trec3: Path, repetitions: float) -> None:
+    """Topics of TREC-3 redrawn, 20 systems in groups of equal ones: all true ranks are held in 95 % of the boards.
+
+    In one group of equal systems every pair is a chance to err, so that the share is near 95 %; with five it is above.
+    """
     y = pd.read_csv(trec3, index_col=0).to_numpy(float)[:, ::2][:, :20]
-    truth = np.repeat(np.linspace(0.30, 0.18, 5), 4)
+    truth = np.repeat(np.linspace(0.30, 0.18, groups), 20 // groups)
     z = y - y.mean(axis=0) + truth
     best = 1 + (truth[None, :] > truth[:, None] + 1e-12).sum(axis=1)
     worst = 20 - (truth[None, :] < truth[:, None] - 1e-12).sum(axis=1)
@@ -167,5 +183,5 @@ def test_ranks_of_leaderboards_with_ties_hold_together(trec3: Path, repetitions:
         held += bool((ranks["lowest"] <= best).all() and (ranks["highest"] >= worst).all())
         width += float((ranks["highest"] - ranks["lowest"]).mean()) / n
     assert held / n > 0.95 - 3.5 * np.sqrt(0.05 * 0.95 / n)
-    assert width < 15  # of 19: they say something
+    assert groups == 1 or width < 15  # of 19: they say something
     print(f"{held} of {n} leaderboards, mean width {width:.1f}")

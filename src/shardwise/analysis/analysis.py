@@ -140,7 +140,9 @@ class Analysis:
     """
 
     scores: xr.DataArray  # as they came through the gate
-    analysed: xr.DataArray  # what the claim that leads rests on: without gaps that are filled, or the first split alone
+    analysed: (
+        xr.DataArray
+    )  # what the claim that leads rests on: without gaps that are filled, or the first split alone
     baselines: tuple[str, ...]  # with which all others were compared; empty where all pairs were
     title: str
     measure: str

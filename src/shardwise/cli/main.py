@@ -13,7 +13,17 @@ from typing import Annotated, Any
 import typer
 
 import shardwise
-from shardwise.cli.commands import again, calibrate, compare, design, instances, leaderboard, score, simulate, stability
+from shardwise.cli.commands import (
+    again,
+    calibrate,
+    compare,
+    design,
+    instances,
+    leaderboard,
+    score,
+    simulate,
+    stability,
+)
 from shardwise.cli.config import FILE, VERSUS, NothingGiven
 from shardwise.cli.shared import command
 from shardwise.cli.wording import in_words, near

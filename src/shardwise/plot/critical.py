@@ -38,7 +38,9 @@ def critical_chart(
     if len(names) > MOST:
         raise InputError(
             f"{len(names)} systems cannot be named on one axis",
-            remedy=Either("draw kind='matrix', or compare fewer with only=[...]", "compare fewer, with --only"),
+            remedy=Either(
+                "draw kind='matrix', or compare fewer with only=[...]", "compare fewer, with --only"
+            ),
         )
     values = comparisons.estimates.values
     place = {name: k for k, name in enumerate(comparisons.estimates.labels)}
@@ -54,7 +56,12 @@ def critical_chart(
         best = k < right  # the best half is named on the right, the best of all on top
         depth = start + ROW * (k if best else len(names) - 1 - k)
         rows.append(
-            {"system": labels[name], "mean": mean[name], "depth": depth, "side": high + room if best else low - room}
+            {
+                "system": labels[name],
+                "mean": mean[name],
+                "depth": depth,
+                "side": high + room if best else low - room,
+            }
             | {"end": "right" if best else "left", "top": 0.0}
         )
     bars = [
@@ -84,7 +91,11 @@ def critical_chart(
         )
     if groups:
         joined = alt.Chart(data(bars)).mark_rule(color=COLOURS[0], strokeWidth=4)
-        layers.append(joined.encode(x=alt.X("from:Q", scale=scale, axis=axis, title=title), x2="to:Q", y=alt.Y("bar:Q", axis=None)))
+        layers.append(
+            joined.encode(
+                x=alt.X("from:Q", scale=scale, axis=axis, title=title), x2="to:Q", y=alt.Y("bar:Q", axis=None)
+            )
+        )
         points = alt.Chart(data(dots)).mark_point(color=COLOURS[0], filled=True, size=60, opacity=1)
         layers.append(points.encode(x=x, y=alt.Y("bar:Q", axis=None), tooltip=["system:N"]))
     height = int(22 * (deepest + 0.5))
