@@ -35,6 +35,7 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ("scores.csv", "--baseline", "x", "--method", "dunnett"),
         ("hostile.csv",),
     ],
+    "gate": [("scores.csv", "--baseline", "y", "--system", "x"), ("old.csv", "new.csv", "--margin", 0.3)],
     "leaderboard": [
         ("qrels.txt", "runs", "-m", "AP", "-m", "P@5"),
         ("scores.csv", "--baseline", "y", "--baseline", "z"),
@@ -71,6 +72,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows.writerows(
             [t, *(f"{0.9 - 0.05 * k + 0.03 * ((t * k) % 4):.3f}" for k in range(10))] for t in range(9)
         )
+    for name in ("old", "new"):
+        rows = "".join(f"{k},{(k + len(name)) % 4 / 3:.3f}\n" for k in range(9))
+        (where / f"{name}.csv").write_text(f"topic,{name}\n{rows}", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(where)
         split = ("--shards", 2, "--splits", 3)

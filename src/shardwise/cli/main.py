@@ -18,6 +18,7 @@ from shardwise.cli.commands import (
     calibrate,
     compare,
     design,
+    gate,
     instances,
     leaderboard,
     score,
@@ -35,6 +36,7 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "score": (score.ScoreOptions, "shardwise.cli.score:score_runs"),
     "compare": (compare.CompareOptions, "shardwise.cli.compare:compare_systems"),
     "leaderboard": (leaderboard.LeaderboardOptions, "shardwise.cli.leaderboard:rank_systems"),
+    "gate": (gate.GateOptions, "shardwise.cli.gate:judge"),
     "design": {
         "power": (design.PowerOptions, "shardwise.cli.design:power"),
         "interval": (design.IntervalOptions, "shardwise.cli.design:interval"),
