@@ -35,6 +35,7 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ("scores.csv", "--baseline", "x", "--method", "dunnett"),
         ("hostile.csv",),
     ],
+    "paper": [("scores.csv", "--out", "paper", "--baseline", "x"), ("hostile.csv", "--method", "t holm")],
     "gate": [("scores.csv", "--baseline", "y", "--system", "x"), ("old.csv", "new.csv", "--margin", 0.3)],
     "leaderboard": [
         ("qrels.txt", "runs", "-m", "AP", "-m", "P@5"),
@@ -235,9 +236,13 @@ def test_an_option_without_effect_is_none() -> None:
     """What is random nowhere has no seed, and what one processor does no number of workers."""
     has = {name: {o for p in one.params for o in p.opts} for name, one in leaves().items()}
     assert {name for name, options in has.items() if "--seed" not in options} == {
-        "design power", "design interval", "design table", "design pools", "repeat", "schema"
+        "design power", "design interval", "design table", "design pools", "gate", "repeat", "schema"
     }  # fmt: skip
-    assert {name for name, options in has.items() if "--jobs" not in options} == {"simulate", "schema"}
+    assert {name for name, options in has.items() if "--jobs" not in options} == {
+        "gate",
+        "simulate",
+        "schema",
+    }
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,8 @@ def _beside(one: ClaimResult, found: Analysis, baseline: str) -> str:
     """How the others stand to one baseline: ``rm3 is better than bm25, and 2 of the 9 other systems are worse``."""
     names = one.pairs.names
     signs = one.directions(names)[:, names.index(baseline)]
-    others, said = len(names) - 1, []
+    others = len(names) - 1
+    said: list[str] = []
     for sign, word in ((1, "better"), (-1, "worse")):
         members = [short(name) for name, own in zip(names, signs, strict=True) if own == sign]
         if not members:

@@ -21,6 +21,7 @@ from shardwise.cli.commands import (
     gate,
     instances,
     leaderboard,
+    paper,
     score,
     simulate,
     stability,
@@ -36,6 +37,7 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "score": (score.ScoreOptions, "shardwise.cli.score:score_runs"),
     "compare": (compare.CompareOptions, "shardwise.cli.compare:compare_systems"),
     "leaderboard": (leaderboard.LeaderboardOptions, "shardwise.cli.leaderboard:rank_systems"),
+    "paper": (paper.PaperOptions, "shardwise.cli.paper:write_files"),
     "gate": (gate.GateOptions, "shardwise.cli.gate:judge"),
     "design": {
         "power": (design.PowerOptions, "shardwise.cli.design:power"),
