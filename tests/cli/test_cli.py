@@ -228,7 +228,7 @@ class TestRefusals:
         runs = (folder / "qrels.txt", folder / "runs")
         line = refused(shardwise("compare", *runs, "--report", tmp_path / "nowhere" / "r.html"))
         assert "nowhere: no such folder" in line
-        line = refused(shardwise("compare", *runs, "--report", tmp_path / "r.html", "--baseline", "sys1"))
+        line = refused(shardwise("compare", *runs, "--report", tmp_path / "r.html", "--only", "sys1"))
         assert "a report compares all systems" in line
         assert list(tmp_path.iterdir()) == []
 

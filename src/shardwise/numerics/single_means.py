@@ -11,8 +11,8 @@ from shardwise.numerics.unified import complete_moments, instance_spread, unifie
 def mean_spread(y: Floats, deterministic: Bools) -> tuple[Floats, Floats, Floats]:
     """Mean, standard error and degrees of freedom of each system, (B, R) each, for topics like these.
 
-    Scores are (B, T, R, M), replicates being a sample too unless a system is deterministic. A mean is the difference from
-    a system that always scores 0: its variance is s²/T, and max(MS_M - MS_E, 0)/(M T) more with replicates.
+    Scores are (B, T, R, M), replicates being a sample too unless a system is deterministic. A mean is the difference
+    from a system that always scores 0: its variance is s²/T, and max(MS_M - MS_E, 0)/(M T) more with replicates.
 
     Parameters
     ----------
