@@ -15,7 +15,7 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
 from shardwise.analysis.answer import of_all
 from shardwise.analysis.trust import sentences, trust_in, usual_budget
-from shardwise.fits.anova import ByModel
+from shardwise.fits.models import ByModel
 from shardwise.procedures.procedure import Procedure
 from shardwise.report.downloads import report_json
 from shardwise.report.html import html
@@ -122,6 +122,7 @@ def test_the_usual_alternatives_are_tried_beside_any_procedure() -> None:
     assert {own.name, "t holm", "moderated"} <= set(found.calibration.table["method"])
 
 
+@pytest.mark.slow
 def test_the_default_is_tried_by_its_very_procedures() -> None:
     scores = sw.simulate.scores(topics=12, systems=3, shards=3, sd=SD, seed=2)
     found = analyze(scores, calibration=20, generalize="topic+shard")

@@ -279,6 +279,18 @@ class Analysis:
         """
         late.call("report", self, path)
 
+    def paper(self, folder: str | os.PathLike[str], columns: int | None = None) -> None:
+        """Write table.tex, figure.pdf, figure.svg, methods.tex, refs.bib and numbers.tex for a paper.
+
+        Parameters
+        ----------
+        folder
+            Where to; it is made where it is missing.
+        columns
+            1 for a table of one column, 2 for one across the page; by the width that it needs without it.
+        """
+        late.call("paper", folder, self, columns=columns)
+
     def plot(self, kind: str = "intervals", **options: Any) -> Any:
         """Draw the comparisons that lead: an altair chart.
 
