@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -138,7 +139,7 @@ class Solution:
             if not term <= block:
                 pieces.append(np.zeros((table.levels(term), table.levels(block))))
                 continue
-            factors = [
+            factors: list[Any] = [
                 np.eye(n) - 1.0 / n if d in term else np.full((1, n), 1.0 / n)
                 for d, n in ((d, table.shape[d]) for d in table.order(block))
             ]
