@@ -77,6 +77,7 @@ def test_a_variance_below_zero_counts_as_zero() -> None:
     assert_same(found, [answer(compare(fit, "hsd", generalize=("topic", "shard"))) for fit in fits])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["MD1", "MD2", "MD3", "MD6"])
 def test_bootstrap_anova(model: str) -> None:
     y = tables(3, 6, 4, 3)[:3]

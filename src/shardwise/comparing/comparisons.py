@@ -20,6 +20,7 @@ from shardwise.core.errors import Either, InputError, Option, unknown
 from shardwise.core.estimates import Estimates
 from shardwise.numerics import corrections, groups
 from shardwise.numerics.corrections import STEPWISE, known
+from shardwise.numerics.proportions import wilson
 
 COLUMNS = (
     *("a", "b", "difference", "lower", "upper"),
@@ -52,6 +53,7 @@ class Comparisons:
     decisions: Decisions
     title: str
     procedure: str = ""  # the name that repeats this comparison, where it was made by a procedure
+    directed: bool = False  # whether the direction of pairs was asked for, not found
 
     def _figure(self, values: Floats) -> Floats:
         return np.broadcast_to(np.asarray(values, np.float64), (len(self),))
@@ -171,8 +173,8 @@ class Comparisons:
             Level of the intervals ``lower, upper`` of the differences: simultaneous where the correction is.
         """
         names = np.array(self.estimates.labels, dtype=object)
-        half = self._half_widths(1.0 - checked_level(level, "level"))
-        columns = (names[self.ia], names[self.ib], self.difference, self.difference - half, self.difference + half,
+        lower, upper = map(self._figure, self.decisions.ends(1.0 - checked_level(level, "level")))
+        columns = (names[self.ia], names[self.ib], self.difference, lower, upper,
                    self.se, self.df, self.statistic, self.p, self.p_adjusted, self._effects())  # fmt: skip
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
@@ -203,7 +205,8 @@ class Comparisons:
         kind
             Without it, comparison intervals: half the critical difference of the correction either way, so that two
             intervals overlap exactly when the pair is not told apart (F19 eq. 3 for HSD); tests of pairs, which have no
-            common spread, fall back to "sem". "tukey", "sem", "anova": F19 eq. 3, 4, 5.
+            common spread, fall back to "sem", tests of right and wrong to Wilson's (1927).
+            "tukey", "sem", "anova": F19 eq. 3, 4, 5.
         """
         alpha = 1.0 - checked_level(level, "level")
         e = self.estimates
@@ -219,8 +222,11 @@ class Comparisons:
             half = intervals.tukey(e, len(self._members), alpha)
         else:
             raise unknown("kind", kind, intervals.KINDS, what="interval")
+        lower, upper = e.values - half, e.values + half
+        if kind is None and e.proportions and e.own_count is not None:
+            lower, upper = wilson(e.values, e.own_count, alpha)
         frame = pd.DataFrame(
-            {"estimate": e.values, "lower": e.values - half, "upper": e.values + half},
+            {"estimate": e.values, "lower": lower, "upper": upper},
             index=pd.Index(e.labels, name="system"),
         )
         return frame.iloc[self._members]
@@ -481,4 +487,4 @@ def compare_estimates(
         by_t = ordered.law is None and ordered.test is None and correction in STEPWISE
         words = "t with " * by_t + corrections.title(correction)
     against = f" against {' and '.join(bases)}" if bases else ""
-    return Comparisons(ordered, ia, ib, found, words + against, procedure)
+    return Comparisons(ordered, ia, ib, found, words + against, procedure, directed or bool(bases))

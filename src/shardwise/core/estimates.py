@@ -54,6 +54,9 @@ class Outcome:
     statistic: Floats
     p: Floats  # each pair by itself
     joint: Joint | None = None  # the joint law of all pairs, where the test is corrected by construction
+    ends: Callable[[Floats], tuple[Floats, Floats]] | None = (
+        None  # intervals at 1 - level where they are no t's
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,6 +130,8 @@ class Estimates:
         The claim itself.
     nouns
         The user's own words for dimensions.
+    proportions
+        Whether the values are shares of right answers, so that intervals of means are to stay within 0 and 1.
     notes
         What the reader of a result should know of the fit.
     posterior
@@ -150,6 +155,7 @@ class Estimates:
     test: PairTest | None = None
     over: Claim = Claim()  # noqa: RUF009, a frozen value
     nouns: Mapping[str, str] = field(default_factory=dict)
+    proportions: bool = False
     notes: tuple[str, ...] = ()
     posterior: Callable[[str, str, int, int], Any] | None = None
 

@@ -46,6 +46,9 @@ class Tables:
     keyed: bool = True  # whether each table has a key of its own; a single table has that of its seed
     deterministic: tuple[bool, ...] = ()  # systems whose instances are copies, where somebody said so
     unit_df: float | None = None  # of a variance over topics, where they are units that count unequally
+    human: Floats | None = (
+        None  # (B, topics, systems) scores by people beside those of a judge, NaN where none are
+    )
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

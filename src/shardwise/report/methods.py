@@ -36,6 +36,7 @@ OF_TOPICS = {
     "unpaired-t": ("two-sample t-tests, as if the {systems} had met different {topics}", ""),
     "wilcoxon": ("Wilcoxon's signed-rank tests over {topics}", ""),
     "sign": ("sign tests over {topics}", ""),
+    "mcnemar": ("McNemar's exact tests over {topics}", ""),
     "randomization": ("Fisher's randomization tests of the mean difference over {topics}", ""),
     "bootstrap": ("studentised bootstrap tests over {topics}", "JayasingheEtAl2015"),
     "tukey": ("the randomised Tukey HSD test, with {draws} shufflings of the {systems} on each {topic}",
