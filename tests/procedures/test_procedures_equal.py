@@ -14,8 +14,9 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import combined_p, majority, over_splits, unanimous
 from shardwise.core.arrays import Floats
 from shardwise.fits.anova import anova
-from shardwise.fits.bootstrap import READINGS, bootstrap_anova
+from shardwise.fits.bootstrap import bootstrap_anova
 from shardwise.fits.mixed import mixed
+from shardwise.fits.models import READINGS
 from shardwise.numerics.corrections import CORRECTIONS, STEPWISE
 from shardwise.procedures.running import compare, compare_instances, paired_tests
 from shardwise.procedures.vocabulary import available as procedures

@@ -52,17 +52,19 @@ def interval_chart(
     """
     named = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
     title = f"{short(measure)}, {100 * level:g}% intervals"
-    return bare(beside(_rows(named, "claim", level, kind), "claim", title))
+    word = next(iter(named.values())).estimates.nouns.get("system", "system")
+    return bare(beside(_rows(named, "claim", level, kind), "claim", title, word=word))
 
 
 def beside(
-    rows: list[dict[str, Any]], field: str, title: str, order: list[str] | None = None
+    rows: list[dict[str, Any]], field: str, title: str, order: list[str] | None = None, word: str = "system"
 ) -> alt.LayerChart:
     """Draw rows of `system, estimate, lower, upper` as points with intervals, those of a system side by side.
 
-    `field` tells the rows of a system apart by colour and shape; systems come in the order of `order`, or as given.
+    `field` tells the rows of a system apart by colour and shape; systems come in the order of `order`, or as given, and
+    are called by `word`.
     """
-    base, systems, kinds, key = _by_system(rows, field, order)
+    base, systems, kinds, key = _by_system(rows, field, order, word)
     marks = systems * len(kinds)
     if len(kinds) > 1:
         base = base.encode(xOffset=alt.XOffset("place:O", sort="ascending"))
@@ -85,7 +87,7 @@ def bands(rows: list[dict[str, Any]], field: str, title: str, order: list[str]) 
 
 
 def _by_system(
-    rows: list[dict[str, Any]], field: str, order: list[str] | None, **symbol: Any
+    rows: list[dict[str, Any]], field: str, order: list[str] | None, word: str = "system", **symbol: Any
 ) -> tuple[alt.Chart, int, list[str], alt.Legend | None]:
     """What both ways of drawing have in common, the number of systems, and the kinds of rows with their legend."""
     systems = distinct(order or [str(row["system"]) for row in rows], ON_AXIS)
@@ -100,7 +102,7 @@ def _by_system(
     kinds = list(names.values())
     key = legend(kinds, **symbol)
     base = alt.Chart(data(marked)).encode(
-        x=system_axis(list(systems.values()), "system, best first"),
+        x=system_axis(list(systems.values()), f"{short(word)}, best first"),
         color=colour(field, kinds, key),
         description="system:N",
         tooltip=[*words("system", field), *numbers("estimate", "lower", "upper")],
