@@ -47,7 +47,7 @@ def _mode(data: Answers, beta: Floats, sd: float) -> tuple[Floats, Floats, Float
         if np.abs(step).max() < 1e-12:
             break
     p = special.expit(beta[data.system] + sd * u[data.item])
-    return np.asarray(u), p, 1.0 + sd**2 * np.bincount(data.item, p * (1.0 - p), data.items)
+    return u, p, np.asarray(1.0 + sd**2 * np.bincount(data.item, p * (1.0 - p), data.items), np.float64)
 
 
 def laplace_deviance(data: Answers, beta: Floats, sd: float) -> float:
