@@ -166,11 +166,7 @@ WORDS = {
 }
 DRAWN = ("randomization", "bootstrap", "tukey", "max-t")
 JOINT = ("tukey", "max-t")  # corrected by construction
-ONE_SIDED = (
-    "t",
-    "unpaired-t",
-    "randomization",
-)  # whose law is symmetric, of a statistic with the sign of the mean
+ONE_SIDED = ("t", "unpaired-t", "randomization")  # of a symmetric law, the statistic has the mean's sign
 SOURCES = {"t": "V17", "unpaired-t": "V17", "wilcoxon": "V17", "bootstrap": "J15"}
 
 
@@ -232,9 +228,9 @@ def by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:
     else:
         error = np.asarray(statistics(y).common) / 2.0
         model = f"{model.split(', each pair')[0]}, each pair on the topics that both have"
-        notes = (
-            f"{int((~there).sum())} scores are missing: each pair is judged on the topics that both have",
-        )
+        lost = int((~there).sum())
+        some = "1 score is missing" if lost == 1 else f"{lost} scores are missing"
+        notes = (f"{some}: each pair is judged on the topics that both have",)
     nothing = np.full(len(y), np.nan)
     return Estimates(
         labels=tuple(map(str, range(y.shape[2]))),
