@@ -8,8 +8,10 @@ from shardwise.planning.generalizing import Generalizability as Generalizability
 from shardwise.planning.generalizing import generalizability as generalizability
 from shardwise.planning.instances import BudgetPlan as BudgetPlan
 from shardwise.planning.instances import plan_budget as plan_budget
+from shardwise.planning.instances import plan_equivalence as plan_equivalence
 from shardwise.planning.instances import plan_instances as plan_instances
 from shardwise.planning.instances import variance_grid as variance_grid
+from shardwise.planning.instances import what_next as what_next
 from shardwise.planning.pools import PoolStudy as PoolStudy
 from shardwise.planning.pools import pool_depth_study as pool_depth_study
 from shardwise.planning.pools import pool_qrels as pool_qrels
@@ -44,6 +46,7 @@ __all__ = [
     "generalizability",
     "min_diff_at",
     "plan_budget",
+    "plan_equivalence",
     "plan_instances",
     "pool_depth_study",
     "pool_qrels",
@@ -57,5 +60,6 @@ __all__ = [
     "variance_components",
     "variance_grid",
     "variance_table",
+    "what_next",
     "width_at",
 ]
