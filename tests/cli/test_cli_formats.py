@@ -34,6 +34,13 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ("scores.csv", "--baseline", "x", "--method", "dunnett"),
         ("hostile.csv",),
     ],
+    "paper": [("scores.csv", "--out", "paper", "--baseline", "x"), ("hostile.csv", "--method", "t holm")],
+    "gate": [("scores.csv", "--baseline", "y", "--system", "x"), ("old.csv", "new.csv", "--margin", 0.3)],
+    "leaderboard": [
+        ("qrels.txt", "runs", "-m", "AP", "-m", "P@5"),
+        ("scores.csv", "--baseline", "y", "--baseline", "z"),
+        ("hostile.csv", "--method", "t holm"),
+    ],
     "stability": [("qrels.txt", "runs", "--shards", 2, "--splits", 2), ("scores.nc", "--model", "MD3")],
     "instances": [
         ("seeds/new_seed0.run", "seeds/new_seed1.run", "--", "seeds/old_seed0.run", "seeds/old_seed2.run", *SEEDS[:2]),
@@ -79,6 +86,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for k in range(3)
     ]
     (where / "repeats.csv").write_text("\n".join(["question,model,seed,points", *repeats, ""]))
+    for name in ("old", "new"):
+        rows = "".join(f"{k},{(k + len(name)) % 4 / 3:.3f}\n" for k in range(9))
+        (where / f"{name}.csv").write_text(f"topic,{name}\n{rows}", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(where)
         split = ("--shards", 2, "--splits", 3)
@@ -242,9 +252,13 @@ def test_an_option_without_effect_is_none() -> None:
     has = {name: {o for p in one.params for o in p.opts} for name, one in leaves().items()}
     assert {name for name, options in has.items() if "--seed" not in options} == {
         "design power", "design interval", "design table", "design pools", "design instances", "design equivalence",
-        "repeat", "schema"
+        "gate", "repeat", "schema"
     }  # fmt: skip
-    assert {name for name, options in has.items() if "--jobs" not in options} == {"simulate", "schema"}
+    assert {name for name, options in has.items() if "--jobs" not in options} == {
+        "gate",
+        "simulate",
+        "schema",
+    }
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,9 @@ def test_what_comes_next_is_the_grid_of_errors() -> None:
     parts = VarianceComponents({"topic:system": 0.01, "system:instance": 0.0009, "error": 0.0064})
     found = what_next(parts, 5, 50, min_diff=0.05, more_instances=3, more_topics=30)
     grid = variance_grid(parts, [5, 8], [50, 80])
-    assert list(found["se"]) == pytest.approx([grid.loc[5, 50], grid.loc[8, 50], grid.loc[5, 80], grid.loc[8, 80]])
+    assert list(found["se"]) == pytest.approx(
+        [grid.loc[5, 50], grid.loc[8, 50], grid.loc[5, 80], grid.loc[8, 80]]
+    )
     assert found["power"].iloc[3] == found["power"].max()
     needed = plan_instances(parts, min_diff=0.05, topics=[80], power=float(found["power"].iloc[3]))
     assert needed["instances"].iloc[0] == 8

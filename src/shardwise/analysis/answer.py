@@ -104,7 +104,8 @@ def _beside(one: ClaimResult, found: Analysis, baseline: str) -> str:
     """How the others stand to one baseline: ``rm3 is better than bm25, and 2 of the 9 other systems are worse``."""
     names = one.pairs.names
     signs = one.directions(names)[:, names.index(baseline)]
-    others, said = len(names) - 1, []
+    others = len(names) - 1
+    said: list[str] = []
     for sign, word in ((1, "better"), (-1, "worse")):
         members = [short(name) for name, own in zip(names, signs, strict=True) if own == sign]
         if not members:
@@ -172,6 +173,14 @@ def pairs_sentence(one: ClaimResult, found: Analysis) -> str:
     if one.uniform:
         text += f"; a difference counts from {number(one.critical, d)}"
     return f"{capital(text)}."
+
+
+def instead_sentence(one: ClaimResult, found: Analysis) -> str:
+    """What a procedure says that takes the place of one which fails here, or the same one at another level."""
+    level = f" at alpha {one.alpha:g}" if one.alpha != found.alpha else ""
+    told = pairs_sentence(one, found)
+    top = f" {capital(_top(one, found))}." if len(one.pairs) > 1 and one.top else ""
+    return f"By {one.procedure.name}{level}, {about(one, found)}: {told[:1].lower()}{told[1:]}{top}"
 
 
 def difference(one: ClaimResult, found: Analysis, k: int = 0) -> str:

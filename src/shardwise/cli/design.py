@@ -164,7 +164,7 @@ def instances(options: PlanInstancesOptions) -> None:
     """Print what more instances and more topics buy, and the instances needed to find a difference."""
     format = options.shown
     parts, sizes, notes = _components(options)
-    how = {"min_diff": options.min_diff, "alpha": options.alpha}
+    how: dict[str, Any] = {"min_diff": options.min_diff, "alpha": options.alpha}
     more = {"more_instances": options.more_instances, "more_topics": options.more_topics}
     now = what_next(parts, sizes["instance"], sizes["topic"], **how, **more)
     needed = plan_instances(parts, **how, power=options.power, topics=options.topics).assign(what="needed")
@@ -181,7 +181,7 @@ def equivalence(options: PlanEquivalenceOptions) -> None:
     """Print the instances that each number of topics needs to show equivalence."""
     format = options.shown
     parts, _, notes = _components(options)
-    how = {"margin": options.margin, "difference": options.difference, "alpha": options.alpha}
+    how: dict[str, Any] = {"margin": options.margin, "difference": options.difference, "alpha": options.alpha}
     rows = plan_equivalence(parts, **how, power=options.power, topics=options.topics)
     if options.chart is not None:
         draw(parts.plot("instances"), options.chart)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -36,13 +37,16 @@ ENDINGS = {
 """Formats by the ending of the file that they are written to."""
 
 
-def written(format: Format | None, out: Path | None) -> Format:
-    """Return the format asked for, or else the one that the ending of the file names.
+Kind_ = TypeVar("Kind_", bound=StrEnum)
 
-    >>> written(None, Path("pairs.tex")).value, written(Format.csv, None).value, written(None, None).value
-    ('latex', 'csv', 'text')
+
+def written(format: Kind_ | None, out: Path | None, endings: Mapping[str, Kind_], usual: Kind_) -> Kind_:
+    """Return the format asked for, or else the one that the ending of the file names, or else the usual one.
+
+    >>> written(None, Path("pairs.tex"), ENDINGS, Format.text).value
+    'latex'
     """
-    named = ENDINGS.get(out.suffix.lower()) if out is not None else None
+    named = endings.get(out.suffix.lower()) if out is not None else None
     if format is not None:
         if named not in (None, format):
             raise InputError(
@@ -55,9 +59,9 @@ def written(format: Format | None, out: Path | None) -> Format:
         raise InputError(
             f"the ending {out.suffix} names no format",
             where=str(out),
-            remedy=(f"use {', '.join(ENDINGS)}, or say ", Option("format")),
+            remedy=(f"use {', '.join(endings)}, or say ", Option("format")),
         )
-    return named or Format.text
+    return named or usual
 
 
 def several(*values: Any) -> Any:
@@ -142,6 +146,9 @@ Corpus = Annotated[
 Generalize = Annotated[
     str, typer.Option(help="What the claim extends to: nothing (''), topic, or topic,shard.")
 ]
+Baselines = Annotated[
+    list[str], typer.Option("--baseline", help="A system with which all others are compared; repeatable.")
+]
 Alpha = Annotated[float, typer.Option(help="Level of significance.", min=0.0, max=1.0, callback=level)]
 Fill = Annotated[
     str,
@@ -218,4 +225,4 @@ class Written:
     @property
     def shown(self) -> Format:
         """The format of the result, by ``--format`` or by the ending of ``--out``."""
-        return written(self.format, self.out)
+        return written(self.format, self.out, ENDINGS, Format.text)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
+from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates, Outcome, PairTest, Settled
 from shardwise.core.model import MD1
 from shardwise.numerics import max_t, paired, student
 from shardwise.numerics.corrections import STEPWISE
 from shardwise.numerics.moderated.statistics import statistics
 from shardwise.numerics.paired_kernels import EXACT_TOPICS
-from shardwise.numerics.tables import LAYOUTS, Dims, Tables
+from shardwise.numerics.proportions import tango
+from shardwise.numerics.tables import LAYOUTS, TABLE, Dims, Tables
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +26,7 @@ class TopicTest:
 
     tables: Tables
     test: str
+    one_sided: bool = False  # whether the better system is tested to be better, and not the two to differ
 
     @property
     def y(self) -> Floats:
@@ -41,7 +44,9 @@ class TopicTest:
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs of systems with these indices."""
         mean, se = paired.moments(self.y, ia, ib)
-        return TESTS[self.test](self, ia, ib, mean, se)
+        found = TESTS[self.test](self, ia, ib, mean, se)
+        # the laws are symmetric, and the statistic has the sign of the mean difference
+        return replace(found, p=np.where(mean == 0.0, 1.0, found.p / 2.0)) if self.one_sided else found
 
 
 def _by_t(difference: Floats, se: Floats, df: float) -> Outcome:
@@ -73,6 +78,22 @@ def wilcoxon(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> O
 def sign(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """Binomial test on the topics won; the statistic is the number that the system named first won."""
     return _by_p(mean, *paired.sign(test.y, ia, ib))
+
+
+def mcnemar(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+    """McNemar's exact test of right and wrong: the sign test of what only one system gets right, Tango's intervals."""
+    y = test.y
+    if not ((y == 0.0) | (y == 1.0)).all():
+        raise InputError(
+            "McNemar's test is of right and wrong, and some scores are neither 0 nor 1",
+            remedy="use 'moderated' or 't holm'",
+            argument="method",
+            value="mcnemar",
+        )
+    won, p = paired.sign(y, ia, ib)
+    lost = won - mean * y.shape[1]
+    outcome = _by_p(mean, won, p)
+    return replace(outcome, ends=lambda level: tango(won, lost, np.array(float(y.shape[1])), level))
 
 
 def randomization(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
@@ -126,6 +147,7 @@ TESTS: dict[str, Tested] = {
     "unpaired-t": unpaired_t,
     "wilcoxon": wilcoxon,
     "sign": sign,
+    "mcnemar": mcnemar,
     "randomization": randomization,
     "bootstrap": bootstrap,
     "tukey": randomised_tukey,
@@ -136,6 +158,7 @@ WORDS = {
     "unpaired-t": "unpaired t",
     "wilcoxon": "Wilcoxon signed ranks",
     "sign": "sign test",
+    "mcnemar": "McNemar's exact test",
     "randomization": "Fisher randomization",
     "bootstrap": "studentised bootstrap",
     "tukey": "randomised Tukey HSD",
@@ -143,6 +166,7 @@ WORDS = {
 }
 DRAWN = ("randomization", "bootstrap", "tukey", "max-t")
 JOINT = ("tukey", "max-t")  # corrected by construction
+ONE_SIDED = ("t", "unpaired-t", "randomization")  # of a symmetric law, the statistic has the mean's sign
 SOURCES = {"t": "V17", "unpaired-t": "V17", "wilcoxon": "V17", "bootstrap": "J15"}
 
 
@@ -151,10 +175,15 @@ class ByTopics:
     """Fit by a classic test on topics; what else varies is averaged out first."""
 
     name: str  # a key of TESTS
+    one_sided: bool = False  # for the tests of ONE_SIDED
 
-    layouts: tuple[Dims, ...] = LAYOUTS
     claims: tuple[Claim, ...] = (Claim("topic"),)
     takes_gaps: bool = False
+
+    @property
+    def layouts(self) -> tuple[Dims, ...]:
+        """Any, as all else is averaged out; but averages are neither right nor wrong."""
+        return (TABLE,) if self.name == "mcnemar" else LAYOUTS
 
     @property
     def usual_claim(self) -> Claim:
@@ -164,7 +193,7 @@ class ByTopics:
     @property
     def title(self) -> str:
         """The test in words."""
-        return WORDS[self.name]
+        return f"{WORDS[self.name]}, one-sided" if self.one_sided else WORDS[self.name]
 
     @property
     def corrections(self) -> tuple[str, ...]:
@@ -183,7 +212,8 @@ class ByTopics:
     def estimates(self, tables: Tables, claim: Claim) -> Estimates:
         """System means over topics, and the test of their pairs."""
         tables.require_complete(f"the {self.title}")
-        return by_pairs(tables, TopicTest(tables, self.name), "each pair by itself")
+        found = by_pairs(tables, TopicTest(tables, self.name, self.one_sided), "each pair by itself")
+        return replace(found, proportions=self.name == "mcnemar")
 
 
 def by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:

@@ -11,8 +11,8 @@ from shardwise.numerics.unified import complete_moments, instance_spread, unifie
 def mean_spread(y: Floats, deterministic: Bools) -> tuple[Floats, Floats, Floats]:
     """Mean, standard error and degrees of freedom of each system, (B, R) each, for topics like these.
 
-    Scores are (B, T, R, M), replicates being a sample too unless a system is deterministic. A mean is the difference from
-    a system that always scores 0: its variance is s²/T, and max(MS_M - MS_E, 0)/(M T) more with replicates.
+    Scores are (B, T, R, M), replicates being a sample too unless a system is deterministic. A mean is the difference
+    from a system that always scores 0: its variance is s²/T, and max(MS_M - MS_E, 0)/(M T) more with replicates.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def mean_spread(y: Floats, deterministic: Bools) -> tuple[Floats, Floats, Floats
 
     >>> y = np.array([[[0.2, 0.5], [0.4, 0.5], [0.9, 0.8]]])[..., None]
     >>> mean, se, df = mean_spread(y, np.array([True, True]))
-    >>> mean.tolist(), se.round(4).tolist(), df.tolist()  # scipy.stats.sem has the same
+    >>> mean.tolist(), se.round(4).tolist(), df.round(4).tolist()  # scipy.stats.sem has the same
     ([[0.5, 0.6]], [[0.2082, 0.1]], [[2.0, 2.0]])
     """
     r = y.shape[2]

@@ -20,6 +20,7 @@ from shardwise.core.arguments import Progress, level, whole
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
+from shardwise.core.model import NAMED
 from shardwise.core.scores import as_scores
 from shardwise.fits.anova import AnovaFit, anova
 from shardwise.io.collection import Collection
@@ -29,7 +30,6 @@ from shardwise.papers import published_f19 as printed
 from shardwise.papers.exhibit import Exhibit, Form, Replication, beside
 from shardwise.papers.steps import Frames, Step, key_of, run_steps
 from shardwise.procedures.running import compare
-from shardwise.procedures.vocabulary import parse
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import Corpus, split
@@ -224,12 +224,18 @@ def _lines(pairs: Comparisons, alpha: float, kinds: Sequence[str]) -> pd.DataFra
 def _steady(scores: xr.DataArray, taus: Floats, alpha: float) -> Iterator[dict[str, Any]]:
     """How much the figures of each model move from split to split (F19 Table 2)."""
     tables = Tables(np.asarray(scores.transpose("split", *SHARDS).to_numpy(), np.float64), SHARDS)
+    a, b = tables.pairs
     for model in MODELS:
-        decisions = parse(f"{model} hsd").decide(tables)
-        signs = np.where(decisions.p_adjusted <= alpha, np.sign(decisions.difference), 0.0)
+        parts = tables.decomposition(NAMED[model])
+        ms_error = parts.ss_error / parts.df_error
+        q = float(studentized_range.isf(alpha, tables.systems, parts.df_error))
+        widths = q * np.sqrt(
+            ms_error / tables.size("topic", "shard")
+        )  # F19 eq. 1: what two systems must differ by
+        means = parts.means()
+        difference = means[:, a] - means[:, b]
+        signs = np.where(np.abs(difference) >= widths[:, None], np.sign(difference), 0.0)
         found = (signs != 0.0).sum(axis=1)
-        # half the interval of a difference is the whole of a system's comparison interval (F19 eq. 3)
-        widths = decisions.half_widths(alpha).mean(axis=1)
         common = int(((signs == signs[0]) & (signs != 0.0)).all(axis=0).sum())
         row: dict[str, Any] = {"model": model}
         for name, values in (("tau", taus), ("width", widths), ("significant", found.astype(float))):
@@ -295,7 +301,7 @@ def _ranges(systems: int, df: int, alpha: float) -> Exhibit:
     for r, own in (*RANGES, (systems, df)):
         critical = float(studentized_range.isf(alpha, r, own))
         label = f"{r} systems, {own} df: Q = {critical:.3f}"
-        rows.append(pd.DataFrame({"q": q, "cdf": studentized_range.cdf(q, r, own), "law": label}))
+        rows.append(pd.DataFrame({"q": q, "cdf": 1.0 - studentized_range.sf(q, r, own), "law": label}))
     form = Form(x="q", y="cdf", titles=("studentized range", "probability"), series="law")
     title = (
         f"studentized range and what it exceeds with probability {alpha:g}; the last law is that of MD1 here"

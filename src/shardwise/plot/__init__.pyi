@@ -5,6 +5,7 @@ from .budgets import budget_chart as budget_chart
 from .budgets import instance_plan_chart as instance_plan_chart
 from .budgets import p_spread_chart as p_spread_chart
 from .budgets import pool_chart as pool_chart
+from .critical import critical_chart as critical_chart
 from .dispatch import chart as chart
 from .exhibits import exhibit_chart as exhibit_chart
 from .fits import component_chart as component_chart

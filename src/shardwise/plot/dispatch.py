@@ -22,6 +22,7 @@ CHARTS: dict[str, Kinds] = {
         "p-values": "p_curve_chart",
         "kinds": "kind_chart",
         "difference": "difference_chart",
+        "cd": "critical_chart",
     },
     "Equivalence": {"margins": "margin_chart"},
     "Exhibit": {"figure": "exhibit_chart"},
@@ -73,8 +74,8 @@ def chart(result: Any, kind: str | None = None, **options: Any) -> Any:
     >>> sw.plot.chart(pairs, "residuals")
     Traceback (most recent call last):
     ...
-    shardwise.core.errors.InputError: no chart is called 'residuals'; choose intervals, matrix, p-values, kinds or
-    difference
+    shardwise.core.errors.InputError: no chart is called 'residuals'; choose intervals, matrix, p-values, kinds,
+    difference or cd
     """
     kinds = kinds_of(result)
     wanted = next(iter(kinds)) if kind is None else kind

@@ -18,11 +18,12 @@ from shardwise.core.estimates import Estimates
 from shardwise.core.scores import as_scores, averaged, layout_of, nouns_of
 from shardwise.fits.instance_pairs import Pair, pair_of
 from shardwise.fits.instances import NOTE, SAMPLES, TOPICS, UNIFIED
+from shardwise.fits.judges import HUMAN
 from shardwise.fits.mixed import mixed
 from shardwise.fits.posterior import Mixture, posterior
 from shardwise.fits.repeats import KINDS
 from shardwise.fits.topics import JOINT as JOINT_TESTS
-from shardwise.fits.topics import TESTS, ByTopics
+from shardwise.fits.topics import ONE_SIDED, TESTS, ByTopics
 from shardwise.fits.units import by_units
 from shardwise.io.instances import flag_deterministic
 from shardwise.numerics import paired
@@ -34,6 +35,7 @@ from shardwise.procedures.vocabulary import for_claims, parse
 
 USUAL = {TABLE: "moderated", SHARDS: "moderated", INSTANCES: "moderated topic+instance", SPLITS: "moderated"}
 """The procedure of each layout that keeps its promise on realistic scores, for topics like these."""
+CORRECTED = "ppi holm"  # where people's scores for some items stand beside a judge's
 OF_REPEATS = {"seeds": USUAL[INSTANCES], "samples": "moderated samples"}
 METHODS = ("mixed", "bootstrap", "t-means", "t-single")
 DESIGNS = ("unified", "paper", "nested", "crossed")
@@ -115,6 +117,11 @@ def compare(
     return procedure.run(scores, only=only, baseline=baseline, n_resamples=n_resamples, seed=seed)
 
 
+def usual(scores: Any) -> str:
+    """The name of the procedure for scores of this layout where none is asked for; people's scores correct a judge."""
+    return CORRECTED if HUMAN in scores.coords else USUAL[layout_of(scores)]
+
+
 def usual_of(dims: Dims, method: str | Procedure | None, repeats: str) -> str:
     """The procedure of seeds or of samples; refused where instances are lacking or a method decides."""
     chosen(repeats, "repeats", KINDS)
@@ -147,7 +154,7 @@ def procedure_for(
             f"no procedure is usual for scores by {', '.join(dims)}",
             remedy=("choose one split, or name a procedure by ", Option("method")),
         )
-    found = parse(USUAL[dims] if method is None else method)
+    found = parse(usual(scores) if method is None else method)
     return found if generalize is None else speaking_of(found, Claim.of(generalize, nouns_of(scores)), scores)
 
 
@@ -187,6 +194,7 @@ def paired_tests(
     test: str = "t",
     *,
     correction: str = "none",
+    alternative: str = "two-sided",
     n_resamples: int | None = None,
     seed: int = 0,
     only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
@@ -199,11 +207,16 @@ def paired_tests(
     scores
         Any table that `as_scores` takes.
     test
-        "t" (paired), "unpaired-t", "wilcoxon", "sign", "randomization" (Fisher's, of the mean difference), "bootstrap"
-        (studentised, J15 Algorithm 1), "tukey" (randomised Tukey HSD over all systems), "max-t" (largest |t| of all
-        pairs under sign flips of topics, step-down).
+        "t" (paired), "unpaired-t", "wilcoxon", "sign", "mcnemar" (exact, of scores 0 and 1, with Tango's intervals),
+        "randomization" (Fisher's, of the mean difference), "bootstrap" (studentised, J15 Algorithm 1), "tukey"
+        (randomised Tukey HSD over all systems), "max-t" (largest |t| of all pairs under sign flips of topics,
+        step-down).
     correction
         "none", "bonferroni", "holm", "bh" or "by"; none for tukey and max-t, which are corrected by construction.
+    alternative
+        "two-sided"; or "greater", that the first system of a pair is better, for t, unpaired-t and randomization. The
+        first is the one with the better mean, so that its p-values are too small by half; V17's randomization test is
+        of this kind. The intervals stay two-sided.
     n_resamples
         Resamples of tests that draw; their p-values are (r + 1)/(B + 1).
     seed
@@ -227,10 +240,16 @@ def paired_tests(
         raise InputError(
             (Option("test", test), " is corrected by construction"), remedy="leave the correction out"
         )
+    one_sided = chosen(alternative, "alternative", ("two-sided", "greater")) == "greater"
+    if one_sided and test not in ONE_SIDED:
+        raise InputError(
+            (Option("test", test), " has no one-sided form here"), remedy=f"it is for {', '.join(ONE_SIDED)}"
+        )
     table = averaged(as_scores(scores), tuple(average))
     table = as_scores(table, only=True)
-    procedure = Procedure(ByTopics(test), JOINT if test in JOINT_TESTS else correction, TOPICS)
-    return procedure.run(table, only=only, n_resamples=n_resamples, seed=seed)
+    procedure = Procedure(ByTopics(test, one_sided), JOINT if test in JOINT_TESTS else correction, TOPICS)
+    found = procedure.run(table, only=only, n_resamples=n_resamples, seed=seed)
+    return replace(found, procedure="") if one_sided else found  # no name stands for it
 
 
 def compare_instances(

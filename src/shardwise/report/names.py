@@ -34,6 +34,8 @@ TEX = {
     "≤": r"$\le$",
     "≥": r"$\ge$",
     "ω": r"$\omega$",
+    "▲": r"$\bigtriangleup$",  # the filled ones need amssymb
+    "▼": r"$\bigtriangledown$",
     "\u00a0": "~",
 }
 ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")

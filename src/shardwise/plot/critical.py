@@ -1,0 +1,99 @@
+"""The critical-difference diagram: systems on one axis, those that are not told apart joined by bars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.core.errors import Either, InputError
+from shardwise.core.text import short
+from shardwise.plot.theme import COLOURS, INK, bare, data, distinct
+
+MOST = 30  # systems whose names and bars can still be told apart
+ON_SIDE = 28  # characters of a name beside the axis
+BAR, LINE, ROW = 0.45, 0.8, 1.0  # distances of bars, from the last bar to the first name, and of names
+
+
+def critical_chart(
+    comparisons: Comparisons, *, alpha: float = 0.05, measure: str = "mean score"
+) -> alt.LayerChart:
+    """Draw means on an axis and a bar over each homogeneous group, as Demšar (2006) draws mean ranks.
+
+    A bar joins the systems that have a point on it: where each pair has its own variance, a system between them may be
+    told from one of the group.
+
+    Parameters
+    ----------
+    comparisons
+        Comparisons of all pairs of up to 30 systems.
+    alpha : float
+        Level at which pairs are told apart.
+    measure : str
+        What the means are of.
+    """
+    names = comparisons.names
+    if len(names) > MOST:
+        raise InputError(
+            f"{len(names)} systems cannot be named on one axis",
+            remedy=Either(
+                "draw kind='matrix', or compare fewer with only=[...]", "compare fewer, with --only"
+            ),
+        )
+    values = comparisons.estimates.values
+    place = {name: k for k, name in enumerate(comparisons.estimates.labels)}
+    mean = {name: float(values[place[name]]) for name in names}
+    labels = distinct(names, ON_SIDE)
+    groups = [group for group in comparisons.groups(alpha) if len(group) > 1]
+    low, high = min(mean.values()), max(mean.values())
+    room = 0.04 * (high - low) or 0.5
+    start = BAR * len(groups) + LINE
+    right = (len(names) + 1) // 2
+    rows: list[dict[str, Any]] = []
+    for k, name in enumerate(names):
+        better = k < right  # the best half is named on the right, the best of all on top
+        depth = start + ROW * (k if better else len(names) - 1 - k)
+        rows.append(
+            {
+                "system": labels[name],
+                "mean": mean[name],
+                "depth": depth,
+                "side": high + room if better else low - room,
+            }
+            | {"end": "right" if better else "left", "top": 0.0}
+        )
+    bars = [
+        {"bar": BAR * (j + 1), "from": min(mean[n] for n in group), "to": max(mean[n] for n in group)}
+        for j, group in enumerate(groups)
+    ]
+    dots = [
+        {"bar": BAR * (j + 1), "mean": mean[name], "system": labels[name]}
+        for j, group in enumerate(groups)
+        for name in group
+    ]
+    deepest = max(row["depth"] for row in rows)
+    title = f"{short(measure)}; joined: not told apart at {alpha:g}"
+    axis = alt.Axis(orient="top", grid=False, titleAnchor="start")
+    scale = alt.Scale(domain=[low - room, high + room], nice=False, zero=False)
+    x = alt.X("mean:Q", scale=scale, axis=axis, title=title)
+    y = alt.Y("depth:Q", scale=alt.Scale(domain=[0.0, deepest + 0.5], reverse=True, nice=False), axis=None)
+    base = alt.Chart(data(rows))
+    down = base.mark_rule(color=INK, strokeWidth=1).encode(x=x, y=alt.Y("top:Q", axis=None), y2="depth:Q")
+    across = base.mark_rule(color=INK, strokeWidth=1).encode(x=x, x2="side:Q", y=y)
+    left = base.transform_filter(alt.datum.end == "left").mark_text(align="right", dx=-4)
+    best = base.transform_filter(alt.datum.end == "right").mark_text(align="left", dx=4)
+    end = alt.X("side:Q", scale=scale, axis=axis, title=title)
+    named = [side.encode(x=end, y=y, text="system:N") for side in (left, best)]
+    layers: list[alt.Chart] = [down, across, *named]
+    if groups:
+        joined = alt.Chart(data(bars)).mark_rule(color=COLOURS[0], strokeWidth=4)
+        layers.append(
+            joined.encode(
+                x=alt.X("from:Q", scale=scale, axis=axis, title=title), x2="to:Q", y=alt.Y("bar:Q", axis=None)
+            )
+        )
+        points = alt.Chart(data(dots)).mark_point(color=COLOURS[0], filled=True, size=60, opacity=1)
+        layers.append(points.encode(x=x, y=alt.Y("bar:Q", axis=None), tooltip=["system:N"]))
+    height = int(22 * (deepest + 0.5))
+    return bare(alt.LayerChart(layer=layers).properties(width=440, height=height))
