@@ -19,8 +19,10 @@ from shardwise.cli.commands import (
     calibrate,
     compare,
     design,
+    gate,
     instances,
     leaderboard,
+    paper,
     replicate,
     score,
     simulate,
@@ -37,6 +39,8 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "score": (score.ScoreOptions, "shardwise.cli.score:score_runs"),
     "compare": (compare.CompareOptions, "shardwise.cli.compare:compare_systems"),
     "leaderboard": (leaderboard.LeaderboardOptions, "shardwise.cli.leaderboard:rank_systems"),
+    "paper": (paper.PaperOptions, "shardwise.cli.paper:write_files"),
+    "gate": (gate.GateOptions, "shardwise.cli.gate:judge"),
     "design": {
         "power": (design.PowerOptions, "shardwise.cli.design:power"),
         "interval": (design.IntervalOptions, "shardwise.cli.design:interval"),
@@ -48,6 +52,8 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "calibrate": (calibrate.CalibrateOptions, "shardwise.cli.calibrate:calibrate_methods"),
     "replicate": {
         "f19": (replicate.F19Options, "shardwise.cli.replicate:replicate_f19"),
+        "ff21": (replicate.FF21Options, "shardwise.cli.replicate:replicate_ff21"),
+        "v17": (replicate.V17Options, "shardwise.cli.replicate:replicate_v17"),
     },
     "simulate": (simulate.SimulateOptions, "shardwise.cli.simulate:simulate"),
     "repeat": (again.RepeatOptions, "shardwise.cli.repeat:repeat"),
