@@ -63,7 +63,7 @@ def _judged(scores: xr.DataArray, human: Path | None) -> xr.DataArray:
     """Scores with those of people beside them, where a file of these was named."""
     if human is None:
         return scores
-    people = read_scores(human, missing="undefined")
+    people = read_scores(human, missing="leave")
     if isinstance(people, xr.Dataset):
         if scores.name not in people.data_vars:
             raise InputError(
