@@ -20,7 +20,12 @@ class CompareOptions(opt.Written):
     one file; with several splits also how far they agree. With --baseline all systems are compared with that one, and
     with no other: ▲ is better, ▼ worse.
 
+    Scores may come from any table (question,model,seed,correct), from samples_*.jsonl of lm-evaluation-harness and from
+    .eval logs of inspect; the line "read as" says what was understood.
+
     Example: shardwise compare qrels.txt runs/*.gz --measure AP --measure nDCG@10 --shards 5
+
+    Example: shardwise compare logs/*.eval
     """
 
     inputs: opt.Inputs
