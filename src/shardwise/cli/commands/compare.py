@@ -34,6 +34,15 @@ class CompareOptions(opt.Written):
     generalize: opt.Generalize = ""
     fit: opt.Fit = "anova"
     resamples: opt.Resamples = None
+    null: opt.Null = None
+    tails: opt.Tails = None
+    density: opt.Density = None
+    trim: Annotated[
+        str | None,
+        typer.Option(
+            help="Bootstrap: show V17's intervals of the effects, a share, percent or count of the estimates dropped."
+        ),
+    ] = None
     baseline: Annotated[str | None, typer.Option(help="Compare all others with this system only.")] = None
     only: Annotated[list[str], typer.Option(help="Compare these systems only; repeatable.")] = opt.several()
     repeats: opt.Repeats = None
@@ -43,6 +52,7 @@ class CompareOptions(opt.Written):
     splits: opt.Splits = 1
     kind: opt.Kind = "even"
     by: opt.By = None
+    proportions: opt.Proportions = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
     missing: opt.Missing = ""

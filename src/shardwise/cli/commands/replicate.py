@@ -21,7 +21,7 @@ class _Replicated:
     out: opt.Folder
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
-    missing: opt.Missing = "refuse"
+    missing: opt.Missing = ""
     names: opt.Names = "auto"
     depth: opt.Depth = None
     jobs: opt.Jobs = None
