@@ -13,7 +13,7 @@ from shardwise.core.arrays import Floats
 from shardwise.numerics import paired, student
 from shardwise.numerics import paired_kernels as kernels
 from shardwise.numerics.resampling import key_of
-from shardwise.numerics.unified import Moments, instance_spread
+from shardwise.numerics.unified import complete_moments, instance_spread
 from shardwise.numerics.unified import unified as unified_of
 from shardwise.procedures import running
 
@@ -63,8 +63,7 @@ def unified(a: Floats, b: Floats, *, deterministic: tuple[bool, bool] = (False, 
     y = np.full((len(a), a.shape[2], 2, max(a.shape[1], b.shape[1])), np.nan)
     y[:, :, 0, : a.shape[1]], y[:, :, 1, : b.shape[1]] = a.swapaxes(1, 2), b.swapaxes(1, 2)
     spread = instance_spread(y, np.array(deterministic))
-    mean, se = paired.moments(np.nanmean(y, axis=-1), A, B)
-    mean, se, df = unified_of(Moments(mean, se, np.full(mean.shape, float(y.shape[1]))), spread, A, B)
+    mean, se, df = unified_of(complete_moments(np.nanmean(y, axis=-1), A, B), spread, A, B)
     return Unified(*(x[:, 0].reshape(lead) for x in (mean, se**2, df)))
 
 

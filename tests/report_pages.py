@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -49,3 +54,30 @@ def simulated(
         name="AP",
     )
     return scores if splits > 1 else scores.isel(split=0, drop=True)
+
+
+@contextmanager
+def opened(browser: Any, path: Path, link: str = "", **options: Any) -> Iterator[Any]:
+    """A page from disk that must not complain, ask, or fetch anything."""
+    window = {"viewport": {"width": 1200, "height": 900}} | options
+    context = browser.new_context(accept_downloads=True, **window)
+    context.set_default_timeout(10_000)  # milliseconds: what takes longer is not usable
+    page = context.new_page()
+    trouble: list[str] = []
+    page.on("console", lambda message: trouble.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    own = path.as_uri()
+    page.on(
+        "request",
+        lambda request: (
+            None
+            if request.url.partition("#")[0] == own or request.url.startswith("blob:")
+            else trouble.append(f"request: {request.url}")
+        ),
+    )
+    page.goto(f"{own}#{link}" if link else own)
+    page.wait_for_selector("[data-ready]", state="attached")
+    yield page
+    context.close()
+    assert trouble == []

@@ -11,6 +11,7 @@ late.bind(
     chart="shardwise.plot.dispatch:chart",
     scores="shardwise.io.scores:read_scores",
     report="shardwise.report.html:save",
+    paper="shardwise.report.paper:write_paper",
     leaderboard="shardwise.analysis.leaderboard:leaderboard",
     leaderboard_html="shardwise.report.leaderboard:html",
     save_chart="shardwise.plot.saving:save_chart",

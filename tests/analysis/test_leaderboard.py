@@ -162,10 +162,14 @@ def test_the_interval_of_a_rank_holds_the_rank(systems: int, topics: int, seed: 
 
 
 @pytest.mark.calibration
-def test_ranks_of_leaderboards_with_ties_hold_together(trec3: Path, repetitions: float) -> None:
-    """Topics of TREC-3 redrawn, 20 systems in five groups of equal ones: all true ranks are held in 95 % of the boards."""
+@pytest.mark.parametrize("groups", [1, 5])
+def test_ranks_of_leaderboards_with_ties_hold_together(groups: int, trec3: Path, repetitions: float) -> None:
+    """Topics of TREC-3 redrawn, 20 systems in groups of equal ones: all true ranks are held in 95 % of the boards.
+
+    In one group of equal systems every pair is a chance to err, so that the share is near 95 %; with five it is above.
+    """
     y = pd.read_csv(trec3, index_col=0).to_numpy(float)[:, ::2][:, :20]
-    truth = np.repeat(np.linspace(0.30, 0.18, 5), 4)
+    truth = np.repeat(np.linspace(0.30, 0.18, groups), 20 // groups)
     z = y - y.mean(axis=0) + truth
     best = 1 + (truth[None, :] > truth[:, None] + 1e-12).sum(axis=1)
     worst = 20 - (truth[None, :] < truth[:, None] - 1e-12).sum(axis=1)
@@ -179,5 +183,5 @@ def test_ranks_of_leaderboards_with_ties_hold_together(trec3: Path, repetitions:
         held += bool((ranks["lowest"] <= best).all() and (ranks["highest"] >= worst).all())
         width += float((ranks["highest"] - ranks["lowest"]).mean()) / n
     assert held / n > 0.95 - 3.5 * np.sqrt(0.05 * 0.95 / n)
-    assert width < 15  # of 19: they say something
+    assert groups == 1 or width < 15  # of 19: they say something
     print(f"{held} of {n} leaderboards, mean width {width:.1f}")

@@ -34,6 +34,8 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ("scores.csv", "--baseline", "x", "--method", "dunnett"),
         ("hostile.csv",),
     ],
+    "paper": [("scores.csv", "--out", "paper", "--baseline", "x"), ("hostile.csv", "--method", "t holm")],
+    "gate": [("scores.csv", "--baseline", "y", "--system", "x"), ("old.csv", "new.csv", "--margin", 0.3)],
     "leaderboard": [
         ("qrels.txt", "runs", "-m", "AP", "-m", "P@5"),
         ("scores.csv", "--baseline", "y", "--baseline", "z"),
@@ -70,6 +72,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows.writerows(
             [t, *(f"{0.9 - 0.05 * k + 0.03 * ((t * k) % 4):.3f}" for k in range(10))] for t in range(9)
         )
+    for name in ("old", "new"):
+        rows = "".join(f"{k},{(k + len(name)) % 4 / 3:.3f}\n" for k in range(9))
+        (where / f"{name}.csv").write_text(f"topic,{name}\n{rows}", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(where)
         split = ("--shards", 2, "--splits", 3)
@@ -232,9 +237,13 @@ def test_an_option_without_effect_is_none() -> None:
     """What is random nowhere has no seed, and what one processor does no number of workers."""
     has = {name: {o for p in one.params for o in p.opts} for name, one in leaves().items()}
     assert {name for name, options in has.items() if "--seed" not in options} == {
-        "design power", "design interval", "design table", "design pools", "repeat", "schema"
+        "design power", "design interval", "design table", "design pools", "gate", "repeat", "schema"
     }  # fmt: skip
-    assert {name for name, options in has.items() if "--jobs" not in options} == {"simulate", "schema"}
+    assert {name for name, options in has.items() if "--jobs" not in options} == {
+        "gate",
+        "simulate",
+        "schema",
+    }
 
 
 @pytest.mark.parametrize(

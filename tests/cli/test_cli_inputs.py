@@ -45,7 +45,7 @@ def test_without_a_measure_runs_are_scored_by_ap_and_tables_whole() -> None:
 def test_a_measure_names_the_scores_of_a_table_that_does_not() -> None:
     table = RunInputs(inputs=(INPUTS / "scores.csv",), measure=("nDCG@10",)).read()
     assert single(table).name == "nDCG@10"
-    with pytest.raises(InputError, match="holds no nDCG@10; choose among AP, RR"):
+    with pytest.raises(InputError, match="has no measure 'nDCG@10'; it has AP, RR"):
         RunInputs(inputs=(INPUTS / "long.csv",), measure=("nDCG@10",)).read()
 
 

@@ -11,14 +11,13 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.fits.anova import anova
-from shardwise.numerics import paired
 from shardwise.numerics.balanced import Decomposition, all_terms, decompose
 from shardwise.numerics.moderated.cells import cell_statistics, residuals, stratified
 from shardwise.numerics.moderated.noise import Noise, chi_squared, draw_noise, normal, of_instances, of_shards
 from shardwise.numerics.moderated.resample import resampled
 from shardwise.numerics.moderated.statistics import D0, pairs_of, statistics
 from shardwise.numerics.resampling import below, key_of, start, topic_counts
-from shardwise.numerics.unified import Moments, instance_spread, unified
+from shardwise.numerics.unified import complete_moments, instance_spread, unified
 from shardwise.procedures.running import compare
 
 
@@ -169,8 +168,7 @@ def test_instances_make_the_unified_test() -> None:
     spread = instance_spread(y)
     means, (ia, ib) = np.nanmean(y, axis=-1), pairs_of(3)
     found = statistics(means, d0=0.0, noise=of_instances(spread))
-    mean, se = paired.moments(means, ia, ib)
-    difference, se, df = unified(Moments(mean, se, np.full(mean.shape, 20.0)), spread, ia, ib)
+    difference, se, df = unified(complete_moments(means, ia, ib), spread, ia, ib)
     np.testing.assert_allclose(found.difference, difference, rtol=1e-12)
     np.testing.assert_allclose(found.se, se, rtol=1e-12)
     np.testing.assert_allclose(found.df, df, rtol=1e-12)

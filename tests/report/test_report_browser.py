@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from report_pages import HOSTILE, simulated
+from report_pages import HOSTILE, opened, simulated
 from shardwise.report.html import write_report
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed (pip install playwright)"
-)
-
 pytestmark = pytest.mark.browser
-
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-             "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    program = os.environ.get("SHARDWISE_CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
-        pytest.skip("no Chromium (apt-get install chromium, or set SHARDWISE_CHROMIUM)")
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=program, args=ARGUMENTS)
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
@@ -49,32 +26,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         calibration=10,
     )
     return made
-
-
-@contextmanager
-def opened(browser: Any, path: Path, **options: Any) -> Iterator[Any]:
-    """A page from disk that must not complain, ask, or fetch anything."""
-    context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True, **options)
-    context.set_default_timeout(10_000)  # milliseconds: what takes longer is not usable
-    page = context.new_page()
-    trouble: list[str] = []
-    page.on("console", lambda message: trouble.append(f"console: {message.text}"))
-    page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-    page.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-    own = path.as_uri()
-    page.on(
-        "request",
-        lambda request: (
-            None
-            if request.url == own or request.url.startswith("blob:")
-            else trouble.append(f"request: {request.url}")
-        ),
-    )
-    page.goto(own)
-    page.wait_for_selector("html[data-ready]", state="attached")
-    yield page
-    context.close()
-    assert trouble == []
 
 
 def colour_at(page: Any, x: float, y: float) -> list[int]:

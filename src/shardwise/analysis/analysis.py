@@ -163,6 +163,7 @@ class Analysis:
     versions: Mapping[str, str]
     recipe: Recipe | None  # the command, where it was one
     leads: str  # key of the claim that leads
+    instead: tuple[ClaimResult, ...]  # answers by what keeps its promise, where a procedure is shown not to
 
     @property
     def lead(self) -> ClaimResult:
@@ -278,6 +279,18 @@ class Analysis:
         """
         late.call("report", self, path)
 
+    def paper(self, folder: str | os.PathLike[str], columns: int | None = None) -> None:
+        """Write table.tex, figure.pdf, figure.svg, methods.tex, refs.bib and numbers.tex for a paper.
+
+        Parameters
+        ----------
+        folder
+            Where to; it is made where it is missing.
+        columns
+            1 for a table of one column, 2 for one across the page; by the width that it needs without it.
+        """
+        late.call("paper", folder, self, columns=columns)
+
     def plot(self, kind: str = "intervals", **options: Any) -> Any:
         """Draw the comparisons that lead: an altair chart.
 
@@ -304,6 +317,7 @@ class Analysis:
             answer.capital(self.repeats),
             answer.headline(self),
             *told,
+            *(answer.instead_sentence(one, self) for one in self.instead),
             splits,
             *warnings,
         ]
@@ -323,7 +337,9 @@ class Analysis:
             for one in self.remarks
             if one.warning
         )
-        sentence = html.escape(answer.headline(self))
+        sentence = html.escape(
+            " ".join([answer.headline(self), *(answer.instead_sentence(one, self) for one in self.instead)])
+        )
         return (
             f"<p>{html.escape(self.heading())}</p><p><strong>{sentence}</strong></p>{warnings}{shown}{rest}"
         )

@@ -33,15 +33,16 @@ from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of, undefined_cells
-from shardwise.fits.anova import AnovaFit, ByModel, anova
-from shardwise.fits.bootstrap import ByBootstrap
+from shardwise.fits.anova import AnovaFit, anova
+from shardwise.fits.judges import HUMAN
+from shardwise.fits.models import ByBootstrap, ByModel
 from shardwise.fits.repeats import seeds_or_samples
 from shardwise.fits.units import by_units
 from shardwise.numerics.corrections import CORRECTIONS
 from shardwise.numerics.error_terms import supports
 from shardwise.numerics.tables import SHARDS, TABLE
 from shardwise.procedures.procedure import Procedure
-from shardwise.procedures.running import USUAL, usual_of
+from shardwise.procedures.running import USUAL, usual, usual_of
 from shardwise.procedures.vocabulary import for_claims, parse
 from shardwise.scoring.undefined import fill_undefined
 
@@ -82,8 +83,8 @@ class AnalysisOptions:
     seed
         Seed of everything random; recorded.
     calibration
-        Tables simulated in each world to see whether the procedures can be trusted on scores like these: 0 for none,
-        None for 100 to 400.
+        Tables simulated in each world at most, to see whether the procedures can be trusted on scores like these: 0 for
+        none, None for 100 to 400.
     title
         Heading of the report.
     notes
@@ -177,14 +178,14 @@ def analyze(
         first,
         tuple(procedures),
         alpha=alpha,
-        repetitions=chosen.calibration,
+        budget=0 if HUMAN in first.coords else chosen.calibration,  # no world has a judge
         seed=chosen.seed or 0,
         progress=progress,
     )
     steps = table.sizes.get("split", 1)
     tried = [one for one in claims if steps > 1 and SHARDS in one.procedure.dims]
     name = chosen.measure or str(table.name or "score")
-    planned = any(one.procedure.claim == LIKE for one in claims)
+    planned = any(one.procedure.claim == LIKE for one in claims) and HUMAN not in first.coords
     return Analysis(
         scores=original,
         analysed=first if lead.first_split else table,
@@ -242,6 +243,9 @@ def analyze(
         versions=versions(),
         recipe=chosen.recipe,
         leads=lead.key,
+        instead=tuple(
+            claim_result(table, first, parse(one.method), one.alpha, chosen.run) for one in trust.instead()
+        ),
     )
 
 
@@ -307,7 +311,7 @@ def _repeats(table: xr.DataArray, procedure: Procedure, chosen: AnalysisOptions)
 def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
     """The procedures of an analysis, that of these topics first, and why topics like these are not spoken of."""
     dims, nouns = layout_of(table), nouns_of(table)
-    lead = _procedure(dims, chosen)
+    lead = _procedure(table, chosen)
     within = dims if dims in lead.dims else tuple(d for d in dims if d != "split")
     beside = tuple(d for d in dims if d != "split")
     known = for_claims(lead, within) | {c: p for c, p in for_claims(lead, beside).items() if c == HERE}
@@ -349,8 +353,9 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
     return found, unsupported
 
 
-def _procedure(dims: tuple[str, ...], chosen: AnalysisOptions) -> Procedure:
+def _procedure(table: xr.DataArray, chosen: AnalysisOptions) -> Procedure:
     """The procedure asked for by name, by a correction of a model, or by nothing but the layout of the scores."""
+    dims = layout_of(table)
     if chosen.repeats is not None:
         named = chosen.method if chosen.model is None else str(chosen.model)
         return parse(usual_of(dims, named, chosen.repeats))
@@ -360,7 +365,7 @@ def _procedure(dims: tuple[str, ...], chosen: AnalysisOptions) -> Procedure:
                 f"no procedure is usual for scores by {', '.join(dims)}",
                 remedy="give topics and systems, with shards or with instances",
             )
-        return parse(USUAL[dims])
+        return parse(usual(table))
     if chosen.method is None or chosen.method in CORRECTIONS:
         model = chosen.model or (MD6 if "shard" in dims else MD1)
         model = Model.parse(model) if isinstance(model, str) else model

@@ -109,7 +109,9 @@ def _half_widths(pairs: Comparisons, intervals: pd.DataFrame, alpha: float) -> F
         own = float(intervals["upper"].iloc[0] - intervals["estimate"].iloc[0])
         return np.full(len(pairs), 2.0 * own)
     each = pairs.to_frame(1.0 - alpha)
-    return (each["upper"] - each["difference"]).to_numpy(np.float64)
+    d = each["difference"].to_numpy()
+    # of an interval that is longer on one side the longer one: what is said of it then is true of both
+    return np.asarray(np.maximum(each["upper"].to_numpy() - d, d - each["lower"].to_numpy()))
 
 
 def _letters(pairs: Comparisons, alpha: float) -> tuple[tuple[str, ...], ...] | None:

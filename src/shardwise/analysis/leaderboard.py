@@ -31,6 +31,7 @@ from shardwise.numerics.single_means import mean_spread
 MOST_GROUPS = 12  # groups that letters explain; beyond these rank intervals say it better
 MARKS = {1: "▲", -1: "▼", 0: ""}
 VERDICTS = {1: "better", -1: "worse", 0: "not told apart"}
+MARKED = {VERDICTS[sign]: mark for sign, mark in MARKS.items()} | {"": ""}
 OWN = ("rank", "lowest", "highest", "mean", "lower", "upper")  # what every measure says of a system
 
 
@@ -38,9 +39,9 @@ OWN = ("rank", "lowest", "highest", "mean", "lower", "upper")  # what every meas
 class Leaderboard:
     """Systems, best first, with intervals of their ranks and of their means.
 
-    `table` has `rank, lowest, highest, system, mean, lower, upper, to_best, top`, and `group` where there are no more than
-    twelve groups: the ranks from lowest to highest are those that the system may have, all systems at once; lower to
-    upper is a confidence interval of its mean by itself; top, whether it may be the best.
+    `table` has `rank, lowest, highest, system, mean, lower, upper, to_best, top`, and `group` where there are no more
+    than twelve groups: the ranks from lowest to highest are those that the system may have, all systems at once; lower
+    to upper is a confidence interval of its mean by itself; top, whether it may be the best.
     """
 
     table: pd.DataFrame
@@ -94,11 +95,8 @@ class Leaderboard:
         for name, frame in self.others.items():
             columns |= {name: _numbers(frame["mean"], self.decimals[name])}
         for name, frame in self.against.items():
-            marks = {VERDICTS[sign]: mark for sign, mark in MARKS.items()}
-            told = [
-                f"{_signed(x, d)} {marks.get(v, '')}".strip()
-                for x, v in zip(frame["difference"], frame["verdict"], strict=True)
-            ]
+            pairs = zip(frame["difference"], frame["verdict"], strict=True)
+            told = [f"{_signed(x, d)} {MARKED[word]}".strip() for x, word in pairs]
             columns |= {
                 f"vs {short(name)}": told,
                 f"p vs {short(name)}": [p_value(p, self.resolution) for p in frame["p_adjusted"]],
@@ -219,8 +217,8 @@ def _own(found: Analysis) -> pd.DataFrame:
 def mean_intervals(found: Analysis) -> pd.DataFrame:
     """Return a confidence interval of each system's mean by itself: `mean, lower, upper`, best system first.
 
-    Student's interval over topics like these; over shards or instances too where the claim is about these. A system that
-    lacks scores has none, for its mean is then that of a model.
+    Student's interval over topics like these; over shards or instances too where the claim is about these. A system
+    that lacks scores has none, for its mean is then that of a model.
 
     Parameters
     ----------
@@ -290,20 +288,37 @@ def versus(pairs: Comparisons, baseline: str, alpha: float) -> pd.DataFrame:
     frame = pairs.to_frame(1.0 - alpha)
     sign = np.select([frame["b"] == baseline, frame["a"] == baseline], [1.0, -1.0], 0.0)
     own, sign = frame[sign != 0.0], sign[sign != 0.0]
-    called = np.where(own["p_adjusted"] <= alpha, np.sign(own["difference"] * sign), 0.0)
+    p_adjusted = own["p_adjusted"].to_numpy()
     ends = np.sort(np.stack([own["lower"] * sign, own["upper"] * sign]), axis=0)
     columns = {
         "difference": own["difference"] * sign,
         "lower": ends[0],
         "upper": ends[1],
         "p": own["p"],
-        "p_adjusted": own["p_adjusted"],
-        "verdict": [VERDICTS[int(one)] for one in called],
+        "p_adjusted": p_adjusted,
+        "verdict": verdicts((own["difference"] * sign).to_numpy(), p_adjusted, alpha),
     }
     names = np.where(own["b"] == baseline, own["a"], own["b"])
     return pd.DataFrame(
         {name: np.asarray(x) for name, x in columns.items()}, index=pd.Index(names, name="system")
     )
+
+
+def verdicts(difference: Floats, p_adjusted: Floats, alpha: float) -> list[str]:
+    """Return whether each system is better, worse, or not told from what it is compared with.
+
+    Parameters
+    ----------
+    difference, p_adjusted
+        Figures of each pair.
+    alpha
+        Level of significance.
+
+    >>> verdicts(np.array([0.2, -0.2, 0.1]), np.array([0.01, 0.01, 0.3]), 0.05)
+    ['better', 'worse', 'not told apart']
+    """
+    signs = np.where(p_adjusted <= alpha, np.sign(difference), 0.0)
+    return [VERDICTS[int(sign)] for sign in signs]
 
 
 def ranged(frame: pd.DataFrame) -> list[str]:
@@ -342,7 +357,7 @@ def _explained(found: Analysis, baselines: Sequence[str], comparisons: int) -> t
     if promise == "family":
         sure = f"with {level} confidence all {systems} have a rank within theirs"
     elif promise == "discovery":
-        sure = f"pairs are told apart at a false discovery rate of {found.alpha:g}, so these are no confidence intervals"
+        sure = f"pairs are told apart at a false discovery rate of {found.alpha:g}: no confidence intervals"
     else:
         sure = f"each pair is judged by itself at {found.alpha:g}, so these do not hold together"
     over = [d for d in found.procedure.claim.over if d != "topic"]
@@ -358,7 +373,7 @@ def _explained(found: Analysis, baselines: Sequence[str], comparisons: int) -> t
             "each by itself" if promise == "pair" else f"corrected for {counted(comparisons, 'comparison')}"
         )
         said.append(
-            f"▲ significantly better than {answer.conjoined([short(name) for name in baselines])}, ▼ significantly worse,"
-            f" at {found.alpha:g}, {these}."
+            f"▲ significantly better than {answer.conjoined([short(name) for name in baselines])}, ▼ significantly"
+            f" worse, at {found.alpha:g}, {these}."
         )
     return tuple(said)

@@ -16,6 +16,7 @@ import xarray as xr
 
 import shardwise
 from shardwise.core.errors import InputError
+from shardwise.io.run_tables import IRDS
 
 LIBRARIES = ("numpy", "scipy", "xarray", "pandas", "numba", "altair")
 
@@ -53,6 +54,8 @@ def hashed(paths: Iterable[str | os.PathLike[str]]) -> tuple[Hashed, ...]:
     found = []
     for item in paths:
         path = Path(item)
+        if str(item).startswith(IRDS):  # a name, not a file
+            continue
         if path.is_fifo():
             raise InputError(
                 "is a pipe, and what was read from it is gone",

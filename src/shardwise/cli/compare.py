@@ -12,15 +12,20 @@ import xarray as xr
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import AnalysisOptions, analyze
+from shardwise.analysis.answer import headline
+from shardwise.analysis.leaderboard import MARKED, verdicts, versus
 from shardwise.cli import inputs as opt
 from shardwise.cli.commands.compare import CompareOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress
 from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.pairs import baselines_of
 from shardwise.core.arguments import chosen as checked
 from shardwise.core.errors import InputError, Option
 from shardwise.fits.bootstrap import Trim, bootstrap_anova
+from shardwise.fits.judges import with_human
+from shardwise.io.scores import read_scores
 from shardwise.numerics.corrections import CORRECTIONS, known
 from shardwise.procedures.running import compare
 from shardwise.procedures.vocabulary import parse
@@ -40,18 +45,39 @@ def compare_systems(options: CompareOptions) -> None:
     if not source.measure and len(measures) > 1:
         opt.single(read)  # refuses to choose
     if options.fit == "bootstrap":
+        if options.human is not None:
+            raise InputError(
+                "--human does nothing with --fit bootstrap", remedy="leave out --fit, or leave out --human"
+            )
         _by_bootstrap(options, opt.single(read), read.notes)
         return
     found = []
     for name in measures:
         with progress(f"{name}: comparing", options.quiet) as told:
             how = replace(chosen, notes=read.notes, inputs=_listed(options, source, read.files))
-            found.append(analyze(read.scores[name], how, progress=told))
+            found.append(analyze(_judged(read.scores[name], options.human), how, progress=told))
     if options.report is not None:
         _recorded(found[0], options, source, read.files).report(options.report)
     if options.chart is not None:
         draw(found[0].plot(level=1.0 - options.alpha), options.chart)
     _tell(found, options)
+
+
+def _judged(scores: xr.DataArray, human: Path | None) -> xr.DataArray:
+    """Scores with those of people beside them, where a file of these was named."""
+    if human is None:
+        return scores
+    people = read_scores(human, missing="leave")
+    if isinstance(people, xr.Dataset):
+        if scores.name not in people.data_vars:
+            raise InputError(
+                f"holds no {scores.name}", where=str(human), remedy="give people's scores of the same measure"
+            )
+        people = people[scores.name]
+    try:
+        return with_human(scores, people)
+    except InputError as error:
+        raise error.placed(str(human)) from error
 
 
 def _chosen(options: CompareOptions) -> AnalysisOptions:
@@ -62,10 +88,8 @@ def _chosen(options: CompareOptions) -> AnalysisOptions:
         raise InputError("--calibration does nothing without a report", remedy="add --report report.html")
     if options.fit == "anova" and options.method and options.method not in CORRECTIONS:
         parse(options.method)
-    if options.report is not None and (options.only or options.baseline is not None):
-        raise InputError(
-            "a report compares all systems", remedy="leave out --only and --baseline, or leave out --report"
-        )
+    if options.report is not None and options.only:
+        raise InputError("a report compares all systems", remedy="leave out --only, or leave out --report")
     return AnalysisOptions(
         method=options.method or None,
         model=options.model or None,
@@ -73,7 +97,7 @@ def _chosen(options: CompareOptions) -> AnalysisOptions:
         alpha=options.alpha,
         fill=opt.fill_policy(options.fill),
         only=tuple(options.only) or None,
-        baseline=options.baseline,
+        baseline=options.baseline or None,
         repeats=options.repeats,
         seed=options.seed,
         calibration=0 if options.report is None else options.calibration,
@@ -86,14 +110,15 @@ def _listed(options: CompareOptions, source: opt.RunInputs, files: tuple[Path, .
         return ()
     corpus = source.corpus
     listed = [corpus] if corpus is not None and not corpus.isdecimal() and not source.table else []
-    return (*map(str, files), *listed)
+    people = [str(options.human)] if options.human is not None else []
+    return (*map(str, files), *people, *listed)
 
 
 def _recorded(
     found: Analysis, options: CompareOptions, source: opt.RunInputs, used_files: tuple[Path, ...]
 ) -> Analysis:
     """The same analysis with what is needed to make it again; what was chosen automatically is written out."""
-    from shardwise.analysis.trust import usual_repetitions  # looked up late, so that it can be replaced
+    from shardwise.analysis.trust import usual_budget  # looked up late, so that it can be replaced
 
     files = [str(file) for file in used_files]
     used: dict[str, Any] = {"scores": files} if source.table else {"qrels": files[0], "runs": files[1:]}
@@ -104,7 +129,7 @@ def _recorded(
     used["method"] = options.method or ("hsd" if options.model else found.procedure.name)
     used["calibration"] = options.calibration
     if options.calibration is None:
-        used["calibration"] = usual_repetitions(len(found.systems))
+        used["calibration"] = usual_budget(len(found.systems))
     call = current()
     recipe = call.recipe(without=source.idle, **used) if call is not None else None
     return replace(found, recipe=recipe)
@@ -116,12 +141,12 @@ def _tell(found: list[Analysis], options: CompareOptions) -> None:
     several = len(found) > 1
     if format is Format.text and options.out is None:
         for one in found:
-            emit(systems_table(one.comparisons, alpha), format, title=_title(one), notes=_notes(one, options))
+            emit(_in_words(one, options), format, title=_title(one), notes=_notes(one, options))
         return
     if format is Format.text:
-        tables = [systems_table(one.comparisons, alpha) for one in found]
+        tables = [_in_words(one, options) for one in found]
     else:
-        tables = [one.comparisons.to_frame(1.0 - alpha) for one in found]
+        tables = [_pairs(one.comparisons, options) for one in found]
     if several:
         for one, table in zip(found, tables, strict=True):
             table.insert(0, "measure", one.measure)
@@ -143,6 +168,8 @@ def _tell(found: list[Analysis], options: CompareOptions) -> None:
 
 def _title(found: Analysis) -> str:
     """What was analysed and how, what came out, and what the other claim says."""
+    if found.baselines and len(found.comparisons) > 1:
+        return f"{found.heading()}\n{headline(found)}"
     beside = [
         f"beside it, {one.claim}: {one.found} of {len(one.pairs)} pairs differ"
         for one in found.claims
@@ -157,6 +184,7 @@ def _notes(found: Analysis, options: CompareOptions) -> tuple[str, ...]:
     if options.quiet:
         return ()
     told = opt.filled(found.scores, options.fill)[1]
+    told = (*told, *found.comparisons.notes) if options.human is not None else told
     written = (f"report: {options.report}",) if options.report is not None else ()
     return (*found.notes, *told, *written)
 
@@ -178,14 +206,14 @@ def _by_bootstrap(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
         known(options.method or "bh"),
         generalize=options.generalize or None,
         only=options.only or None,
-        baseline=options.baseline,
+        baseline=options.baseline or None,
         **opt.bootstrap_law(options),
     )
     if options.chart is not None:
         draw(pairs.plot(level=1 - options.alpha, measure=str(scores.name or "score")), options.chart)
     said = () if options.quiet else (*notes, *told)
     if options.shown is Format.text:
-        table = systems_table(pairs, options.alpha)
+        table = _systems(pairs, options)
         if options.trim is not None:
             law = {"null": "marginal", "tails": 1} | opt.bootstrap_law(options)
             table = fit.intervals(1 - options.alpha, trim=options.trim, **law).reset_index(names="system")  # type: ignore[arg-type]
@@ -201,7 +229,7 @@ def _by_bootstrap(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
         "alpha": options.alpha,
         "anova": fit.anova.table.reset_index().to_dict("records"),
     }
-    frame = pairs.to_frame(1 - options.alpha)
+    frame = _pairs(pairs, options)
     emit(frame, options.shown, options.out, title=str(pairs), notes=said, facts=facts)
 
 
@@ -217,6 +245,39 @@ def _trimmed(options: CompareOptions) -> None:
             (Option("trim"), " is of the systems' intervals, which only text shows"),
             remedy=("add ", Option("format", "text")),
         )
+
+
+def _in_words(found: Analysis, options: CompareOptions) -> pd.DataFrame:
+    """The systems under the user's word for them."""
+    return _systems(found.comparisons, options).rename(columns={"system": found.noun("system")})
+
+
+def _systems(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
+    """The systems with intervals and letters; with a baseline how each stands to it."""
+    bases = baselines_of(options.baseline)
+    if not bases:
+        return systems_table(pairs, options.alpha)
+    mean = pd.Series(pairs.estimates.values, index=pairs.estimates.labels)
+    tables = []
+    for base in bases:
+        frame = versus(pairs, base, options.alpha).reset_index()
+        frame.insert(1, "mean", mean.loc[frame["system"]].to_numpy())
+        frame = frame.sort_values("mean", ascending=False, kind="stable")
+        frame[""] = [MARKED[word] for word in frame.pop("verdict")]
+        if len(bases) > 1:
+            frame.insert(0, "baseline", base)
+        tables.append(frame.drop(columns="p"))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _pairs(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
+    """All pairs; with a baseline also whether the first is better or worse, by marks where people read it."""
+    frame = pairs.to_frame(1.0 - options.alpha)
+    if options.baseline:
+        told = verdicts(frame["difference"].to_numpy(), frame["p_adjusted"].to_numpy(), options.alpha)
+        read = options.shown in (Format.markdown, Format.latex)
+        frame["verdict"] = [MARKED[word] for word in told] if read else told
+    return frame
 
 
 def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from shardwise.analysis.analyze import AnalysisOptions, analyze
 from shardwise.analysis.leaderboard import Leaderboard, leaderboard
 from shardwise.cli import inputs as opt
 from shardwise.cli.commands.leaderboard import BoardFormat, LeaderboardOptions
+from shardwise.cli.commands.paper import PaperOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit, progress
 from shardwise.core.errors import InputError
@@ -23,7 +24,7 @@ def rank_systems(options: LeaderboardOptions) -> None:
         raise InputError("--fragment does nothing here", remedy="add --format html")
     if options.method:
         parse(options.method)
-    found = _analysed(options)
+    found = analysed(options)
     board = leaderboard(*found, baseline=options.baseline or None)
     if shown is BoardFormat.html:
         text = board.html(page=not options.fragment)
@@ -35,8 +36,10 @@ def rank_systems(options: LeaderboardOptions) -> None:
     _tell(board, found, options)
 
 
-def _analysed(options: LeaderboardOptions) -> list[Analysis]:
-    """An analysis of each measure, that which ranks first."""
+def analysed(
+    options: LeaderboardOptions | PaperOptions, baseline: tuple[str, ...] | None = None
+) -> list[Analysis]:
+    """An analysis of each measure, that which ranks first; of all pairs unless there are baselines."""
     source = opt.RunInputs.of(options)
     read = source.read()
     if not source.measure:
@@ -46,6 +49,7 @@ def _analysed(options: LeaderboardOptions) -> list[Analysis]:
         generalize=options.generalize or None,
         alpha=options.alpha,
         fill=opt.fill_policy(options.fill),
+        baseline=baseline,
         seed=options.seed,
         notes=read.notes,
     )

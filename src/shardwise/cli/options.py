@@ -43,8 +43,8 @@ Kind_ = TypeVar("Kind_", bound=StrEnum)
 def written(format: Kind_ | None, out: Path | None, endings: Mapping[str, Kind_], usual: Kind_) -> Kind_:
     """Return the format asked for, or else the one that the ending of the file names, or else the usual one.
 
-    >>> written(None, Path("pairs.tex"), ENDINGS, Format.text).value, written(Format.csv, None, ENDINGS, Format.text).value
-    ('latex', 'csv')
+    >>> written(None, Path("pairs.tex"), ENDINGS, Format.text).value
+    'latex'
     """
     named = endings.get(out.suffix.lower()) if out is not None else None
     if format is not None:
@@ -160,7 +160,7 @@ Generalize = Annotated[
     str, typer.Option(help="What the claim extends to: nothing (''), topic, or topic,shard.")
 ]
 Baselines = Annotated[
-    list[str], typer.Option("--baseline", help="Compare all others with this system; repeatable.")
+    list[str], typer.Option("--baseline", help="A system with which all others are compared; repeatable.")
 ]
 Alpha = Annotated[float, typer.Option(help="Level of significance.", min=0.0, max=1.0, callback=level)]
 Fill = Annotated[

@@ -54,6 +54,9 @@ class Outcome:
     statistic: Floats
     p: Floats  # each pair by itself
     joint: Joint | None = None  # the joint law of all pairs, where the test is corrected by construction
+    ends: Callable[[Floats], tuple[Floats, Floats]] | None = (
+        None  # intervals at 1 - level where they are no t's
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,6 +130,8 @@ class Estimates:
         The claim itself.
     nouns
         The user's own words for dimensions.
+    proportions
+        Whether the values are shares of right answers, so that intervals of means are to stay within 0 and 1.
     notes
         What the reader of a result should know of the fit.
     posterior
@@ -150,6 +155,7 @@ class Estimates:
     test: PairTest | None = None
     over: Claim = Claim()  # noqa: RUF009, a frozen value
     nouns: Mapping[str, str] = field(default_factory=dict)
+    proportions: bool = False
     notes: tuple[str, ...] = ()
     posterior: Callable[[str, str, int, int], Any] | None = None
 
@@ -165,13 +171,6 @@ class Estimates:
         both = 2.0 * np.asarray(self.variance, np.float64)[..., None, None]
         return np.where(np.eye(self.size, dtype=bool), 0.0, both)
 
-    def df_of_differences(self) -> Floats:
-        """(…, R, R) degrees of freedom of each pair."""
-        if self.difference_df is not None:
-            return self.difference_df
-        df = np.asarray(self.df, np.float64)
-        return np.broadcast_to(df[..., None, None], (*df.shape, self.size, self.size))
-
     def pair_spread(self, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
         """Variance and df of the differences of pairs: (…, P), or (…, 1) where all pairs share them.
 
@@ -180,18 +179,9 @@ class Estimates:
         ia, ib
             (P,) numbers of the first and of the second system of each pair.
         """
-        variance = self.difference_variance
-        df = self.difference_df
-        return (
-            2.0 * np.asarray(self.variance, np.float64)[..., None]
-            if variance is None
-            else variance[..., ia, ib],
-            np.asarray(self.df, np.float64)[..., None] if df is None else df[..., ia, ib],
+        variance, df = (
+            np.asarray(x, np.float64)[..., None] for x in (2.0 * np.asarray(self.variance), self.df)
         )
-
-
-class SupportsEstimates(Protocol):
-    """Anything that can hand over estimates: a fit of any model."""
-
-    def estimates(self) -> Estimates:
-        """System means, their variance and the claim that goes with it."""
+        if self.difference_variance is not None:
+            variance = self.difference_variance[..., ia, ib]
+        return variance, df if self.difference_df is None else self.difference_df[..., ia, ib]

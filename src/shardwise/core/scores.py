@@ -133,7 +133,12 @@ def _labelled(
 
 def _as_array(data: Any) -> Any:
     """An array of numbers, or None where there is no array."""
-    if isinstance(data, np.ndarray) or (isinstance(data, Sequence) and not isinstance(data, str | bytes)):
+    leaf = data
+    while isinstance(leaf, list | tuple) and leaf:
+        leaf = leaf[0]
+    if isinstance(data, np.ndarray) or (
+        isinstance(data, list | tuple) and isinstance(leaf, int | float | np.number | np.ndarray)
+    ):
         try:
             values = np.asarray(data)
         except ValueError:

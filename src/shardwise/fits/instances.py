@@ -23,7 +23,14 @@ from shardwise.numerics.mixed.posterior import draw
 from shardwise.numerics.moderated.statistics import pair_moments
 from shardwise.numerics.student import NOISE
 from shardwise.numerics.tables import INSTANCES, Dims, Tables
-from shardwise.numerics.unified import InstanceSpread, Moments, instance_spread, unified, unified_order
+from shardwise.numerics.unified import (
+    InstanceSpread,
+    Moments,
+    complete_moments,
+    instance_spread,
+    unified,
+    unified_order,
+)
 
 Design = Literal["nested", "crossed"]
 TINY = 1e-12  # a mean square this small against the others is rounding
@@ -84,8 +91,7 @@ def moments_of(tables: Tables, ia: Ints, ib: Ints) -> Moments:
     """Differences of pairs on the topics that both have, instances averaged."""
     y = tables.topic_means()
     if np.isfinite(y).all():
-        mean, se = paired.moments(y, ia, ib)
-        return Moments(mean, se, np.full(mean.shape, float(y.shape[1])))
+        return complete_moments(y, ia, ib)
     topics, mean, variance = pair_moments(np.ascontiguousarray(y), ia, ib)
     if (topics < 2).any():
         raise InputError("two systems have fewer than two topics in common", remedy="leave out one of them")

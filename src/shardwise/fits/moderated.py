@@ -12,7 +12,7 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option
 from shardwise.core.estimates import Estimates, Outcome
 from shardwise.core.model import MD6
-from shardwise.fits.instances import BOTH, borrowed_note, spread_of
+from shardwise.fits.instances import BOTH, UNIFIED, borrowed_note, spread_of
 from shardwise.fits.topics import by_pairs
 from shardwise.numerics import student
 from shardwise.numerics.corrections import STEPWISE
@@ -20,7 +20,7 @@ from shardwise.numerics.moderated.cells import cell_statistics, stratified
 from shardwise.numerics.moderated.law import Law
 from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards
 from shardwise.numerics.moderated.resample import resampled
-from shardwise.numerics.moderated.statistics import Statistics, statistics
+from shardwise.numerics.moderated.statistics import D0, Statistics, statistics
 from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, Dims, Tables
 
 COMMON = 0.5  # share of the topics that all systems must have where instances are random
@@ -105,6 +105,7 @@ class ModeratedTest:
 
     tables: Tables
     claim: Claim
+    d0: float = D0
 
     @property
     def name(self) -> str:
@@ -128,7 +129,7 @@ class ModeratedTest:
         if self.claim == CELLS:
             found, joint = cell_statistics(self.tables.y, ia, ib), None
         else:
-            found = statistics(self.y, ia, ib, noise=self.noise)
+            found = statistics(self.y, ia, ib, d0=self.d0, noise=self.noise)
             if self.tables.unit_df is not None:  # units that count unequally say less than their number
                 found = replace(found, df=found.df - (self.tables.topics - 1.0 - self.tables.df))
             joint = ModeratedJoint(self, ia, ib, found)
@@ -137,27 +138,33 @@ class ModeratedTest:
 
 @dataclass(frozen=True, slots=True)
 class ByModerated:
-    """Fit by the moderated test, for one kind of claim; samples are instances drawn anew for each topic."""
+    """Fit by the moderated test, for one kind of claim; samples are instances drawn anew for each topic.
+
+    With d0 = 0 nothing is drawn towards the common variance: the unified test with the joint law of all pairs.
+    """
 
     claim: Claim
     samples: bool = False
+    d0: float = D0
 
     sound: bool = True
 
     @property
     def name(self) -> str:
         """What a user types."""
-        return "moderated samples" if self.samples else "moderated"
+        return "moderated samples" if self.samples else "moderated" if self.d0 else "unified max-t"
 
     @property
     def title(self) -> str:
         """The test in words."""
+        if not self.d0:
+            return f"{UNIFIED.title}, step-down max-t"
         return f"moderated test{' of samples' * self.samples}"
 
     @property
     def usual_claim(self) -> Claim:
         """The claim that is meant where none is named."""
-        return self.claim if self.samples else TOPICS
+        return self.claim if self.samples or not self.d0 else TOPICS
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -167,6 +174,8 @@ class ByModerated:
     @property
     def corrections(self) -> tuple[str, ...]:
         """The corrections that can follow; no resampled joint law holds its level on the cells of these topics."""
+        if not self.d0:
+            return ("",)
         return tuple(STEPWISE) if self.claim == CELLS else ("", *STEPWISE)
 
     @property
@@ -185,8 +194,11 @@ class ByModerated:
 
     def estimates(self, tables: Tables, claim: Claim) -> Estimates:
         """System means, and the moderated test of their pairs."""
-        test = ModeratedTest(tables, TOPICS if self.samples else claim)  # topic means hold what samples add
-        found = by_pairs(tables, test, "moderated, each pair its own variance drawn towards the common one")
+        test = ModeratedTest(tables, TOPICS if self.samples else claim, self.d0)  # topic means hold samples
+        words = (
+            "moderated, each pair its own variance drawn towards the common one" if self.d0 else UNIFIED.title
+        )
+        found = by_pairs(tables, test, words)
         notes = borrowed_note(tables) if test.claim == BOTH else ()
         return replace(found, notes=(*found.notes, *notes))
 
@@ -230,4 +242,8 @@ class ByStratified:
         return replace(found, scale=np.sqrt(parts.ss_error / parts.df_error))
 
 
-MODERATED = (*(ByModerated(claim) for claim in KINDS), ByModerated(BOTH, samples=True))
+MODERATED = (
+    *(ByModerated(claim) for claim in KINDS),
+    ByModerated(BOTH, samples=True),
+    ByModerated(BOTH, d0=0.0),
+)

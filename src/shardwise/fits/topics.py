@@ -9,13 +9,15 @@ import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
+from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates, Outcome, PairTest, Settled
 from shardwise.core.model import MD1
 from shardwise.numerics import max_t, paired, student
 from shardwise.numerics.corrections import STEPWISE
 from shardwise.numerics.moderated.statistics import statistics
 from shardwise.numerics.paired_kernels import EXACT_TOPICS
-from shardwise.numerics.tables import LAYOUTS, Dims, Tables
+from shardwise.numerics.proportions import tango
+from shardwise.numerics.tables import LAYOUTS, TABLE, Dims, Tables
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +80,22 @@ def sign(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outco
     return _by_p(mean, *paired.sign(test.y, ia, ib))
 
 
+def mcnemar(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+    """McNemar's exact test of right and wrong: the sign test of what only one system gets right, Tango's intervals."""
+    y = test.y
+    if not ((y == 0.0) | (y == 1.0)).all():
+        raise InputError(
+            "McNemar's test is of right and wrong, and some scores are neither 0 nor 1",
+            remedy="use 'moderated' or 't holm'",
+            argument="method",
+            value="mcnemar",
+        )
+    won, p = paired.sign(y, ia, ib)
+    lost = won - mean * y.shape[1]
+    outcome = _by_p(mean, won, p)
+    return replace(outcome, ends=lambda level: tango(won, lost, np.array(float(y.shape[1])), level))
+
+
 def randomization(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """Fisher's two-sided randomization test of the mean difference."""
     tables = test.tables
@@ -129,6 +147,7 @@ TESTS: dict[str, Tested] = {
     "unpaired-t": unpaired_t,
     "wilcoxon": wilcoxon,
     "sign": sign,
+    "mcnemar": mcnemar,
     "randomization": randomization,
     "bootstrap": bootstrap,
     "tukey": randomised_tukey,
@@ -139,6 +158,7 @@ WORDS = {
     "unpaired-t": "unpaired t",
     "wilcoxon": "Wilcoxon signed ranks",
     "sign": "sign test",
+    "mcnemar": "McNemar's exact test",
     "randomization": "Fisher randomization",
     "bootstrap": "studentised bootstrap",
     "tukey": "randomised Tukey HSD",
@@ -146,11 +166,7 @@ WORDS = {
 }
 DRAWN = ("randomization", "bootstrap", "tukey", "max-t")
 JOINT = ("tukey", "max-t")  # corrected by construction
-ONE_SIDED = (
-    "t",
-    "unpaired-t",
-    "randomization",
-)  # whose law is symmetric, of a statistic with the sign of the mean
+ONE_SIDED = ("t", "unpaired-t", "randomization")  # of a symmetric law, the statistic has the mean's sign
 SOURCES = {"t": "V17", "unpaired-t": "V17", "wilcoxon": "V17", "bootstrap": "J15"}
 
 
@@ -161,9 +177,13 @@ class ByTopics:
     name: str  # a key of TESTS
     one_sided: bool = False  # for the tests of ONE_SIDED
 
-    layouts: tuple[Dims, ...] = LAYOUTS
     claims: tuple[Claim, ...] = (Claim("topic"),)
     takes_gaps: bool = False
+
+    @property
+    def layouts(self) -> tuple[Dims, ...]:
+        """Any, as all else is averaged out; but averages are neither right nor wrong."""
+        return (TABLE,) if self.name == "mcnemar" else LAYOUTS
 
     @property
     def usual_claim(self) -> Claim:
@@ -192,7 +212,8 @@ class ByTopics:
     def estimates(self, tables: Tables, claim: Claim) -> Estimates:
         """System means over topics, and the test of their pairs."""
         tables.require_complete(f"the {self.title}")
-        return by_pairs(tables, TopicTest(tables, self.name, self.one_sided), "each pair by itself")
+        found = by_pairs(tables, TopicTest(tables, self.name, self.one_sided), "each pair by itself")
+        return replace(found, proportions=self.name == "mcnemar")
 
 
 def by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:
@@ -207,9 +228,9 @@ def by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:
     else:
         error = np.asarray(statistics(y).common) / 2.0
         model = f"{model.split(', each pair')[0]}, each pair on the topics that both have"
-        notes = (
-            f"{int((~there).sum())} scores are missing: each pair is judged on the topics that both have",
-        )
+        lost = int((~there).sum())
+        some = "1 score is missing" if lost == 1 else f"{lost} scores are missing"
+        notes = (f"{some}: each pair is judged on the topics that both have",)
     nothing = np.full(len(y), np.nan)
     return Estimates(
         labels=tuple(map(str, range(y.shape[2]))),

@@ -12,6 +12,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, counted, plural
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import in_canonical_order, level_names, nouns_of
+from shardwise.fits.judges import HUMAN
 from shardwise.numerics.moderated.statistics import interaction_mean_square
 from shardwise.numerics.units import unit_df, unit_scores
 
@@ -49,6 +50,11 @@ def by_units(
                 f"the coordinate {name} is along {' and '.join(map(str, values.dims)) or 'nothing'}",
                 remedy=f"give every topic its {name}: a coordinate along topic",
             )
+    if HUMAN in table.coords:
+        raise InputError(
+            "scores by people beside those of a judge, and items in clusters or tasks",
+            remedy="leave out one of the two: nothing here corrects a judge within clusters",
+        )
     claim = None if generalize is None else Claim.of(generalize, nouns_of(table))
     over_tasks = claim is not None and TASK in claim
     if over_tasks and TASK not in labels:

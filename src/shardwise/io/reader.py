@@ -15,7 +15,7 @@ from shardwise.core.errors import Either, InputError, Option
 from shardwise.io.collection import Collection
 from shardwise.io.files import bare_name, expand, read_text
 from shardwise.io.natural_order import natural_key
-from shardwise.io.run_tables import Table, qrels_table, run_tables
+from shardwise.io.run_tables import Table, from_ir_datasets, qrels_table, run_tables
 from shardwise.io.trec.assemble import assemble
 from shardwise.io.trec.judgments import attach, labelled
 from shardwise.io.trec.parsed import ParsedQrels, ParsedRun, Worker
@@ -52,8 +52,9 @@ def read_collection(
         ir_measures or PyTerrier, dictionaries ``{topic: {document: score}}``, one such dictionary a system, or ranx
         runs.
     qrels
-        Judgments, likewise. Qrels of five columns (topic, iteration, document, stratum, grade) are those of a sampled
-        pool; there a grade of -1 means that the document was not sampled.
+        Judgments, likewise; or a dataset of ir_datasets, or its name as in ``"irds:beir/scifact/test"``. Qrels of five
+        columns (topic, iteration, document, stratum, grade) are those of a sampled pool; there a grade of -1 means that
+        the document was not sampled.
     names
         How systems are called. ``"auto"``: by the run tag where the file has a single one that no other file has,
         else by the file name; ``"tag"`` or ``"file"`` for all; or a function of the path, a mapping from path or file
@@ -89,6 +90,7 @@ def read_collection(
     if depth is not None:
         depth = whole(depth, "depth", what="documents deep")
     sources = _run_sources(runs)
+    qrels = from_ir_datasets(qrels)
     texts = {path: read_text(path) for path in expand(qrels)} if _are_paths(qrels) else {}
     extra = labelled(texts or qrels, subtopics)
     judged: list[Path | Table] = [*texts] if extra is None else [extra.table()]

@@ -42,7 +42,6 @@ _PARQUET = (".parquet", ".pq")
 _EXCEL = (".xlsx", ".xlsm")
 _LINES = (".jsonl", ".ndjson")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-LOGS = ("*.eval", "samples_*.jsonl", "*-samples_*.jsonl")
 
 
 def read_scores(
@@ -165,7 +164,7 @@ def score_files(source: PathLike | Sequence[PathLike]) -> list[Path]:
     found: list[PathLike] = []
     for item in given:
         if Path(item).is_dir():
-            inside = sorted({path for pattern in LOGS for path in Path(item).rglob(pattern)})
+            inside = sorted(path for path in Path(item).rglob("*") if _is_log_file(path))
             if not inside:
                 raise InputError(
                     "is a folder, not a file", where=str(item), remedy="name the files of scores in it"
@@ -174,6 +173,14 @@ def score_files(source: PathLike | Sequence[PathLike]) -> list[Path]:
         else:
             found.append(item)
     return expand(found)
+
+
+def _is_log_file(path: Path) -> bool:
+    """Whether a file is a log, by its name and, for JSON, by its first bytes."""
+    if path.suffix == ".json":
+        with path.open("rb") as stream:
+            return b'"eval"' in stream.read(1000)
+    return path.suffix == ".eval" or (path.suffix == ".jsonl" and "samples_" in path.name)
 
 
 def are_score_files(paths: Sequence[Path]) -> bool:

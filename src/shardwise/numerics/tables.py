@@ -46,6 +46,9 @@ class Tables:
     keyed: bool = True  # whether each table has a key of its own; a single table has that of its seed
     deterministic: tuple[bool, ...] = ()  # systems whose instances are copies, where somebody said so
     unit_df: float | None = None  # of a variance over topics, where they are units that count unequally
+    human: Floats | None = (
+        None  # (B, topics, systems) scores by people beside those of a judge, NaN where none are
+    )
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -82,12 +85,12 @@ class Tables:
     @property
     def systems(self) -> int:
         """Number of systems, R."""
-        return int(self.y.shape[1 + self.dims.index("system")])
+        return self.shape["system"]
 
     @property
     def topics(self) -> int:
         """Number of topics, T."""
-        return int(self.y.shape[1 + self.dims.index("topic")])
+        return self.shape["topic"]
 
     @property
     def df(self) -> float:

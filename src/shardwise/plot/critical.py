@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 
@@ -52,16 +52,16 @@ def critical_chart(
     right = (len(names) + 1) // 2
     rows: list[dict[str, Any]] = []
     for k, name in enumerate(names):
-        best = k < right  # the best half is named on the right, the best of all on top
-        depth = start + ROW * (k if best else len(names) - 1 - k)
+        better = k < right  # the best half is named on the right, the best of all on top
+        depth = start + ROW * (k if better else len(names) - 1 - k)
         rows.append(
             {
                 "system": labels[name],
                 "mean": mean[name],
                 "depth": depth,
-                "side": high + room if best else low - room,
+                "side": high + room if better else low - room,
             }
-            | {"end": "right" if best else "left", "top": 0.0}
+            | {"end": "right" if better else "left", "top": 0.0}
         )
     bars = [
         {"bar": BAR * (j + 1), "from": min(mean[n] for n in group), "to": max(mean[n] for n in group)}
@@ -81,17 +81,11 @@ def critical_chart(
     base = alt.Chart(data(rows))
     down = base.mark_rule(color=INK, strokeWidth=1).encode(x=x, y=alt.Y("top:Q", axis=None), y2="depth:Q")
     across = base.mark_rule(color=INK, strokeWidth=1).encode(x=x, x2="side:Q", y=y)
-    layers: list[alt.Chart] = [down, across]
-    sides: tuple[tuple[str, Literal["left", "right"], int], ...] = (
-        ("left", "right", -4),
-        ("right", "left", 4),
-    )
-    for end, align, shift in sides:
-        layers.append(
-            base.transform_filter(alt.datum.end == end)
-            .mark_text(align=align, dx=shift)
-            .encode(x=alt.X("side:Q", scale=scale, axis=axis, title=title), y=y, text="system:N")
-        )
+    left = base.transform_filter(alt.datum.end == "left").mark_text(align="right", dx=-4)
+    best = base.transform_filter(alt.datum.end == "right").mark_text(align="left", dx=4)
+    end = alt.X("side:Q", scale=scale, axis=axis, title=title)
+    named = [side.encode(x=end, y=y, text="system:N") for side in (left, best)]
+    layers: list[alt.Chart] = [down, across, *named]
     if groups:
         joined = alt.Chart(data(bars)).mark_rule(color=COLOURS[0], strokeWidth=4)
         layers.append(

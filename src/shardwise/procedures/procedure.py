@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates, Joint, Outcome, Settled
 from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of, sizes_of
 from shardwise.fits.instances import UNIFIED, unified_posterior
+from shardwise.fits.judges import HUMAN, ByJudge
 from shardwise.fits.moderated import ByModerated
 from shardwise.fits.topics import ByTopics
 from shardwise.fits.units import DF, SCALE, WORDS, by_units
@@ -278,12 +279,25 @@ class Procedure:
         if DF in scores.attrs:
             self._check_units()
             options["unit_df"] = float(scores.attrs[DF])
+        if HUMAN in scores.coords:
+            options["human"] = self._human(scores)
         draws = usual_resamples(self.fit, scores.sizes["system"]) if n_resamples is None else n_resamples
         return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=draws, **options)
 
+    def _human(self, scores: xr.DataArray) -> Floats:
+        """Scores by people as a batch of one; refused where a test would look at the judge alone."""
+        if not isinstance(self.fit, ByJudge):
+            raise InputError(
+                f"{self.name} looks at the judge alone",
+                remedy="use 'ppi holm', or leave out the scores by people",
+                argument="method",
+                value=self.name,
+            )
+        return np.asarray(scores[HUMAN].transpose(*TABLE).to_numpy(), dtype=float)[None]
+
     def _check_units(self) -> None:
         """Refuse tests of single items where units that are more than items are the sample."""
-        if isinstance(self.fit, ByTopics) and not self.fit.sound:
+        if isinstance(self.fit, ByTopics) and (not self.fit.sound or self.fit.name == "mcnemar"):
             raise InputError(
                 f"{self.name} looks at single items, which clusters and tasks make unequal",
                 remedy="use 'moderated' or 't holm', which look at means",
@@ -377,7 +391,18 @@ class _Single:
             found.statistic[0],
             found.p[0],
             None if found.joint is None else _SingleJoint(found.joint),
+            None if found.ends is None else _single_ends(found.ends),
         )
+
+
+def _single_ends(
+    ends: Callable[[Floats], tuple[Floats, Floats]],
+) -> Callable[[Floats], tuple[Floats, Floats]]:
+    def of_one(level: Floats) -> tuple[Floats, Floats]:
+        lower, upper = ends(np.asarray(level)[None])
+        return lower[0], upper[0]
+
+    return of_one
 
 
 @dataclass(frozen=True, slots=True, eq=False)

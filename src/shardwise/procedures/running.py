@@ -18,6 +18,7 @@ from shardwise.core.estimates import Estimates
 from shardwise.core.scores import as_scores, averaged, layout_of, nouns_of
 from shardwise.fits.instance_pairs import Pair, pair_of
 from shardwise.fits.instances import NOTE, SAMPLES, TOPICS, UNIFIED
+from shardwise.fits.judges import HUMAN
 from shardwise.fits.mixed import mixed
 from shardwise.fits.posterior import Mixture, posterior
 from shardwise.fits.repeats import KINDS
@@ -34,6 +35,7 @@ from shardwise.procedures.vocabulary import for_claims, parse
 
 USUAL = {TABLE: "moderated", SHARDS: "moderated", INSTANCES: "moderated topic+instance", SPLITS: "moderated"}
 """The procedure of each layout that keeps its promise on realistic scores, for topics like these."""
+CORRECTED = "ppi holm"  # where people's scores for some items stand beside a judge's
 OF_REPEATS = {"seeds": USUAL[INSTANCES], "samples": "moderated samples"}
 METHODS = ("mixed", "bootstrap", "t-means", "t-single")
 DESIGNS = ("unified", "paper", "nested", "crossed")
@@ -115,6 +117,11 @@ def compare(
     return procedure.run(scores, only=only, baseline=baseline, n_resamples=n_resamples, seed=seed)
 
 
+def usual(scores: Any) -> str:
+    """The name of the procedure for scores of this layout where none is asked for; people's scores correct a judge."""
+    return CORRECTED if HUMAN in scores.coords else USUAL[layout_of(scores)]
+
+
 def usual_of(dims: Dims, method: str | Procedure | None, repeats: str) -> str:
     """The procedure of seeds or of samples; refused where instances are lacking or a method decides."""
     chosen(repeats, "repeats", KINDS)
@@ -147,7 +154,7 @@ def procedure_for(
             f"no procedure is usual for scores by {', '.join(dims)}",
             remedy=("choose one split, or name a procedure by ", Option("method")),
         )
-    found = parse(USUAL[dims] if method is None else method)
+    found = parse(usual(scores) if method is None else method)
     return found if generalize is None else speaking_of(found, Claim.of(generalize, nouns_of(scores)), scores)
 
 
@@ -200,9 +207,10 @@ def paired_tests(
     scores
         Any table that `as_scores` takes.
     test
-        "t" (paired), "unpaired-t", "wilcoxon", "sign", "randomization" (Fisher's, of the mean difference), "bootstrap"
-        (studentised, J15 Algorithm 1), "tukey" (randomised Tukey HSD over all systems), "max-t" (largest |t| of all
-        pairs under sign flips of topics, step-down).
+        "t" (paired), "unpaired-t", "wilcoxon", "sign", "mcnemar" (exact, of scores 0 and 1, with Tango's intervals),
+        "randomization" (Fisher's, of the mean difference), "bootstrap" (studentised, J15 Algorithm 1), "tukey"
+        (randomised Tukey HSD over all systems), "max-t" (largest |t| of all pairs under sign flips of topics,
+        step-down).
     correction
         "none", "bonferroni", "holm", "bh" or "by"; none for tukey and max-t, which are corrected by construction.
     alternative

@@ -18,12 +18,13 @@ from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.analyze import AnalysisOptions, analyze
 from shardwise.analysis.figures import equated, number, p_value
+from shardwise.analysis.leaderboard import MARKED, versus
 from shardwise.analysis.trust import sentences
 from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import counted
 from shardwise.core.text import script_json, short, visible
-from shardwise.fits.anova import ByModel
+from shardwise.fits.models import ByModel
 from shardwise.io.atomic import write_atomically
 from shardwise.report import words
 from shardwise.report.axis import Axis, axis_for
@@ -114,6 +115,8 @@ def html(content: Analysis) -> str:
         charts=drawn,
         files=files,
         most_named=MOST_NAMED,
+        against=_against(content),
+        marks=MARKED,
         methods=methods_text(content),
         methods_latex=methods_latex(content),
         bibliography=bibliography(content),
@@ -162,6 +165,15 @@ def _claim_data(claim: ClaimResult, content: Analysis) -> dict[str, Any]:
         "differs": "".join({0: "0", 1: "+", -1: "-"}[int(sign)] for sign in signs),
         "half": half[0] if claim.uniform and pairs.complete else half,
     }
+
+
+def _against(content: Analysis) -> list[tuple[str, list[tuple[str, Any]]]]:
+    """Every baseline with the systems compared with it, best first."""
+    found = []
+    for base in content.baselines:
+        table = versus(content.comparisons, base, content.alpha)
+        found.append((base, [(name, table.loc[name]) for name in content.systems if name in table.index]))
+    return found
 
 
 def _axis(content: Analysis) -> Axis:

@@ -13,13 +13,11 @@ from markupsafe import Markup
 
 from shardwise.analysis.answer import capital
 from shardwise.analysis.figures import number, p_value
-from shardwise.analysis.leaderboard import MARKS, VERDICTS, Leaderboard, ranged
+from shardwise.analysis.leaderboard import MARKED, Leaderboard, ranged
 from shardwise.core.claim import plural
 from shardwise.core.text import short, visible
 from shardwise.report.axis import Axis, axis_for
 from shardwise.report.html import asset
-
-SIGNS = {word: sign for sign, word in VERDICTS.items()}
 
 
 def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") -> str:
@@ -108,13 +106,12 @@ def _cell(x: Any, decimals: int) -> dict[str, Any]:
 
 def _versus(row: pd.Series[Any], decimals: int, resolution: float) -> dict[str, Any]:
     """The difference to a baseline; the baseline itself has none."""
-    told = SIGNS.get(str(row["verdict"]), 0)
     shown = _cell(row["difference"], decimals)
     plus = "+" if float(row["difference"]) > 0 and shown["text"].strip("0.") else ""
     return {
         "value": shown["value"],
         "text": f"{plus}{shown['text']}",
-        "mark": MARKS[told],
-        "verdict": VERDICTS[told] if np.isfinite(float(row["difference"])) else "the baseline",
+        "mark": MARKED[row["verdict"]],
+        "verdict": row["verdict"] or "the baseline",
         "p": p_value(float(row["p_adjusted"]), resolution),
     }

@@ -8,10 +8,9 @@ from shardwise.analysis.figures import degrees
 from shardwise.analysis.reasons import plain_title
 from shardwise.core.claim import counted
 from shardwise.core.text import short
-from shardwise.fits.anova import ByModel
-from shardwise.fits.bootstrap import WORDS as READINGS
-from shardwise.fits.bootstrap import ByBootstrap
 from shardwise.fits.instances import ByInstances, ByMixed
+from shardwise.fits.models import WORDS as READINGS
+from shardwise.fits.models import ByBootstrap, ByModel
 from shardwise.fits.moderated import ByModerated, ByStratified
 from shardwise.fits.topics import ByTopics
 from shardwise.report.names import tex
@@ -37,6 +36,7 @@ OF_TOPICS = {
     "unpaired-t": ("two-sample t-tests, as if the {systems} had met different {topics}", ""),
     "wilcoxon": ("Wilcoxon's signed-rank tests over {topics}", ""),
     "sign": ("sign tests over {topics}", ""),
+    "mcnemar": ("McNemar's exact tests over {topics}", ""),
     "randomization": ("Fisher's randomization tests of the mean difference over {topics}", ""),
     "bootstrap": ("studentised bootstrap tests over {topics}", "JayasingheEtAl2015"),
     "tukey": ("the randomised Tukey HSD test, with {draws} shufflings of the {systems} on each {topic}",

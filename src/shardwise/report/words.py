@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
 from shardwise.analysis.figures import number
 from shardwise.analysis.power import Power
 from shardwise.core.claim import counted
-from shardwise.fits.anova import ByModel
+from shardwise.fits.models import ByModel
 
 MEANINGS = {
     "topic": "Some {topics} are harder than others, for all {systems} alike.",
@@ -68,6 +70,18 @@ def intervals_sentence(found: Analysis) -> str:
     return (
         f"with {level} comparison intervals, made so that two {systems} differ {how} their intervals{colour} do not"
         f" overlap.{rest} They are not confidence intervals of the means."
+    )
+
+
+def stepwise_sentence(found: Analysis) -> str:
+    """Why an interval may hold 0 where p says that there is a difference; empty where none does."""
+    one = found.lead
+    apart = int((one.reject() & (np.abs(one.pairs.difference) <= one.half)).sum())
+    if not apart:
+        return ""
+    return (
+        "The intervals hold all at once; the p-values are of a test that goes step by step and finds more:"
+        f" {counted(apart, 'interval')} {'holds' if apart == 1 else 'hold'} 0 though p ≤ {one.alpha:g}."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,7 +17,8 @@ class CompareOptions(opt.Written):
 
     The claim is about topics like these unless --generalize says otherwise. Text shows the systems with intervals and
     groups; the other formats hold all pairs. A report holds everything for these topics and for topics like these, in
-    one file; with several splits also how far they agree.
+    one file; with several splits also how far they agree. With --baseline all systems are compared with that one, and
+    with no other: ▲ is better, ▼ worse.
 
     Example: shardwise compare qrels.txt runs/*.gz --measure AP --measure nDCG@10 --shards 5
     """
@@ -32,6 +34,13 @@ class CompareOptions(opt.Written):
         ),
     ] = ""
     generalize: opt.Generalize = ""
+    human: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table of scores by people for some items; the input then is a judge's for all, and is corrected.",
+            callback=opt.file,
+        ),
+    ] = None
     fit: opt.Fit = "anova"
     resamples: opt.Resamples = None
     null: opt.Null = None
@@ -43,7 +52,7 @@ class CompareOptions(opt.Written):
             help="Bootstrap: show V17's intervals of the effects, a share, percent or count of the estimates dropped."
         ),
     ] = None
-    baseline: Annotated[str | None, typer.Option(help="Compare all others with this system only.")] = None
+    baseline: opt.Baselines = opt.several()
     only: Annotated[list[str], typer.Option(help="Compare these systems only; repeatable.")] = opt.several()
     repeats: opt.Repeats = None
     alpha: opt.Alpha = 0.05
@@ -66,7 +75,7 @@ class CompareOptions(opt.Written):
     calibration: Annotated[
         int | None,
         typer.Option(
-            help="Tables that a report simulates to see whether its methods can be trusted; 0 for none.",
+            help="Tables that a report simulates at most to see whether its methods can be trusted; 0 for none.",
             min=0,
         ),
     ] = None

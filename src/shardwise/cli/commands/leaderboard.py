@@ -32,9 +32,9 @@ ENDINGS = {ending: BoardFormat(one.value) for ending, one in opt.ENDINGS.items()
 class LeaderboardOptions:
     """Rank the systems, with the ranks that each may have.
 
-    Rank intervals hold for all systems at once: from 1 plus the number significantly better to the number of systems less
-    those significantly worse. Several measures give several columns; the first one ranks. As HTML it is one page to sort,
-    search and link to, or with --fragment an element to put into a page of yours.
+    Rank intervals hold for all systems at once: from 1 plus the number significantly better to the number of systems
+    less those significantly worse. Several measures give several columns; the first one ranks. As HTML it is one page
+    to sort, search and link to, or with --fragment an element to put into a page of yours.
 
     Example: shardwise leaderboard qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline bm25 --out board.html
     """
@@ -54,7 +54,9 @@ class LeaderboardOptions:
     by: opt.By = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
-    missing: opt.Missing = "refuse"
+    missing: opt.Missing = ""
+    columns: opt.Columns = opt.several()
+    system: opt.System = opt.several()
     names: opt.Names = "auto"
     depth: opt.Depth = None
     jobs: opt.Jobs = None

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,6 +22,7 @@ LETTERS = ({"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0}, {"t": 1.0, "f": 0.0}, {"y":
 """Verdicts of one letter, where a column has no others; the first are inspect's: correct, incorrect, partial, none."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_ID = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
 _COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
@@ -39,7 +39,7 @@ class Labels(NamedTuple):
 
     def taken(self, rows: Ints) -> Labels:
         """Return the labels of some rows; names may be left that no row has."""
-        return Labels(self.codes[rows], self.names)
+        return self if len(rows) == len(self.codes) else Labels(self.codes[rows], self.names)
 
 
 def is_number(text: str) -> bool:
@@ -75,11 +75,12 @@ class Column:
         coded = whole if isinstance(whole, pa.DictionaryArray) else whole.chunk(0)
         places = coded.indices.cast(pa.int32()).fill_null(len(coded.dictionary))
         codes: Codes = places.to_numpy(zero_copy_only=False)
-        texts = [*(_said(value) for value in coded.dictionary.to_pylist())]
-        texts += [""] if coded.null_count else []
-        names: dict[str, int] = {}
-        at = np.array([names.setdefault(text, len(names)) for text in texts], dtype=np.int32)
-        return Labels(codes if len(names) == len(texts) else at[codes], list(names))
+        texts = _texts(coded.dictionary) + ([""] if coded.null_count else [])
+        names = dict.fromkeys(texts)
+        if len(names) < len(texts):  # some differ in spaces only
+            number = {name: k for k, name in enumerate(names)}
+            codes = np.array([number[text] for text in texts], dtype=np.int32)[codes]
+        return Labels(codes, list(names))
 
     @cached_property
     def values(self) -> Floats:
@@ -117,13 +118,13 @@ class Column:
             place = dict(zip(first[0].tolist(), first[1].tolist(), strict=True))
             good = [k for k in filled if k in place and np.isfinite(self.values[place[k]])]
             return len(good) / len(filled) if filled else 1.0
-        return float(not np.isinf(self.values).any())
+        return 0.0 if pa.types.is_nested(kind) or pa.types.is_binary(kind) else 1.0
 
     @cached_property
     def distinct(self) -> int:
         """How many different things the cells say."""
         if is_text(self.data.type):
-            return len(pd.unique(self.labels.codes))
+            return int(np.count_nonzero(np.bincount(self.labels.codes)))
         if pa.types.is_null(self.data.type):
             return 1
         return int(pc.count_distinct(self.data, mode="all").as_py())
@@ -139,13 +140,16 @@ class Column:
         whole = pa.types.is_integer(self.data.type) or (
             is_text(self.data.type) and all(name.isdigit() for name in self.labels.names)
         )
-        return len(self.data) > 2 and whole and self.distinct == len(self.data)
+        some = len(self.data) > (0 if _ID.search(self.name) else 2)
+        return some and whole and self.distinct == len(self.data)
 
 
 def _whole(data: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.cast(pc.if_else(pc.is_nan(data), pa.scalar(None, data.type), data), pa.int64(), safe=False)
 
 
-def _said(value: object) -> str:
-    text = "" if value is None or value != value else str(value).strip()
-    return text
+def _texts(values: pa.Array) -> list[str]:
+    if pa.types.is_string(values.type):
+        found: list[str] = pc.utf8_trim_whitespace(values.fill_null("")).to_pylist()
+        return found
+    return ["" if value is None or value != value else str(value).strip() for value in values.to_pylist()]

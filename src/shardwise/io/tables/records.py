@@ -101,9 +101,9 @@ def _items(sheet: Sheet, reading: Reading) -> tuple[Ints, tuple[str, ...]]:
     if "topic" not in reading.roles:
         return every, ()
     codes, names = sheet.columns[reading.roles["topic"]].labels
-    means = [k for k, name in enumerate(names) if name.lower() in SUMMARIES]
-    if not means:
+    if not SUMMARIES & set(names):
         return every, ()
+    means = [k for k, name in enumerate(names) if name in SUMMARIES]
     kept = np.flatnonzero(~np.isin(codes, means))
     if not len(kept):
         raise InputError(

@@ -21,6 +21,7 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
+from shardwise.core.arrays import Bools
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.io.files import bare_name
@@ -57,17 +58,17 @@ def made(
     table = table.cast(pa.schema([pa.field(one.name, _plain(one.type)) for one in table.schema]))
     kept = [k for k, name in enumerate(names) if name or table.column(k).null_count < len(table)]
     table = table.select(kept)
-    blank = _blank_rows(table)
+    columns = {name: Column(name, table.column(name), comma) for name in table.column_names}
+    blank = _blank_rows(columns.values(), len(table))
     if blank.any():
         rows, before = np.flatnonzero(~blank), place
-        table = table.take(pa.array(rows))
+        plain = [pc.cast(one, pa.string()) if is_text(one.type) else one for one in table.columns]
+        table = pa.table(plain, names=table.column_names).take(pa.array(rows))  # no codes of rows that went
+        columns = {name: Column(name, table.column(name), comma) for name in table.column_names}
 
         def place(row: int) -> str:
             return before(int(rows[row]))
 
-    columns = {
-        str(name): Column(str(name), table.column(k), comma) for k, name in enumerate(table.column_names)
-    }
     return Sheet(source, system or Path(source).stem, columns, place)
 
 
@@ -77,16 +78,18 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return pa.string() if any(is_one(kind) for is_one in texts) else kind
 
 
-def _blank_rows(table: pa.Table) -> Any:
-    """Rows in which nothing stands, as spreadsheets leave them; looked for where the first column has a gap."""
-    blank = np.ones(len(table), dtype=bool)
-    for column in table.columns:
+def _blank_rows(columns: Iterable[Column], rows: int) -> Bools:
+    """Rows in which nothing stands, as spreadsheets leave them."""
+    blank = np.ones(rows, dtype=bool)
+    for column in columns:
         if not blank.any():
             break
-        empty = pc.is_null(column, nan_is_null=pa.types.is_floating(column.type))
-        if is_text(column.type):
-            empty = pc.or_(empty, pc.equal(pc.utf8_trim_whitespace(pc.cast(column, pa.string())), ""))
-        blank &= pc.fill_null(empty, True).to_numpy()
+        if is_text(column.data.type):
+            codes, names = column.labels
+            blank &= codes == names.index("") if "" in names else False
+        else:
+            empty = pc.is_null(column.data, nan_is_null=pa.types.is_floating(column.data.type))
+            blank &= empty.to_numpy()
     return blank
 
 

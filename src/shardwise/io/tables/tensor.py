@@ -88,6 +88,8 @@ def with_counts(scores: Scores) -> Scores:
     """Return scores whose attributes ``undefined`` and ``missing`` count their empty cells."""
     if isinstance(scores, xr.Dataset):
         return scores.assign({name: with_counts(values) for name, values in scores.data_vars.items()})
+    if not np.isnan(scores.values).any():
+        return scores.assign_attrs(undefined=0, missing=0)
     undefined, missing = int(undefined_cells(scores).sum()), int(missing_cells(scores).sum())
     return scores.assign_attrs(undefined=undefined, missing=missing)
 
@@ -112,16 +114,12 @@ def read_as(
         words.append(("" if low == high else f"{low} to ") + counted(high, nouns.get("instance", "instance")))
     inside = [f"in {counted(len(set(one)), nouns.get(role, role))}" for role, one in labels.items()]
     called = "" if measures == ["score"] else f", score{'s:' if measures[1:] else ' ='} {', '.join(measures)}"
-    lost, total = int(np.isnan(values[run]).sum()), int(run.sum())
+    empty = np.isnan(values) & run
+    nowhere = empty.all(axis=1 + list(dims).index("system"), keepdims=True) & empty & ("shard" in dims)
+    counts = {"undefined": int(nowhere.sum()), "missing": int((empty & ~nowhere).sum())}
+    gaps = [f"{n:,} of {int(run.sum()):,} {what}" for what, n in counts.items() if n]
     notes = dict.fromkeys(note for part in parts for note in part.notes)
-    gaps = [f"{lost:,} of {total:,} missing"] if lost else []
-    return "; ".join(
-        [
-            f"read as {' '.join([' × '.join(words), *inside])}{called}",
-            *gaps,
-            *notes,
-        ]
-    )
+    return "; ".join([f"read as {' '.join([' × '.join(words), *inside])}{called}", *gaps, *notes])
 
 
 def _joined(parts: Sequence[Labels]) -> Labels:
@@ -141,9 +139,7 @@ def _joined(parts: Sequence[Labels]) -> Labels:
 
 def _used(labels: Labels) -> bool:
     """Whether every name has a row."""
-    seen = np.zeros(len(labels.names), dtype=bool)
-    seen[labels.codes] = True
-    return bool(seen.all())
+    return bool(np.bincount(labels.codes, minlength=len(labels.names)).all())
 
 
 def _nested(found: dict[str, Labels]) -> dict[str, Labels]:

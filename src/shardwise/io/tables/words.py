@@ -30,7 +30,11 @@ OUTCOMES = (
 """Headers of scores; where there are any, other numbers in the table are none."""
 NAMELESS = ("id", "idx", "index", "key", "no", "nr", "number", "uid", "unnamed:_0", "", "name", "tag")
 """Words that say nothing of what the rows are."""
-SUMMARIES = {"all", "mean", "average", "avg", "overall", "total", "macro avg", "micro avg"}
+SUMMARIES = {
+    form(word)
+    for word in ("all", "mean", "average", "avg", "overall", "total", "macro avg", "micro avg")
+    for form in (str.lower, str.upper, str.capitalize, str.title)
+}
 """Rows of these names are no items: trec_eval's and spreadsheets' means."""
 
 TASKS = ("task", "task_name", "dataset", "dataset_name", "benchmark", "subset", "subject", "suite")

@@ -8,7 +8,8 @@ import numpy as np
 from scipy import linalg
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.numerics.mixed.reml import Problem, State, slopes
+from shardwise.numerics.mixed.blocks import Problem
+from shardwise.numerics.mixed.reml import State, local, slopes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,8 +60,8 @@ def covariance(data: Problem, at: State, sigma2: float) -> tuple[Floats, Floats]
     phi = sigma2 * kappa[-data.p :]
     g_kappa = at.g @ kappa
     parts = np.empty((data.factors + 1, data.p, data.p))
-    big = (data.zb_u @ kappa) / (1.0 + at.gamma[data.big] * data.counts)[:, None]
-    parts[data.big] = big.T @ big
+    for j, s_j in local(data, at).s.items():
+        parts[j] = kappa.T @ s_j @ kappa
     for one, i in zip(data.rest, data.others, strict=True):
         parts[i] = g_kappa[one].T @ g_kappa[one]
     parts[-1] = phi

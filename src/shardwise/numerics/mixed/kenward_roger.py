@@ -6,8 +6,9 @@ import numpy as np
 from scipy import linalg
 
 from shardwise.core.arrays import Floats
+from shardwise.numerics.mixed.blocks import Problem
 from shardwise.numerics.mixed.information import Information, to_residual
-from shardwise.numerics.mixed.reml import Problem, State, dense
+from shardwise.numerics.mixed.reml import State, local
 
 
 def small_sample(data: Problem, at: State, sigma2: float, info: Information) -> Floats:
@@ -17,28 +18,21 @@ def small_sample(data: Problem, at: State, sigma2: float, info: Information) -> 
     residual is made, adds nothing, as PX = 0. Complete data have Λ = 0.
     """
     kappa = at.k[:, -data.p :]
-    shrink = 1.0 / (1.0 + at.gamma[data.big] * data.counts)
-    h_b = shrink[:, None] * dense(data.zb_u)  # Z_b'W_b⁻¹U
-    own: list[Floats] = [h_b @ kappa] * data.factors  # A_k
-    for one, i in zip(data.rest, data.others, strict=True):
-        own[i] = (at.g @ kappa)[one]
-    # P Z_k A_k, seen from U (rows of the other factors) and from the big factor
-    width = at.g.shape[0]
-    from_u, from_b = np.empty((data.factors, width, data.p)), np.empty((data.factors, len(h_b), data.p))
-    a = own[data.big]
-    back = at.k @ (h_b.T @ a)
-    from_u[data.big] = h_b.T @ a - at.g @ back
-    from_b[data.big] = (shrink * data.counts)[:, None] * a - h_b @ back
-    for one, i in zip(data.rest, data.others, strict=True):
-        back = at.k @ (at.g[:, one] @ own[i])
-        from_u[i] = at.g[:, one] @ own[i] - at.g @ back
-        from_b[i] = h_b[:, one] @ own[i] - h_b @ back
+    near = local(data, at)
+    g_kappa = at.g @ kappa
+    n = np.eye(len(at.h)) - at.k @ at.g
+    pi = n.T @ at.g  # U'PU
     size = data.factors + 1
     terms = np.zeros((size, size, data.p, data.p))
-    for k in range(data.factors):
-        terms[data.big, k] = a.T @ from_b[k]
+    for j, s_j in near.s.items():
+        for k, s_k in near.s.items():
+            terms[j, k] = kappa.T @ (near.x[j, k] - s_j @ at.k @ s_k) @ kappa
         for one, i in zip(data.rest, data.others, strict=True):
-            terms[i, k] = own[i].T @ from_u[k][one]
+            terms[j, i] = kappa.T @ s_j @ n[:, one] @ g_kappa[one]
+            terms[i, j] = terms[j, i].T
+    for one, i in zip(data.rest, data.others, strict=True):
+        for two, k in zip(data.rest, data.others, strict=True):
+            terms[i, k] = g_kappa[one].T @ pi[one, two] @ g_kappa[two]
     turn = to_residual(at.gamma, sigma2)
     weights = turn.T @ linalg.pinvh(info.expected, check_finite=False) @ turn
     return np.asarray(2.0 * np.einsum("jk,jkab->ab", weights, terms) / sigma2)

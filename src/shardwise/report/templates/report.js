@@ -113,11 +113,12 @@
 
   const palette = () => {
     const style = getComputedStyle(document.documentElement);
-    for (const name of ["win", "win-soft", "none", "lose-soft", "lose", "ink", "muted", "bg", "line"])
+    for (const name of ["win", "win-soft", "none", "lose-soft", "lose", "ink", "muted", "bg", "line", "panel"])
       colours[name] = style.getPropertyValue("--" + name).trim();
   };
 
   const kind = (i, j) => {
+    if (!compared(view.show === "both" ? 0 : Number(view.show), i, j)) return "panel";
     const shown = view.show === "both" ? claims.map((_, c) => told(c, i, j)) : [told(Number(view.show), i, j)];
     const found = shown.filter(Boolean);
     // claims that contradict each other show as the one that leads

@@ -1,0 +1,333 @@
+"""Everything that a paper needs of an analysis: table, figure, methods, references, and every number by name."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shardwise.analysis import answer
+from shardwise.analysis.analysis import Analysis
+from shardwise.analysis.figures import number, p_value
+from shardwise.analysis.leaderboard import mean_intervals, ranged, versus
+from shardwise.analysis.reasons import plain_title
+from shardwise.core.errors import InputError, Option
+from shardwise.core.text import short
+from shardwise.io.atomic import write_atomically
+from shardwise.numerics.groups import letter
+from shardwise.plot.critical import MOST as MOST_JOINED
+from shardwise.plot.intervals import beside
+from shardwise.plot.saving import save_chart
+from shardwise.plot.theme import bare, records
+from shardwise.report.methods import bibliography, methods_latex
+from shardwise.report.names import tex
+from shardwise.report.words import shortened
+
+LETTERED = 12  # systems that letters tell apart; beyond these a superscript counts those that are beaten
+NAME, HEAD = 28, 16  # characters of the name of a system, and of a measure
+ROWS = 42  # of a panel: what fits on a page under its caption
+# points; the narrowest column of common two-column classes, and the narrowest page of one column (article at 10pt)
+NARROW, PAGE = 229.0, 345.0
+# points at \footnotesize: a digit, a capital, a superscript, the space between columns, a name
+DIGIT, CAPITAL, SMALL, GAP, LEAST_NAME = 4.3, 5.0, 3.2, 6.0, 78.0
+NAMES = r">{\raggedright\arraybackslash}X"  # a column whose names wrap
+PACKAGES = "% needs \\usepackage{booktabs,tabularx,graphicx}"
+
+
+@dataclass(frozen=True, slots=True)
+class PaperFile:
+    """A file of a paper, and what it holds."""
+
+    name: str
+    holds: str
+    content: bytes
+
+
+def write_paper(
+    folder: str | os.PathLike[str], *found: Analysis, columns: int | None = None
+) -> tuple[PaperFile, ...]:
+    """Write table.tex, figure.pdf, figure.svg, methods.tex, refs.bib and numbers.tex into a folder.
+
+    Parameters
+    ----------
+    folder
+        Where to; it is made where it is missing.
+    found
+        Analyses of the same systems, one a measure; the first one orders the systems. Where all were compared with
+        baselines, superscripts say which of these each system beats.
+    columns
+        1 for a table of one column, 2 for one across the page (``table*``); by the width that it needs without it.
+    """
+    files = paper(*found, columns=columns)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for file in files:
+        write_atomically(Path(folder) / file.name, file.content)
+    return files
+
+
+def paper(*found: Analysis, columns: int | None = None) -> tuple[PaperFile, ...]:
+    """Return the files of a paper.
+
+    Parameters
+    ----------
+    found, columns
+        As for `write_paper`.
+    """
+    if columns not in (None, 1, 2):
+        raise InputError(
+            f"a table in {columns} columns", remedy=("use 1 or 2 for ", Option("columns")), argument="columns"
+        )
+    first = found[0]
+    for one in found:
+        if set(one.systems) != set(first.systems) or one.baselines != first.baselines:
+            raise InputError(
+                f"{one.measure} was analysed for other systems or baselines than {first.measure}",
+                remedy="give analyses of the same ones",
+            )
+    pdf, svg = _figure(first)
+
+    def text(name: str, holds: str, content: str) -> PaperFile:
+        return PaperFile(name, holds, content.encode("utf-8", "backslashreplace"))
+
+    others = ", ".join(tex(one.measure) for one in found[1:])
+    more = f"The same was done with {others}.\n" if others else ""
+    return (
+        text("table.tex", "systems and measures, best in bold", table_latex(found, columns)),
+        PaperFile("figure.pdf", "the figure", pdf),
+        text("figure.svg", "the same for other uses", svg),
+        text("methods.tex", "the methods paragraph", f"{methods_latex(first)}{more}"),
+        text("refs.bib", "its sources", bibliography(first)),
+        text("numbers.tex", r"every number by name, as in \sw{mean/bm25/AP}", numbers_latex(found)),
+    )
+
+
+def _figure(found: Analysis) -> tuple[bytes, str]:
+    """The critical-difference diagram of few systems, means of many, differences from baselines: as PDF and as SVG."""
+    if found.lead.pairs.complete and len(found.systems) <= MOST_JOINED:
+        chart: Any = found.plot("cd", alpha=found.alpha)
+    else:
+        level = f"{100 * (1.0 - found.alpha):g}%"
+        kind = "comparison" if found.lead.comparison else "confidence"
+        title = f"{short(found.measure)}, {level} {kind} intervals"
+        rows = [row | {"of": ""} for row in records(found.lead.intervals.reset_index())]
+        if found.baselines:
+            title = f"{short(found.measure)}, difference with {level} interval"
+            rows = []
+            for base in found.baselines:
+                table = versus(found.comparisons, base, found.alpha).reindex(list(found.systems)).dropna()
+                shown = table.rename(columns={"difference": "estimate"}).reset_index()
+                rows += [row | {"of": f"from {short(base)}"} for row in records(shown)]
+        chart = bare(beside(rows, "of", title, list(found.systems)).properties(width=460, height=220))
+    with tempfile.TemporaryDirectory() as folder:
+        for ending in ("pdf", "svg"):
+            save_chart(chart, Path(folder) / f"figure.{ending}")
+        return (Path(folder) / "figure.pdf").read_bytes(), (Path(folder) / "figure.svg").read_text("utf-8")
+
+
+def table_latex(found: Sequence[Analysis], columns: int | None = None) -> str:
+    """The table of systems and measures, in as many panels and floats as it takes.
+
+    Parameters
+    ----------
+    found
+        Analyses of the same systems, one a measure.
+    columns
+        As for `write_paper`.
+    """
+    names, marked = found[0].systems, _marked(found[0])
+    cells = [_cells(one, names, marked) for one in found]
+    own = {name: letter(k) for k, name in enumerate(marked)}
+    head = [tex(answer.capital(found[0].noun("system"))), *(tex(one.measure, HEAD) for one in found)]
+    wide = max(_width(cell) for column in cells for cell in column)
+    wide = max(wide, *(CAPITAL * len(short(one.measure, HEAD)) + GAP for one in found))
+    fits = [int((room - LEAST_NAME) // wide) for room in (NARROW, PAGE)]
+    across = columns == 2 or (columns is None and (len(found) > fits[0] or len(names) > ROWS))
+    room, most = (PAGE, max(fits[1], 1)) if across else (NARROW, max(fits[0], 1))
+    most = -(-len(found) // -(-len(found) // most))  # blocks of one size
+    blocks = [range(k, min(k + most, len(found))) for k in range(0, len(found), most)]
+    panels = max(1, int(room // (LEAST_NAME + wide * len(blocks[0]) + GAP)))
+    panels = min(panels, -(-len(names) // ROWS)) if len(names) > ROWS else 1
+    pages = [range(k, min(k + ROWS * panels, len(names))) for k in range(0, len(names), ROWS * panels)]
+    rows = [
+        [_named(name, own, bool(marked)), *(column[k].text for column in cells)]
+        for k, name in enumerate(names)
+    ]
+    floats = []
+    for part, (block, page) in enumerate((block, page) for block in blocks for page in pages):
+        caption = _caption(found, marked) if not part else r"Continued from Table~\ref{tab:sw}."
+        floats.append(_float(head, rows, block, page, panels, across, caption, "" if part else "tab:sw"))
+    return "\n".join([PACKAGES, *floats])
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A mean with what it beats above and what it is beaten by below."""
+
+    text: str
+    digits: int
+    above: int
+
+
+def _width(cell: _Cell) -> float:
+    return DIGIT * cell.digits + SMALL * cell.above + GAP
+
+
+def _marked(found: Analysis) -> tuple[str, ...]:
+    """The systems that have a letter: the baselines, or all of few."""
+    if found.baselines:
+        return found.baselines
+    return found.systems if len(found.systems) <= LETTERED else ()
+
+
+def _cells(found: Analysis, names: Sequence[str], marked: Sequence[str]) -> list[_Cell]:
+    """One cell a system in the order of the table: its mean, bold where it is the best, and whom it beats."""
+    means, d = found.lead.intervals["estimate"], found.decimals
+    best = number(float(means.max()), d)
+    cells = []
+    for name, signs in zip(names, found.lead.directions(tuple(names)), strict=True):
+        shown = number(float(means[name]), d)
+        text = rf"\textbf{{{shown}}}" if shown == best else shown.replace("−", "$-$")
+        told = {other: sign for other, sign in zip(names, signs, strict=True) if sign}
+        beaten, lost = (
+            [letter(k) for k, other in enumerate(marked) if told.get(other) == sign] for sign in (1, -1)
+        )
+        wins = int((signs > 0).sum())
+        above = shortened(beaten).replace(" ", "").replace("–", "--") if marked else str(wins) * (wins > 0)
+        below = "".join(lost) if found.baselines else ""
+        text += rf"\textsuperscript{{{above}}}" if above else ""
+        text += rf"\textsubscript{{{below}}}" if below else ""
+        cells.append(_Cell(text, len(shown), len(above) + len(below)))
+    return cells
+
+
+def _named(name: str, own: dict[str, str], lettered: bool) -> str:
+    """A name that may be broken anywhere that is not ugly, after the letter it is referred to by."""
+    parts = re.findall(r"[^\W_]{1,9}|.", short(name, NAME), re.DOTALL)
+    broken = r"\allowbreak{}".join(tex(part) for part in parts)
+    mark = rf"\makebox[1em][l]{{\textit{{{own.get(name, '')}}}}}" if lettered else ""
+    return f"{mark}{broken}"
+
+
+def _caption(found: Sequence[Analysis], marked: Sequence[str]) -> str:
+    """What the table shows, and what its superscripts mean."""
+    first = found[0]
+    systems, system = tex(first.nouns_for("system")), tex(first.noun("system"))
+    over = first.counted(first.topics, "topic")
+    several = "each measure by itself" if len(found) > 1 else ""
+    test = tex(plain_title(first.procedure), 120)
+    at = rf"$p \le {first.alpha:g}$"
+    about = tex(answer.about(first.lead, first), 200)
+    text = rf"Mean scores of {len(first.systems):,} {systems} on {tex(over)}; the best in bold."
+    if first.baselines:
+        text += (
+            rf" A superscript names the baselines that a {system} is significantly better than, a subscript those that"
+            " it is significantly worse than"
+        )
+    elif marked:
+        text += rf" A superscript names the {systems} that one is significantly better than"
+    else:
+        text += rf" A superscript counts the {systems} that one is significantly better than"
+    detail = ", ".join(part for part in (test, at, several) if part)
+    return f"{text} ({detail}), {about}."
+
+
+def _float(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    block: range,
+    page: range,
+    panels: int,
+    across: bool,
+    caption: str,
+    label: str,
+) -> str:
+    """One float: a block of measures of a page of systems, in panels side by side."""
+    kind = "table*" if across else "table"
+    size = -(-len(page) // panels)
+    share = r"\linewidth" if panels == 1 else rf"{(1.0 - 0.03 * (panels - 1)) / panels:.3f}\linewidth"
+    parts = []
+    for start in range(page.start, page.stop, size):
+        lines = [
+            " & ".join([rows[k][0], *(rows[k][1 + m] for m in block)]) + r" \\"
+            for k in range(start, min(start + size, page.stop))
+        ]
+        top = " & ".join([head[0], *(rf"\multicolumn{{1}}{{r}}{{{head[1 + m]}}}" for m in block)]) + r" \\"
+        parts.append(
+            "\n".join(
+                [
+                    rf"  \begin{{tabularx}}{{{share}}}[t]{{@{{}}{NAMES}{'r' * len(block)}@{{}}}}",
+                    *(f"    {line}" for line in (r"\toprule", top, r"\midrule", *lines, r"\bottomrule")),
+                    r"  \end{tabularx}%",
+                ]
+            )
+        )
+    return "\n".join(
+        [
+            rf"\begin{{{kind}}}",
+            r"  \centering\footnotesize\setlength{\tabcolsep}{3pt}",
+            rf"  \caption{{{caption}}}",
+            *([rf"  \label{{{label}}}"] if label else []),
+            "\n  \\hfill\n".join(parts),
+            rf"\end{{{kind}}}",
+            "",
+        ]
+    )
+
+
+def numbers_latex(found: Sequence[Analysis]) -> str:
+    r"""Every number of the text as ``\sw{mean/bm25/AP}``; a name that is not there is an error, not a gap.
+
+    Parameters
+    ----------
+    found
+        Analyses of the same systems, one a measure.
+    """
+    first, lead = found[0], found[0].lead
+    values = {
+        "topics": f"{first.topics:,}",
+        "systems": f"{len(first.systems):,}",
+        "alpha": f"{first.alpha:g}",
+        "level": rf"{100 * (1 - first.alpha):g}\,\%",
+        "best": tex(lead.best),
+    }
+    for one in found:
+        m, d, own = one.measure, one.decimals, one.lead
+        values |= {f"pairs/{m}": f"{len(own.pairs):,}", f"found/{m}": f"{own.found:,}"}
+        values |= {f"top/{m}": f"{len(own.top):,}"} if own.top else {}
+        for name, row in mean_intervals(one).iterrows():
+            for column in ("mean", "lower", "upper"):
+                values[f"{column}/{name}/{m}"] = _math(number(float(row[column]), d))
+        if own.pairs.complete:
+            ranks = own.pairs.ranks(1.0 - one.alpha)
+            for name, rank, may in zip(ranks.index, ranks["rank"], ranged(ranks), strict=True):
+                values |= {f"rank/{name}/{m}": f"{rank}", f"ranks/{name}/{m}": may.replace("–", "--")}
+        for base in one.baselines or (own.best,):
+            for name, row in versus(own.pairs, base, one.alpha).iterrows():
+                values[f"difference/{name}/{base}/{m}"] = _math(number(float(row["difference"]), d))
+                values[f"p/{name}/{base}/{m}"] = _math(p_value(float(row["p_adjusted"]), own.resolution))
+    lines = [rf"\expandafter\def\csname sw@{_key(key)}\endcsname{{{text}}}" for key, text in values.items()]
+    return "\n".join(
+        [
+            r"\providecommand{\sw}[1]{\ifcsname sw@#1\endcsname\csname sw@#1\endcsname"
+            r"\else\errmessage{numbers.tex has no #1}\fi}",
+            *lines,
+            "",
+        ]
+    )
+
+
+def _key(text: str) -> str:
+    """A name that TeX takes as it is typed: what is special there becomes a hyphen."""
+    return re.sub(r"[^A-Za-z0-9@/.:+=_-]", "-", text)
+
+
+def _math(text: str) -> str:
+    """A number as it may stand in text or in mathematics."""
+    if text == "–":
+        return "--"
+    shown = text.replace("−", "-").replace("≤", r"\le ")
+    return rf"\ensuremath{{{shown}}}" if shown != text or shown.startswith("<") else shown

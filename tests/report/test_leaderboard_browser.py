@@ -1,0 +1,127 @@
+"""The leaderboard in a real browser, opened from disk: phone, desktop, dark, print, 3 to 500 systems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from report_pages import HOSTILE, opened, simulated
+from shardwise import analyze
+from shardwise.analysis.leaderboard import leaderboard
+
+pytestmark = pytest.mark.browser
+SIZES = (3, 20, 126, 500)
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+# text that ends outside the window, or under an edge that cuts it without saying so
+CLIPPED = """() => [...document.querySelectorAll(".sw-board *")].filter((e) => {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    const scrolled = e.closest(".sw-scroll") !== null;
+    const box = e.getBoundingClientRect();
+    if (!own || !e.checkVisibility() || box.width <= 1 || e.closest("style, script, svg")) return false;
+    return (!scrolled && box.right > innerWidth + 1)
+        || (e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0 && !e.classList.contains("sw-name"));
+}).map((e) => e.outerHTML.slice(0, 120))"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("boards")
+    for n in SIZES:
+        scores = simulated(n, topics=20, shards=1).isel(shard=0, drop=True)
+        analyze(scores, method="t holm").leaderboard(baseline="run001").save(made / f"{n}.html")
+    other = simulated(20, seed=2).rename("nDCG@10")
+    first = simulated(20)
+    wide = leaderboard(
+        analyze(first, n_resamples=99), analyze(other, n_resamples=99), baseline=["run003", "run007"]
+    )
+    wide.save(made / "wide.html")
+    analyze(simulated(len(HOSTILE), names=HOSTILE), n_resamples=99).leaderboard(baseline=HOSTILE[2]).save(
+        made / "hostile.html"
+    )
+    both = "".join(wide.html(page=False, name=name) for name in ("one", "two"))
+    (made / "two.html").write_text(
+        f"<!doctype html><meta charset=utf-8><body>{both}</body>", encoding="utf-8"
+    )
+    return made
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("window", [PHONE, DESK], ids=["phone", "desktop"])
+@pytest.mark.parametrize("name", [*map(str, SIZES), "wide", "hostile"])
+def test_nothing_is_cut(browser: Any, folder: Path, name: str, window: dict[str, int], scheme: str) -> None:
+    with opened(browser, folder / f"{name}.html", viewport=window, color_scheme=scheme) as page:
+        assert page.evaluate(CLIPPED) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        means = page.locator("td.sw-mean").first
+        assert means.is_visible()
+        assert page.locator(".sw-between").first.is_visible()
+
+
+def test_print_shows_every_row(browser: Any, folder: Path) -> None:
+    with opened(browser, folder / "126.html") as page:
+        page.emulate_media(media="print")
+        box = page.evaluate(
+            "(() => { const s = document.querySelector('.sw-scroll'); return [s.scrollHeight, s.clientHeight]; })()"
+        )
+        assert box[0] <= box[1] + 1
+        assert not page.locator(".sw-tools").is_visible()
+
+
+def names(page: Any) -> list[str]:
+    found: list[str] = page.eval_on_selector_all(
+        "tbody tr:not([hidden])", "rows => rows.map(r => r.dataset.name)"
+    )
+    return found
+
+
+def test_sorting_searching_and_links(browser: Any, folder: Path) -> None:
+    with opened(browser, folder / "126.html") as page:
+        ranked = names(page)
+        page.click("thead button[data-key=mean]")
+        assert names(page) == ranked
+        page.click("thead button[data-key=mean]")
+        assert names(page) == ranked[::-1]
+        assert page.locator("th[aria-sort=ascending] button").get_attribute("data-key") == "mean"
+        page.click("thead button[data-key=name]")
+        assert names(page) == sorted(ranked)
+        page.fill(".sw-search", "RUN01")
+        assert names(page) == [f"run01{k}" for k in range(10)]
+        assert page.inner_text(".sw-found") == "10 of 126 systems"
+        page.click("text=run013")
+        link = page.evaluate("location.href")
+        assert "q=RUN01" in link
+        assert "system=run013" in link
+    with opened(browser, folder / "126.html", link=link.partition("#")[2]) as page:
+        assert names(page) == [f"run01{k}" for k in range(10)]
+        assert page.locator("tr.sw-chosen").get_attribute("data-name") == "run013"
+        page.press(".sw-search", "Escape")
+        page.check(".sw-top")
+        assert 1 <= len(names(page)) < 126
+        assert page.eval_on_selector_all(
+            "tbody tr:not([hidden])", "rows => rows.every(r => 'top' in r.dataset)"
+        )
+
+
+def test_two_boards_on_one_page_keep_to_themselves(browser: Any, folder: Path) -> None:
+    with opened(browser, folder / "two.html") as page:
+        page.locator("#one .sw-search").fill("run00")
+        assert page.locator("#one tbody tr:visible").count() == 10
+        assert page.locator("#two tbody tr:visible").count() == 20
+        assert page.evaluate("location.hash").startswith("#one?")
+
+
+def test_names_are_text(browser: Any, folder: Path) -> None:
+    with opened(browser, folder / "hostile.html") as page:
+        assert page.locator("tbody tr").count() == len(HOSTILE)
+        assert page.locator("tbody img, tbody script").count() == 0
+        assert "<script>alert(1)</script>" in names(page)
+
+
+def test_without_a_script_it_is_a_table() -> None:
+    board = analyze(simulated(5), n_resamples=99).leaderboard()
+    text = board.html()
+    assert text.count("<tr data-name=") == 5
+    assert "onclick" not in text
+    assert "http" not in text.replace("http-equiv", "")
