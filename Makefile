@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 LOWEST = .venv-lowest
-FAST = -m "not calibration and not slow and not browser"
+FAST = -m "not calibration and not slow and not browser" --hypothesis-profile=quick
 
 .PHONY: demo check test browser coverage lowest lint types docs bench clean
 

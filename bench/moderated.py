@@ -25,7 +25,7 @@ from shardwise.numerics import studentized_range
 from shardwise.numerics.balanced import all_terms, decompose
 from shardwise.numerics.corrections import holm
 from shardwise.numerics.max_t import flip_topics
-from shardwise.numerics.moderated.cells import SHARDS, Way, cell_law, cell_statistics, stratified
+from shardwise.numerics.moderated.cells import SHARDS, cell_statistics, stratified
 from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards
 from shardwise.numerics.moderated.resample import resampled
 from shardwise.numerics.moderated.statistics import pairs_of, statistics
@@ -135,25 +135,12 @@ def cells_holm(y: Floats, seed: int) -> Floats:
     return holm(cell_statistics(y).p)
 
 
-def cells_of(y: Floats, seed: int, way: Way) -> Floats:
-    return cell_law(
-        y, *pairs_of(y.shape[1]), cell_statistics(y), key_of(seed), DRAWS, way=way, jobs=1
-    ).p_adjusted
-
-
 def strata_holm(y: Floats, seed: int) -> Floats:
     difference, se, df = stratified(y)
     return holm(two_sided(t_statistic(difference, se), df))
 
 
-CELLS: Methods = {
-    "MD6 HSD": cells_hsd,
-    "cells drawn": partial(cells_of, way="drawn"),
-    "cells flipped": partial(cells_of, way="flipped"),
-    "cells refitted": partial(cells_of, way="refitted"),
-    "cells holm": cells_holm,
-    "strata holm": strata_holm,
-}
+CELLS: Methods = {"MD6 HSD": cells_hsd, "cells holm": cells_holm, "strata holm": strata_holm}
 
 
 def shards_of(z: Floats, shards: int, g: np.random.Generator) -> Floats:
@@ -200,7 +187,7 @@ def cells(folder: Path, pool: ProcessPoolExecutor) -> str:
 
 def noise_of(y: Floats, own: bool) -> Noise:
     if own:
-        return of_instances(instance_spread(y[None])).of_table(0)
+        return of_instances(instance_spread(y[None])).at(0)
     found = decompose(y, SHARDS, all_terms(SHARDS))
     assert found is not None
     return of_shards(found)

@@ -26,6 +26,7 @@ TITLES = {
     "planning": "Planning",
     "stability": "Many splits",
     "instances": "Instances",
+    "judges": "Judges",
     "simulate": "Simulated scores",
     "holdout": "Held-out topics",
     "procedures": "Procedures",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tarfile
 from collections.abc import Iterator
@@ -13,9 +14,16 @@ from hypothesis import settings
 # the first example may compile a kernel; CI tries the same examples every time
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
+settings.register_profile("quick", deadline=None, max_examples=15)  # make check
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 ROOT = Path(__file__).parent.parent
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: collecting garbage, which statsmodels asks for often, need not go through it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

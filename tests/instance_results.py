@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, size
 from shardwise.core.arrays import Floats
 from shardwise.numerics import paired, student
 from shardwise.numerics import paired_kernels as kernels
 from shardwise.numerics.resampling import key_of
-from shardwise.numerics.unified import instance_spread
+from shardwise.numerics.unified import complete_moments, instance_spread
 from shardwise.numerics.unified import unified as unified_of
 from shardwise.procedures import running
 
@@ -62,7 +63,7 @@ def unified(a: Floats, b: Floats, *, deterministic: tuple[bool, bool] = (False, 
     y = np.full((len(a), a.shape[2], 2, max(a.shape[1], b.shape[1])), np.nan)
     y[:, :, 0, : a.shape[1]], y[:, :, 1, : b.shape[1]] = a.swapaxes(1, 2), b.swapaxes(1, 2)
     spread = instance_spread(y, np.array(deterministic))
-    mean, se, df = unified_of(np.nanmean(y, axis=-1), spread, A, B)
+    mean, se, df = unified_of(complete_moments(np.nanmean(y, axis=-1), A, B), spread, A, B)
     return Unified(*(x[:, 0].reshape(lead) for x in (mean, se**2, df)))
 
 
@@ -85,3 +86,28 @@ def bootstrap_p(z: Floats, t: Floats, n_resamples: int, seed: int) -> float:
     keys = np.array([key_of(seed)], dtype=np.uint64)
     kernels.pooled_bootstrap(np.ascontiguousarray(y), A, B, t[None, :, None], keys, n_resamples, found)
     return float((found[0, 0] + 1) / (len(z) * n_resamples + 1))
+
+
+def gold_draws(n: int, seed: int) -> Floats:
+    """Sums of four numbers of the minimal standard generator, with variance 1."""
+    x, out = seed, np.empty(n)
+    for k in range(n):
+        total = 0.0
+        for _ in range(4):
+            x = 16807 * x % 2147483647
+            total += x / 2147483647
+        out[k] = total - 2
+    return np.asarray(out * np.sqrt(3))
+
+
+def gold_scores(
+    systems: int, instances: int, topics: int, sd: tuple[float, ...], seed: int, gaps: float = np.inf
+) -> xr.DataArray:
+    """The scores of tests/gold/kenward_roger.R; those whose own draw exceeds the last number are missing."""
+    shape = (systems, instances, topics)
+    parts = np.cumsum([topics, systems * topics, systems * instances])
+    t, st, i, e = np.split(gold_draws(int(parts[-1]) + int(np.prod(shape)), seed), parts)
+    y = 0.4 + 0.01 * np.arange(systems)[:, None, None] + sd[0] * t + sd[1] * st.reshape(systems, 1, topics)
+    y = y + sd[2] * i.reshape(systems, instances, 1) + sd[3] * e.reshape(shape)
+    y[gold_draws(y.size, seed + 100).reshape(shape) > gaps] = np.nan
+    return xr.DataArray(y, dims=("system", "instance", "topic"))

@@ -14,6 +14,7 @@ late.bind(
     paper="shardwise.report.paper:write_paper",
     leaderboard="shardwise.analysis.leaderboard:leaderboard",
     leaderboard_html="shardwise.report.leaderboard:html",
+    save_chart="shardwise.plot.saving:save_chart",
 )
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,6 +2,8 @@ __version__: str
 
 from . import holdout as holdout
 from . import instances as instances
+from . import judges as judges
+from . import papers as papers
 from . import planning as planning
 from . import plot as plot
 from . import procedures as procedures

@@ -7,6 +7,8 @@ from shardwise.comparing.equivalence import posterior_probability as posterior_p
 from shardwise.comparing.equivalence import smallest_setting as smallest_setting
 from shardwise.fits.posterior import bambi_model as bambi_model
 from shardwise.fits.posterior import posterior as posterior
+from shardwise.fits.repeats import Repeats as Repeats
+from shardwise.fits.repeats import seeds_or_samples as seeds_or_samples
 from shardwise.io.instances import InstanceRuns as InstanceRuns
 from shardwise.io.instances import flag_deterministic as flag_deterministic
 from shardwise.io.instances import read_instance_scores as read_instance_scores
@@ -16,6 +18,7 @@ from shardwise.procedures.running import single_instance_tests as single_instanc
 
 __all__ = [
     "InstanceRuns",
+    "Repeats",
     "SettingSeries",
     "bambi_model",
     "flag_deterministic",
@@ -24,6 +27,7 @@ __all__ = [
     "posterior_probability",
     "read_instance_scores",
     "read_instances",
+    "seeds_or_samples",
     "single_instance_tests",
     "smallest_setting",
 ]

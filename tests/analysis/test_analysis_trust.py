@@ -27,6 +27,7 @@ def content() -> Analysis:
     return analyze(scores, method="hsd", seed=3, calibration=60)
 
 
+@pytest.mark.slow
 def test_the_methods_of_the_report_are_tried(content: Analysis) -> None:
     lab = content.trust.calibration
     assert lab is not None
@@ -48,6 +49,7 @@ def test_the_methods_of_the_report_are_tried(content: Analysis) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_method_for_another_claim_is_called_wrong(content: Analysis) -> None:
     said = [one.text for one in sentences(content.trust)]
     assert any("MD6 hsd calls some of them different" in s and "not made for this claim" in s for s in said)
@@ -71,6 +73,7 @@ def test_unequal_variances_are_warned_of() -> None:
     assert warned.remedy.startswith(("Use moderated", "Nothing tried held"))
 
 
+@pytest.mark.slow
 def test_it_can_be_left_out_and_says_why_it_cannot_be_done(tmp_path: Path) -> None:
     scores = sw.simulate.scores(topics=10, systems=3, shards=2, seed=2)
     without = analyze(scores, calibration=0)

@@ -13,7 +13,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import typer
 
 from command_line import PAIR_COLUMNS, shardwise
 from report_pages import HOSTILE
@@ -167,6 +166,7 @@ def test_schemas_are_strict() -> None:
     assert not check.is_valid(told)
 
 
+@pytest.mark.slow
 def test_latex_has_every_special_character_escaped(tables: dict[str, list[str]]) -> None:
     for made in tables.values():
         for table in made:
@@ -176,6 +176,7 @@ def test_latex_has_every_special_character_escaped(tables: dict[str, list[str]])
             assert not any("_" in re.sub(r"\\_", "", line) for line in body), table
 
 
+@pytest.mark.slow
 def test_latex_of_every_command_compiles(tables: dict[str, list[str]], tmp_path: Path) -> None:
     engine = next((found for name in ("tectonic", "pdflatex") if (found := shutil.which(name))), None)
     if engine is None:
@@ -204,7 +205,7 @@ def test_a_long_table_in_latex_breaks_over_pages(tmp_path: Path) -> None:
 
 def leaves() -> dict[str, Any]:
     """Every command as typer has it."""
-    top: Any = typer.main.get_command(build_app())
+    top = build_app()
     found = {}
     for name, command in top.commands.items():
         inside = getattr(command, "commands", None)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from command_line import shardwise
 from shardwise.cli import inputs
 from shardwise.cli.inputs import RunInputs, filled, idle, single
 from shardwise.core.errors import InputError
@@ -44,7 +45,7 @@ def test_without_a_measure_runs_are_scored_by_ap_and_tables_whole() -> None:
 def test_a_measure_names_the_scores_of_a_table_that_does_not() -> None:
     table = RunInputs(inputs=(INPUTS / "scores.csv",), measure=("nDCG@10",)).read()
     assert single(table).name == "nDCG@10"
-    with pytest.raises(InputError, match="holds no nDCG@10; choose among AP, RR"):
+    with pytest.raises(InputError, match="has no measure 'nDCG@10'; it has AP, RR"):
         RunInputs(inputs=(INPUTS / "long.csv",), measure=("nDCG@10",)).read()
 
 
@@ -127,3 +128,24 @@ def test_dropping_leaving_and_a_number() -> None:
 def test_other_policies_are_refused_whatever_the_scores(fill: str) -> None:
     with pytest.raises(InputError, match="no policy for undefined cells is called"):
         filled(holed().fillna(0.0), fill)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--out", "scores.csv"], "scores.csv: this file is read and would be written by --out"),
+        (["--out", "./scores.csv"], "this file is read and would be written by --out"),
+        (["--report", "x.html", "--chart", "x.html"], "x.html: this file is written by --"),
+    ],
+)
+def test_nothing_is_written_over_what_is_read_or_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], told: str
+) -> None:
+    table = "topic,a,b\n" + "".join(f"{k},{k % 7 / 7},{k % 5 / 5}\n" for k in range(20))
+    (tmp_path / "scores.csv").write_text(table)
+    monkeypatch.chdir(tmp_path)
+    found = shardwise("compare", "scores.csv", *options)
+    assert found.returncode == 2
+    assert told in found.stderr
+    assert (tmp_path / "scores.csv").read_text() == table
+    assert [p.name for p in tmp_path.iterdir()] == ["scores.csv"]

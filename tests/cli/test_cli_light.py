@@ -54,6 +54,7 @@ def test_help_loads_nothing_that_computes(arguments: tuple[str, ...]) -> None:
     assert shown
 
 
+@pytest.mark.slow
 def test_a_command_loads_what_it_needs(tmp_path: Path) -> None:
     """The test above sees modules where there are some."""
     code, names, _ = loaded("design", "power", "--variance", "0.05")

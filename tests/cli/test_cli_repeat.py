@@ -22,6 +22,7 @@ from shardwise.core.text import script_json
 from shardwise.report.embedded import read_report
 from shardwise.report.html import write_report
 
+pytestmark = pytest.mark.slow
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
 Change = Callable[[dict[str, Any]], object]
 

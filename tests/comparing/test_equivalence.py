@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -12,7 +13,7 @@ from scipy import stats
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import equivalence, posterior_probability, smallest_setting
 from shardwise.core.errors import InputError
-from shardwise.procedures.running import compare_instances, paired_tests
+from shardwise.procedures.running import compare, compare_instances, paired_tests
 
 
 def pair(effect: float = 0.0, n: int = 60, m: int = 8, seed: int = 1, spread: float = 0.02) -> Comparisons:
@@ -139,3 +140,68 @@ def test_refused_results() -> None:
         equivalence(boot, 0.01)
     with pytest.raises(InputError, match="no settings"):
         smallest_setting({})
+
+
+def many(seed: int = 3, effects: tuple[float, ...] = (0.0, 0.0, 0.004, 0.03)) -> xr.DataArray:
+    rng = np.random.default_rng(seed)
+    y = rng.normal(0.4, 0.2, (80, 1, 1)) + rng.normal(0, 0.03, (80, len(effects), 1))
+    y = y + np.array(effects)[:, None] + rng.normal(0, 0.03, (80, len(effects), 4))
+    coords = {"system": [f"s{k}" for k in range(len(effects))]}
+    return xr.DataArray(y, dims=("topic", "system", "instance"), coords=coords)
+
+
+def test_many_pairs_are_corrected_as_their_p_values_are() -> None:
+    each, holm, joint = (equivalence(compare(many(), name), 0.02)
+                         for name in ("unified none", "unified holm", "moderated topic+instance"))  # fmt: skip
+    np.testing.assert_allclose(holm.table["p"], each.table["p"])
+    gold = stats.false_discovery_control(each.table["p"], method="bh")
+    found = equivalence(compare(many(), "unified bh"), 0.02)
+    np.testing.assert_allclose(found.table["p_adjusted"], gold)
+    order = np.argsort(each.table["p"])
+    steps = np.maximum.accumulate(np.sort(each.table["p"]) * np.arange(6, 0, -1))
+    np.testing.assert_allclose(holm.table["p_adjusted"].to_numpy()[order], np.minimum(steps, 1.0))
+    assert (joint.correction, holm.correction, each.correction) == ("holm", "holm", "none")
+    assert holm.level == pytest.approx(1 - 2 * 0.05 / 6)
+    assert each.level == pytest.approx(0.90)
+    assert (holm.table["upper"] > each.table["upper"]).all()
+    assert "with Holm" in str(holm)
+    within = (holm.table["lower"] > -0.02) & (holm.table["upper"] < 0.02)
+    assert (holm.table["holds"] >= within).all()  # Holm's steps find what Bonferroni's intervals do, and more
+
+
+def test_the_baseline_gives_the_direction() -> None:
+    for baseline in ("s0", "s3"):
+        found = equivalence(compare(many(), "unified holm", baseline=baseline), 0.01, "lower").table
+        assert set(found["b"]) == {baseline}
+        assert len(found) == 3
+    worse = equivalence(compare(many(), "unified holm", baseline="s3"), 0.01, "lower")
+    assert not worse.table["holds"].any()
+    better = equivalence(compare(many(), "unified holm", baseline="s0"), 0.01, "superior").table
+    assert better.set_index("a")["holds"].to_dict() == {"s1": False, "s2": False, "s3": True}
+
+
+def test_without_a_direction_the_worse_is_asked_whether_it_is_no_worse() -> None:
+    lower = equivalence(compare(many(), "unified none"), 0.01, "lower").table
+    assert (lower["difference"] <= 0).all()
+    hpd = equivalence(compare(many(), "unified none"), 0.01, "lower", method="hpd").table
+    assert (hpd["upper"] - hpd["lower"] > 0).all()
+    np.testing.assert_allclose((hpd["upper"] + hpd["lower"]) / 2, lower["difference"], atol=1e-3)
+    two = compare(many(effects=(0.0, 0.02)), "unified none")
+    first, second = two.estimates.labels
+    directed = compare_instances(
+        many(effects=(0.0, 0.02)).sel(system=first), many(effects=(0.0, 0.02)).sel(system=second)
+    )
+    chosen_by_data = equivalence(two, 0.0, "superior").table["p"].iloc[0]
+    assert chosen_by_data == pytest.approx(2 * equivalence(directed, 0.0, "superior").table["p"].iloc[0])
+    assert chosen_by_data == pytest.approx(two.p[0])  # at margin 0 it is the two-sided test
+
+
+@pytest.mark.calibration
+def test_claims_of_equivalence_are_wrong_as_seldom_as_they_should(repetitions: float) -> None:
+    """Three systems, one off by exactly the margin: any false claim of equivalence, all pairs with Holm."""
+    size, wrong = int(400 * repetitions), 0
+    for k in range(size):
+        found = equivalence(compare(many(k, (0.0, 0.0, 0.02)), "unified holm"), 0.02).table
+        far = (found["a"] == "s2") | (found["b"] == "s2")
+        wrong += bool(found.loc[far, "holds"].any())
+    assert wrong / size <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / size)

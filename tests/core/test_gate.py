@@ -60,7 +60,48 @@ KINDS: dict[str, Callable[[Path], Any]] = {
         name: dict(zip(QUERIES, VALUES[:, k], strict=True)) for k, name in enumerate(NAMES)
     },
     "path": lambda folder: _written(folder),
-}
+    "paths": lambda folder: _one_file_a_system(folder),
+    "JSON lines": lambda folder: _lines(folder),
+    "own headers": lambda folder: long().rename(columns={"topic": "question", "system": "model", "AP": "score"}),
+    "rows": lambda folder: long().to_dict("records"),
+    "pytrec_eval": lambda folder: {
+        name: {q: {"map": VALUES[k, s]} for k, q in enumerate(QUERIES)} for s, name in enumerate(NAMES)
+    },
+    "ir_measures": lambda folder: {name: _metrics(s) for s, name in enumerate(NAMES)},
+    "pt.Experiment": lambda folder: long().rename(columns={"system": "name", "topic": "qid", "AP": "value"}).assign(
+        measure="map"
+    ),
+    "ranx": lambda folder: _ranx_runs(),
+}  # fmt: skip
+
+
+def _one_file_a_system(folder: Path) -> list[Path]:
+    for name, part in long().groupby("system"):
+        part.drop(columns="system").to_csv(folder / f"{name}.csv", index=False)
+    return [folder / f"{name}.csv" for name in NAMES]
+
+
+def _lines(folder: Path) -> Path:
+    path = folder / "scores.jsonl"
+    long().to_json(path, orient="records", lines=True, double_precision=15)
+    return path
+
+
+def _metrics(system: int) -> list[Any]:
+    import ir_measures
+
+    measure = ir_measures.AP
+    return [ir_measures.Metric(q, measure, VALUES[k, system]) for k, q in enumerate(QUERIES)]
+
+
+def _ranx_runs() -> list[Any]:
+    run = pytest.importorskip("ranx").Run
+    found = []
+    for s, name in enumerate(NAMES):
+        one = run({q: {"d": 1.0} for q in QUERIES}, name=name)
+        one.scores["map"] = {q: VALUES[k, s] for k, q in enumerate(QUERIES)}
+        found.append(one)
+    return found
 
 
 def _written(folder: Path) -> Path:
@@ -76,6 +117,9 @@ def pairs(found: sw.Comparisons) -> Any:
 def _of_one(found: Any) -> float:
     """The only estimate of a Dataset of one measure."""
     return float(next(iter(found.values())) if isinstance(found, dict) else found)
+
+
+RTOL = {"JSON lines": 1e-9}  # written with fifteen decimal places
 
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
@@ -104,7 +148,9 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 def test_every_table_gives_the_same_result(function: str, tmp_path: Path) -> None:
     wanted = FUNCTIONS[function](array())
     for kind, make in KINDS.items():
-        np.testing.assert_allclose(FUNCTIONS[function](make(tmp_path)), wanted, rtol=1e-12, err_msg=kind)
+        np.testing.assert_allclose(
+            FUNCTIONS[function](make(tmp_path)), wanted, rtol=RTOL.get(kind, 1e-12), err_msg=kind
+        )
 
 
 BAD: dict[str, tuple[Any, str]] = {

@@ -13,8 +13,8 @@ import pytest
 import shardwise
 
 ORDER = ["core", "io", "sharding", "scoring", "numerics", "fits", "comparing", "procedures", "lab", "planning",
-         "stability", "instances", "simulate", "holdout", "rankings", "papers", "analysis", "plot", "report", "cli",
-         "app", "__main__"]  # fmt: skip
+         "stability", "instances", "judges", "simulate", "holdout", "rankings", "papers", "analysis", "plot", "report",
+         "cli", "app", "__main__"]  # fmt: skip
 SOURCE = Path(__file__).parent.parent.parent / "src" / "shardwise"
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 MODULES = sorted(found.name for found in pkgutil.walk_packages(shardwise.__path__, "shardwise."))

@@ -27,6 +27,7 @@ def test_namespaces_hold_what_they_list() -> None:
             assert not isinstance(getattr(space, name), ModuleType), f"{space.__name__}.{name}"
 
 
+@pytest.mark.slow
 def test_parts_do_not_hide_functions_of_the_same_name() -> None:
     order = "import shardwise.scoring.undefined, shardwise.comparing.rankings, shardwise as sw; "
     check = "print(sw.score.__module__, sw.compare.__module__)"

@@ -212,6 +212,7 @@ def test_the_first_rate_without_a_significant_loss_is_counted_once_a_seed(scores
     assert counts.groupby("measure")["seeds"].sum().to_dict() == dict.fromkeys(MEASURES, 6)
 
 
+@pytest.mark.slow
 def test_summary_and_figures(
     scores: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -71,6 +71,7 @@ def test_marginal_law_is_narrower_by_root_two() -> None:
     np.testing.assert_allclose(marginal.p_values(d), np.minimum(both, 1.0), atol=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(fill=st.floats(-3.0, 3.0), seed=st.integers(0, 1000), missing=st.integers(1, 6))
 def test_md6_does_not_see_what_undefined_cells_are_filled_with(fill: float, seed: int, missing: int) -> None:
@@ -228,7 +229,11 @@ def test_intervals_of_v17() -> None:
     counted = drawn.intervals(trim="count")
     ends = drawn.replicates.max("resample") - drawn.replicates.min("resample")
     np.testing.assert_allclose(counted["upper"] - counted["lower"], ends)
-    for trim in ("share", "count"):
+    few = drawn.intervals(trim="percent")  # FF21's code: at most 2 of 10,000 at either end
+    ordered, cut = np.sort(drawn.replicates.to_numpy(), axis=0), int(share / 100 * 10_000)
+    assert cut in (1, 2)
+    np.testing.assert_allclose(few["upper"] - few["lower"], ordered[-1 - cut] - ordered[cut])
+    for trim in ("share", "percent", "count"):
         a, b = ideal.intervals(trim=trim), drawn.intervals(trim=trim)  # type: ignore[arg-type]
         ratio = (a["upper"] - a["lower"]).mean() / (b["upper"] - b["lower"]).mean()
         assert ratio == pytest.approx(1.0, abs=0.05)

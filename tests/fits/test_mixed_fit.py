@@ -87,6 +87,7 @@ def test_no_random_design_ends_short_of_the_maximum(seed: int) -> None:
         assert fit.criterion <= found.fun + 1e-6
 
 
+@pytest.mark.slow
 def test_profile_interval_by_a_dense_search() -> None:
     fit = mixed(scores((2, 3, 8), lost=0.1, seed=4))
     table = fit.component_intervals(0.9)
@@ -160,6 +161,7 @@ def _likelihood_of(found: balanced.Lines, phi: Floats) -> Floats:
     return balanced.BalancedFit(found, phi, np.zeros(phi.shape, dtype=np.int64)).log_likelihood
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.floats(-2, 2), st.floats(0.1, 5), st.integers(0, 99))
 def test_harder_topics_and_other_units_change_no_comparison(shift: float, unit: float, seed: int) -> None:

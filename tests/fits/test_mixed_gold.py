@@ -12,6 +12,7 @@ import xarray as xr
 
 from shardwise.core.arrays import Floats
 from shardwise.fits.mixed import MixedFit, mixed
+from shardwise.numerics.mixed import blocks
 from shardwise.numerics.mixed import reml as reml
 from shardwise.numerics.mixed.information import covariance
 
@@ -124,7 +125,7 @@ def test_classic_data(name: str, response: str, factors: tuple[str, ...]) -> Non
     gold = gold[gold["case"] == name].set_index("group")
     codes = [pd.factorize(frame[factor])[0].astype(np.int64) for factor in factors]
     y = frame[response].to_numpy(dtype=float)
-    data = reml.problem(y, np.ones((len(y), 1)), codes)
+    data = blocks.problem(y, np.ones((len(y), 1)), codes)
     state, record = reml.maximise(data)
     sigma2 = state.q / (data.n - 1)
     phi, _ = covariance(data, state, sigma2)
@@ -141,7 +142,7 @@ def test_classic_data(name: str, response: str, factors: tuple[str, ...]) -> Non
 def test_closed_form_equals_profiled_likelihood(case: str) -> None:
     fit = fitted(case)
     data = fit.data
-    problem = reml.problem(
+    problem = blocks.problem(
         data.y - data.y.mean(),
         np.eye(len(fit.systems))[data.system],
         (data.topic, data.system_topic, data.instance),

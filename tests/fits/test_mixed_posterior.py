@@ -101,6 +101,7 @@ def test_one_lost_score_changes_little() -> None:
     assert two == pytest.approx(one, abs=0.06 * (one[1] - one[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ms", [(5.0, 2.0, 1.5, 1.0), (1.0, 2.0, 0.5, 1.0)])
 def test_gibbs_steps_and_rejection_draw_from_the_same_law(ms: tuple[float, ...]) -> None:
     df = np.array([9.0, 9.0, 6.0, 54.0])

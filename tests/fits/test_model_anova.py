@@ -200,6 +200,7 @@ def test_filler_does_touch_the_error_of_md5() -> None:
     assert abs(errors[0] - errors[1]) > 0.1
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.integers(0, 10**6), st.sampled_from([MD2, MD3, MD4, MD5, MD6]), st.permutations(DIMS), st.booleans()

@@ -122,6 +122,7 @@ def test_any_pattern_agrees_with_plain_least_squares(
         np.testing.assert_allclose(fit.table.at[label(term), "ss"], ss, rtol=1e-8, atol=1e-11)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([(), (1,)]), st.sampled_from([MD3, MD5, MD6]))
 def test_share_of_random_effects_in_a_mean_square(seed: int, along: tuple[int, ...], model: Model) -> None:
@@ -165,6 +166,7 @@ def test_rows_missing_on_a_large_collection() -> None:
     assert estimates.values[3] - estimates.values[77] == pytest.approx(difference.grand_mean, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_scattered_holes_on_a_middling_collection() -> None:
     rng = generator(4)
     scores = xr.DataArray(rng.random((50, 20, 5)), dims=DIMS).where(rng.random((50, 20, 5)) > 0.05)

@@ -40,6 +40,8 @@ DECIMALS = st.one_of(
 @example("5.")
 @example("0.000000000000000000000000000000001234567890123456789")
 @example("18446744073709551615")
+@example("1.8446744073709551616")  # 2^64 wraps around to nothing
+@example("184467440737095516160.5")
 def test_a_number_is_the_nearest_double_or_left_to_the_caller(text: str) -> None:
     end, value = read_number(text)
     assert value is None or (

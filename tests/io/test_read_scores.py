@@ -130,10 +130,11 @@ def test_frames(tmp_path: Path) -> None:
 def test_missing_rows(tmp_path: Path) -> None:
     path = file(tmp_path, "topic,system,AP\n301,bm25,.1\n301,qld,.25\n302,qld,1\n")
     with pytest.raises(InputError, match="1 score is missing, the first for AP, topic 302, system bm25; add"):
-        read_scores(path)
-    undefined = read_scores(path, missing="undefined")
-    assert np.isnan(undefined.sel(topic="302", system="bm25").item())
-    assert [undefined.attrs[name] for name in ("undefined", "missing", "missing_rows")] == [0, 1, 1]
+        read_scores(path, missing="refuse")
+    left = read_scores(path)
+    assert np.isnan(left.sel(topic="302", system="bm25").item())
+    assert [left.attrs[name] for name in ("undefined", "missing", "missing_rows")] == [0, 1, 1]
+    assert left.attrs["read_as"] == "read as 2 topics × 2 systems, score = AP; 1 of 4 missing"
     assert read_scores(path, missing="zero").sel(topic="302", system="bm25") == 0.0
 
 
@@ -185,14 +186,25 @@ def test_an_instance_that_was_not_run_is_missing_and_not_refused(tmp_path: Path)
     zero = read_scores(file(tmp_path, "question,model,seed,score\n" + "\n".join(rows)), missing="zero")
     assert zero.sel(system="b", instance=1).isnull().all(), "nobody invents a seed"
     with pytest.raises(
-        InputError, match="1 score is missing, the first for score, topic 2, system b, instance 0"
+        InputError, match="1 score is missing, the first for score, question 2, model b, seed 0"
     ):
-        read_scores(file(tmp_path, "question,model,seed,score\n" + "\n".join(rows[:-1])))
+        read_scores(file(tmp_path, "question,model,seed,score\n" + "\n".join(rows[:-1])), missing="refuse")
 
 
-def test_tasks_are_a_dimension(tmp_path: Path) -> None:
+def test_tasks_and_clusters_are_labels_of_items(tmp_path: Path) -> None:
     found = read_scores(file(tmp_path, "task,topic,system,AP\nqa,1,x,.1\nmt,1,x,.2\n"))
-    assert found.dims == ("task", "topic", "system")
+    assert found.dims == ("topic", "system")
+    assert found["topic"].values.tolist() == ["qa/1", "mt/1"], "items of two tasks are two items"
+    assert found["task"].values.tolist() == ["qa", "mt"]
+    rows = "".join(f"{q},{m},{q // 2},{q % 2}\n" for q in range(4) for m in "ab")
+    found = read_scores(file(tmp_path, f"question,model,passage,correct\n{rows}"))
+    assert found["cluster"].dims == ("topic",)
+    assert found["cluster"].values.tolist() == ["0", "0", "1", "1"]
+    assert found.attrs["read_as"] == "read as 4 questions × 2 models in 2 passages, score = correct"
+    write_scores(found, tmp_path / "again.csv")
+    xr.testing.assert_equal(read_scores(tmp_path / "again.csv"), found)
+    with pytest.raises(InputError, match=r"scores.csv:7: item 2 is in cluster '5', and in '1' before; give"):
+        read_scores(file(tmp_path, f"question,model,passage,correct\n{rows}".replace("2,b,1", "2,b,5")))
 
 
 @pytest.mark.parametrize(
@@ -214,7 +226,10 @@ def test_tasks_are_a_dimension(tmp_path: Path) -> None:
         ("topic,a\n1,.5\n1,.6\n", r"scores.csv:3: a second score of score for topic 1, system a"),
         ("topic,system\n1,a\n", r"has no column of scores"),
         ("topic\n1\n", r"has no columns of scores"),
-        ("topic,qid,a\n1,1,.3\n", r"columns 'topic' and 'qid' mean the same"),
+        (
+            "topic,qid,a\n1,1,.3\n2,1,.4\n3,2,.1\n",
+            r"columns 'qid' and 'topic' both name the item; say columns={'item': 'qid'} or columns={'item': 'topic'}",
+        ),
         ("topic,system,measure\n1,a,AP\n", r"has a column of measures but none of values"),
         ("topic,system,AP\n,a,.5\n", r"scores.csv:2: column 'topic' is empty"),
         ("topic,a\n", r"scores.csv:1: the table has no rows"),

@@ -310,6 +310,7 @@ def test_data_nulls_have_the_size_of_the_data() -> None:
         sw.calibrate(y, ["t holm"], shards=3, repetitions=20)
 
 
+@pytest.mark.slow
 def test_worlds_that_keep_near_duplicates_or_every_score() -> None:
     """Both worlds can be asked for, the moderated test holds its level in tilt, and other claims are refused."""
     rng = np.random.default_rng(9)

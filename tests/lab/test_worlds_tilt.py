@@ -120,6 +120,7 @@ def test_shards_travel_with_their_topic() -> None:
     assert {tuple(block.ravel()) for block in world.draw(0, 1, 3)[0]} <= blocks
 
 
+@pytest.mark.slow
 def test_systems_of_similar_level_of_a_real_campaign(data: Path) -> None:
     table = pd.read_csv(data / "trec8" / "adhoc8_ap.csv").to_numpy()
     with pytest.raises(InputError, match=r"these 129 systems .*; \d+ systems of similar level can"):

@@ -19,6 +19,7 @@ from shardwise.lab.worlds.base import World
 from shardwise.lab.worlds.vine import draw_quantiles, vine_of, vine_world
 
 LOW = (0.002, 0.01)
+pytestmark = pytest.mark.slow
 
 
 def clustered(seed: int, t: int = 60, r: int = 3) -> Floats:

@@ -32,6 +32,7 @@ def skewed_scores(topics: int, systems: int, shards: int, seed: int = 3) -> xr.D
     return xr.DataArray(values, dims=("topic", "system", "shard"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("systems", "topics", "shards", "model"),
     [

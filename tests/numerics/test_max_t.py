@@ -16,7 +16,7 @@ from shardwise.comparing.comparisons import COLUMNS, Comparisons
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.numerics import paired
-from shardwise.numerics.max_t import against, flip_topics, u_of
+from shardwise.numerics.max_t import TIE, flip_topics, u_of
 from shardwise.numerics.paired_kernels import sign_flips
 from shardwise.numerics.resampling import key_of
 from shardwise.numerics.tables import SHARDS, TABLE
@@ -87,7 +87,9 @@ class MaxT(Comparisons):
 
     def single_step(self) -> Floats:
         """P-values against the largest |t| of all pairs, those found already included."""
-        return against(self.maxima, u_of(self.statistic, self.topics))
+        least = u_of(self.statistic, self.topics) * (1.0 - TIE)
+        as_large = self.maxima.size - np.searchsorted(self.maxima, least)
+        return np.asarray((as_large + 1) / (self.maxima.size + 1))
 
 
 def max_t(scores: pd.DataFrame, n_resamples: int = 500, seed: int = 0) -> MaxT:

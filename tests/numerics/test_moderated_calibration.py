@@ -78,7 +78,7 @@ def test_five_seeds_and_a_few_noisier_systems(noisy: int, repetitions: float) ->
 
     def with_effect(g: np.random.Generator, seed: int) -> bool:
         y = scores((50, 10, 5), effect, g)
-        return alarm(y.mean(axis=-1), seed, of_instances(instance_spread(y[None])).of_table(0))
+        return alarm(y.mean(axis=-1), seed, of_instances(instance_spread(y[None])).at(0))
 
     found, error = rate(with_effect, 300 * repetitions)
     assert 0.035 - error < found < 0.05 + error

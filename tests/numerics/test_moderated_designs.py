@@ -12,13 +12,12 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.fits.anova import anova
 from shardwise.numerics.balanced import Decomposition, all_terms, decompose
-from shardwise.numerics.moderated.cells import cell_law, cell_statistics, residuals, stratified
-from shardwise.numerics.moderated.draws import draw_signs
+from shardwise.numerics.moderated.cells import cell_statistics, residuals, stratified
 from shardwise.numerics.moderated.noise import Noise, chi_squared, draw_noise, normal, of_instances, of_shards
 from shardwise.numerics.moderated.resample import resampled
 from shardwise.numerics.moderated.statistics import D0, pairs_of, statistics
 from shardwise.numerics.resampling import below, key_of, start, topic_counts
-from shardwise.numerics.unified import instance_spread, unified
+from shardwise.numerics.unified import complete_moments, instance_spread, unified
 from shardwise.procedures.running import compare
 
 
@@ -46,7 +45,7 @@ def slow_noisy(y: Floats, noise: Noise, seed: int, count: int) -> Floats:
         start(key_of(seed), i, state)
         rows = [below(topics, state) for _ in range(topics)]
         effect, variance = np.zeros(systems), np.zeros(systems)
-        draw_noise(noise.lines(), state, effect, variance)
+        draw_noise(noise, state, effect, variance)
         d = z[rows][:, ia] - z[rows][:, ib]
         s2 = d.var(axis=0, ddof=1)
         v = ((topics - 1) * s2 + D0 * s2.mean()) / (topics - 1 + D0) / topics + variance[ia] + variance[ib]
@@ -127,52 +126,6 @@ def test_cells_by_hand() -> None:
     v = (10 * s2 + D0 * s2.mean()) / (10 + D0)
     mean = y.mean(axis=(0, 2))
     np.testing.assert_allclose(found.t, (mean[ia] - mean[ib]) / np.sqrt(v / 18), rtol=1e-12)
-    star = []
-    for i in range(200):  # ν = 10 of the 18 cells
-        state = np.empty(1, dtype=np.uint64)
-        start(key_of(5), i, state)
-        d = (e[:, ia] - e[:, ib])[[below(18, state) for _ in range(10)]]
-        own = d.var(axis=0, ddof=1)
-        star.append(np.abs(d.mean(axis=0)) / np.sqrt((10 * own + D0 * own.mean()) / (10 + D0) / 10))
-    fast = cell_law(y, ia, ib, found, key_of(5), 200, way="drawn")
-    np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(np.max(star, axis=1)), rtol=1e-10)
-
-
-def test_flipped_cells_by_hand() -> None:
-    y = np.random.default_rng(4).normal(size=(7, 4, 3))
-    ia, ib = pairs_of(4)
-    e = residuals(y)
-    star = []
-    for i in range(200):
-        state, signs = np.empty(1, dtype=np.uint64), np.empty(21)
-        start(key_of(5), i, state)
-        draw_signs(signs, state)
-        d = signs[:, None] * (e[:, ia] - e[:, ib])
-        own = d.var(axis=0, ddof=1)
-        star.append(np.abs(d.mean(axis=0)) / np.sqrt((12 * own + D0 * own.mean()) / (12 + D0) / 21))
-    fast = cell_law(y, ia, ib, cell_statistics(y), key_of(5), 200, way="flipped")
-    np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(np.max(star, axis=1)), rtol=1e-10)
-
-
-def test_refitted_cells_by_hand() -> None:
-    y = np.random.default_rng(4).normal(size=(7, 4, 3))
-    ia, ib = pairs_of(4)
-    e = residuals(y)
-    star = []
-    for i in range(300):
-        state = np.empty(1, dtype=np.uint64)
-        start(key_of(5), i, state)
-        table = np.array([normal(state) for _ in range(21)])[:, None] * e
-        again = np.swapaxes(table.reshape(7, 3, 4), 1, 2)
-        star.append(np.abs(cell_statistics(again).t).max())
-    fast = cell_law(y, ia, ib, cell_statistics(y), key_of(5), 300)
-    np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(star), rtol=1e-10)
-
-
-def test_an_unknown_way_is_refused() -> None:
-    y = np.random.default_rng(4).normal(size=(7, 4, 3))
-    with pytest.raises(InputError, match="refitted"):
-        cell_law(y, *pairs_of(4), cell_statistics(y), key_of(5), 9, way="refited")  # type: ignore[arg-type]
 
 
 def test_strata_by_hand() -> None:
@@ -215,11 +168,11 @@ def test_instances_make_the_unified_test() -> None:
     spread = instance_spread(y)
     means, (ia, ib) = np.nanmean(y, axis=-1), pairs_of(3)
     found = statistics(means, d0=0.0, noise=of_instances(spread))
-    difference, se, df = unified(means, spread, ia, ib)
+    difference, se, df = unified(complete_moments(means, ia, ib), spread, ia, ib)
     np.testing.assert_allclose(found.difference, difference, rtol=1e-12)
     np.testing.assert_allclose(found.se, se, rtol=1e-12)
     np.testing.assert_allclose(found.df, df, rtol=1e-12)
-    one = statistics(means[1], d0=0.0, noise=of_instances(spread).of_table(1))
+    one = statistics(means[1], d0=0.0, noise=of_instances(spread).at(1))
     np.testing.assert_array_equal(one.se, found.se[1])
 
 

@@ -98,6 +98,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RESULTS)
 def test_it_draws_itself_in_every_format(name: str, tmp_path: Path) -> None:
     result = RESULTS[name]()

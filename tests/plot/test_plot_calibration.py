@@ -7,7 +7,7 @@ import pytest
 
 from chart_rows import rows_with, titles
 from shardwise.core.errors import InputError
-from shardwise.plot.calibration import error_rate_chart, power_chart
+from shardwise.plot.lab import error_rate_chart, power_chart
 
 RATES = pd.DataFrame(
     [

@@ -104,6 +104,7 @@ def test_refusals(result: Any, kind: str | None, said: str) -> None:
         chart(result(), kind)
 
 
+@pytest.mark.slow
 def test_one_chart_loads_only_what_it_needs() -> None:
     """Loading the laboratory for a chart of variance shares would double the time of the first chart."""
     program = (

@@ -10,7 +10,7 @@ from report_pages import simulated
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3
 from shardwise.fits.bootstrap import BootstrapFit, bootstrap_anova
-from shardwise.plot.effects import density_chart, effect_chart
+from shardwise.plot.fits import density_chart, effect_chart
 
 
 @pytest.mark.parametrize("systems", [2, 20, 150])

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardwise.core.text import MOST_SHOWN, short
-from shardwise.plot.labels import ON_AXIS, distinct
-from shardwise.plot.theme import COLOURS, DASHES, LONG, SHAPES, colours, in_turn
+from shardwise.plot.theme import COLOURS, DASHES, LONG, ON_AXIS, SHAPES, colours, distinct, in_turn
 
 
 @given(st.lists(st.text(max_size=200), max_size=30))

@@ -18,7 +18,7 @@ from shardwise.procedures.running import compare, compare_instances
 
 
 @pytest.mark.parametrize("side", ["both", "lower", "superior"])
-@pytest.mark.parametrize("systems", [2, 8, 150])
+@pytest.mark.parametrize("systems", [2, 8, pytest.param(150, marks=pytest.mark.slow)])
 def test_rows_and_verdicts(systems: int, side: str) -> None:
     found = equivalence(compare(anova(simulated(systems, topics=8, shards=2), MD6)), 0.05, side)
     (rows,) = [

@@ -11,7 +11,7 @@ from report_pages import simulated
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.model import MD1, MD2, MD3, MD6
 from shardwise.fits.anova import anova
-from shardwise.plot.models import kind_chart, model_chart
+from shardwise.plot.intervals import kind_chart, model_chart
 from shardwise.procedures.running import compare
 
 

@@ -21,14 +21,17 @@ from shardwise.planning.shards import design_for_shards
 from shardwise.planning.simulated import simulated_power
 from shardwise.planning.tables import design_curve, reach_curve
 from shardwise.planning.variances import variance, variance_table
-from shardwise.plot.components import component_chart, posterior_chart
-from shardwise.plot.planning.generalizing import generalizability_chart
-from shardwise.plot.planning.instances import instance_plan_chart, p_spread_chart
-from shardwise.plot.planning.pools import pool_chart
-from shardwise.plot.planning.shards import shard_design_chart
-from shardwise.plot.planning.simulated import simulated_power_chart
-from shardwise.plot.planning.topics import reach_chart, topics_chart, variance_chart
-from shardwise.plot.simulated_collection import truth_chart
+from shardwise.plot.budgets import instance_plan_chart, p_spread_chart, pool_chart
+from shardwise.plot.fits import component_chart, posterior_chart
+from shardwise.plot.lab import truth_chart
+from shardwise.plot.planning import (
+    generalizability_chart,
+    reach_chart,
+    shard_design_chart,
+    simulated_power_chart,
+    topics_chart,
+    variance_chart,
+)
 
 
 @pytest.fixture(scope="module")

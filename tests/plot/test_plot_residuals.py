@@ -9,7 +9,7 @@ from scipy import stats
 from report_pages import simulated
 from shardwise.core.model import MD3, MD6
 from shardwise.fits.anova import anova
-from shardwise.plot.residuals import normal_quantiles, residual_chart
+from shardwise.plot.fits import normal_quantiles, residual_chart
 
 
 @pytest.mark.parametrize("n", [5, 200, 20_000])

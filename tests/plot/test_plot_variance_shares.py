@@ -11,7 +11,7 @@ import xarray as xr
 from report_pages import simulated
 from shardwise.core.model import MD6
 from shardwise.fits.anova import anova
-from shardwise.plot.components import variance_share_chart
+from shardwise.plot.fits import variance_share_chart
 from shardwise.plot.saving import save_chart
 
 

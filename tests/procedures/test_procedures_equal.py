@@ -16,7 +16,7 @@ from shardwise.core.arrays import Floats
 from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import READINGS, bootstrap_anova
 from shardwise.fits.mixed import mixed
-from shardwise.numerics.corrections import CORRECTIONS, STEPWISE, stepwise
+from shardwise.numerics.corrections import CORRECTIONS, STEPWISE
 from shardwise.procedures.running import compare, compare_instances, paired_tests
 from shardwise.procedures.vocabulary import available as procedures
 
@@ -218,8 +218,8 @@ def test_instances(test: str, fixed: bool) -> None:
                 assert plain.upper[i, k] == pytest.approx(high, abs=1e-9)
             else:
                 assert np.isnan(plain.lower[i, k])
-        np.testing.assert_allclose(holm.p_adjusted[i], stepwise("holm").adjust(plain.p[i]))
-        np.testing.assert_allclose(bh.p_adjusted[i], stepwise("bh").adjust(plain.p[i]))
+        np.testing.assert_allclose(holm.p_adjusted[i], STEPWISE["holm"].adjust(plain.p[i]))
+        np.testing.assert_allclose(bh.p_adjusted[i], STEPWISE["bh"].adjust(plain.p[i]))
 
 
 def test_paper_design_is_crossed_only_against_a_deterministic_system() -> None:

@@ -23,6 +23,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.text import script_json, visible
 from shardwise.report.html import html, write_report
 
+pytestmark = pytest.mark.slow
 EXPECTED = {"systems.csv", "pairs.csv", "tables.tex", "intervals.pdf", "intervals.svg", "methods.tex", "references.bib",
             "report.json"}  # fmt: skip
 

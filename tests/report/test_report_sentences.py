@@ -88,7 +88,7 @@ METHODS: dict[str, tuple[str | None, ...]] = {
     "missing seeds": (None, "unified none"),
 }
 GRID = [
-    (layout, systems, method)
+    pytest.param(layout, systems, method, marks=pytest.mark.slow if systems == 7 else ())
     for layout, methods in METHODS.items()
     for method in methods
     for systems in (2, 3, 7)
@@ -255,6 +255,7 @@ class Text(HTMLParser):
             self.shown.append(" ".join(data.split()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("layout", "systems", "method"),
     [
@@ -291,6 +292,7 @@ def test_a_page_comes_out_and_reads_well(layout: str, systems: int, method: str 
         assert not re.search(rf"\b{word}\b", latex(found))
 
 
+@pytest.mark.slow
 def test_twin_cards_are_not_drawn() -> None:
     """One claim, one card; two claims, two cards that differ, the leading one first."""
     cards = re.findall(r'<article class="card (\w+)">\s*<h3>([^<]*)', html(analysed("shards", 3, "hsd")))
@@ -306,6 +308,7 @@ def test_twin_cards_are_not_drawn() -> None:
     assert "one error for both claims" in same
 
 
+@pytest.mark.slow
 def test_against_a_baseline_and_among_some() -> None:
     table = data("shards", 5 + 2)
     against = analyze(table, baseline="run002", n_resamples=DRAWS)

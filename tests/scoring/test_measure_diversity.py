@@ -82,6 +82,7 @@ def check_against_ndeval(scores: Any, runs: dict[str, Run], judged: Judged) -> i
     return compared
 
 
+@pytest.mark.slow
 @given(run_sets, judgments)
 @settings(max_examples=60)
 def test_whole_rankings_equal_ndeval(runs: dict[str, Run], judged: Judged) -> None:
@@ -92,6 +93,7 @@ def inside(collection: Collection, splits: Splits, shard: int) -> set[str]:
     return {d for d, k in zip(collection.docnos(), splits.shards[0].tolist(), strict=True) if k == shard}
 
 
+@pytest.mark.slow
 @given(run_sets, judgments, st.integers(1, 3), st.integers(0, 99))
 @settings(max_examples=40)
 def test_shards_equal_ndeval_on_filtered_copies(

@@ -37,6 +37,7 @@ def test_whole_rankings_equal_trec_eval(runs: dict[str, Run], qrels: Qrels) -> N
     check_against_trec_eval(score(collection_of(runs, qrels), list(TREC_EVAL)), runs, qrels)
 
 
+@pytest.mark.slow
 @given(run_sets, judgments, st.integers(1, 4), st.integers(0, 1000))
 @settings(max_examples=25, deadline=None)
 def test_shards_equal_trec_eval_on_filtered_copies(
@@ -150,6 +151,7 @@ def is_defined(measure: str, grades: dict[str, int]) -> bool:
     return any(grade >= (2 if "rel=2" in measure else 1) for grade in grades.values())
 
 
+@pytest.mark.slow
 @given(run_sets, judgments)
 @settings(max_examples=60, deadline=None)
 def test_other_measures_equal_their_definitions(runs: dict[str, Run], qrels: Qrels) -> None:

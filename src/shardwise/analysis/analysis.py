@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,12 +67,6 @@ class ClaimResult:
         return self.pairs.names[0]
 
     @property
-    def complete(self) -> bool:
-        """Whether every pair of systems was compared."""
-        r = len(self.pairs.names)
-        return len(self.pairs) == r * (r - 1) // 2
-
-    @property
     def uniform(self) -> bool:
         """Whether one critical difference serves all pairs."""
         alike = bool(np.ptp(self.half) <= 1e-9 * self.half.max(initial=0.0))
@@ -111,6 +105,12 @@ class ClaimResult:
         names = self.pairs.names
         own, others = self.directions(names), other.directions(names)
         return int(((own != 0) & (own != others)).sum()) // 2
+
+    def in_order(self, names: tuple[str, ...]) -> ClaimResult:
+        """The same, with intervals and letters of the systems in this order."""
+        own = dict(zip(self.pairs.names, self.letters or (), strict=False))
+        letters = None if self.letters is None else tuple(own[name] for name in names)
+        return replace(self, intervals=self.intervals.loc[list(names)], letters=letters)
 
     def same_pairs(self, other: ClaimResult) -> bool:
         """Whether both claims have the same corrected p-values."""
@@ -151,6 +151,7 @@ class Analysis:
     fit: AnovaFit  # the analysis of variance that says what scores are made of
     claims: tuple[ClaimResult, ...]
     unsupported: str  # why there is no claim about topics like these, where there is none
+    repeats: str  # what instances were taken for, and why; empty where there are none
     splits: tuple[SplitResult, ...]  # empty for a single split
     power: Power | None
     trust: Trust
@@ -312,6 +313,7 @@ class Analysis:
         lines = [
             self.heading(),
             f"{self.procedure.name}: {self.why()}",
+            answer.capital(self.repeats),
             answer.headline(self),
             *told,
             splits,

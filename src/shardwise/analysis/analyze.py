@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
+from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
+from shardwise.analysis.claims import claim_result
 from shardwise.analysis.diagnostics import (
     Remark,
     remarks_on_gaps,
@@ -23,29 +24,25 @@ from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hashed, scores_hash, versions
 from shardwise.analysis.trust import sentences, trust_in
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.decisions import JOINT
-from shardwise.comparing.intervals import has_own, shares
 from shardwise.comparing.pairs import baselines_of
 from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress
 from shardwise.core.arguments import level as checked_level
-from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of, undefined_cells
 from shardwise.fits.anova import AnovaFit, ByModel, anova
 from shardwise.fits.bootstrap import ByBootstrap
-from shardwise.fits.instances import ByInstances
-from shardwise.fits.moderated import ByModerated
-from shardwise.fits.topics import DRAWN, ByTopics
-from shardwise.numerics.corrections import CORRECTIONS, critical_t, uncorrected_level
+from shardwise.fits.judges import HUMAN
+from shardwise.fits.repeats import seeds_or_samples
+from shardwise.fits.units import by_units
+from shardwise.numerics.corrections import CORRECTIONS
 from shardwise.numerics.error_terms import supports
-from shardwise.numerics.groups import letter
-from shardwise.numerics.tables import SHARDS, SPLITS, TABLE
-from shardwise.procedures.procedure import Procedure, usual_resamples
-from shardwise.procedures.running import USUAL
+from shardwise.numerics.tables import SHARDS, TABLE
+from shardwise.procedures.procedure import Procedure
+from shardwise.procedures.running import USUAL, usual, usual_of
 from shardwise.procedures.vocabulary import for_claims, parse
 from shardwise.scoring.undefined import fill_undefined
 
@@ -72,10 +69,15 @@ class AnalysisOptions:
         filled unless this is a number.
     measure
         Which measure to take, where there are several.
+    columns
+        Which column of a table is what, as `read_scores` takes it.
     only
         Systems to which the comparison is confined.
     baseline
         A system, or several, with which all others are compared; no other pairs are.
+    repeats
+        What instances are: "seeds", which move all topics together, or "samples", drawn anew for each topic. Without
+        it they are taken as seeds, which is right for both.
     n_resamples
         Resamples of procedures that draw.
     seed
@@ -101,8 +103,10 @@ class AnalysisOptions:
     alpha: float = 0.05
     fill: str | float = "zero"
     measure: str = ""
+    columns: Mapping[str, str | Sequence[str]] | None = None
     only: Sequence[str] | None = None
     baseline: str | Sequence[str] | None = None
+    repeats: str | None = None
     n_resamples: int | None = None
     seed: int | None = None
     calibration: int | None = 0
@@ -111,6 +115,16 @@ class AnalysisOptions:
     inputs: tuple[str | os.PathLike[str], ...] = ()
     settings: Mapping[str, Any] | None = None
     recipe: Recipe | None = None
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """What a procedure is told when it runs."""
+        return {
+            "only": self.only,
+            "baseline": self.baseline,
+            "n_resamples": self.n_resamples,
+            "seed": self.seed or 0,
+        }
 
 
 def analyze(
@@ -138,34 +152,40 @@ def analyze(
     """
     chosen = replace(options or AnalysisOptions(), **choices)
     alpha = checked_level(chosen.alpha)
-    original = as_scores(data, measure=chosen.measure or None)
+    original = as_scores(data, measure=chosen.measure or None, columns=chosen.columns)
     if original.sizes.get("split") == 1:
         original = original.isel(split=0, drop=True)
+    given = original
+    original, generalize = by_units(original, chosen.generalize)
+    chosen = replace(chosen, generalize=generalize)
     nouns = nouns_of(original)
     table, filled, policy = _filled(original, chosen.fill)
     procedures, unsupported = procedures_of(table, chosen)
     table = _usable(table, procedures)
     procedures, unsupported = procedures_of(table, chosen)  # what is left may have no gaps
     first = table.isel(split=0, drop=True) if "split" in table.dims else table
-    undefined = filled if policy == "drop" else _undefined_in_first(original) if filled else 0
+    whole = original.isel(split=0) if "split" in original.dims else original
+    undefined = filled if policy == "drop" or not filled else int(undefined_cells(whole).sum())
     model = _model_of(procedures[0], first)
     fit = anova(first.mean("instance", keep_attrs=True) if "instance" in first.dims else first, model)
     unused = original.sizes["topic"] - table.sizes["topic"] - (filled if policy == "drop" else 0)
-    claims, leads = _in_one_order([_claim(table, first, one, chosen) for one in procedures], chosen, nouns)
-    lead = next(one for one in claims if one.key == leads)
+    claims, lead = _in_one_order(
+        [claim_result(table, first, one, alpha, chosen.run) for one in procedures], chosen, nouns
+    )
+    repeats, doubt = _repeats(first, lead.procedure, chosen)
     residuals = residual_figures(fit)
     trust = trust_in(
         first,
         tuple(procedures),
         alpha=alpha,
-        repetitions=chosen.calibration,
+        repetitions=0 if HUMAN in first.coords else chosen.calibration,  # no world has a judge
         seed=chosen.seed or 0,
         progress=progress,
     )
     steps = table.sizes.get("split", 1)
     tried = [one for one in claims if steps > 1 and SHARDS in one.procedure.dims]
     name = chosen.measure or str(table.name or "score")
-    planned = any(one.procedure.claim == LIKE for one in claims)
+    planned = any(one.procedure.claim == LIKE for one in claims) and HUMAN not in first.coords
     return Analysis(
         scores=original,
         analysed=first if lead.first_split else table,
@@ -178,6 +198,7 @@ def analyze(
         fit=fit,
         claims=claims,
         unsupported=unsupported,
+        repeats=repeats,
         splits=tuple(
             _over_splits(table, claim, chosen, _part(progress, k, len(tried), steps))
             for k, claim in enumerate(tried)
@@ -192,6 +213,7 @@ def analyze(
             *remarks_on_gaps(original, isinstance(chosen.fill, str), policy, nouns),
             *_unused(unused, nouns),
             *_notes(fit, lead),
+            *doubt,
             *remarks_on_residuals(residuals, lead.procedure, nouns),
             *(
                 Remark(
@@ -210,16 +232,17 @@ def analyze(
             "fill": str(chosen.fill),
             "only": None if chosen.only is None else ", ".join(chosen.only),
             "baseline": ", ".join(baselines_of(chosen.baseline)) or None,
+            "repeats": chosen.repeats,
             "resamples": lead.n_resamples,
             **{str(d): int(n) for d, n in original.sizes.items()},
             "seed": chosen.seed,
             **(chosen.settings or {}),
-            "scores_sha256": scores_hash(original),
+            "scores_sha256": scores_hash(given),
         },
         inputs=hashed(chosen.inputs),
         versions=versions(),
         recipe=chosen.recipe,
-        leads=leads,
+        leads=lead.key,
     )
 
 
@@ -257,13 +280,35 @@ def _notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
     decides = isinstance(lead.procedure.fit, ByModel)
     own = [note for note in fit.notes if decides or "exactly" in note]
     notes = dict.fromkeys((*own, *(note for note in lead.pairs.notes if "missing" not in note)))
-    return [Remark(_sentence(note), name="about the fit") for note in notes]
+    return [Remark(f"{answer.capital(note)}.", name="about the fit") for note in notes]
+
+
+def _repeats(table: xr.DataArray, procedure: Procedure, chosen: AnalysisOptions) -> tuple[str, list[Remark]]:
+    """What instances were taken for and why, and a warning where the scores stand against it."""
+    if "instance" not in table.dims or "instance" not in procedure.claim:
+        return "", []
+    kind = "samples" if procedure.fit.name.endswith("samples") else "seeds"
+    try:
+        found = seeds_or_samples(table)
+    except InputError:  # no system has a second instance
+        return "", []
+    said = found.taken(kind, said=chosen.repeats is not None or chosen.method is not None)
+    if kind == "seeds" or not found.shown:
+        return said, []
+    return said, [
+        Remark(
+            f"{answer.capital(str(found))}.",
+            warning=True,
+            name="seeds, not samples",
+            remedy="Take them as seeds: samples would not do that.",
+        )
+    ]
 
 
 def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
     """The procedures of an analysis, that of these topics first, and why topics like these are not spoken of."""
     dims, nouns = layout_of(table), nouns_of(table)
-    lead = _procedure(dims, chosen)
+    lead = _procedure(table, chosen)
     within = dims if dims in lead.dims else tuple(d for d in dims if d != "split")
     beside = tuple(d for d in dims if d != "split")
     known = for_claims(lead, within) | {c: p for c, p in for_claims(lead, beside).items() if c == HERE}
@@ -305,15 +350,19 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
     return found, unsupported
 
 
-def _procedure(dims: tuple[str, ...], chosen: AnalysisOptions) -> Procedure:
+def _procedure(table: xr.DataArray, chosen: AnalysisOptions) -> Procedure:
     """The procedure asked for by name, by a correction of a model, or by nothing but the layout of the scores."""
+    dims = layout_of(table)
+    if chosen.repeats is not None:
+        named = chosen.method if chosen.model is None else str(chosen.model)
+        return parse(usual_of(dims, named, chosen.repeats))
     if chosen.method is None and chosen.model is None:
         if dims not in USUAL:
             raise InputError(
                 f"no procedure is usual for scores by {', '.join(dims)}",
                 remedy="give topics and systems, with shards or with instances",
             )
-        return parse(USUAL[dims])
+        return parse(usual(table))
     if chosen.method is None or chosen.method in CORRECTIONS:
         model = chosen.model or (MD6 if "shard" in dims else MD1)
         model = Model.parse(model) if isinstance(model, str) else model
@@ -330,16 +379,12 @@ def _procedure(dims: tuple[str, ...], chosen: AnalysisOptions) -> Procedure:
 
 def _in_one_order(
     claims: list[ClaimResult], chosen: AnalysisOptions, nouns: Mapping[str, str]
-) -> tuple[tuple[ClaimResult, ...], str]:
-    """The results with their systems in the order of that which leads, and the key of that one."""
-    leads = _lead(claims, chosen, nouns)
-    names = next(one.pairs.names for one in claims if one.key == leads)
-    ordered = []
-    for one in claims:
-        place = {name: k for k, name in enumerate(one.pairs.names)}
-        letters = None if one.letters is None else tuple(one.letters[place[name]] for name in names)
-        ordered.append(replace(one, intervals=one.intervals.loc[list(names)], letters=letters))
-    return tuple(ordered), leads
+) -> tuple[tuple[ClaimResult, ...], ClaimResult]:
+    """The results with their systems in the order of that which leads, and that one: the one asked for, or the last."""
+    asked = None if chosen.generalize is None else Claim.of(chosen.generalize, nouns)
+    lead = next((one for one in claims if one.procedure.claim == asked), claims[-1])
+    ordered = tuple(one.in_order(lead.pairs.names) for one in claims)
+    return ordered, ordered[claims.index(lead)]
 
 
 def _model_of(procedure: Procedure, scores: xr.DataArray) -> Model:
@@ -347,12 +392,6 @@ def _model_of(procedure: Procedure, scores: xr.DataArray) -> Model:
     if isinstance(own, Model):
         return own if not (own == MD1 and "shard" in scores.dims) else MD6
     return MD6 if "shard" in scores.dims else MD1
-
-
-def _lead(claims: Sequence[ClaimResult], chosen: AnalysisOptions, nouns: Mapping[str, str]) -> str:
-    """The key of the claim asked for, else of topics like these."""
-    asked = None if chosen.generalize is None else Claim.of(chosen.generalize, nouns)
-    return next((one.key for one in claims if one.procedure.claim == asked), claims[-1].key)
 
 
 def _filled(table: xr.DataArray, fill: str | float) -> tuple[xr.DataArray, int, str]:
@@ -374,125 +413,6 @@ def _filled(table: xr.DataArray, fill: str | float) -> tuple[xr.DataArray, int, 
     return done.where(~missing_cells(table)), int(undefined.sum()), fill
 
 
-def _undefined_in_first(table: xr.DataArray) -> int:
-    first = table.isel(split=0) if "split" in table.dims else table
-    return int(undefined_cells(first).sum())
-
-
-def _claim(
-    table: xr.DataArray, first: xr.DataArray, procedure: Procedure, chosen: AnalysisOptions
-) -> ClaimResult:
-    """What one procedure says: of the first split, or of all splits where it averages them out."""
-    every = layout_of(table) != SPLITS or SPLITS in procedure.dims
-    scores = table if every else first
-    pairs = procedure.run(
-        scores,
-        only=chosen.only,
-        baseline=chosen.baseline,
-        n_resamples=chosen.n_resamples,
-        seed=chosen.seed or 0,
-    )
-    intervals, comparison = _intervals(pairs, chosen.alpha)
-    complete = _complete(pairs)
-    joint = pairs.decisions.outcome.joint if pairs.correction == JOINT else None
-    hsu = complete and joint is not None and joint.top(chosen.alpha) is not None
-    drawn = _draws(procedure)
-    usual = usual_resamples(procedure.fit, scores.sizes["system"])
-    n_resamples = (chosen.n_resamples or usual) if drawn else None
-    return ClaimResult(
-        key="like" if procedure.claim.over else "here",
-        procedure=procedure,
-        pairs=pairs,
-        intervals=intervals,
-        comparison=comparison,
-        half=_half_widths(pairs, intervals, chosen.alpha),
-        letters=_letters(pairs, chosen.alpha),
-        top=_top(pairs, chosen.alpha, hsu),
-        may_be_best=hsu,
-        found=int(pairs.reject(chosen.alpha).sum()),
-        alpha=chosen.alpha,
-        n_resamples=n_resamples,
-        resolution=0.0 if n_resamples is None or pairs.correction != JOINT else 1.0 / (n_resamples + 1),
-        first_split=table.sizes.get("split", 1) > 1 and not every,
-    )
-
-
-def _complete(pairs: Comparisons) -> bool:
-    r = len(pairs.names)
-    return len(pairs) == r * (r - 1) // 2
-
-
-def _intervals(pairs: Comparisons, alpha: float) -> tuple[pd.DataFrame, bool]:
-    """Intervals of the systems' means, and whether they are comparison intervals.
-
-    A test of pairs by t has a critical difference of its own for each pair; shared out over the two systems they come
-    as near to comparison intervals as single intervals can.
-    """
-    usual = pairs.intervals(1.0 - alpha)
-    if (pairs.correction == JOINT and _complete(pairs)) or has_own(pairs.estimates):
-        return usual, True
-    if not (_complete(pairs) and np.isfinite(pairs.df).all() and np.isfinite(pairs.se).all()):
-        return usual, False
-    level = uncorrected_level(pairs.correction, pairs.p, alpha)
-    r = len(pairs.names)
-    critical = pairs.se * critical_t(pairs.correction, level, pairs.df, r, alpha)
-    members = np.union1d(pairs.ia, pairs.ib)
-    places = (np.searchsorted(members, pairs.ia), np.searchsorted(members, pairs.ib))
-    half = shares(critical, *places, r)
-    mean = usual["estimate"]
-    return usual.assign(lower=mean - half, upper=mean + half), True
-
-
-def _draws(procedure: Procedure) -> bool:
-    """Whether resamples say what the p-values are."""
-    fit = procedure.fit
-    if isinstance(fit, ByModerated):
-        return procedure.correction == JOINT
-    if isinstance(fit, ByTopics):
-        return fit.name in DRAWN
-    return isinstance(fit, ByInstances) and fit.drawn
-
-
-def _top(pairs: Comparisons, alpha: float, hsu: bool) -> tuple[str, ...]:
-    """Hsu's group, or the best and all that are not told from it; nothing where the best did not meet all others."""
-    names = pairs.names
-    if hsu:
-        return pairs.top_group(alpha)
-    frame = pairs.to_frame()
-    with_best = ((frame["a"] == names[0]) | (frame["b"] == names[0])).to_numpy()
-    if int(with_best.sum()) < len(names) - 1:
-        return ()
-    told = frame[with_best & pairs.reject(alpha)]
-    away = {*told["a"], *told["b"]} - {names[0]}
-    return tuple(name for name in names if name not in away)
-
-
-def _half_widths(pairs: Comparisons, intervals: pd.DataFrame, alpha: float) -> Floats:
-    """Half-widths of the intervals of all differences."""
-    e = pairs.estimates
-    alike = e.difference_variance is None and e.difference_df is None and e.test is None
-    if pairs.correction == "hsd" and alike:
-        # one critical difference for all pairs, and each mean carries half of it (F19 eq. 3)
-        own = float(intervals["upper"].iloc[0] - intervals["estimate"].iloc[0])
-        return np.full(len(pairs), 2.0 * own)
-    each = pairs.to_frame(1.0 - alpha)
-    return (each["upper"] - each["difference"]).to_numpy(np.float64)
-
-
-def _letters(pairs: Comparisons, alpha: float) -> tuple[tuple[str, ...], ...] | None:
-    try:
-        groups = pairs.groups(alpha)
-    except InputError:  # thousands of overlapping groups, or not all pairs
-        return None
-    if len(groups) > 2 * len(pairs.names):  # letters that explain less than the matrix of pairs
-        return None
-    found: dict[str, list[str]] = {name: [] for name in pairs.names}
-    for k, group in enumerate(groups):
-        for name in group:
-            found[name].append(letter(k))
-    return tuple(tuple(found[name]) for name in pairs.names)
-
-
 def _over_splits(
     table: xr.DataArray, claim: ClaimResult, chosen: AnalysisOptions, progress: Progress | None
 ) -> SplitResult:
@@ -500,15 +420,7 @@ def _over_splits(
     total = table.sizes["split"]
     for i in range(total):
         try:
-            each.append(
-                claim.procedure.run(
-                    table.isel(split=i, drop=True),
-                    only=chosen.only,
-                    baseline=chosen.baseline,
-                    n_resamples=chosen.n_resamples,
-                    seed=chosen.seed or 0,
-                )
-            )
+            each.append(claim.procedure.run(table.isel(split=i, drop=True), **chosen.run))
         except InputError as error:
             raise error.placed(f"split {i}") from error
         if progress is not None:
@@ -531,7 +443,3 @@ def _part(progress: Progress | None, part: int, parts: int, steps: int) -> Progr
     if progress is None:
         return None
     return lambda done, total: progress(part * steps + done, parts * steps)
-
-
-def _sentence(note: str) -> str:
-    return f"{note[:1].upper()}{note[1:]}."

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 from scipy import stats
 
-from shardwise.analysis.reasons import common_error, normal_theory
+from shardwise.analysis.reasons import normal_theory
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import counted, plural
 from shardwise.core.scores import level_names, missing_cells
 from shardwise.core.text import short
 from shardwise.fits.anova import AnovaFit
 from shardwise.procedures.procedure import Procedure
+from shardwise.procedures.vocabulary import common_error
 
 FEW_TOPICS = 25
 MANY_FILLED = 0.10
@@ -26,24 +27,12 @@ FANNING = 0.3  # rank correlation of the size of residuals with the fitted score
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something to know before believing the figures; a warning where it may change the answer.
+    """Something to know before believing the figures; a warning where it may change the answer."""
 
-    Parameters
-    ----------
-    text
-        What was found, in sentences.
-    warning
-        Whether it may change the answer.
-    name
-        What it is called in a word or two.
-    remedy
-        What to do about it, as a sentence.
-    """
-
-    text: str
+    text: str  # what was found, in sentences
     warning: bool = False
-    name: str = ""
-    remedy: str = ""
+    name: str = ""  # what it is called in a word or two
+    remedy: str = ""  # what to do about it, as a sentence
 
     @property
     def sentence(self) -> str:
@@ -91,168 +80,115 @@ def residual_figures(fit: AnovaFit) -> Residuals:
 
 
 def remarks_on_residuals(
-    found: Residuals, procedure: Procedure, nouns: Mapping[str, str] | None = None
-) -> list[Remark]:
-    """What the residuals mean for the reader, given what the procedure assumes of them.
-
-    Parameters
-    ----------
-    found
-        Figures of the residuals.
-    procedure
-        The procedure that leads.
-    nouns
-        The user's own words for dimensions.
-    """
-    topics, systems = (plural((nouns or {}).get(name, name)) for name in ("topic", "system"))
-    remarks = []
+    found: Residuals, procedure: Procedure, nouns: Mapping[str, str]
+) -> Iterator[Remark]:
+    """What the residuals mean for the reader, given what the procedure that leads assumes of them."""
+    topics, systems = (plural(nouns.get(name, name)) for name in ("topic", "system"))
     if abs(found.skewness) > SKEWED or found.kurtosis > HEAVY:
         figures = f"(skewness {found.skewness:.1f}, excess kurtosis {found.kurtosis:.1f})"
         opening = f"The residuals are not normal {figures}."
         if normal_theory(procedure):
-            remarks.append(
-                Remark(
-                    f"{opening} Means over many {topics} are close to normal all the same, so clear results stand.",
-                    warning=True,
-                    name="residuals far from normal",
-                    remedy="Where a p-value lies near the level, look at the moderated test of the pair, which takes"
-                    f" its law from the {topics} themselves.",
-                )
+            yield Remark(
+                f"{opening} Means over many {topics} are close to normal all the same, so clear results stand.",
+                warning=True,
+                name="residuals far from normal",
+                remedy="Where a p-value lies near the level, look at the moderated test of the pair, which takes"
+                f" its law from the {topics} themselves.",
             )
         else:
-            remarks.append(
-                Remark(f"{opening} {procedure.name} does not assume that they are.", name="not normal")
-            )
+            yield Remark(f"{opening} {procedure.name} does not assume that they are.", name="not normal")
     if found.ratio > UNEVEN:
         opening = (
             f"Residuals spread {found.ratio:.1f} times as much for {short(found.most, 40)} as for"
             f" {short(found.least, 40)}"
         )
         if common_error(procedure):
-            remarks.append(
-                Remark(
-                    f"{opening}, but all {systems} are judged by one common error: it is too strict for pairs of"
-                    f" steady {systems} and too lenient for pairs of unsteady ones.",
-                    warning=True,
-                    name=f"{systems} vary unequally",
-                    remedy="Use the moderated test, which lets each pair have its own variance.",
-                )
+            yield Remark(
+                f"{opening}, but all {systems} are judged by one common error: it is too strict for pairs of"
+                f" steady {systems} and too lenient for pairs of unsteady ones.",
+                warning=True,
+                name=f"{systems} vary unequally",
+                remedy="Use the moderated test, which lets each pair have its own variance.",
             )
         else:
-            remarks.append(
-                Remark(f"{opening}; {procedure.name} does not take them to be alike.", name="unequal spread")
+            yield Remark(
+                f"{opening}; {procedure.name} does not take them to be alike.", name="unequal spread"
             )
     if abs(found.fanning) > FANNING:
         trend = "grow" if found.fanning > 0 else "shrink"
         common = ": the common error describes the middle of the table best" * common_error(procedure)
-        remarks.append(
-            Remark(
-                f"Residuals {trend} with the score (rank correlation {found.fanning:.2f}), as is usual for"
-                f" measures bounded by 0 and 1{common}.",
-                name="spread grows with the score",
-            )
+        yield Remark(
+            f"Residuals {trend} with the score (rank correlation {found.fanning:.2f}), as is usual for"
+            f" measures bounded by 0 and 1{common}.",
+            name="spread grows with the score",
         )
-    return remarks
 
 
 def remarks_on_scores(
-    scores: xr.DataArray, filled: int, policy: str, cells: int, nouns: Mapping[str, str] | None = None
-) -> list[Remark]:
+    scores: xr.DataArray, filled: int, policy: str, cells: int, nouns: Mapping[str, str]
+) -> Iterator[Remark]:
     """Undefined cells, few topics, topics that tell nothing, systems with the same scores.
 
-    Parameters
-    ----------
-    scores
-        The scores that were fitted.
-    filled
-        Undefined scores that were filled, or topics that were dropped for them.
-    policy
-        How.
-    cells
-        Scores in all.
-    nouns
-        The user's own words for dimensions.
+    `filled` counts the undefined scores that were filled, or the topics that were dropped for them; `policy` says how.
     """
-    words = {name: (nouns or {}).get(name, name) for name in ("topic", "system")}
-    remarks = []
+    words = {name: nouns.get(name, name) for name in ("topic", "system")}
     topics = scores.sizes["topic"]
     if filled and policy == "drop":
         verb = "was" if filled == 1 else "were"
-        remarks.append(
-            Remark(
-                f"{counted(filled, words['topic'])} with undefined scores {verb} left out; {topics} remain.",
-                name="undefined scores",
-            )
+        yield Remark(
+            f"{counted(filled, words['topic'])} with undefined scores {verb} left out; {topics} remain.",
+            name="undefined scores",
         )
     elif filled:
         share = filled / cells
         told = "counts as zero" if policy == "zero" else f"was filled by the policy “{policy}”"
-        remarks.append(
-            Remark(
-                f"{filled:,} of {cells:,} scores ({share:.1%}) {'is' if filled == 1 else 'are'} undefined, because the"
-                f" {words['topic']} has no relevant document in the shard; each {told}. Filled cells count as evidence"
-                " in the degrees of freedom.",
-                warning=share > MANY_FILLED,
-                name="many undefined scores" if share > MANY_FILLED else "undefined scores",
-                remedy="Use fewer shards, or shards that each hold relevant documents."
-                if share > MANY_FILLED
-                else "",
-            )
+        yield Remark(
+            f"{filled:,} of {cells:,} scores ({share:.1%}) {'is' if filled == 1 else 'are'} undefined, because the"
+            f" {words['topic']} has no relevant document in the shard; each {told}. Filled cells count as evidence"
+            " in the degrees of freedom.",
+            warning=share > MANY_FILLED,
+            name="many undefined scores" if share > MANY_FILLED else "undefined scores",
+            remedy="Use fewer shards, or shards that each hold relevant documents."
+            if share > MANY_FILLED
+            else "",
         )
     if topics < FEW_TOPICS:
         many = plural(words["topic"])
-        remarks.append(
-            Remark(
-                f"{topics} {many} are few: what holds for {many} like these rests on {topics} draws, and every law"
-                " that p-values come from is rough.",
-                warning=True,
-                name=f"few {many}",
-                remedy="Do not read much into p-values near the level.",
-            )
+        yield Remark(
+            f"{topics} {many} are few: what holds for {many} like these rests on {topics} draws, and every law"
+            " that p-values come from is rough.",
+            warning=True,
+            name=f"few {many}",
+            remedy="Do not read much into p-values near the level.",
         )
     values = scores.transpose("topic", "system", ...).values
     flat = _flat(values)
     if flat:
         give, tell = ("gives", "tells") if flat == 1 else ("give", "tell")
-        remarks.append(
-            Remark(
-                f"{counted(flat, words['topic'])} {give} all {plural(words['system'])} the same score and so {tell}"
-                " nothing.",
-                name="scores that are all alike",
-            )
+        yield Remark(
+            f"{counted(flat, words['topic'])} {give} all {plural(words['system'])} the same score and so {tell}"
+            " nothing.",
+            name="scores that are all alike",
         )
     same = identical_systems(scores)
     if same:
         pairs = "; ".join(f"{short(a, 40)} and {short(b, 40)}" for a, b in same[:5])
         more = f" and {counted(len(same) - 5, 'more pair')}" if len(same) > 5 else ""
-        remarks.append(
-            Remark(
-                f"Identical scores throughout: {pairs}{more}. Is one a copy of the other?",
-                name=f"identical {plural(words['system'])}",
-            )
+        yield Remark(
+            f"Identical scores throughout: {pairs}{more}. Is one a copy of the other?",
+            name=f"identical {plural(words['system'])}",
         )
-    return remarks
 
 
 def remarks_on_gaps(
-    original: xr.DataArray, left_out: bool, fill: str, nouns: Mapping[str, str] | None = None
-) -> list[Remark]:
+    original: xr.DataArray, left_out: bool, fill: str, nouns: Mapping[str, str]
+) -> Iterator[Remark]:
     """Scores that are missing: instances that a system does not have, and single gaps.
 
-    Parameters
-    ----------
-    original
-        The scores as they came through the gate.
-    left_out
-        Whether missing scores are left out; else they were filled by a number.
-    fill
-        That number.
-    nouns
-        The user's own words for dimensions.
+    Missing scores are `left_out`, or else were filled by the number `fill`.
     """
-    words = {name: (nouns or {}).get(name, name) for name in ("topic", "system", "instance")}
+    words = {name: nouns.get(name, name) for name in ("topic", "system", "instance")}
     missing = missing_cells(original)
-    remarks = []
     gaps = int(missing.sum())
     if gaps and left_out and "instance" in original.dims:
         absent = _absent(original)
@@ -263,12 +199,10 @@ def remarks_on_gaps(
             each = [f"{short(names[k], 40)} ({most - int(absent[k].sum())})" for k in fewer]
             shown = ", ".join(each[:5]) + (f" and {len(each) - 5} more" if len(each) > 5 else "")
             has = "has" if fewer.size == 1 else "have"
-            remarks.append(
-                Remark(
-                    f"{counted(fewer.size, words['system'])} {has} fewer than {counted(most, words['instance'])}:"
-                    f" {shown}. Each {words['system']} is judged by those that it has.",
-                    name=f"missing {plural(words['instance'])}",
-                )
+            yield Remark(
+                f"{counted(fewer.size, words['system'])} {has} fewer than {counted(most, words['instance'])}:"
+                f" {shown}. Each {words['system']} is judged by those that it has.",
+                name=f"missing {plural(words['instance'])}",
             )
             gaps -= int(absent.sum()) * original.sizes["topic"]
     if gaps:
@@ -278,15 +212,12 @@ def remarks_on_gaps(
             if left_out
             else f"and {them} {'counts' if gaps == 1 else 'count'} as {fill}"
         )
-        remarks.append(
-            Remark(
-                f"{counted(gaps, 'score')} of {original.size:,} {verb} missing {how}.",
-                warning=True,
-                name="missing scores",
-                remedy=f"Find out why {them} {verb} missing.",
-            )
+        yield Remark(
+            f"{counted(gaps, 'score')} of {original.size:,} {verb} missing {how}.",
+            warning=True,
+            name="missing scores",
+            remedy=f"Find out why {them} {verb} missing.",
         )
-    return remarks
 
 
 def _absent(original: xr.DataArray) -> Bools:

@@ -30,7 +30,6 @@ class Power:
     sigma_sq: float  # of a system's mean over shards on one topic, topic difficulty taken out
     alpha: float
     detectable: float  # by a paired t-test of two systems chosen beforehand
-    detectable_range: float  # between the best and the worst of all systems, by ANOVA (S14 §3.1)
     target: float  # a round, smaller difference
     target_topics: int  # that the paired test needs for it
     needs: tuple[Need, ...]
@@ -46,10 +45,7 @@ def power_of(estimates: Estimates, topics: int, alpha: float) -> Power | None:
     if not sigma_sq > 0 or alpha >= POWER / 2:
         return None
     detectable = float(min_diff_at(n=topics, variance=sigma_sq, alpha=alpha, power=POWER, method="paired-t"))
-    spread = float(
-        min_diff_at(n=topics, variance=sigma_sq, systems=systems, alpha=alpha, power=POWER, method="two-way")
-    )
-    if not np.isfinite([detectable, spread]).all():
+    if not np.isfinite(detectable):
         return None
     target = round_below(0.7 * detectable)
     asked = around(target)
@@ -63,7 +59,7 @@ def power_of(estimates: Estimates, topics: int, alpha: float) -> Power | None:
     )
     needs = tuple(Need(d, int(a), int(b)) for d, a, b in zip(asked, two, every, strict=True))
     wanted = next(need.two for need in needs if need.difference == target)
-    return Power(topics, systems, sigma_sq, alpha, detectable, spread, target, wanted, needs)
+    return Power(topics, systems, sigma_sq, alpha, detectable, target, wanted, needs)
 
 
 def round_below(x: float) -> float:

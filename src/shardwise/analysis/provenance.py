@@ -16,6 +16,7 @@ import xarray as xr
 
 import shardwise
 from shardwise.core.errors import InputError
+from shardwise.io.run_tables import IRDS
 
 LIBRARIES = ("numpy", "scipy", "xarray", "pandas", "numba", "altair")
 
@@ -53,6 +54,14 @@ def hashed(paths: Iterable[str | os.PathLike[str]]) -> tuple[Hashed, ...]:
     found = []
     for item in paths:
         path = Path(item)
+        if str(item).startswith(IRDS):  # a name, not a file
+            continue
+        if path.is_fifo():
+            raise InputError(
+                "is a pipe, and what was read from it is gone",
+                where=str(path),
+                remedy="write it to a file: a report names its inputs by their hash",
+            )
         try:
             with path.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()

@@ -9,6 +9,7 @@ from shardwise.core.claim import plural
 from shardwise.fits.anova import ByModel
 from shardwise.fits.bootstrap import ByBootstrap
 from shardwise.fits.instances import ByInstances, ByMixed
+from shardwise.fits.judges import ByJudge
 from shardwise.fits.moderated import ByModerated, ByStratified
 from shardwise.fits.topics import ByTopics
 from shardwise.procedures.procedure import Procedure
@@ -18,6 +19,7 @@ OF_TOPICS = {
     "unpaired-t": "as if the {systems} had met different {topics}",
     "wilcoxon": "ranks of differences, not their means",
     "sign": "{topics} won and lost, not means",
+    "mcnemar": "{topics} that only one of the two gets right",
     "randomization": "each pair by swapping its two {systems} on each {topic}",
     "bootstrap": "each pair by drawing its {topics} anew",
     "tukey": "all pairs at once, the {systems} shuffled on each {topic}",
@@ -59,6 +61,8 @@ def _clause(procedure: Procedure) -> str:
         return "one error for all pairs, right where {systems} vary alike"
     if isinstance(fit, ByBootstrap):
         return "one law for all pairs, from residuals drawn anew"
+    if isinstance(fit, ByJudge):
+        return "people's scores for some {topics} correct the judge's for all"
     if isinstance(fit, ByStratified):
         return "each pair with a variance of its own on every {topic}"
     if isinstance(fit, ByMixed):
@@ -76,12 +80,6 @@ def plain_title(procedure: Procedure) -> str:
     'MD6, Tukey HSD'
     """
     return replace(procedure, claim=procedure.fit.usual_claim).title
-
-
-def common_error(procedure: Procedure) -> bool:
-    """Whether one error serves all pairs, so that systems are taken to vary alike."""
-    fit = procedure.fit
-    return isinstance(fit, ByModel | ByBootstrap | ByMixed) or getattr(fit, "name", "") == "tukey"
 
 
 def normal_theory(procedure: Procedure) -> bool:

@@ -22,7 +22,10 @@ from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import baselines_of
 from shardwise.core.errors import InputError
+from shardwise.core.scores import nouns_of
 from shardwise.fits.bootstrap import bootstrap_anova
+from shardwise.fits.judges import with_human
+from shardwise.io.scores import read_scores
 from shardwise.numerics.corrections import CORRECTIONS, known
 from shardwise.procedures.running import compare
 from shardwise.procedures.vocabulary import parse
@@ -39,18 +42,39 @@ def compare_systems(options: CompareOptions) -> None:
     if not source.measure and len(measures) > 1:
         opt.single(read)  # refuses to choose
     if opt.bootstrap_options(options.fit, options.resamples):
+        if options.human is not None:
+            raise InputError(
+                "--human does nothing with --fit bootstrap", remedy="leave out --fit, or leave out --human"
+            )
         _by_bootstrap(options, opt.single(read), read.notes)
         return
     found = []
     for name in measures:
         with progress(f"{name}: comparing", options.quiet) as told:
             how = replace(chosen, notes=read.notes, inputs=_listed(options, source, read.files))
-            found.append(analyze(read.scores[name], how, progress=told))
+            found.append(analyze(_judged(read.scores[name], options.human), how, progress=told))
     if options.report is not None:
         _recorded(found[0], options, source, read.files).report(options.report)
     if options.chart is not None:
         draw(found[0].plot(level=1.0 - options.alpha), options.chart)
     _tell(found, options)
+
+
+def _judged(scores: xr.DataArray, human: Path | None) -> xr.DataArray:
+    """Scores with those of people beside them, where a file of these was named."""
+    if human is None:
+        return scores
+    people = read_scores(human, missing="undefined")
+    if isinstance(people, xr.Dataset):
+        if scores.name not in people.data_vars:
+            raise InputError(
+                f"holds no {scores.name}", where=str(human), remedy="give people's scores of the same measure"
+            )
+        people = people[scores.name]
+    try:
+        return with_human(scores, people)
+    except InputError as error:
+        raise error.placed(str(human)) from error
 
 
 def _chosen(options: CompareOptions) -> AnalysisOptions:
@@ -71,6 +95,7 @@ def _chosen(options: CompareOptions) -> AnalysisOptions:
         fill=opt.fill_policy(options.fill),
         only=tuple(options.only) or None,
         baseline=options.baseline or None,
+        repeats=options.repeats,
         seed=options.seed,
         calibration=0 if options.report is None else options.calibration,
     )
@@ -82,7 +107,8 @@ def _listed(options: CompareOptions, source: opt.RunInputs, files: tuple[Path, .
         return ()
     corpus = source.corpus
     listed = [corpus] if corpus is not None and not corpus.isdecimal() and not source.table else []
-    return (*map(str, files), *listed)
+    people = [str(options.human)] if options.human is not None else []
+    return (*map(str, files), *people, *listed)
 
 
 def _recorded(
@@ -92,7 +118,9 @@ def _recorded(
     from shardwise.analysis.trust import usual_repetitions  # looked up late, so that it can be replaced
 
     files = [str(file) for file in used_files]
-    used: dict[str, Any] = {"scores": files[0]} if source.table else {"qrels": files[0], "runs": files[1:]}
+    used: dict[str, Any] = {"scores": files} if source.table else {"qrels": files[0], "runs": files[1:]}
+    if source.table and len(files) == 1:
+        used["scores"] = files[0]
     if not source.table:
         used["measure"] = found.measure
     used["method"] = options.method or ("hsd" if options.model else found.procedure.name)
@@ -110,10 +138,11 @@ def _tell(found: list[Analysis], options: CompareOptions) -> None:
     several = len(found) > 1
     if format is Format.text and options.out is None:
         for one in found:
-            emit(_systems(one.comparisons, options), format, title=_title(one), notes=_notes(one, options))
+            table = _in_words(_systems(one.comparisons, options), one)
+            emit(table, format, title=_title(one), notes=_notes(one, options))
         return
     if format is Format.text:
-        tables = [_systems(one.comparisons, options) for one in found]
+        tables = [_in_words(_systems(one.comparisons, options), one) for one in found]
     else:
         tables = [_pairs(one.comparisons, options) for one in found]
     if several:
@@ -124,6 +153,7 @@ def _tell(found: list[Analysis], options: CompareOptions) -> None:
         "procedure": first.procedure.name,
         "method": first.comparisons.title,
         "claim": first.comparisons.claim,
+        "repeats": first.repeats,
         "model": first.fit.model.title,
         "measure": ", ".join(one.measure for one in found),
         "alpha": alpha,
@@ -145,13 +175,14 @@ def _title(found: Analysis) -> str:
     ]
     said = found.comparisons.summary(found.alpha).splitlines()
     lines = said[:1] if len(found.comparisons) == 1 else said[1:]  # what was done stands in the heading
-    return "\n".join([found.heading(), *lines, *beside])
+    return "\n".join(line for line in (found.heading(), found.repeats, *lines, *beside) if line)
 
 
 def _notes(found: Analysis, options: CompareOptions) -> tuple[str, ...]:
     if options.quiet:
         return ()
     told = opt.filled(found.scores, options.fill)[1]
+    told = (*told, *found.comparisons.notes) if options.human is not None else told
     written = (f"report: {options.report}",) if options.report is not None else ()
     return (*found.notes, *told, *written)
 
@@ -223,11 +254,15 @@ def _pairs(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
     return frame
 
 
+def _in_words(table: pd.DataFrame, found: Analysis) -> pd.DataFrame:
+    """The systems under the user's word for them."""
+    return table.rename(columns={"system": nouns_of(found.scores).get("system", "system")})
+
+
 def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
     """Systems best first with intervals, and letters where all pairs were compared."""
     frame = pairs.intervals(1 - alpha).reset_index().rename(columns={"estimate": "mean"})
-    n = len(pairs.names)
-    if len(pairs) == n * (n - 1) // 2:
+    if pairs.complete:
         with suppress(InputError):  # thousands of overlapping groups explain nothing
             frame["groups"] = pairs.letters(alpha)["letters"].to_numpy()
     return frame

@@ -30,7 +30,7 @@ from shardwise.planning.topics import (
 from shardwise.planning.variances import variance as estimate
 from shardwise.scoring.scoring import score
 
-STATED = ("measure", "variance_method", "missing", "jobs")
+STATED = ("measure", "variance_method", "missing", "columns", "system", "jobs")
 """Options that say how a variance is estimated, and nothing where it is stated."""
 
 

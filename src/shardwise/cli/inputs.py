@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from shardwise.core.scores import missing_cells, undefined_cells
 from shardwise.io.collection import Collection
 from shardwise.io.files import expand
 from shardwise.io.reader import read_collection
-from shardwise.io.scores import read_scores
+from shardwise.io.scores import are_score_files, read_scores, score_files
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
@@ -30,6 +31,8 @@ FITS = ("anova", "bootstrap")
 FILLS = ("zero", "one", "lq", "mean", "drop", "leave")
 OF_RUNS = ("shards", "splits", "kind", "by", "corpus", "names", "depth", "subtopics", "intents")
 """Options that say something about runs, and nothing about a table of scores."""
+OF_TABLES = ("columns", "system")
+"""Options that say something about tables of scores, and nothing about runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +60,16 @@ class RunInputs:
     by: str | None = None
     corpus: str | None = None
     seed: int = 0
-    missing: str = "refuse"
+    missing: str = ""  # refuse for runs, leave for tables
+    columns: tuple[str, ...] = ()
+    system: tuple[str, ...] = ()
     names: str = "auto"
     depth: int | None = None
     subtopics: bool = False
     intents: Path | None = None
     jobs: int | None = None
     quiet: bool = False
-    tables: bool = True  # whether a single file is a table of scores
+    tables: bool = True  # whether files may be tables of scores
     given: frozenset[str] = frozenset()
 
     @classmethod
@@ -83,15 +88,15 @@ class RunInputs:
         call = current()
         named = {one.name: getattr(options, one.name) for one in fields(cls) if hasattr(options, one.name)}
         named["inputs"] = tuple(inputs if inputs is not None else options.inputs)
-        named["measure"] = tuple(named.get("measure") or ())
+        named |= {name: tuple(named.get(name) or ()) for name in ("measure", *OF_TABLES)}
         found = cls(**named, tables=tables, given=call.given if call is not None else frozenset())
         found.check()
         return found
 
     @property
     def table(self) -> bool:
-        """Whether the input is a table of scores."""
-        return self.tables and len(self.inputs) == 1
+        """Whether the input is scores: one file, or several that end as tables and logs do."""
+        return self.tables and (len(self.inputs) == 1 or are_score_files(self.inputs))
 
     @property
     def idle(self) -> tuple[str, ...]:
@@ -110,6 +115,10 @@ class RunInputs:
                 (*words, f" {does} with a table of scores"),
                 where=str(self.inputs[0]),
                 remedy=f"leave {them} out, or give a qrels file and runs",
+            )
+        if set(said) & set(OF_TABLES):
+            raise InputError(
+                (*words, f" {does} with runs"), remedy=f"leave {them} out, or give a table of scores"
             )
         if self.kind == "attribute":
             raise InputError(
@@ -158,7 +167,7 @@ class RunInputs:
 
     def _collection(self, files: tuple[Path, ...]) -> Collection:
         choices: dict[str, Any] = {
-            "missing": self.missing,
+            "missing": self.missing or "refuse",
             "names": self.names,
             "subtopics": self.subtopics,
             **({"intents": str(self.intents)} if self.intents is not None else {}),
@@ -188,33 +197,62 @@ class RunInputs:
         return split(collection, self.shards, n_splits=self.splits, seed=self.seed, **how)
 
     def _scores(self) -> Read:
-        (path,) = self.inputs
-        policy: Any = self.missing
-        table = read_scores(path, missing=policy)
-        if isinstance(table, xr.DataArray):
-            named = self.measure[0] if len(self.measure) == 1 else UNNAMED  # what a table itself does not say
-            alone = table.rename(named) if table.name in (None, UNNAMED) else table
-            table = alone.to_dataset(promote_attrs=False)
-        known = [str(name) for name in table.data_vars]
-        absent = [name for name in self.measure if name not in known]
+        policy: Any = self.missing or "leave"
+        alone = self.measure[0] if len(self.measure) == 1 else None
+        files = score_files(self.inputs)
+        found = read_scores(
+            files,
+            measure=alone,
+            missing=policy,
+            columns=roles_of_columns(self.columns),
+            system=self.system,
+        )
+        if isinstance(found, xr.DataArray):
+            found = found.to_dataset(name=found.name or UNNAMED, promote_attrs=False)
+        known = [str(name) for name in found.data_vars]
+        absent = [name for name in self.measure if len(self.measure) > 1 and name not in known]
         if absent:
             raise InputError(
-                f"holds no {absent[0]}", where=str(path), remedy=f"choose among {', '.join(known)}"
+                f"has no measure {absent[0]!r}",
+                where=str(self.inputs[0]),
+                remedy=f"it has {', '.join(known)}",
             )
-        return Read(table[list(self.measure)] if self.measure else table, (), (path,))
+        notes = [str(found[known[0]].attrs["read_as"])] if "read_as" in found[known[0]].attrs else []
+        primary = found.attrs.get("primary")
+        if not self.measure and primary and len(known) > 1:
+            notes.append(f"of {', '.join(known)} this is {primary}; --measure chooses another")
+            known = [primary]
+        return Read(found[list(self.measure[1:] and self.measure) or known], tuple(notes), tuple(files))
+
+
+def roles_of_columns(given: Sequence[str]) -> dict[str, str] | None:
+    """What an option such as ``item=question,system=model`` says, if anything.
+
+    >>> roles_of_columns(["item=question,system=model", "score=points"])
+    {'item': 'question', 'system': 'model', 'score': 'points'}
+    """
+    found: dict[str, str] = {}
+    for part in (part for text in given for part in text.split(",")):
+        role, equals, name = part.partition("=")
+        if not equals or not role.strip() or not name.strip():
+            raise InputError(
+                f"--columns {part!r} names no column", remedy="write for instance item=question,system=model"
+            )
+        found[role.strip()] = name.strip()
+    return found or None
 
 
 def idle(*, table: bool, shards: int, kind: str) -> tuple[str, ...]:
     """Return the options that do nothing: with a table of scores, with one shard, with shards by attribute.
 
-    >>> idle(table=False, shards=1, kind="even"), idle(table=False, shards=5, kind="even")
-    (('splits', 'kind', 'by', 'corpus'), ('by',))
+    >>> idle(table=False, shards=1, kind="even")
+    ('columns', 'system', 'splits', 'kind', 'by', 'corpus')
     """
     if table:
         return OF_RUNS
     if kind == "attribute":
-        return ("shards", "splits", "corpus")
-    return ("splits", "kind", "by", "corpus") if shards == 1 else ("by",)
+        return (*OF_TABLES, "shards", "splits", "corpus")
+    return (*OF_TABLES, *(("splits", "kind", "by", "corpus") if shards == 1 else ("by",)))
 
 
 def single(read: Read) -> xr.DataArray:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -9,118 +13,330 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise import plot
+from shardwise.analysis.analyze import AnalysisOptions, analyze
+from shardwise.analysis.plainly import plainly
 from shardwise.cli.commands.instances import InstancesOptions
 from shardwise.cli.config import VERSUS
-from shardwise.cli.output import emit, progress
+from shardwise.cli.inputs import RunInputs, single
+from shardwise.cli.output import draw, emit, progress
 from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.equivalence import SIDES, equivalence
+from shardwise.comparing.equivalence import METHODS as VERDICTS
+from shardwise.comparing.equivalence import (
+    SIDES,
+    Equivalence,
+    equivalence,
+    posterior_probability,
+    smallest_setting,
+)
 from shardwise.core.arguments import chosen
 from shardwise.core.errors import InputError, Option
-from shardwise.io.files import expand
-from shardwise.io.instances import InstanceRuns, read_instances
-from shardwise.procedures.running import DESIGNS, METHODS, compare, compare_instances
+from shardwise.core.scores import as_scores
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.fits.mixed import mixed
+from shardwise.fits.repeats import KINDS, seeds_or_samples
+from shardwise.io.files import bare_name, expand
+from shardwise.io.instances import flag_deterministic, read_instances
+from shardwise.planning.components import variance_components
+from shardwise.planning.instances import p_value_spread
+from shardwise.procedures.running import DESIGNS, METHODS, compare, compare_instances, single_instance_tests
+from shardwise.procedures.vocabulary import parse
 from shardwise.scoring.scoring import score
+
+OF_RUNS, OF_TABLES = ("instances",), ("columns", "system")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A table to be written, with the lines above it, what else JSON holds, and how it is drawn."""
+
+    frame: pd.DataFrame
+    title: str
+    facts: dict[str, Any]
+    chart: Callable[[], Any] | None
 
 
 def compare_runs(options: InstancesOptions) -> None:
     """Compare systems by their instances, and print what may be said of them."""
     format = options.shown
-    chosen(options.method, "method", METHODS)
-    chosen(options.design, "design", DESIGNS)
-    chosen(options.side, "side", SIDES)
-    measure = _measure(options.measure)
-    margin, side, alpha, quiet = options.margin, options.side, options.alpha, options.quiet
-    with progress("reading runs", quiet) as told:
-        choices: dict[str, Any] = {"missing": options.missing, "jobs": options.jobs, "progress": told}
-        read = _read(options.runs, options.qrels, options.instances, options.deterministic, choices)
-    with progress("scoring", quiet) as told:
-        found = read.arrange(score(read.collection, measure, jobs=options.jobs, progress=told))
-    table = found[next(iter(found.data_vars))]
-    names = [str(name) for name in table["system"].values]
-    if len(names) == 2:
-        frame, title, claim = _pair(
-            table, names, options.method, options.design, margin, side, alpha, options.seed
+    for value, name, known in (
+        (options.design, "design", DESIGNS),
+        (options.side, "side", SIDES),
+        (options.verdict, "verdict", VERDICTS),
+        (options.table, "table", TABLES),
+    ):
+        chosen(value, name, known)
+    if options.repeats is not None:
+        chosen(options.repeats, "repeats", KINDS)
+    if options.method and options.method not in METHODS:
+        parse(options.method)
+    if len(options.measure) > 1:
+        named = ", ".join(options.measure)
+        raise InputError(f"one measure here, not {len(options.measure)} ({named})", remedy="run it once each")
+    table, notes = _read(options)
+    found = TABLES[options.table](table, options)
+    if options.chart is not None:
+        if found.chart is None:
+            raise InputError((Option("table", options.table), " has no chart"), remedy="leave out the chart")
+        draw(found.chart(), options.chart)
+    if options.report is not None:
+        how = AnalysisOptions(
+            method=options.method or None,
+            repeats=options.repeats,
+            alpha=options.alpha,
+            seed=options.seed,
+            notes=notes,
         )
-    else:
-        _refuse_for_many()
-        frame, title, claim = _many(table, margin, side, alpha)
-    notes = () if quiet else read.collection.notes
-    facts = {"claim": claim, "margin": margin, "side": side, "alpha": alpha}
-    emit(frame, format, options.out, title=title, notes=notes, facts=facts)
+        analyze(table, how).report(options.report)
+    emit(
+        found.frame,
+        format,
+        options.out,
+        title=found.title,
+        notes=() if options.quiet else notes,
+        facts=found.facts,
+    )
 
 
-def _measure(named: list[str]) -> str:
-    if len(named) > 1:
+def _read(options: InstancesOptions) -> tuple[xr.DataArray, tuple[str, ...]]:
+    """The scores by topic, system and instance, of runs or of a table or logs, and what was decided on the way."""
+    runs, qrels = list(options.runs), options.qrels
+    source = None
+    if VERSUS not in runs and qrels is None:
+        source = RunInputs.of(options, inputs=[Path(run) for run in runs])
+        if not source.table:
+            qrels, runs = Path(runs[0]), runs[1:]
+    if source is None or not source.table:
+        _refuse(OF_TABLES, "with runs")
+        if qrels is None:
+            raise InputError("runs need judgments", remedy=("name the qrels file by ", Option("qrels")))
+        return _scored(options, runs, qrels)
+    _refuse(OF_RUNS, "with a table of scores")
+    read = source.read()
+    table = single(read)
+    if "instance" not in table.dims:
         raise InputError(
-            f"one measure here, not {len(named)} ({', '.join(named)})", remedy="run it once each"
+            "holds one score of each system on each topic",
+            where=str(read.files[0]),
+            remedy="use shardwise compare, or say which column is the instance: --columns instance=seed",
         )
-    return named[0] if named else "AP"
+    return (flag_deterministic(table, options.deterministic) if options.deterministic else table), read.notes
 
 
-def _refuse_for_many() -> None:
-    """More than two systems are compared by one method, whatever was asked for."""
-    call = current()
-    for name in ("method", "design"):
-        if call is not None and name in call.given:
-            raise InputError(
-                (
-                    Option(name),
-                    " is for two systems; more are compared by the unified test with Holm's correction",
-                ),
-                remedy="leave it out",
-            )
+def _scored(options: InstancesOptions, runs: list[str], qrels: Path) -> tuple[xr.DataArray, tuple[str, ...]]:
+    """Scores of runs of two systems on either side of the separator, or of any number named by a pattern."""
+    naming: Any = options.instances[0] if len(options.instances) == 1 else options.instances
+    if VERSUS in runs:
+        naming = _groups(runs)
+        runs = list(naming)
+    elif not options.instances:
+        raise InputError(
+            "whose runs are these?",
+            remedy="write A... -- B... for two systems, or --instances '{system}_seed{instance}.run'",
+        )
+    with progress("reading runs", options.quiet) as told:
+        choices: dict[str, Any] = {"missing": options.missing or "refuse", "jobs": options.jobs}
+        read = read_instances(
+            runs, qrels, naming, deterministic=options.deterministic, progress=told, **choices
+        )
+    with progress("scoring", options.quiet) as told:
+        measure = options.measure[0] if options.measure else "AP"
+        found = read.arrange(score(read.collection, measure, jobs=options.jobs, progress=told))
+    return found[next(iter(found.data_vars))], read.collection.notes
 
 
-def _read(
-    runs: list[str], qrels: Path, instances: list[str], deterministic: list[str], choices: dict[str, Any]
-) -> InstanceRuns:
-    """Runs of two systems on either side of the separator, or of any number named by a pattern."""
-    if VERSUS not in runs:
-        if not instances:
-            raise InputError(
-                "whose runs are these?",
-                remedy="write A... -- B... for two systems, or --instances '{system}_seed{instance}.run'",
-            )
-        naming: Any = instances[0] if len(instances) == 1 else instances
-        return read_instances(runs, qrels, naming, deterministic=deterministic, **choices)
+def _groups(runs: list[str]) -> dict[str, tuple[str, str]]:
+    """System and instance of each run on either side of the separator."""
     at = runs.index(VERSUS)
-    groups = {"a": runs[:at], "b": [run for run in runs[at + 1 :] if run != VERSUS]}
-    if not all(groups.values()):
+    sides = [expand(side) for side in (runs[:at], [run for run in runs[at + 1 :] if run != VERSUS]) if side]
+    if len(sides) < 2 or not all(sides):
         raise InputError("one of the two systems has no runs", remedy="write A... -- B...")
-    named = {
-        str(path): (system, str(number))
-        for system, given in groups.items()
-        for number, path in enumerate(expand(given), start=1)
+    names = [group_name(side) for side in sides]
+    if not all(names) or names[0] == names[1]:
+        names = ["a", "b"]
+    return {
+        str(path): (name, str(number))
+        for name, side in zip(names, sides, strict=True)
+        for number, path in enumerate(side, start=1)
     }
-    return read_instances(list(named), qrels, named, deterministic=deterministic, **choices)
 
 
-def _pair(
-    table: xr.DataArray,
-    names: list[str],
-    method: str,
-    design: str,
-    margin: float,
-    side: str,
-    alpha: float,
-    seed: int,
-) -> tuple[pd.DataFrame, str, str]:
-    first, second = (table.sel(system=name) for name in names)
-    return _judged(compare_instances(first, second, method, design=design, seed=seed), margin, side, alpha)
+def group_name(paths: Sequence[Path]) -> str:
+    """What the names of runs have in common, without what counts them; else the folder they share.
+
+    >>> group_name([Path("x/dense_seed1.run"), Path("x/dense_seed2.run.gz")]), group_name([Path("bm25.run")])
+    ('dense', 'bm25')
+    >>> group_name([Path("runs/neural/1.run"), Path("runs/neural/2.run")])
+    'neural'
+    """
+    names = [bare_name(path) for path in paths]
+    stems = [re.sub(r"\.(run|txt|res|trec)$", "", name) for name in names]
+    alike = (
+        column[0] for column in takewhile(lambda column: len(set(column)) == 1, zip(*stems, strict=False))
+    )
+    counted = re.compile(r"[\W_]*(seed|run|sample)?[\W_]*\d*$")
+    shared = stems[0] if len(stems) == 1 else counted.sub("", "".join(alike))
+    folders = {path.parent.name for path in paths}
+    return shared or (folders.pop() if len(folders) == 1 else "")
 
 
-def _many(table: xr.DataArray, margin: float, side: str, alpha: float) -> tuple[pd.DataFrame, str, str]:
-    return _judged(compare(table, "unified holm"), margin, side, alpha)
+def _refuse(idle: tuple[str, ...], where: str) -> None:
+    """Refuse options that were named and do nothing here."""
+    call = current()
+    for name in idle:
+        if call is not None and name in call.given:
+            raise InputError((Option(name), f" does nothing {where}"), remedy="leave it out")
 
 
-def _judged(pairs: Comparisons, margin: float, side: str, alpha: float) -> tuple[pd.DataFrame, str, str]:
-    """Pairs with their verdict against the margin, where the test has standard errors with df."""
-    frame, said = pairs.to_frame(1.0 - alpha), pairs.summary(alpha)
-    if np.isfinite(frame[["se", "df"]]).all().all():
-        verdict = equivalence(pairs, margin, side, alpha=alpha)
-        said = f"{said}\n{verdict}"
-        frame = frame.merge(
-            verdict.table.drop(columns="difference"), on=["a", "b"], suffixes=("", f"_{side}")
+def _systems(table: xr.DataArray, options: InstancesOptions) -> list[str]:
+    """The systems that take part, the better first."""
+    means = table.mean([dim for dim in table.dims if dim != "system"], skipna=True)
+    order = np.argsort(-means.to_numpy(), kind="stable")
+    names = [str(means["system"].to_numpy()[k]) for k in order]
+    wanted = (
+        {*options.only, *((options.baseline,) if options.baseline else ())} if options.only else set(names)
+    )
+    return [name for name in names if name in wanted]
+
+
+def _pair(table: xr.DataArray, options: InstancesOptions) -> tuple[str, str]:
+    """The only two systems: as they were typed, with the baseline second, or the better first."""
+    names = _systems(table, options)
+    if len(names) != 2:
+        raise InputError(
+            f"{len(names)} systems, and this is for two", remedy="choose two by --only A --only B"
         )
-    return frame, "\n".join([said, *pairs.notes]), pairs.claim
+    if VERSUS in options.runs:
+        names = [str(name) for name in table["system"].values]
+    if options.baseline == names[0]:
+        names.reverse()
+    return names[0], names[1]
+
+
+def _compared(table: xr.DataArray, options: InstancesOptions) -> Comparisons:
+    """The comparisons asked for: of two systems by any way to compare instances, else by a procedure."""
+    call = current()
+    designed = call is not None and "design" in call.given
+    if options.method in METHODS or designed:
+        a, b = (table.sel(system=name) for name in _pair(table, options))
+        how: dict[str, Any] = {"method": options.method or "mixed", "design": options.design}
+        return compare_instances(a, b, repeats=options.repeats or "seeds", seed=options.seed, **how)
+    if options.method and options.repeats is not None:
+        raise InputError((Option("repeats"), " is given, and a method too"), remedy="leave one out")
+    test = "samples" if options.repeats == "samples" else "unified"
+    if len(_systems(table, options)) > 2:
+        only, method = options.only or None, options.method or f"{test} holm"
+        return compare(table, method, only=only, baseline=options.baseline, seed=options.seed)
+    asked = VERSUS in options.runs or options.baseline is not None
+    pair = _pair(table, options)
+    procedure = parse(options.method or f"{test} none")
+    alone = as_scores(table).sel(system=list(pair))
+    return procedure.run(alone, only=[pair], seed=options.seed, directed=asked)
+
+
+def _pairs(table: xr.DataArray, options: InstancesOptions) -> Shown:
+    """Pairs with their verdict against the margin, where the test has standard errors with df."""
+    pairs, alpha, measure = _compared(table, options), options.alpha, str(table.name or "score")
+    frame = pairs.to_frame(1.0 - alpha)
+    lines = [plainly(pairs, measure, alpha), _repeats(table, pairs, options), pairs.summary(alpha)]
+    verdict: Equivalence | None = None
+    effects = pairs.estimates.topic_sd
+    if effects is not None:
+        frame["topic_effect_size"] = pairs.difference / effects[pairs.ia, pairs.ib]
+    if options.verdict == "hpd" or np.isfinite(frame[["se", "df"]]).all().all():
+        verdict = equivalence(pairs, options.margin, options.side, method=options.verdict, alpha=alpha)
+        own = verdict.table.drop(columns=["a", "b", "difference"]).add_suffix(f"_{options.side}")
+        frame = frame.join(
+            own.rename(columns={f"{name}_{options.side}": name for name in ("holds", "smallest_margin")})
+        )
+        if options.verdict == "hpd":
+            frame["probability"] = [
+                posterior_probability(pairs, options.margin, options.side, a=str(a), b=str(b))
+                for a, b in zip(verdict.table["a"], verdict.table["b"], strict=True)
+            ]
+        lines.append(str(verdict))
+    facts = {"claim": pairs.claim, "margin": options.margin, "side": options.side, "alpha": alpha}
+    drawn = pairs if verdict is None else verdict
+    title = "\n".join(line for line in (*lines, *pairs.notes) if line)
+    return Shown(frame, title, facts, lambda: drawn.plot(measure=measure))
+
+
+def _repeats(table: xr.DataArray, pairs: Comparisons, options: InstancesOptions) -> str:
+    """What instances were taken for, and why."""
+    if "instance" not in pairs.estimates.over:
+        return ""
+    try:
+        found = seeds_or_samples(table.sel(system=list(pairs.names)))
+    except InputError:  # no system has a second instance
+        return ""
+    samples = options.repeats == "samples" or "samples" in pairs.procedure
+    return found.taken("samples" if samples else "seeds", said=bool(options.repeats or options.method))
+
+
+def _seeds(table: xr.DataArray, options: InstancesOptions) -> Shown:
+    """What each instance by itself would have said (J15 Fig. 7)."""
+    a, b = _pair(table, options)
+    frame = single_instance_tests(table.sel(system=a), table.sel(system=b), options.alpha)
+    counts = frame["verdict"].value_counts()
+    said = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+    title = f"each instance of {a} against {b} by itself: {said}"
+    return Shown(frame, title, {"a": a, "b": b, "alpha": options.alpha}, None)
+
+
+def _spread(table: xr.DataArray, options: InstancesOptions) -> Shown:
+    """How much p depends on which instances one has (J15 Fig. 9)."""
+    a, b = _pair(table, options)
+    frame = p_value_spread(table.sel(system=a), table.sel(system=b), seed=options.seed)
+    title = f"p of {a} against {b} by the number of instances, drawn with replacement"
+    return Shown(frame, title, {"a": a, "b": b}, lambda: plot.p_spread_chart(frame, alpha=options.alpha))
+
+
+def _shares(table: xr.DataArray, options: InstancesOptions) -> Shown:
+    """Where the variance comes from."""
+    parts = _components(table, _systems(table, options))
+    total = sum(parts.values())
+    frame = pd.DataFrame(
+        [
+            {"component": term, "variance": v, "sd": v**0.5, "share": v / total if total else np.nan}
+            for term, v in parts.items()
+        ]
+    )
+    return Shown(frame, str(seeds_or_samples(table)), {"where": parts.where}, parts.plot)
+
+
+def _components(table: xr.DataArray, names: list[str]) -> VarianceComponents:
+    own = table.sel(system=names)
+    if bool(own.isnull().any()):
+        return mixed(own).variance_components
+    if len(names) == 2:
+        return variance_components(own.isel(system=0), own.isel(system=1))
+    return variance_components(own)
+
+
+def _settings(table: xr.DataArray, options: InstancesOptions) -> Shown:
+    """The smallest setting no worse than the baseline; a setting is the number in a system's name (J15 Fig. 12)."""
+    if options.baseline is None:
+        raise InputError("settings are held against a baseline", remedy=("name it by ", Option("baseline")))
+    side = "lower" if options.side == "both" else options.side
+    results = {}
+    for name in _systems(table, options):
+        if name == options.baseline:
+            continue
+        number = re.findall(r"\d+(?:\.\d+)?", name)
+        if not number:
+            raise InputError(f"system {name!r} has no number in its name", remedy="leave it out by --only")
+        a, b = table.sel(system=name), table.sel(system=options.baseline)
+        results[float(number[-1])] = compare_instances(a, b, repeats=options.repeats or "seeds")
+    series = smallest_setting(results, options.margin, side, method=options.verdict, alpha=options.alpha)
+    facts = {"claim": series.claim, "margin": options.margin, "side": side, "smallest": series.smallest}
+    return Shown(series.table, str(series), facts, lambda: series.plot(measure=str(table.name or "score")))
+
+
+TABLES: dict[str, Callable[[xr.DataArray, InstancesOptions], Shown]] = {
+    "pairs": _pairs,
+    "seeds": _seeds,
+    "spread": _spread,
+    "shares": _shares,
+    "settings": _settings,
+}

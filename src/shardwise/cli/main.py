@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +23,7 @@ from shardwise.cli.commands import (
     instances,
     leaderboard,
     paper,
+    replicate,
     score,
     simulate,
     stability,
@@ -48,19 +50,23 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "stability": (stability.StabilityOptions, "shardwise.cli.stability:compare_splits"),
     "instances": (instances.InstancesOptions, "shardwise.cli.instances:compare_runs"),
     "calibrate": (calibrate.CalibrateOptions, "shardwise.cli.calibrate:calibrate_methods"),
+    "replicate": {
+        "f19": (replicate.F19Options, "shardwise.cli.replicate:replicate_f19"),
+    },
     "simulate": (simulate.SimulateOptions, "shardwise.cli.simulate:simulate"),
     "repeat": (again.RepeatOptions, "shardwise.cli.repeat:repeat"),
     "schema": (again.SchemaOptions, "shardwise.cli.schema:print_schema"),
 }
 """Every command by name: its options, and the function that takes them; or, for a group, its commands."""
 
-GROUPS = {"design": design.HELP}
+GROUPS = {"design": design.HELP, "replicate": replicate.HELP}
 NO_CONFIG = frozenset({"repeat", "schema"})  # they do no analysis of their own
 UsageError: Any = typer.BadParameter.__bases__[0]  # typer brings its own click, or uses another's
 
 
-def build_app() -> typer.Typer:
-    """Put the commands together."""
+@cache
+def build_app() -> Any:
+    """Put the commands together, once: a program may run several."""
     app = typer.Typer(
         name="shardwise",
         help="Tell retrieval systems apart, and know what you may claim.",
@@ -77,7 +83,7 @@ def build_app() -> typer.Typer:
             app.add_typer(group, name=name)
         else:
             app.command(name)(command(*found, config=name not in NO_CONFIG))
-    return app
+    return typer.main.get_command(app)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -91,8 +97,7 @@ def run(arguments: Sequence[str]) -> int:
         )
     if words[:1] == ["instances"]:  # here -- stands between two systems, and options may follow it
         words = [VERSUS if word == "--" else word for word in words]
-    made = typer.main.get_command(build_app())
-    done = made.main(args=words, prog_name="shardwise", standalone_mode=False, obj=tuple(COMMANDS))
+    done = build_app().main(args=words, prog_name="shardwise", standalone_mode=False, obj=tuple(COMMANDS))
     return done if isinstance(done, int) else 0
 
 

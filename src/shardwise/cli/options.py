@@ -112,8 +112,9 @@ def _chart(value: Path | None) -> Path | None:
 Inputs = Annotated[
     list[Path],
     typer.Argument(
-        help="A qrels file followed by run files, folders or patterns; or one file of scores.",
-        metavar="QRELS RUNS...",
+        help="A qrels file followed by run files, folders or patterns. Or scores: a table (CSV, TSV, JSONL, Parquet, "
+        "xlsx), lm-eval's samples_*.jsonl, inspect's .eval or .json logs; several files are put together.",
+        metavar="QRELS RUNS...|SCORES...",
     ),
 ]
 Measures = Annotated[
@@ -156,12 +157,31 @@ Fill = Annotated[
         " left out of the fit. A number fills both."
     ),
 ]
+Repeats = Annotated[
+    str | None,
+    typer.Option(
+        help="What several scores of a system on a topic are: seeds (one moves all topics) or samples (drawn anew for "
+        "each topic). Without: seeds, which is right for both."
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of all randomness.", min=0)]
 Missing = Annotated[
     str,
     typer.Option(
-        help="Topics that a run lacks: refuse, zero or drop; scores that a table lacks: refuse, undefined or zero."
+        help="Topics that a run lacks: refuse (without this option), zero or drop; scores that a table lacks: leave "
+        "(without), refuse or zero."
     ),
+]
+Columns = Annotated[
+    list[str],
+    typer.Option(
+        help="Which column of a table is what, where its header does not say it: item=…,system=…,instance=…,score=…,"
+        "cluster=…,task=…; repeatable."
+    ),
+]
+System = Annotated[
+    list[str],
+    typer.Option(help="What to call the system of a file that holds one, in the order of files; repeatable."),
 ]
 Names = Annotated[str, typer.Option(help="Systems are called by: auto, tag or file.")]
 Depth = Annotated[int | None, typer.Option(help="Cut every ranking at this depth.", min=1)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
@@ -16,11 +17,13 @@ import typer
 
 import shardwise
 from shardwise.cli.config import INPUTS, OUTPUT, AnalysisFile, Parameter, parameters_of, to_toml
+from shardwise.core.errors import InputError
 
 if TYPE_CHECKING:
     from shardwise.analysis.provenance import Recipe
 
 Command = Callable[..., None]
+WRITTEN = frozenset({"out", "report", "chart"})
 OWN = "shardwise.own"  # where a context keeps the options that stand in the command's own table
 
 
@@ -90,6 +93,7 @@ def command(options: type, place: str, *, config: bool = True) -> Command:
         before = _CALL.set(call)
         _say_if_compiling()
         try:
+            _refuse_to_overwrite(call)
             _function(place)(options(**values))
         finally:
             _CALL.reset(before)
@@ -109,6 +113,27 @@ def command(options: type, place: str, *, config: bool = True) -> Command:
     run.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
     run.parameters = parameters  # type: ignore[attr-defined]
     return run
+
+
+def _refuse_to_overwrite(call: Call) -> None:
+    """No file is written over one that is read, nor twice."""
+    taken: dict[str, str] = {}
+    for parameter in call.parameters:
+        value = call.values.get(parameter.name)
+        if parameter.argument:
+            many = value if isinstance(value, list | tuple) else [value]
+            taken |= {os.path.realpath(one): "is read" for one in many if isinstance(one, str | Path)}
+    for parameter in call.parameters:
+        value = call.values.get(parameter.name)
+        if parameter.key not in WRITTEN or not isinstance(value, Path) or value.is_char_device():
+            continue
+        if told := taken.get(os.path.realpath(value)):
+            raise InputError(
+                f"this file {told} and would be written by --{parameter.key}",
+                where=str(value),
+                remedy="write to another file",
+            )
+        taken[os.path.realpath(value)] = f"is written by --{parameter.key}"
 
 
 def _say_if_compiling() -> None:

@@ -20,6 +20,7 @@ from shardwise.core.errors import Either, InputError, Option, unknown
 from shardwise.core.estimates import Estimates
 from shardwise.numerics import groups
 from shardwise.numerics.corrections import STEPWISE, Family, known, title
+from shardwise.numerics.proportions import wilson
 
 COLUMNS = (
     "a",
@@ -60,6 +61,7 @@ class Comparisons:
     decisions: Decisions
     title: str
     procedure: str = ""  # the name that repeats this comparison, where it was made by a procedure
+    directed: bool = False  # whether the direction of pairs was asked for, not found
 
     def _figure(self, values: Floats) -> Floats:
         return np.broadcast_to(np.asarray(values, np.float64), (len(self),))
@@ -113,6 +115,12 @@ class Comparisons:
     def names(self) -> tuple[str, ...]:
         """The systems that take part in a pair, best first."""
         return tuple(self.estimates.labels[k] for k in self._members)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every pair of these systems is compared."""
+        r = len(self._members)
+        return len(self) == r * (r - 1) // 2
 
     @property
     def _members(self) -> Ints:
@@ -177,8 +185,8 @@ class Comparisons:
             Level of the intervals ``lower, upper`` of the differences: simultaneous where the correction is.
         """
         names = np.array(self.estimates.labels, dtype=object)
-        half = self._half_widths(1.0 - checked_level(level, "level"))
-        columns = (names[self.ia], names[self.ib], self.difference, self.difference - half, self.difference + half,
+        lower, upper = map(self._figure, self.decisions.ends(1.0 - checked_level(level, "level")))
+        columns = (names[self.ia], names[self.ib], self.difference, lower, upper,
                    self.se, self.df, self.statistic, self.p, self.p_adjusted, self._effects())  # fmt: skip
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
@@ -209,7 +217,8 @@ class Comparisons:
         kind
             Without it, comparison intervals: half the critical difference of the correction either way, so that two
             intervals overlap exactly when the pair is not told apart (F19 eq. 3 for HSD); tests of pairs, which have no
-            common spread, fall back to "sem". "tukey", "sem", "anova": F19 eq. 3, 4, 5.
+            common spread, fall back to "sem", tests of right and wrong to Wilson's (1927).
+            "tukey", "sem", "anova": F19 eq. 3, 4, 5.
         """
         alpha = 1.0 - checked_level(level, "level")
         e = self.estimates
@@ -225,8 +234,11 @@ class Comparisons:
             half = intervals.tukey(e, len(self._members), alpha)
         else:
             raise unknown("kind", kind, intervals.KINDS, what="interval")
+        lower, upper = e.values - half, e.values + half
+        if kind is None and e.proportions and e.own_count is not None:
+            lower, upper = wilson(e.values, e.own_count, alpha)
         frame = pd.DataFrame(
-            {"estimate": e.values, "lower": e.values - half, "upper": e.values + half},
+            {"estimate": e.values, "lower": lower, "upper": upper},
             index=pd.Index(e.labels, name="system"),
         )
         return frame.iloc[self._members]
@@ -320,8 +332,7 @@ class Comparisons:
         return found
 
     def _groups(self, alpha: float) -> list[list[int]]:
-        r = len(self._members)
-        if len(self) != r * (r - 1) // 2:
+        if not self.complete:
             raise InputError(
                 "groups need every pair of systems",
                 remedy=("leave out ", Option("baseline"), Either(" and a list of pairs", "")),
@@ -360,13 +371,22 @@ class Comparisons:
         return self.intervals(level).join(self.ranks(level))
 
     def effect_sizes(self) -> pd.DataFrame:
-        """Differences in units of the model's residual spread: `a, b, difference, effect_size, size` (Cohen's d)."""
+        """Differences in units of the model's residual spread: `a, b, difference, effect_size, size` (Cohen's d).
+
+        Tests of instances add `topic_effect_size`, in units of the standard deviation of the per-topic differences (J15
+        eq. 8).
+        """
         if not float(self.estimates.scale) > 0:
             raise InputError(
                 "there is no spread to measure differences by", remedy="compare a fit with residuals"
             )
-        effect = self._effects()
-        return self.to_frame()[["a", "b", "difference", "effect_size"]].assign(size=[size(x) for x in effect])
+        effect, own = self._effects(), self.estimates.topic_sd
+        frame = self.to_frame()[["a", "b", "difference", "effect_size"]].assign(
+            size=[size(x) for x in effect]
+        )
+        return (
+            frame if own is None else frame.assign(topic_effect_size=self.difference / own[self.ia, self.ib])
+        )
 
     def matrix(self, column: str = "p_adjusted") -> pd.DataFrame:
         """Return one column as a square of systems, best first; NaN for pairs that were not compared.
@@ -500,6 +520,7 @@ def compare_estimates(
         found,
         f"{words} against {' and '.join(bases)}" if bases else words,
         procedure,
+        directed or bool(bases),
     )
 
 

@@ -43,7 +43,15 @@ class Decisions:
     @property
     def has_intervals(self) -> bool:
         """Whether differences have intervals."""
-        return self.correction == JOINT or self.law is not None or bool(np.isfinite(self.outcome.df).all())
+        known = self.law is not None or self.outcome.ends is not None
+        return self.correction == JOINT or known or bool(np.isfinite(self.outcome.df).all())
+
+    def ends(self, alpha: float) -> tuple[Floats, Floats]:
+        """(…, P) ends of the intervals of the differences at level 1 - alpha, simultaneous as `half_widths` says."""
+        if self.outcome.ends is not None and self.correction != JOINT:
+            return self.outcome.ends(corrections.interval_level(self.correction, self.p, alpha))
+        half = self.half_widths(alpha)
+        return self.difference - half, self.difference + half
 
     def half_widths(self, alpha: float) -> Floats:
         """(…, P) half-widths of the intervals of the differences at level 1 - alpha.

@@ -17,6 +17,7 @@ from shardwise.core.arguments import level as level_of
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.fits.posterior import Mixture
+from shardwise.numerics.corrections import STEPWISE, title
 from shardwise.numerics.student import t_statistic
 
 SIDES = {"both": "equivalent", "lower": "no worse", "superior": "better"}
@@ -31,7 +32,8 @@ METHODS = {
 class Equivalence:
     """Whether differences a - b lie where they should, given a margin that matters.
 
-    `table` has `a, b, difference, lower, upper, p, holds, smallest_margin`; p is NaN where an interval decides.
+    `table` has `a, b, difference, lower, upper, p, p_adjusted, holds, smallest_margin`; p is NaN where an interval
+    decides.
     """
 
     table: pd.DataFrame
@@ -39,8 +41,9 @@ class Equivalence:
     side: str
     method: str
     alpha: float
-    level: float  # of the intervals in the table
+    level: float  # of the intervals in the table, each by itself
     claim: str
+    correction: str = "none"  # for the number of pairs
 
     @property
     def holds(self) -> bool:
@@ -76,7 +79,10 @@ class Equivalence:
             "lower": f"not worse by {self.margin:g} or more",
             "superior": f"better by more than {self.margin:g}",
         }[self.side]
-        words = f"{METHODS[self.method]} at alpha {self.alpha:g}"
+        corrected = (
+            f" with {title(self.correction)}" if self.correction != "none" and len(self.table) > 1 else ""
+        )
+        words = f"{METHODS[self.method]}{corrected} at alpha {self.alpha:g}"
         if len(self.table) == 1:
             row = self.table.iloc[0]
             verdict = goal if row["holds"] else f"not shown to be {goal}"
@@ -102,7 +108,10 @@ def equivalence(
     Parameters
     ----------
     result
-        Comparisons, whose pairs are judged one by one, without correction, the better system first.
+        Comparisons, whose pairs are judged with the same correction as their p-values; by Holm's where that is a joint
+        law of differences. Pairs keep the direction in which they were asked for, and a baseline stands second. Where
+        nobody chose a direction, the better system comes first, the worse one for "lower"; the one-sided p-values of
+        "superior" then count twice, for either might have been the better.
     margin
         The smallest difference that matters; 0 for plain superiority.
     side
@@ -110,7 +119,7 @@ def equivalence(
     method
         "tost" (two one-sided t-tests, of which the 1 - 2 alpha interval is the picture), "interval" (the two-sided
         1 - alpha interval, a test at alpha/2) or "hpd" (the same with the highest posterior density, as in J15; only
-        for `compare_instances`).
+        for the unified test and mixed models). Intervals of m corrected pairs have alpha/m for alpha.
     alpha
         Level of the test, below .5.
 
@@ -127,11 +136,15 @@ def equivalence(
         raise InputError(f"a margin of {margin} cannot be met", remedy="give a small positive number")
     level_of(alpha, most=0.5)
     pairs = _pairs(result)
-    level = 1.0 - 2.0 * alpha if method == "tost" else 1.0 - alpha
-    d = pairs["difference"].to_numpy(dtype=float)
+    correction = result.correction if result.correction in STEPWISE else "holm"
+    turned = np.full(len(pairs), side == "lower" and not result.directed)
+    either = 2.0 if side == "superior" and not result.directed else 1.0
+    share = alpha / (1 if correction == "none" else len(pairs))
+    level = 1.0 - 2.0 * share / either if method == "tost" else 1.0 - share
+    d = np.where(turned, -1.0, 1.0) * pairs["difference"].to_numpy(dtype=float)
     p = np.full(len(pairs), np.nan)
     if method == "hpd":
-        lower, upper = _hpd(result, level)
+        lower, upper = _hpd(result, level, turned)
     else:
         se, df = (pairs[name].to_numpy(dtype=float) for name in ("se", "df"))
         if not (np.isfinite(se).all() and np.isfinite(df).all()):
@@ -139,15 +152,27 @@ def equivalence(
                 "the result has no standard errors with df",
                 remedy=("use ", Option("method", "mixed"), " or a t-test"),
             )
-        half = stats.t.isf((1.0 - level) / 2.0, df) * se
+        half = np.where(se > 0.0, stats.t.isf((1.0 - level) / 2.0, df) * se, 0.0)
         lower, upper = d - half, d + half
         if method == "tost":
-            p = _one_sided(d, se, df, margin, side)
+            p = np.minimum(either * _one_sided(d, se, df, margin, side), 1.0)
     holds, smallest = _verdict(lower, upper, margin, side)
-    table = pairs[["a", "b", "difference"]].assign(
-        lower=lower, upper=upper, p=p, holds=holds, smallest_margin=smallest
+    p_adjusted = p if method != "tost" else STEPWISE[correction].adjust(p)
+    a, b = (pairs[name].to_numpy() for name in ("a", "b"))
+    table = pd.DataFrame(
+        {
+            "a": np.where(turned, b, a),
+            "b": np.where(turned, a, b),
+            "difference": d,
+            "lower": lower,
+            "upper": upper,
+            "p": p,
+            "p_adjusted": p_adjusted,
+            "holds": holds if method != "tost" else p_adjusted < alpha,
+            "smallest_margin": smallest,
+        }
     )
-    return Equivalence(table, margin, side, method, alpha, level, result.claim)
+    return Equivalence(table, margin, side, method, alpha, level, result.claim, correction)
 
 
 def _pairs(result: Comparisons) -> pd.DataFrame:
@@ -159,13 +184,13 @@ def _pairs(result: Comparisons) -> pd.DataFrame:
     return result.to_frame()
 
 
-def _hpd(result: Comparisons, level: float) -> tuple[Floats, Floats]:
+def _hpd(result: Comparisons, level: float, turned: Bools) -> tuple[Floats, Floats]:
     labels = result.estimates.labels
     ends = [
-        result.posterior(labels[int(a)], labels[int(b)]).interval(level)
-        for a, b in zip(result.ia, result.ib, strict=True)
+        result.posterior(*((labels[int(b)], labels[int(a)]) if turn else (labels[int(a)], labels[int(b)])))
+        for a, b, turn in zip(result.ia, result.ib, turned, strict=True)
     ]
-    lower, upper = zip(*ends, strict=True)
+    lower, upper = zip(*(law.interval(level) for law in ends), strict=True)
     return np.array(lower), np.array(upper)
 
 
@@ -271,20 +296,29 @@ def smallest_setting(
     return SettingSeries(pd.DataFrame(rows), margin, side, claim)
 
 
-def posterior_probability(result: Comparisons, margin: float = 0.01, side: str = "both") -> float:
+def posterior_probability(
+    result: Comparisons,
+    margin: float = 0.01,
+    side: str = "both",
+    *,
+    a: str | None = None,
+    b: str | None = None,
+) -> float:
     """Posterior probability of being equivalent, no worse or better by the margin.
 
     Parameters
     ----------
     result
-        One pair, such as the result of `compare_instances`.
+        Comparisons by the unified test or a mixed model.
     margin
         The smallest difference that matters.
     side
         "both" (equivalent), "lower" (no worse) or "superior" (better), as for `equivalence`.
+    a, b
+        Two systems, of a - b; those of the only pair where they are left out.
     """
     chosen(side, "side", SIDES)
-    law: Mixture = result.posterior()
+    law: Mixture = result.posterior(a, b)
     if side == "both":
         return law.cdf(margin) - law.cdf(-margin)
     return law.above(margin if side == "superior" else -margin)

@@ -12,7 +12,7 @@ import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.decisions import Decisions
-from shardwise.core.arguments import Progress
+from shardwise.core.arguments import Progress, chosen
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import Either, InputError, Option, unknown
 from shardwise.core.estimates import Estimates, Outcome
@@ -21,7 +21,7 @@ from shardwise.core.scores import as_scores
 from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import bootstrap_anova
 from shardwise.numerics.combining import agreed_p, cauchy_p, directed, harmonic_mean_p
-from shardwise.numerics.corrections import step_up, stepwise
+from shardwise.numerics.corrections import STEPWISE, step_up
 
 Signs = npt.NDArray[np.int8]
 Fit = Literal["anova", "bootstrap"] | Callable[[xr.DataArray, Model | str], Any]
@@ -233,9 +233,8 @@ def combined_p(
         The correction: bonferroni, holm, bh, by or none.
     """
     rules = {"harmonic": harmonic_mean_p, "cauchy": cauchy_p}
-    if how not in rules:
-        raise unknown("how", how, rules, what="combination")
-    correction = stepwise(method)
+    chosen(how, "how", rules, what="combination")
+    correction = STEPWISE[chosen(method, "correction", STEPWISE)]
     both = align(comparisons)
     p = rules[how](both.directed(both.p))
     words = {"harmonic": "harmonic mean p", "cauchy": "Cauchy combination"}[how]

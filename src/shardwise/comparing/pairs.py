@@ -37,6 +37,7 @@ def best_first(estimates: Estimates) -> Estimates:
         values=values[order],
         difference_variance=square(estimates.difference_variance),
         difference_df=square(estimates.difference_df),
+        topic_sd=square(estimates.topic_sd),
         own_sd=vector(estimates.own_sd),
         own_count=vector(estimates.own_count),
         test=None if estimates.test is None else Reordered(estimates.test, order),

@@ -155,6 +155,7 @@ class Claim:
         sizes: Mapping[str, int | tuple[int, int]],
         nouns: Mapping[str, str] | None = None,
         target: str = "system",
+        beside: str = "",
     ) -> str:
         """Return what the comparison of levels of ``target`` is about, in words.
 
@@ -166,13 +167,15 @@ class Claim:
             The user's own words for dimensions.
         target
             The dimension whose levels are compared.
+        beside
+            What is said after the number of the first dimension that is a sample.
         """
         word = _words(nouns)
         parts = []
         for place, name in enumerate(self.over):
             n = _number(sizes[name])
             if place == 0 and name != "instance":
-                parts.append(f"on {plural(word(name))} like these {n}")
+                parts.append(f"on {plural(word(name))} like these {n}{beside}")
             else:
                 parts.append(f"whatever the {word(name)} ({n} seen)")
         fixed = [

@@ -54,6 +54,9 @@ class Outcome:
     statistic: Floats
     p: Floats  # each pair by itself
     joint: Joint | None = None  # the joint law of all pairs, where the test is corrected by construction
+    ends: Callable[[Floats], tuple[Floats, Floats]] | None = (
+        None  # intervals at 1 - level where they are no t's
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,6 +120,8 @@ class Estimates:
         (…, R) standard deviation of each system's own scores, for the SEM interval (F19 eq. 4).
     own_count
         (…, R) number of each system's own scores.
+    topic_sd
+        (…, R, R) standard deviation of the per-topic differences, for the effect size of J15 eq. 8.
     law
         Law of a difference, where that is no t.
     test
@@ -125,6 +130,8 @@ class Estimates:
         The claim itself.
     nouns
         The user's own words for dimensions.
+    proportions
+        Whether the values are shares of right answers, so that intervals of means are to stay within 0 and 1.
     notes
         What the reader of a result should know of the fit.
     posterior
@@ -143,10 +150,12 @@ class Estimates:
     difference_df: Floats | None = None
     own_sd: Floats | None = None
     own_count: Floats | None = None
+    topic_sd: Floats | None = None
     law: Law | None = None
     test: PairTest | None = None
     over: Claim = Claim()  # noqa: RUF009, a frozen value
     nouns: Mapping[str, str] = field(default_factory=dict)
+    proportions: bool = False
     notes: tuple[str, ...] = ()
     posterior: Callable[[str, str, int, int], Any] | None = None
 

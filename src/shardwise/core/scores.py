@@ -10,12 +10,10 @@ policy; missing ones are left out or refused, and never invented.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
@@ -27,11 +25,14 @@ Scores = xr.DataArray
 
 SYNONYMS = {
     "topic": ("topic", "topic_id", "query", "query_id", "qid", "item", "item_id", "question", "question_id", "prompt",
-              "example", "example_id", "sample", "sample_id", "doc_id"),
-    "system": ("system", "system_id", "run", "run_id", "runid", "name", "tag", "model", "model_name", "engine"),
+              "prompt_id", "example", "example_id", "sample", "sample_id", "doc_id", "problem", "problem_id", "case",
+              "case_id", "test_case", "instance_id"),
+    "system": ("system", "system_id", "system_name", "run", "run_id", "runid", "name", "tag", "model", "model_name",
+               "model_id", "engine", "checkpoint", "retriever"),
     "shard": ("shard",),
     "split": ("split",),
-    "instance": ("instance", "replicate", "seed", "epoch", "trial", "repeat"),
+    "instance": ("instance", "replicate", "seed", "epoch", "trial", "trial_id", "repeat", "repetition", "rep",
+                 "attempt", "random_seed"),
     "task": ("task",),
 }  # fmt: skip
 ROLE_OF = {word: role for role, words in SYNONYMS.items() for word in words}
@@ -60,6 +61,7 @@ def as_scores(
     data: Any,
     *,
     measure: str | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     needs: Iterable[str] = ("topic", "system"),
     only: bool = False,
     keep: Iterable[str] = (),
@@ -71,9 +73,12 @@ def as_scores(
     data
         A DataArray; a Dataset of one measure; a wide table (one row a topic, one column a system) or a long one
         (columns such as ``question, model, seed, score``) from pandas, polars or Arrow; a dictionary
-        ``{system: {topic: score}}``; an array of topics by systems; or the path of a file that `read_scores` reads.
+        ``{system: {topic: score}}``; results of pytrec_eval, ir_measures or ranx; an array of topics by systems; or
+        files that `read_scores` reads.
     measure
         Which measure to take, where there are several.
+    columns
+        Which column of a table is what, where its header does not say it, as `read_scores` takes it.
     needs
         Dimensions that must be there.
     only
@@ -87,7 +92,7 @@ def as_scores(
     >>> nouns_of(as_scores(xr.DataArray([[0.5, 0.6]], dims=("question", "model"))))
     {'topic': 'question', 'system': 'model'}
     """
-    found = _one_measure(_labelled(data, measure), measure)
+    found = _one_measure(_labelled(data, measure, columns), measure)
     found = _canonical(found, frozenset(keep))
     if found.dtype.kind not in "fiub":
         raise InputError(f"scores of type {found.dtype} are not numbers", remedy="convert them to float")
@@ -99,24 +104,22 @@ def as_scores(
     return found
 
 
-def _labelled(data: Any, measure: str | None) -> xr.DataArray | xr.Dataset:
-    """Give every kind of table its labels; files and data frames are read by the room that knows their columns."""
-    if isinstance(data, xr.DataArray | xr.Dataset):
-        return data
-    if isinstance(data, str | os.PathLike):
-        return _read(data, measure)
-    if isinstance(data, pd.DataFrame):
-        return _read(_indexed(data), measure)
-    if isinstance(data, pd.Series):
-        return _read(data.reset_index() if data.name else data.rename("score").reset_index(), measure)
-    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "to_arrow"):
-        import pyarrow
-
-        table = data if isinstance(data, pyarrow.Table) else pyarrow.table(data)
-        return _read(table.to_pandas(), measure)
-    if isinstance(data, Mapping):
-        return _from_mapping(data)
-    values = _as_array(data)
+def _labelled(
+    data: Any, measure: str | None, columns: Mapping[str, str | Sequence[str]] | None
+) -> xr.DataArray | xr.Dataset:
+    """Give every kind of table its labels; what is no array is read by the room that knows files and objects."""
+    labelled = isinstance(data, xr.DataArray | xr.Dataset)
+    values = None if labelled else _as_array(data)
+    if columns and (labelled or values is not None):
+        raise InputError(
+            "columns are for tables, and this is an array", remedy="leave it out", argument="columns"
+        )
+    if labelled:
+        found: xr.DataArray | xr.Dataset = data
+        return found
+    if values is None:
+        read: xr.DataArray | xr.Dataset = late.call("scores", data, measure=measure, columns=columns)
+        return read
     if values.ndim != 2:
         raise InputError(
             f"an array of {values.ndim} dimensions does not say what they are",
@@ -128,64 +131,23 @@ def _labelled(data: Any, measure: str | None) -> xr.DataArray | xr.Dataset:
     return xr.DataArray(values, dims=("topic", "system"))
 
 
-def _read(source: Any, measure: str | None) -> xr.DataArray | xr.Dataset:
-    found: xr.DataArray | xr.Dataset = late.call("scores", source, measure=measure, missing="undefined")
-    return found
-
-
-def _indexed(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame whose index, where it says more than row numbers, names the topics."""
-    if (
-        len(frame.index.names) == 1
-        and frame.index.name is None
-        and not isinstance(frame.index, pd.RangeIndex)
-    ):
-        words = {str(name).lower() for name in frame.columns}
-        if not words & set(SYNONYMS["topic"]):
-            return frame.rename_axis("topic")
-    return frame
-
-
-def _from_mapping(data: Mapping[Any, Any]) -> xr.DataArray:
-    """{system: {topic: score}}, or {system: scores in the order of topics}."""
-    columns = {str(system): _column(values) for system, values in data.items()}
-    if not columns:
-        raise InputError(
-            "the table has no systems", remedy=Either("give {system: {topic: score}}", "give some")
-        )
-    frame = pd.DataFrame(columns)
-    return xr.DataArray(
-        frame.to_numpy(),
-        dims=("topic", "system"),
-        coords={"topic": [str(topic) for topic in frame.index], "system": list(columns)},
-    )
-
-
-def _column(values: Any) -> Any:
-    if isinstance(values, Mapping):
-        if any(isinstance(value, Mapping) for value in values.values()):
-            raise InputError(
-                "the dictionary is three levels deep",
-                remedy=("give one measure", Either(", as {system: {topic: score}}", "")),
-            )
-        return pd.Series({str(topic): value for topic, value in values.items()})
-    return pd.Series(np.asarray(values))
-
-
 def _as_array(data: Any) -> Any:
-    if isinstance(data, np.ndarray | Sequence):
+    """An array of numbers, or None where there is no array."""
+    leaf = data
+    while isinstance(leaf, list | tuple) and leaf:
+        leaf = leaf[0]
+    if isinstance(data, np.ndarray) or (
+        isinstance(data, list | tuple) and isinstance(leaf, int | float | np.number | np.ndarray)
+    ):
         try:
             values = np.asarray(data)
         except ValueError:
-            values = np.empty(0, dtype=object)
+            return None
         if values.dtype.kind in "fiub":
             return values
-        if values.dtype == object and values.size:
+        if isinstance(data, np.ndarray) and values.size:
             raise InputError("the array holds something that is no number", remedy="convert it to float")
-    raise InputError(
-        f"a {type(data).__name__} holds no scores that can be read",
-        remedy="give a table of topics by systems: a data frame, an array, a DataArray or a file",
-    )
+    return None
 
 
 def _one_measure(data: xr.DataArray | xr.Dataset, measure: str | None) -> xr.DataArray:
@@ -196,6 +158,7 @@ def _one_measure(data: xr.DataArray | xr.Dataset, measure: str | None) -> xr.Dat
             )
         return data
     names = [str(name) for name in data.data_vars]
+    measure = measure or data.attrs.get("primary")  # a log says which it shows first
     if measure is None and len(names) != 1:
         raise InputError(
             f"the scores hold {len(names)} measures ({', '.join(names)})",

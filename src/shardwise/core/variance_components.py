@@ -38,14 +38,19 @@ PARTS = {"topic", "system", "shard", "instance"}
 Size = Floats | float
 
 
-def canonical(term: str) -> str:
+def canonical(term: str, further: Iterable[str] = ()) -> str:
     """Return the one name of a term: its parts in the usual order, and ``error`` for the residual.
+
+    Parts may be ``further`` factors beside those that scores usually have.
 
     >>> canonical("system:topic"), canonical("topic_shard"), canonical("residual")
     ('topic:system', 'topic:shard', 'error')
     """
     if term in ERROR:
         return ERROR[0]
+    plain = frozenset(str(term).split(":"))
+    if plain <= PARTS.union(further):
+        return label(plain)
     parts = frozenset(str(term).replace("_", ":").split(":"))
     if not parts <= PARTS:
         raise InputError(
@@ -77,6 +82,8 @@ class VarianceComponents(Mapping[str, float]):
     random
         How many of two systems that are compared give another result each time, 2 or 1: a deterministic system has
         neither instances nor an error.
+    further
+        Further random factors, such as judge or prompt, that effects are of.
 
     >>> parts = VarianceComponents({"topic": .04, "topic:system": .0064, "error": .0036}, mean=.3)
     >>> parts["system:topic"], parts["residual"], parts.sd("topic")
@@ -91,6 +98,7 @@ class VarianceComponents(Mapping[str, float]):
     negative: tuple[str, ...] = ()
     where: str = ""
     random: int = 2
+    further: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         seen: set[str] = set()
@@ -101,9 +109,10 @@ class VarianceComponents(Mapping[str, float]):
                     remedy="give 0 or more",
                     value=variance,
                 )
-            if canonical(term) in seen:
-                raise InputError(f"the variance of {canonical(term)} is given twice", remedy="give it once")
-            seen.add(canonical(term))
+            name = canonical(term, self.further)
+            if name in seen:
+                raise InputError(f"the variance of {name} is given twice", remedy="give it once")
+            seen.add(name)
         if self.mean is not None and not isfinite(self.mean):
             raise InputError(f"mean = {self.mean:g} is not a number", remedy="give one, such as 0.3")
         if self.random not in (1, 2):
@@ -170,10 +179,10 @@ class VarianceComponents(Mapping[str, float]):
         if term in self.variances:
             return term
         try:
-            wanted = canonical(term)
+            wanted = canonical(term, self.further)
         except InputError:
             return None
-        own = {canonical(name): name for name in self.variances}
+        own = {canonical(name, self.further): name for name in self.variances}
         return own.get(wanted, own.get("system:instance") if wanted == "instance" else None)
 
     def variance(self, term: str) -> float:

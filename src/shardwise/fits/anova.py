@@ -263,7 +263,7 @@ class ByModel:
     @property
     def corrections(self) -> tuple[str, ...]:
         """The corrections that can follow."""
-        return CORRECTIONS
+        return tuple(CORRECTIONS)
 
     @property
     def sound(self) -> bool:

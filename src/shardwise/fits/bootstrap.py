@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from shardwise.core.estimates import Estimates
 from shardwise.core.model import Model
 from shardwise.fits.anova import AnovaFit, anova, batch_of_one, estimates_of
 from shardwise.numerics.balanced import Decomposition
-from shardwise.numerics.bootstrap.distributions import EffectLaw, Null, PairLaw, PairLaws
+from shardwise.numerics.bootstrap.distributions import EffectLaw, Null, PairLaw
 from shardwise.numerics.bootstrap.draws import Draws, Spread
 from shardwise.numerics.bootstrap.ideal import ideal, smoothed
 from shardwise.numerics.bootstrap.montecarlo import Sample, resample, smooth
@@ -37,7 +37,7 @@ from shardwise.numerics.tables import LAYOUTS, SHARDS, TABLE, Dims, Tables
 
 Density = Literal["exact", "kde"]
 Residuals = Literal["scaled", "raw"]
-Trim = Literal["share", "count"]
+Trim = Literal["share", "percent", "count"]
 
 PAPER_RESAMPLES = 10_000  # V17 §2.2, FF21 §3.2
 
@@ -150,9 +150,8 @@ class BootstrapFit:
         chosen(null, "null", ("difference", "marginal"))
         chosen(tails, "tails", (1, 2), what="number of tails")
         scale = self._scale(residuals or _usual(null))
-        law = PairLaw(
-            self._spread(null, density, None), null, tails, scale, self._words(null, tails, density, scale)
-        )
+        words = self._words(null, tails, density, scale)
+        law = PairLaw((self._spread(null, density, None),), tails, scale, words)
         return replace(
             self.means,
             variance=scale**2 * self.draws.variance,
@@ -186,28 +185,30 @@ class BootstrapFit:
         null, tails, density, residuals
             The law that p-values and intervals are of, as for `estimates`.
         trim
-            ``share``; or ``count``, which drops that number of estimates instead of the share, rounded, and leaves
-            nearly the full range (FF21 Table 3).
+            ``share``; ``percent``, which reads the share as a percentage and drops two or three of 10,000 at either
+            end (FF21's code, its Table 3); or ``count``, which drops that number of estimates, rounded, and leaves
+            nearly the full range (FF21's text).
         pairs
             Uncorrected p-values of the N pairs, where these are not all pairs.
         """
         alpha = 1.0 - checked_level(level, "level")
-        chosen(trim, "trim", ("share", "count"))
+        chosen(trim, "trim", get_args(Trim))
         found = self.estimates(null=null, tails=tails, density=density, residuals=residuals)
         if pairs is None and found.law is not None:
             a, b = np.triu_indices(len(found.labels), 1)
             pairs = found.law.p_values(np.abs(found.values[a] - found.values[b]))
         p = np.asarray(pairs)
         share = alpha * max(step_up(p, alpha), 1) / (2.0 * p.size)
+        part = share / 100.0 if trim == "percent" else share
         scale = self._scale(residuals or _usual(null))
         if self.replicates is None:
             # a count leaves estimate number count + 1 of M, whose expected place is this
-            tail = share if trim == "share" else (round(share) + 1.0) / (PAPER_RESAMPLES + 1.0)
+            tail = part if trim != "count" else (round(share) + 1.0) / (PAPER_RESAMPLES + 1.0)
             law = EffectLaw(0.0, self._spread("marginal", density, None), scale)
             lower, upper = law.quantile(np.array([tail, 1.0 - tail]))
         else:
             ordered = np.sort(self.replicates.to_numpy(), axis=0) * scale
-            dropped = int(share * len(ordered)) if trim == "share" else round(share)
+            dropped = int(part * len(ordered)) if trim != "count" else round(share)
             lower, upper = ordered[dropped], ordered[-1 - dropped]
         effects = self.effects
         return pd.DataFrame({"estimate": effects, "lower": effects + lower, "upper": effects + upper})
@@ -450,13 +451,12 @@ class ByBootstrap:
         draws = self._draws(tables, parts)
         spreads = self._spreads(tables, draws, null, density)
         words = f"ideal bootstrap, {WORDS[self.reading]}"
-        laws = PairLaws(tuple(PairLaw(spread, null, tails, scale, words) for spread in spreads))
         return replace(
             estimates_of(parts, self.model, claim),
             variance=np.array([scale**2 * one.variance for one in draws]),
             df=np.full(len(tables), np.nan),
             error="residuals",
-            law=laws,
+            law=PairLaw(tuple(spreads), tails, scale, words),
         )
 
     def _of_gaps(self, tables: Tables, claim: Claim) -> Estimates:
@@ -465,9 +465,7 @@ class ByBootstrap:
         if len(y) != 1:
             raise InputError("tables with gaps are fitted one by one", remedy="give complete tables")
         fit = bootstrap_anova(xr.DataArray(y[0], dims=dims), self.model)
-        found = fit.estimates(null=null, tails=tails, density=density)
-        assert isinstance(found.law, PairLaw)
-        return replace(batch_of_one(found), law=PairLaws((found.law,)))
+        return batch_of_one(fit.estimates(null=null, tails=tails, density=density))
 
     def _draws(self, tables: Tables, parts: Decomposition) -> list[Draws]:
         """What a resampled system mean of each table is made of: its n draws from the pool of all residuals."""

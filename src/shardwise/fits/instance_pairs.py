@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import Either, InputError, Part
+from shardwise.core.errors import Either, InputError, Option, Part
 from shardwise.io.instances import DETERMINISTIC
 
 Source = xr.DataArray | pd.DataFrame | pd.Series
@@ -50,18 +50,22 @@ class Pair:
         return self
 
     def replicated(self) -> Pair:
-        """The same, or a refusal if a non-deterministic system has a single instance."""
-        for name, m, fixed in zip(self.names, self.counts, self.deterministic, strict=True):
-            if m < 2 and not fixed:
-                raise InputError(
-                    f"{name} has a single instance, which does not show how instances vary",
-                    remedy=(
-                        "give more; if it is deterministic, ",
-                        Either(
-                            "drop the dimension: scores.squeeze('instance')", "name it with --deterministic"
-                        ),
-                    ),
-                )
+        """The same, or a refusal if no system that is not deterministic has a second instance to go by."""
+        alone = [
+            name
+            for name, m, fixed in zip(self.names, self.counts, self.deterministic, strict=True)
+            if m < 2 and not fixed
+        ]
+        if alone and max(self.counts) < 2:
+            raise InputError(
+                f"{alone[0]} has a single instance, which does not show how instances vary",
+                remedy=(
+                    "give more; if it is deterministic, ",
+                    Either("drop the dimension: scores.squeeze('instance')", "name it with --deterministic"),
+                    "; if scores are drawn anew for each topic, say ",
+                    Option("repeats", "samples"),
+                ),
+            )
         return self
 
     def scores(self) -> xr.DataArray:

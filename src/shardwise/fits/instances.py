@@ -12,7 +12,6 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates, Outcome
-from shardwise.core.model import MD1
 from shardwise.core.rng import generator
 from shardwise.fits.posterior import Mixture
 from shardwise.fits.topics import by_pairs
@@ -21,8 +20,17 @@ from shardwise.numerics import paired_kernels as kernels
 from shardwise.numerics.corrections import CORRECTIONS, STEPWISE
 from shardwise.numerics.mixed import balanced
 from shardwise.numerics.mixed.posterior import draw
+from shardwise.numerics.moderated.statistics import pair_moments
+from shardwise.numerics.student import NOISE
 from shardwise.numerics.tables import INSTANCES, Dims, Tables
-from shardwise.numerics.unified import InstanceSpread, instance_spread, unified, unified_order
+from shardwise.numerics.unified import (
+    InstanceSpread,
+    Moments,
+    complete_moments,
+    instance_spread,
+    unified,
+    unified_order,
+)
 
 Design = Literal["nested", "crossed"]
 TINY = 1e-12  # a mean square this small against the others is rounding
@@ -79,9 +87,30 @@ def _by_t(difference: Floats, se: Floats, df: Floats) -> Outcome:
     return Outcome(difference, se, df, t, student.two_sided(t, df))
 
 
+def moments_of(tables: Tables, ia: Ints, ib: Ints) -> Moments:
+    """Differences of pairs on the topics that both have, instances averaged."""
+    y = tables.topic_means()
+    if np.isfinite(y).all():
+        return complete_moments(y, ia, ib)
+    topics, mean, variance = pair_moments(np.ascontiguousarray(y), ia, ib)
+    if (topics < 2).any():
+        raise InputError("two systems have fewer than two topics in common", remedy="leave out one of them")
+    return Moments(mean, np.sqrt(variance / topics), topics)
+
+
 def unified_test(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
     """Variance over topics and over each system's own instances, Satterthwaite df."""
-    return _by_t(*unified(tables.topic_means(), spread_of(tables), ia, ib))
+    return _by_t(*unified(moments_of(tables, ia, ib), spread_of(tables), ia, ib))
+
+
+def samples_test(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
+    """Instances drawn anew for each topic: t of the topic means, which hold them already.
+
+    y = γ + system + topic + system:topic + ε (J15 eq. 7): a difference has the variance 2 MS(system:topic)/(MN), which
+    for two systems is s_d²/N on N - 1 degrees of freedom.
+    """
+    mean, se, topics = moments_of(tables, ia, ib)
+    return _by_t(mean, se, topics - 1.0)
 
 
 def mixed_test(tables: Tables, ia: Ints, ib: Ints, df: str, design: Design | None = None) -> Outcome:
@@ -199,13 +228,45 @@ class ByInstances:
 
     def estimates(self, tables: Tables, claim: Claim) -> Estimates:
         """System means over topics and instances, and the test of their pairs."""
-        spread = spread_of(tables)
         found = by_pairs(tables, InstanceTest(tables, self.test, self.drawn), self.title)
-        parts = tables.decomposition(MD1, on_means=True)
-        residual = spread.residual_variance
-        unlike = np.sqrt(2.0 * parts.ss_error / parts.df_error)  # J15 eq. 8
-        scale = np.where(np.nan_to_num(residual) > 0.0, np.sqrt(np.nan_to_num(residual)), unlike)
-        return replace(found, scale=scale, notes=(NOTE,) if claim == TOPICS else ())
+        unlike = np.sqrt(2.0) * found.scale  # of per-topic differences, J15 eq. 8
+        residual = np.sqrt(np.nan_to_num(residual_of(tables)))
+        scale = np.where(residual > NOISE * np.nanmax(np.abs(tables.y), axis=(1, 2, 3)), residual, unlike)
+        notes = (NOTE,) if claim == TOPICS else borrowed_note(tables) if self == UNIFIED else ()
+        return replace(found, scale=scale, notes=(*found.notes, *notes), topic_sd=topic_sd(tables))
+
+
+def residual_of(tables: Tables) -> Floats:
+    """(B,) variance of scores around topics and instances, NaN where no system has two instances."""
+    if tables.y.shape[-1] < 2:
+        return np.full(len(tables), np.nan)
+    try:
+        return spread_of(tables).residual_variance
+    except InputError:  # single runs alone
+        return np.full(len(tables), np.nan)
+
+
+def topic_sd(tables: Tables) -> Floats:
+    """(B, R, R) standard deviation of the per-topic differences of each pair (J15 eq. 8), NaN where it is rounding."""
+    y = tables.topic_means()
+    ia, ib = np.triu_indices(y.shape[-1], 1)
+    _, se, topics = moments_of(tables, ia, ib)
+    out = np.full((len(y), y.shape[-1], y.shape[-1]), np.nan)
+    out[:, ia, ib] = out[:, ib, ia] = np.where(se > 0.0, se * np.sqrt(topics), np.nan)
+    return out
+
+
+def borrowed_note(tables: Tables) -> tuple[str, ...]:
+    """What a reader should know of systems with a single instance."""
+    alone = int(spread_of(tables).borrowed.any(axis=0).sum())
+    if not alone:
+        return ()
+    some = (
+        "a system has a single instance: its instances are"
+        if alone == 1
+        else (f"{alone} systems have a single instance: theirs are")
+    )
+    return (f"{some} taken to vary as those of the others do; say so if it is deterministic",)
 
 
 NOTE = "instances are averaged, not sampled: their variance is left out, which matters when they are few"
@@ -217,12 +278,12 @@ def unified_posterior(tables: Tables, labels: tuple[str, ...]) -> Callable[[str,
 
     def posterior(a: str, b: str, draws: int, seed: int) -> Mixture:
         ia, ib = labels.index(a), labels.index(b)
-        mean, se = paired.moments(tables.topic_means(), np.array([ia]), np.array([ib]))
+        mean, se, topics = moments_of(tables, np.array([ia]), np.array([ib]))
         if not se[0, 0] > 0.0:
             raise InputError(
                 "the differences do not vary over topics", remedy="there is nothing to draw from"
             )
-        order, weights = unified_order(float(se[0, 0]), spread, ia, ib)
+        order, weights = unified_order(float(se[0, 0]), float(topics[0, 0]), spread, ia, ib)
         variance = draw(order, draws, generator(seed)) @ weights
         centres = np.full(draws, float(mean[0, 0]))
         return Mixture(centres, np.sqrt(np.maximum(variance, 0.0)), np.full(draws, 1.0 / draws))
@@ -249,8 +310,10 @@ def pooled_own(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
 
 MIXED = {df: _mixed(df) for df in FREEDOMS}
 UNIFIED = ByInstances("unified", "unified test of instances and topics", unified_test, (BOTH,))
+SAMPLES = ByInstances("samples", "paired t of samples", samples_test, (BOTH,), paper="J15")
 PAIRWISE = (
     UNIFIED,
+    SAMPLES,
     *(
         ByInstances(
             f"mixed {df}",

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import pandas as pd
 from scipy import linalg
 
 from shardwise.core import late
+from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.estimates import Estimates
 from shardwise.core.scores import as_scores, nouns_of
 from shardwise.core.variance_components import VarianceComponents
+from shardwise.fits.factors import FactorFit, fit_factors
+from shardwise.fits.logistic import LogisticFit, fit_logistic
 from shardwise.fits.observations import DIMENSIONS, Observations, cells, observations
+from shardwise.fits.restricted import Parts, RestrictedFit, refuse_without_error, restricted, singular_note
 from shardwise.numerics.mixed import balanced as balanced
 from shardwise.numerics.mixed import reml as reml
 from shardwise.numerics.mixed.balanced import BalancedFit, Design
-from shardwise.numerics.mixed.information import covariance, difference_df, information
+from shardwise.numerics.mixed.blocks import Problem, problem
 from shardwise.numerics.mixed.profile import (
     BalancedSurface,
     GeneralSurface,
@@ -30,66 +34,17 @@ from shardwise.numerics.mixed.profile import (
 )
 from shardwise.numerics.mixed.reml import Convergence
 
-FREEDOMS = ("auto", "satterthwaite", "kenward-roger", "paper")
-TINY = 1e-12  # a mean square this small against the others is rounding
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class MixedFit:
+class MixedFit(RestrictedFit):
     """A linear mixed model with systems fixed and topic, system:topic, instance random, by restricted likelihood."""
 
     design: Design
-    systems: tuple[str, ...]
     topics: tuple[str, ...]
     instances: tuple[int, ...]  # of each system
     deterministic: Bools
-    values: Floats  # (L,) system means
-    variance_components: VarianceComponents
-    log_likelihood: float  # restricted
-    difference_variance: Floats  # (L, L)
-    satterthwaite: Floats  # (L, L) df of each difference
-    kenward_roger: Floats
-    singular: tuple[str, ...]  # variances estimated as 0
-    convergence: Convergence
-    notes: tuple[str, ...]
     data: Observations
     balanced: BalancedFit | None  # complete data: the closed form
-    nouns: Mapping[str, str]  # the user's own words for dimensions
-
-    @property
-    def n(self) -> int:
-        """Number of scores."""
-        return len(self.data.y)
-
-    @property
-    def residual_sd(self) -> float:
-        """Spread that neither system, topic nor instance explains."""
-        return float(np.sqrt(self.variance_components["residual"]))
-
-    @property
-    def criterion(self) -> float:
-        """The REML criterion, -2 log restricted likelihood."""
-        return -2.0 * self.log_likelihood
-
-    @property
-    def n_parameters(self) -> int:
-        """System means and variances."""
-        return len(self.systems) + len(self.variance_components)
-
-    @property
-    def aic(self) -> float:
-        """Akaike's criterion; compare only among models with the same systems."""
-        return self.criterion + 2.0 * self.n_parameters
-
-    @property
-    def bic(self) -> float:
-        """Schwarz's criterion, counting every score."""
-        return self.criterion + float(np.log(self.n)) * self.n_parameters
-
-    @property
-    def means(self) -> pd.Series:
-        """Mean of each system as the model sees it."""
-        return pd.Series(self.values, index=pd.Index(self.systems, name="system"), name="mean")
 
     @property
     def claim(self) -> str:
@@ -124,32 +79,13 @@ class MixedFit:
                     Either("anova(scores, 'topic*system*instance')", "shardwise compare"),
                 ),
             )
-        if df not in FREEDOMS:
-            raise InputError(f"no df is called {df!r}", remedy=f"choose one of {', '.join(FREEDOMS)}")
-        kind = ("kenward-roger" if self.singular else "satterthwaite") if df == "auto" else df
-        table = {
-            "satterthwaite": self.satterthwaite,
-            "kenward-roger": self.kenward_roger,
-            "paper": np.full_like(self.difference_variance, self.n - 1.0),
-        }[kind]
-        pairs = np.triu_indices(len(self.systems), 1)
-        alike = self.balanced is not None
-        words = {"satterthwaite": "Satterthwaite", "kenward-roger": "Kenward–Roger", "paper": "J15"}[kind]
-        # what all systems share cancels from a difference
-        blurs = [name for name in self.variance_components if name not in {"topic", "instance"}]
-        return Estimates(
-            labels=self.systems,
-            values=self.values,
-            variance=float(self.difference_variance[pairs].mean()) / 2.0,
-            df=float(np.median(table[pairs])),
+        return self._estimates(
+            df,
             claim=self.claim,
-            model=f"mixed, {self.design} instances",
-            error=f"{' + '.join(blurs)}, {words} df",
-            scale=self.residual_sd,
-            difference_variance=None if alike else self.difference_variance,
-            difference_df=None if alike else table,
             over=Claim("topic", "instance") if self.design == "nested" else Claim("topic"),
-            nouns=self.nouns,
+            model=f"mixed, {self.design} instances",
+            alike=self.balanced is not None,
+            shared=("topic", "instance"),
         )
 
     def component_intervals(self, level: float = 0.95, method: str = "profile") -> pd.DataFrame:
@@ -189,7 +125,7 @@ class MixedFit:
         problem = _problem(self.data, len(self.systems))
         *variances, residual = self.variance_components.values()
         gamma = np.array(variances) / residual
-        scores = reml.slopes(problem, reml.evaluate(problem, gamma)).scores
+        scores = reml.predictions(problem, reml.evaluate(problem, gamma))
         names = (self.topics, self.data.system_topic_names, self.data.instance_names)
         return {
             name: pd.Series(gamma[k] * scores[k], index=pd.Index(names[k], name=name), name="prediction")
@@ -204,21 +140,30 @@ class MixedFit:
         return f"<MixedFit of {self.n} scores: {len(self.systems)} systems, {self.design} instances>"
 
     def __str__(self) -> str:
-        total = sum(self.variance_components.values())
-        lines = [
-            f"mixed model, {len(self.systems)} systems × {len(self.topics)} topics, {self.design} instances,"
-            f" {self.n} scores; {self.convergence}",
-            *(
-                f"  {name:<16} sd {np.sqrt(v):.5f}  {v / total:6.1%} of the variance"
-                for name, v in self.variance_components.items()
-            ),
-            f"  REML criterion {self.criterion:.4f}, AIC {self.aic:.4f}, BIC {self.bic:.4f}",
-            *self.notes,
-        ]
-        return "\n".join(lines)
+        what = f"{len(self.systems)} systems × {len(self.topics)} topics, {self.design} instances"
+        return "\n".join(self.lines(f"mixed model, {what}"))
 
 
-def mixed(scores: Any, design: Design = "nested", *, deterministic: Sequence[str] = ()) -> MixedFit:
+@overload
+def mixed(scores: Any, design: Design = ..., *, deterministic: Sequence[str] = ...) -> MixedFit: ...
+
+
+@overload
+def mixed(scores: Any, *, random: Sequence[str]) -> FactorFit: ...
+
+
+@overload
+def mixed(scores: Any, *, family: Literal["binomial"]) -> LogisticFit: ...
+
+
+def mixed(
+    scores: Any,
+    design: Design | None = None,
+    *,
+    deterministic: Sequence[str] = (),
+    random: Sequence[str] | None = None,
+    family: Literal["normal", "binomial"] = "normal",
+) -> MixedFit | FactorFit | LogisticFit:
     """Fit y = γ + system + topic + system:topic + instance + ε, systems fixed, the rest random (J15 eq. 9).
 
     Complete tables are fitted in closed form, others by profiled restricted likelihood.
@@ -233,6 +178,12 @@ def mixed(scores: Any, design: Design = "nested", *, deterministic: Sequence[str
     deterministic
         Systems, beside those flagged by a coordinate of that name, that have a single instance without an effect
         (nested) or are copied to all instances (crossed, as in J15).
+    random
+        Any other random factors instead: dimensions of the scores, or labels along one of them, such as topic, judge,
+        prompt, annotator or cluster. Each brings an effect of its own and one with each system; terms such as
+        "topic:judge" or "system:instance" are taken as they are. See `FactorFit`.
+    family
+        "binomial" for scores of 0 and 1: a logistic model with topics a sample. See `LogisticFit`.
 
     >>> import xarray as xr
     >>> rng = np.random.default_rng(1)
@@ -241,6 +192,17 @@ def mixed(scores: Any, design: Design = "nested", *, deterministic: Sequence[str
     >>> [f"{name} {v ** 0.5:.2f}" for name, v in fit.variance_components.items()]
     ['topic 0.15', 'system:topic 0.10', 'system:instance 0.00', 'residual 0.05']
     """
+    chosen(family, "family", ("normal", "binomial"))
+    given = (design is not None, bool(len(deterministic)), random is not None and family == "binomial")
+    if (random is not None or family == "binomial") and any(given):
+        named = ("design", "deterministic", "random")[given.index(True)]
+        where = "in a logistic model" if family == "binomial" else "where random factors are named"
+        raise InputError((Option(named), f" does nothing {where}"), remedy="leave it out", argument=named)
+    if family == "binomial":
+        return fit_logistic(scores)
+    if random is not None:
+        return fit_factors(scores, random)
+    design = design or "nested"
     if design not in ("nested", "crossed"):
         raise InputError(f"no design is called {design!r}", remedy="choose nested or crossed")
     checked = as_scores(scores, needs=DIMENSIONS, only=True)
@@ -261,87 +223,55 @@ def mixed(scores: Any, design: Design = "nested", *, deterministic: Sequence[str
     complete = np.isfinite(table.y).all() and not (design == "nested" and table.deterministic.any())
     names = ("topic", "system:topic", "system:instance" if design == "nested" else "instance", "residual")
     notes = _notes(table.counts, table.systems, table.deterministic, design)
-    parts = _closed_form(table.y, design) if complete else _general(data, l)
-    values, variances, log_likelihood, var, satterthwaite, kenward_roger, convergence, fit = parts
+    parts, fit = _closed_form(table.y, design) if complete else (_general(data, l), None)
     components = VarianceComponents(
-        dict(zip(names, map(float, variances), strict=True)),
-        mean=float(values.mean()),
+        dict(zip(names, map(float, parts.variances), strict=True)),
+        mean=float(parts.values.mean()),
         where=f"restricted likelihood, {design} instances",
     )
-    singular = tuple(name for name, v in components.items() if v == 0.0)
-    if singular:
-        notes.append(
-            f"singular fit: the variance of {' and '.join(singular)} is estimated as 0, that is, the data show no more "
-            "variation there than chance; it need not be 0 in truth"
-        )
     return MixedFit(
-        design=design,
         systems=table.systems,
+        n=len(data.y),
+        variance_components=components,
+        parts=parts,
+        notes=(*notes, *singular_note([name for name, v in components.items() if v == 0.0])),
+        nouns=nouns_of(checked),
+        design=design,
         topics=table.topics,
         instances=table.counts,
         deterministic=table.deterministic,
-        values=values,
-        variance_components=components,
-        log_likelihood=log_likelihood,
-        difference_variance=var,
-        satterthwaite=satterthwaite,
-        kenward_roger=kenward_roger,
-        singular=singular,
-        convergence=convergence,
-        notes=tuple(notes),
         data=data,
         balanced=fit,
-        nouns=nouns_of(checked),
     )
 
 
-Parts = tuple[Floats, Floats, float, Floats, Floats, Floats, Convergence, BalancedFit | None]
-
-
-def _closed_form(y: Floats, design: Design) -> Parts:
+def _closed_form(y: Floats, design: Design) -> tuple[Parts, BalancedFit]:
     centre = y.mean()
     found = balanced.lines(y - centre, design)
-    _refuse_without_error(float(found.ms[balanced.E]), float(found.ms.max()))
+    refuse_without_error(float(found.ms[balanced.E]), float(found.ms.max()))
     fit = balanced.restricted_maximum(found)
     square = np.ones((y.shape[0], y.shape[0]))
     var = float(fit.difference_variance) * (square - np.eye(y.shape[0]))
-    return (found.means + centre, fit.components, float(fit.log_likelihood), var, float(fit.satterthwaite()) * square,
-            float(fit.kenward_roger()) * square, Convergence("closed form"), fit)  # fmt: skip
-
-
-def _problem(data: Observations, systems: int) -> reml.Problem:
-    x = np.eye(systems)[data.system]
-    return reml.problem(data.y - data.y.mean(), x, (data.topic, data.system_topic, data.instance))
+    parts = Parts(
+        values=found.means + centre,
+        variances=fit.components,
+        log_likelihood=float(fit.log_likelihood),
+        difference_variance=var,
+        small_sample_variance=var,
+        satterthwaite=float(fit.satterthwaite()) * square,
+        kenward_roger=float(fit.kenward_roger()) * square,
+        convergence=Convergence("closed form"),
+    )
+    return parts, fit
 
 
 def _general(data: Observations, systems: int) -> Parts:
-    problem = _problem(data, systems)
-    spread = float(data.y.var())
-    state, convergence = reml.maximise(problem)
-    sigma2 = state.q / (problem.n - problem.p)
-    _refuse_without_error(sigma2, spread)
-    info = information(problem, state, sigma2)
-    phi, slopes = covariance(problem, state, sigma2)
-    var, slope = _differences(phi), _differences(slopes)
-    values = (state.k @ state.h)[-problem.p :] + data.y.mean()
-    off = np.where(np.eye(systems, dtype=bool), np.inf, var)  # a system against itself: any df will do
-    return (values, info.variances, -0.5 * reml.profiled_deviance(problem, state), var,
-            difference_df(off, slope, info, observed=True),
-            difference_df(off, slope, info, observed=False), convergence, None)  # fmt: skip
+    return restricted(data.y, data.system, (data.topic, data.system_topic, data.instance), systems)
 
 
-def _differences(phi: Floats) -> Floats:
-    """(…, L, L) c'Φc for all differences of two systems."""
-    own = np.diagonal(phi, axis1=-2, axis2=-1)
-    return np.asarray(own[..., :, None] + own[..., None, :] - phi - np.swapaxes(phi, -1, -2))
-
-
-def _refuse_without_error(error: float, spread: float) -> None:
-    if not error > TINY * spread:
-        raise InputError(
-            "the scores of a system's instances differ by nothing but a constant, which leaves no residual",
-            remedy=("if the instances are copies, keep one and name the system in ", Option("deterministic")),
-        )
+def _problem(data: Observations, systems: int) -> Problem:
+    x = np.eye(systems)[data.system]
+    return problem(data.y - data.y.mean(), x, (data.topic, data.system_topic, data.instance))
 
 
 def _notes(counts: tuple[int, ...], systems: tuple[str, ...], fixed: Bools, design: Design) -> list[str]:

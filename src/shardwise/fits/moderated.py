@@ -9,9 +9,10 @@ import numpy as np
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
+from shardwise.core.errors import InputError, Option
 from shardwise.core.estimates import Estimates, Outcome
 from shardwise.core.model import MD6
-from shardwise.fits.instances import spread_of
+from shardwise.fits.instances import BOTH, UNIFIED, borrowed_note, spread_of
 from shardwise.fits.topics import by_pairs
 from shardwise.numerics import student
 from shardwise.numerics.corrections import STEPWISE
@@ -19,14 +20,15 @@ from shardwise.numerics.moderated.cells import cell_statistics, stratified
 from shardwise.numerics.moderated.law import Law
 from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards
 from shardwise.numerics.moderated.resample import resampled
-from shardwise.numerics.moderated.statistics import Statistics, statistics
+from shardwise.numerics.moderated.statistics import D0, Statistics, statistics
 from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, Dims, Tables
 
+COMMON = 0.5  # share of the topics that all systems must have where instances are random
 TOPICS, CELLS = Claim("topic"), Claim()
 KINDS: dict[Claim, tuple[Dims, ...]] = {
     TOPICS: LAYOUTS,
     Claim("topic", "shard"): (SHARDS,),
-    Claim("topic", "instance"): (INSTANCES,),
+    BOTH: (INSTANCES,),
     CELLS: (SHARDS,),
 }  # claims, and the layouts that can speak of them
 
@@ -52,7 +54,7 @@ class ModeratedJoint:
             if test.noise is None:
                 laws.append(resampled(test.y[i], *drawn, jobs=jobs))
             else:
-                laws.append(_with_noise(test.y[i], test.noise.of_table(i), drawn, jobs))
+                laws.append(_with_noise(test.y[i], test.noise.at(i), drawn, jobs))
         return tuple(laws)
 
     @property
@@ -73,11 +75,21 @@ class ModeratedJoint:
 def _with_noise(
     y: Floats, noise: Noise, drawn: tuple[Ints, Ints, Statistics, np.uint64, int], jobs: int | None
 ) -> Law:
-    """The law with chance effects on the systems, which are drawn in the order of their means, not of the table."""
+    """The law with chance effects on the systems, which are drawn in the order of their means, not of the table.
+
+    Where a system lacks topics, the law is that of the topics that all have, for the statistics of all topics.
+    """
     ia, ib, found, key, n_resamples = drawn
-    order = np.argsort(-np.nanmean(y, axis=0), kind="stable")
+    common = np.isfinite(y).all(axis=1)
+    if common.sum() < max(2.0, COMMON * len(y)):
+        raise InputError(
+            f"only {int(common.sum())} of {len(y)} topics have scores of all systems, too few for their joint law",
+            remedy=("use ", Option("method", "unified holm"), ", or drop a system"),
+        )
+    y = y[common]
+    order = np.argsort(-y.mean(axis=0), kind="stable")
     place = np.argsort(order)
-    moved = noise.reordered(order)
+    moved = noise.at(order)
     law = resampled(y[:, order], place[ia], place[ib], found, key, n_resamples, noise=moved, jobs=jobs)
     return replace(law, p_best=law.p_best[place])
 
@@ -93,6 +105,7 @@ class ModeratedTest:
 
     tables: Tables
     claim: Claim
+    d0: float = D0
 
     @property
     def name(self) -> str:
@@ -116,21 +129,42 @@ class ModeratedTest:
         if self.claim == CELLS:
             found, joint = cell_statistics(self.tables.y, ia, ib), None
         else:
-            found = statistics(self.y, ia, ib, noise=self.noise)
+            found = statistics(self.y, ia, ib, d0=self.d0, noise=self.noise)
+            if self.tables.unit_df is not None:  # units that count unequally say less than their number
+                found = replace(found, df=found.df - (self.tables.topics - 1.0 - self.tables.df))
             joint = ModeratedJoint(self, ia, ib, found)
         return Outcome(found.difference, found.se, found.df, found.t, found.p, joint)
 
 
 @dataclass(frozen=True, slots=True)
 class ByModerated:
-    """Fit by the moderated test, for one kind of claim."""
+    """Fit by the moderated test, for one kind of claim; samples are instances drawn anew for each topic.
+
+    With d0 = 0 nothing is drawn towards the common variance: the unified test with the joint law of all pairs.
+    """
 
     claim: Claim
+    samples: bool = False
+    d0: float = D0
 
-    name: str = "moderated"
-    title: str = "moderated test"
-    usual_claim: Claim = TOPICS
     sound: bool = True
+
+    @property
+    def name(self) -> str:
+        """What a user types."""
+        return "moderated samples" if self.samples else "moderated" if self.d0 else "unified max-t"
+
+    @property
+    def title(self) -> str:
+        """The test in words."""
+        if not self.d0:
+            return f"{UNIFIED.title}, step-down max-t"
+        return f"moderated test{' of samples' * self.samples}"
+
+    @property
+    def usual_claim(self) -> Claim:
+        """The claim that is meant where none is named."""
+        return self.claim if self.samples or not self.d0 else TOPICS
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -140,6 +174,8 @@ class ByModerated:
     @property
     def corrections(self) -> tuple[str, ...]:
         """The corrections that can follow; no resampled joint law holds its level on the cells of these topics."""
+        if not self.d0:
+            return ("",)
         return tuple(STEPWISE) if self.claim == CELLS else ("", *STEPWISE)
 
     @property
@@ -158,36 +194,13 @@ class ByModerated:
 
     def estimates(self, tables: Tables, claim: Claim) -> Estimates:
         """System means, and the moderated test of their pairs."""
-        test = ModeratedTest(tables, claim)
-        if np.isfinite(tables.topic_means()).all():
-            return by_pairs(
-                tables, test, "moderated, each pair its own variance drawn towards the common one"
-            )
-        return _with_gaps(tables, test)
-
-
-def _with_gaps(tables: Tables, test: ModeratedTest) -> Estimates:
-    """Means over the topics that each system has."""
-    y = tables.topic_means()
-    there = np.isfinite(y)
-    count = there.sum(axis=1)
-    found = statistics(y)
-    nothing = np.full(len(y), np.nan)
-    return Estimates(
-        labels=tuple(map(str, range(y.shape[2]))),
-        values=np.where(there, y, 0.0).sum(axis=1) / np.maximum(count, 1),
-        variance=nothing,
-        df=nothing,
-        claim="",
-        model="moderated, each pair on the topics that both have",
-        scale=np.sqrt(np.asarray(found.common) / 2.0),
-        own_sd=np.nanstd(y, axis=1, ddof=1),
-        own_count=count.astype(np.float64),
-        test=test,
-        notes=(
-            f"{int((~there).sum())} scores are missing: each pair is judged on the topics that both have",
-        ),
-    )
+        test = ModeratedTest(tables, TOPICS if self.samples else claim, self.d0)  # topic means hold samples
+        words = (
+            "moderated, each pair its own variance drawn towards the common one" if self.d0 else UNIFIED.title
+        )
+        found = by_pairs(tables, test, words)
+        notes = borrowed_note(tables) if test.claim == BOTH else ()
+        return replace(found, notes=(*found.notes, *notes))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,4 +242,8 @@ class ByStratified:
         return replace(found, scale=np.sqrt(parts.ss_error / parts.df_error))
 
 
-MODERATED = tuple(ByModerated(claim) for claim in KINDS)
+MODERATED = (
+    *(ByModerated(claim) for claim in KINDS),
+    ByModerated(BOTH, samples=True),
+    ByModerated(BOTH, d0=0.0),
+)

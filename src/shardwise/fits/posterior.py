@@ -21,6 +21,7 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
 from shardwise.fits.mixed import MixedFit
 from shardwise.numerics.mixed import balanced as balanced
+from shardwise.numerics.mixed import blocks
 from shardwise.numerics.mixed import reml as reml
 from shardwise.numerics.mixed.posterior import Order, draw
 
@@ -204,7 +205,7 @@ def _by_importance(fit: MixedFit, n: int, rng: np.random.Generator) -> Posterior
     ll = len(fit.systems)
     centre = float(data.y.mean())
     codes = (data.topic, data.system_topic, data.instance)
-    problem = reml.problem(data.y - centre, np.eye(ll)[data.system], codes)
+    problem = blocks.problem(data.y - centre, np.eye(ll)[data.system], codes)
     inside = float((data.instance >= 0).sum())
     per_topic, per_cell = (problem.n / (int(code.max()) + 1) for code in codes[:2])
     per_instance = inside / (int(data.instance.max()) + 1)

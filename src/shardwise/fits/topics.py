@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
+from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates, Outcome, PairTest, Settled
 from shardwise.core.model import MD1
 from shardwise.numerics import max_t, paired, student
 from shardwise.numerics.corrections import STEPWISE
+from shardwise.numerics.moderated.statistics import statistics
 from shardwise.numerics.paired_kernels import EXACT_TOPICS
-from shardwise.numerics.tables import LAYOUTS, Dims, Tables
+from shardwise.numerics.proportions import tango
+from shardwise.numerics.tables import LAYOUTS, TABLE, Dims, Tables
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,6 +26,7 @@ class TopicTest:
 
     tables: Tables
     test: str
+    one_sided: bool = False  # whether the better system is tested to be better, and not the two to differ
 
     @property
     def y(self) -> Floats:
@@ -40,7 +44,9 @@ class TopicTest:
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs of systems with these indices."""
         mean, se = paired.moments(self.y, ia, ib)
-        return TESTS[self.test](self, ia, ib, mean, se)
+        found = TESTS[self.test](self, ia, ib, mean, se)
+        # the laws are symmetric, and the statistic has the sign of the mean difference
+        return replace(found, p=np.where(mean == 0.0, 1.0, found.p / 2.0)) if self.one_sided else found
 
 
 def _by_t(difference: Floats, se: Floats, df: float) -> Outcome:
@@ -56,7 +62,7 @@ def _by_p(difference: Floats, statistic: Floats, p: Floats, se: Floats | None = 
 
 def paired_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """t = mean of the differences / (sd / sqrt(T)), T - 1 degrees of freedom."""
-    return _by_t(mean, se, test.tables.topics - 1.0)
+    return _by_t(mean, se, test.tables.df)
 
 
 def unpaired_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
@@ -72,6 +78,22 @@ def wilcoxon(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> O
 def sign(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """Binomial test on the topics won; the statistic is the number that the system named first won."""
     return _by_p(mean, *paired.sign(test.y, ia, ib))
+
+
+def mcnemar(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+    """McNemar's exact test of right and wrong: the sign test of what only one system gets right, Tango's intervals."""
+    y = test.y
+    if not ((y == 0.0) | (y == 1.0)).all():
+        raise InputError(
+            "McNemar's test is of right and wrong, and some scores are neither 0 nor 1",
+            remedy="use 'moderated' or 't holm'",
+            argument="method",
+            value="mcnemar",
+        )
+    won, p = paired.sign(y, ia, ib)
+    lost = won - mean * y.shape[1]
+    outcome = _by_p(mean, won, p)
+    return replace(outcome, ends=lambda level: tango(won, lost, np.array(float(y.shape[1])), level))
 
 
 def randomization(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
@@ -110,8 +132,8 @@ def largest_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> 
     ]
 
     def half_width(alpha: float) -> Floats:
-        critical = [max_t.critical_t(one.maxima, alpha, tables.topics) for one in found]
-        return np.stack([max_t.half_widths(row, t) for row, t in zip(se, critical, strict=True)])
+        critical = [[max_t.critical_t(one.maxima, alpha, tables.topics)] for one in found]
+        return np.where(se == 0.0, 0.0, np.where(se == 0.0, 1.0, se) * np.array(critical))
 
     p, p_adjusted = (np.stack([getattr(one, name) for one in found]) for name in ("p", "p_adjusted"))
     nothing = np.full(p.shape, np.nan)
@@ -125,6 +147,7 @@ TESTS: dict[str, Tested] = {
     "unpaired-t": unpaired_t,
     "wilcoxon": wilcoxon,
     "sign": sign,
+    "mcnemar": mcnemar,
     "randomization": randomization,
     "bootstrap": bootstrap,
     "tukey": randomised_tukey,
@@ -135,6 +158,7 @@ WORDS = {
     "unpaired-t": "unpaired t",
     "wilcoxon": "Wilcoxon signed ranks",
     "sign": "sign test",
+    "mcnemar": "McNemar's exact test",
     "randomization": "Fisher randomization",
     "bootstrap": "studentised bootstrap",
     "tukey": "randomised Tukey HSD",
@@ -142,6 +166,11 @@ WORDS = {
 }
 DRAWN = ("randomization", "bootstrap", "tukey", "max-t")
 JOINT = ("tukey", "max-t")  # corrected by construction
+ONE_SIDED = (
+    "t",
+    "unpaired-t",
+    "randomization",
+)  # whose law is symmetric, of a statistic with the sign of the mean
 SOURCES = {"t": "V17", "unpaired-t": "V17", "wilcoxon": "V17", "bootstrap": "J15"}
 
 
@@ -150,10 +179,15 @@ class ByTopics:
     """Fit by a classic test on topics; what else varies is averaged out first."""
 
     name: str  # a key of TESTS
+    one_sided: bool = False  # for the tests of ONE_SIDED
 
-    layouts: tuple[Dims, ...] = LAYOUTS
     claims: tuple[Claim, ...] = (Claim("topic"),)
     takes_gaps: bool = False
+
+    @property
+    def layouts(self) -> tuple[Dims, ...]:
+        """Any, as all else is averaged out; but averages are neither right nor wrong."""
+        return (TABLE,) if self.name == "mcnemar" else LAYOUTS
 
     @property
     def usual_claim(self) -> Claim:
@@ -163,7 +197,7 @@ class ByTopics:
     @property
     def title(self) -> str:
         """The test in words."""
-        return WORDS[self.name]
+        return f"{WORDS[self.name]}, one-sided" if self.one_sided else WORDS[self.name]
 
     @property
     def corrections(self) -> tuple[str, ...]:
@@ -182,23 +216,36 @@ class ByTopics:
     def estimates(self, tables: Tables, claim: Claim) -> Estimates:
         """System means over topics, and the test of their pairs."""
         tables.require_complete(f"the {self.title}")
-        return by_pairs(tables, TopicTest(tables, self.name), "each pair by itself")
+        found = by_pairs(tables, TopicTest(tables, self.name, self.one_sided), "each pair by itself")
+        return replace(found, proportions=self.name == "mcnemar")
 
 
 def by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:
-    """Means of systems over topics with a test of pairs instead of a common variance."""
+    """Means of systems over the topics that each has, with a test of pairs instead of a common variance."""
     y = tables.topic_means()
-    parts = tables.decomposition(MD1, on_means=True)
+    there = np.isfinite(y)
+    count = there.sum(axis=1)
+    notes: tuple[str, ...] = ()
+    if there.all():
+        parts = tables.decomposition(MD1, on_means=True)
+        error = parts.ss_error / parts.df_error
+    else:
+        error = np.asarray(statistics(y).common) / 2.0
+        model = f"{model.split(', each pair')[0]}, each pair on the topics that both have"
+        lost = int((~there).sum())
+        some = "1 score is missing" if lost == 1 else f"{lost} scores are missing"
+        notes = (f"{some}: each pair is judged on the topics that both have",)
     nothing = np.full(len(y), np.nan)
     return Estimates(
         labels=tuple(map(str, range(y.shape[2]))),
-        values=y.mean(axis=1),
+        values=np.where(there, y, 0.0).sum(axis=1) / np.maximum(count, 1),
         variance=nothing,
         df=nothing,
         claim="",
         model=model,
-        scale=np.sqrt(parts.ss_error / parts.df_error),
-        own_sd=y.std(axis=1, ddof=1),
-        own_count=np.full(y.shape[::2], float(y.shape[1])),
+        scale=np.sqrt(error),
+        own_sd=np.nanstd(y, axis=1, ddof=1),
+        own_count=count.astype(np.float64),
         test=test,
+        notes=notes,
     )

@@ -12,6 +12,7 @@ from shardwise.core.errors import Either, InputError
 from shardwise.core.model import MD1, MD6, label
 from shardwise.core.scores import Scores, as_scores, complete, layout_of
 from shardwise.core.variance_components import LAYOUTS, VarianceComponents
+from shardwise.fits.units import by_units
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics.balanced import decompose
 from shardwise.numerics.mixed import balanced as mixed_balanced
@@ -56,7 +57,7 @@ def complete_table(scores: Any) -> tuple[Scores, Floats]:
     scores
         Anything that `as_scores` takes.
     """
-    table = as_scores(scores)
+    table, _ = by_units(as_scores(scores))
     dims = layout_of(table)
     if dims not in LAYOUTS:
         raise InputError(

@@ -18,6 +18,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 
 Array = npt.NDArray[Any]
+LEAST, GROWTH = 1 << 30, 500  # bytes that any file may hold, and how many times its own size
 
 
 def save_arrays(
@@ -28,13 +29,42 @@ def save_arrays(
     buffer = io.BytesIO()
     stored: dict[str, Any] = {"facts": np.frombuffer(told, dtype=np.uint8), **arrays}
     np.savez(buffer, **stored)
-    write_atomically(path, zstandard.ZstdCompressor(level=3, threads=-1).compress(buffer.getbuffer()))
+    compressor = zstandard.ZstdCompressor(level=3, threads=-1, write_checksum=True)
+    write_atomically(path, compressor.compress(buffer.getbuffer()))
+
+
+def _inflated(blob: bytes) -> bytes:
+    """One whole frame that says how long it is, within bounds: neither a cut file nor one made to fill the memory."""
+    size = zstandard.frame_content_size(blob)
+    if not 0 <= size <= max(LEAST, GROWTH * len(blob)):
+        raise ValueError("a frame of no credible size")
+    return zstandard.ZstdDecompressor().decompress(blob, allow_extra_data=False)
+
+
+def edges_fit(edges: Array, parts: int, total: int) -> bool:
+    """Whether edges cut ``total`` entries into so many parts, so that none reaches beyond them.
+
+    >>> edges_fit(np.array([0, 2, 2, 5]), 3, 5), edges_fit(np.array([0, 6, 5]), 2, 5)
+    (True, False)
+    """
+    shaped = edges.ndim == 1 and edges.dtype == np.int64 and len(edges) == parts + 1
+    return shaped and edges[0] == 0 and edges[-1] == total and bool((np.diff(edges) >= 0).all())
+
+
+def codes_fit(codes: Array, kind: npt.DTypeLike, below: int, *, at_least: int = 0) -> bool:
+    """Whether whole numbers of a kind all lie from ``at_least`` to below ``below``.
+
+    >>> codes_fit(np.array([0, 3], np.int32), np.int32, 4), codes_fit(np.array([0, -1], np.int32), np.int32, 4)
+    (True, False)
+    """
+    within = not codes.size or bool(codes.min() >= at_least and codes.max() < below)
+    return codes.dtype == kind and within
 
 
 def load_arrays(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Array], dict[str, Any]]:
     """Read what ``save_arrays`` wrote; refuse anything else."""
     try:
-        text = zstandard.ZstdDecompressor().decompressobj().decompress(Path(path).read_bytes())
+        text = _inflated(Path(path).read_bytes())
         with np.load(io.BytesIO(text), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         facts: dict[str, Any] = json.loads(arrays.pop("facts").tobytes())

@@ -11,7 +11,8 @@ import numpy as np
 
 from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints
 from shardwise.core.claim import counted
-from shardwise.io.archive import load_arrays, save_arrays
+from shardwise.core.errors import InputError
+from shardwise.io.archive import codes_fit, edges_fit, load_arrays, save_arrays
 
 UNJUDGED = np.int16(-32768)
 """Grade of a retrieved document that nobody judged for the topic."""
@@ -132,6 +133,21 @@ class Collection:
             The file.
         """
         arrays, facts = load_arrays(path, "collection")
+        try:
+            found = cls._of(arrays, facts)
+            sound = found._is_sound()
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+            sound = False
+        if not sound:
+            raise InputError(
+                "is no collection: its numbers do not fit together",
+                where=str(path),
+                remedy="save the collection again",
+            )
+        return found
+
+    @classmethod
+    def _of(cls, arrays: dict[str, Any], facts: dict[str, Any]) -> Collection:
         parts: dict[str, Any] = {
             part: kind(tuple(facts[part]), **{name: arrays.pop(f"{part}_{name}") for name in names})
             for part, (kind, names) in _PARTS.items()
@@ -143,6 +159,38 @@ class Collection:
             notes=tuple(facts["notes"]),
             **(parts | arrays),
         )
+
+    def _is_sound(self) -> bool:
+        """Whether every number points at something that is there: compiled code looks no further."""
+        runs, topics, judged = len(self.systems) * len(self.topics), len(self.topics), len(self.qrel_docs)
+        sound = (
+            all(isinstance(name, str) for name in (*self.systems, *self.topics, *self.notes))
+            and self.names.dtype == np.uint8
+            and edges_fit(self.name_starts, self.n_docs, len(self.names))
+            and edges_fit(self.starts, runs, len(self.docs))
+            and edges_fit(self.qrel_starts, topics, judged)
+            and codes_fit(self.docs, np.int32, self.n_docs)
+            and codes_fit(self.qrel_docs, np.int32, self.n_docs)
+            and self.grades.dtype == self.qrel_grades.dtype == np.int16
+            and (len(self.grades), len(self.qrel_grades)) == (len(self.docs), judged)
+        )
+        if sound and self.subtopics is not None:
+            s = self.subtopics
+            of_topic = np.repeat(np.diff(s.starts), np.diff(s.edges[self.qrel_starts]))
+            sound = (
+                edges_fit(s.starts, topics, len(s.names))
+                and edges_fit(s.edges, judged, len(s.codes))
+                and len(s.grades) == len(s.codes) == len(of_topic)
+                and len(s.weights) == len(s.names)
+                and s.weights.dtype == np.float64
+                and s.grades.dtype == np.int16
+                and codes_fit(s.codes, np.int32, np.iinfo(np.int32).max)
+                and bool((s.codes < of_topic).all())
+            )
+        if sound and self.strata is not None:
+            codes = self.strata.codes
+            sound = len(codes) == judged and codes_fit(codes, np.int32, len(self.strata.names))
+        return sound
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the collection as one compact file, which appears only when it is complete.

@@ -10,7 +10,6 @@ import os
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import zstandard
@@ -19,14 +18,9 @@ from shardwise.core.arrays import Bytes
 from shardwise.core.errors import InputError
 from shardwise.io.trec.intrinsics import PADDING
 
-SUFFIXES: dict[str, Callable[..., Any]] = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
-    ".zst": zstandard.open,
-}
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
-_DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+_SKIPPED = range(0x184D2A50, 0x184D2A60)  # frames of zstandard that hold no data (RFC 8878, 3.1.2)
+_DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 PathLike = str | os.PathLike[str]
 
@@ -71,46 +65,58 @@ def bare_name(path: Path) -> str:
     return path.name.removesuffix(path.suffix) if path.suffix in SUFFIXES else path.name
 
 
-def _compression(path: Path) -> str:
-    """Ending that says how a file is compressed, by its name or else by its first bytes; "" for plain."""
-    if path.suffix in SUFFIXES:
-        return path.suffix
-    with open(path, "rb") as stream:
-        start = stream.read(6)
-    return next((ending for magic, ending in _MAGIC.items() if start.startswith(magic)), "")
+def _unzstd(text: bytes) -> bytes:
+    """Inflate all frames, and refuse one that does not end."""
+    parts = []
+    while text:
+        if int.from_bytes(text[:4], "little") in _SKIPPED:
+            text = text[8 + int.from_bytes(text[4:8], "little") :]
+            continue
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        parts.append(frame.decompress(text))
+        if not frame.eof:
+            raise EOFError("it ends before its end-of-frame mark")
+        text = frame.unused_data
+    return b"".join(parts)
+
+
+SUFFIXES: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.decompress,
+    ".bz2": bz2.decompress,
+    ".xz": lzma.decompress,
+    ".zst": _unzstd,
+}
 
 
 def _room(buffer: Bytes, size: int) -> Bytes:
     return buffer if len(buffer) >= size else np.empty(size + size // 4, dtype=np.uint8)
 
 
+def padded(text: bytes, buffer: Bytes) -> tuple[Bytes, int]:
+    """Put text into the buffer or a larger one, newlines behind it; return it and the number of bytes."""
+    size = len(text)
+    buffer = _room(buffer, size + PADDING)
+    buffer[:size] = np.frombuffer(text, dtype=np.uint8)
+    buffer[size : size + PADDING] = 10
+    return buffer, size
+
+
 def read_bytes(path: Path, buffer: Bytes) -> tuple[Bytes, int]:
     """Read a file, uncompressed, into the buffer or a larger one; return it and the number of bytes.
 
-    Newlines stand behind the last byte, so that a line always ends and whole words can be read.
+    The file is opened once, as a pipe can be. Newlines stand behind the last byte, so that a line always ends and
+    whole words can be read.
     """
     if path.is_dir():
         raise InputError("is a folder, not a file", where=str(path), remedy="name the file in it")
     ending = ""
     try:
-        ending = _compression(path)
+        buffer, size = _raw(path, buffer)
+        start = buffer[: min(size, 6)].tobytes()
+        known = (ending for magic, ending in _MAGIC.items() if start.startswith(magic))
+        ending = path.suffix if path.suffix in SUFFIXES else next(known, "")
         if ending:
-            with SUFFIXES[ending](path, "rb") as stream:
-                text = stream.read()
-            size = len(text)
-            buffer = _room(buffer, size + PADDING)
-            buffer[:size] = np.frombuffer(text, dtype=np.uint8)
-        else:
-            with open(path, "rb", buffering=0) as stream:
-                size = os.fstat(stream.fileno()).st_size
-                buffer = _room(buffer, size + PADDING)
-                size = 0
-                while got := stream.readinto(buffer.data[size:-PADDING]):
-                    size += got
-                    if size == len(buffer) - PADDING:  # a pipe, or a file that grows
-                        larger = np.empty(2 * len(buffer), dtype=np.uint8)
-                        larger[:size] = buffer[:size]
-                        buffer = larger
+            return padded(SUFFIXES[ending](buffer[:size].tobytes()), buffer)
     except FileNotFoundError:
         raise InputError("no such file", where=str(path), remedy="check the path") from None
     except PermissionError:
@@ -122,6 +128,26 @@ def read_bytes(path: Path, buffer: Bytes) -> tuple[Bytes, int]:
             remedy="it may be damaged or cut short: fetch it again, or check its ending",
         ) from None
     buffer[size : size + PADDING] = 10
+    return buffer, size
+
+
+def read_text(path: Path) -> bytes:
+    """Read a file whole, uncompressed and without a mark of byte order."""
+    buffer, size = read_bytes(path, np.empty(0, dtype=np.uint8))
+    start = 3 if buffer[: min(size, 3)].tobytes() == b"\xef\xbb\xbf" else 0
+    return buffer[start:size].tobytes()
+
+
+def _raw(path: Path, buffer: Bytes) -> tuple[Bytes, int]:
+    """The bytes as they are in the file."""
+    with open(path, "rb", buffering=0) as stream:
+        buffer, size = _room(buffer, os.fstat(stream.fileno()).st_size + PADDING + 1), 0
+        while got := stream.readinto(buffer.data[size:-PADDING]):
+            size += got
+            if size == len(buffer) - PADDING:  # a pipe, or a file that grows
+                larger = np.empty(2 * len(buffer), dtype=np.uint8)
+                larger[:size] = buffer[:size]
+                buffer = larger
     return buffer, size
 
 

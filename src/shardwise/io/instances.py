@@ -21,8 +21,8 @@ from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, bare_name, expand
 from shardwise.io.natural_order import natural_key
 from shardwise.io.reader import read_collection
-from shardwise.io.score_tables import with_counts
 from shardwise.io.scores import read_scores
+from shardwise.io.tables.tensor import with_counts
 
 DETERMINISTIC = "deterministic"
 """Coordinate along system: whether it gives the same result each time, so that one instance says all."""
@@ -270,7 +270,7 @@ def read_instance_scores(
     array([[0.2, 0.3],
            [0.1, nan]])
     """
-    scores = read_scores(source, measure=measure, missing="undefined")
+    scores = read_scores(source, measure=measure)
     if "instance" not in scores.dims:
         raise InputError(
             "the table has no column 'instance'",
@@ -287,7 +287,7 @@ def read_instance_scores(
                 f"instance {one['instance'].item()} of system {one['system'].item()} has no score for topic {topic}",
                 remedy=(
                     "add it; where scores may be missing, use ",
-                    Either("read_scores(…, missing='undefined')", "shardwise compare"),
+                    Either("read_scores", "shardwise compare"),
                 ),
             )
     if isinstance(scores, xr.Dataset):  # one call each, as the types are bound

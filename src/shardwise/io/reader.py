@@ -13,9 +13,9 @@ from shardwise.core.arguments import Progress, chosen, mapped, whole, workers
 from shardwise.core.claim import counted
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.io.collection import Collection
-from shardwise.io.files import bare_name, expand
+from shardwise.io.files import bare_name, expand, read_text
 from shardwise.io.natural_order import natural_key
-from shardwise.io.run_tables import Table, qrels_table, run_tables
+from shardwise.io.run_tables import Table, from_ir_datasets, qrels_table, run_tables
 from shardwise.io.trec.assemble import assemble
 from shardwise.io.trec.judgments import attach, labelled
 from shardwise.io.trec.parsed import ParsedQrels, ParsedRun, Worker
@@ -52,8 +52,9 @@ def read_collection(
         ir_measures or PyTerrier, dictionaries ``{topic: {document: score}}``, one such dictionary a system, or ranx
         runs.
     qrels
-        Judgments, likewise. Qrels of five columns (topic, iteration, document, stratum, grade) are those of a sampled
-        pool; there a grade of -1 means that the document was not sampled.
+        Judgments, likewise; or a dataset of ir_datasets, or its name as in ``"irds:beir/scifact/test"``. Qrels of five
+        columns (topic, iteration, document, stratum, grade) are those of a sampled pool; there a grade of -1 means that
+        the document was not sampled.
     names
         How systems are called. ``"auto"``: by the run tag where the file has a single one that no other file has,
         else by the file name; ``"tag"`` or ``"file"`` for all; or a function of the path, a mapping from path or file
@@ -89,14 +90,20 @@ def read_collection(
     if depth is not None:
         depth = whole(depth, "depth", what="documents deep")
     sources = _run_sources(runs)
-    extra = labelled(list(expand(qrels)) if _are_paths(qrels) else qrels, subtopics)
-    judged = _qrel_sources(qrels) if extra is None else [extra.table()]
+    qrels = from_ir_datasets(qrels)
+    texts = {path: read_text(path) for path in expand(qrels)} if _are_paths(qrels) else {}
+    extra = labelled(texts or qrels, subtopics)
+    judged: list[Path | Table] = [*texts] if extra is None else [extra.table()]
+    judged = judged or [qrels_table(qrels)]
     if intents is not None and not subtopics:
         raise InputError(
             "intents without subtopics", remedy=("say ", Option("subtopics", True), " if the qrels have them")
         )
     crew = [Worker(number, precision == "single") for number in range(min(workers(jobs), len(sources)))]
-    parsed_qrels = [crew[0].qrels(source) for source in judged]
+    parsed_qrels = [
+        crew[0].qrels(source, texts.get(source, b"") if isinstance(source, Path) else b"")
+        for source in judged
+    ]
     parsed = _parse_all(crew, sources, progress)
     systems, naming = _name_systems(parsed, names)
     kept, notes = _choose_topics(parsed, systems, parsed_qrels, topics, missing)
@@ -130,10 +137,6 @@ def _run_sources(runs: Any) -> list[Path | Table]:
         items = runs if type(runs).__module__.startswith("ranx") else list(runs)
         return list(expand(items)) if _are_paths(items) else list(run_tables(items))
     return list(run_tables(runs))
-
-
-def _qrel_sources(qrels: Any) -> list[Path | Table]:
-    return list(expand(qrels)) if _are_paths(qrels) else [qrels_table(qrels)]
 
 
 def _parse_all(crew: list[Worker], sources: list[Path | Table], progress: Progress | None) -> list[ParsedRun]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,9 @@ import pandas as pd
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.io.trec.interning import MAX_NAME
+
+IRDS = "irds:"
+"""What stands before the name of a dataset of ir_datasets."""
 
 _TOPIC = ("query_id", "qid", "topic", "q_id")
 _DOC = ("doc_id", "docno", "docid")
@@ -53,6 +57,33 @@ def run_tables(runs: Any, name: str = "run") -> list[Table]:
         f"cannot read runs from {type(runs).__name__}",
         remedy="give paths, data frames, dictionaries {topic: {document: score}} or ranx runs",
     )
+
+
+def from_ir_datasets(qrels: Any) -> Any:
+    """Return the judgments of an ir_datasets object, or of its name after ``irds:``; anything else as it is.
+
+    >>> from_ir_datasets({"q1": {"d1": 1}})
+    {'q1': {'d1': 1}}
+    """
+    if isinstance(qrels, str | os.PathLike) and str(qrels).startswith(IRDS):
+        try:
+            import ir_datasets
+        except ImportError:
+            raise InputError(
+                "judgments by name come from ir_datasets, which is not installed",
+                where=str(qrels),
+                remedy="pip install 'shardwise[irds]'",
+            ) from None
+        name = str(qrels).removeprefix(IRDS)
+        try:
+            qrels = ir_datasets.load(name)
+        except KeyError:
+            raise InputError(f"ir_datasets knows no {name!r}", remedy="see ir-datasets.com") from None
+    if type(qrels).__module__.split(".")[0] == "ir_datasets" or hasattr(qrels, "qrels_iter"):
+        if not hasattr(qrels, "qrels_iter"):
+            raise InputError("the dataset has no judgments", remedy="take one of its parts that has")
+        return pd.DataFrame(list(qrels.qrels_iter()))
+    return qrels
 
 
 def qrels_table(qrels: Any) -> Table:

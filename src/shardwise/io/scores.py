@@ -1,12 +1,14 @@
-"""Tables of scores in and out: CSV and TSV (long and wide), Parquet, NetCDF, trec_eval -q, ir_measures."""
+"""Scores in and out: tables of any kind, logs of evaluations, NetCDF."""
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -15,53 +17,91 @@ import xarray as xr
 from shardwise.core.arguments import chosen
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
-from shardwise.io.files import PathLike, expand
-from shardwise.io.score_tables import Missing, Records, from_frame, from_text, tensor
+from shardwise.io.files import PathLike, bare_name, expand, read_text
+from shardwise.io.logs import inspect, lm_eval
+from shardwise.io.logs.log import Log, joined
+from shardwise.io.objects import are_paths, sheet_of
+from shardwise.io.tables.evaluation import from_evaluation, is_evaluation
+from shardwise.io.tables.records import ITEM_LABELS, Records, records
+from shardwise.io.tables.roles import Columns
+from shardwise.io.tables.sheet import (
+    Sheet,
+    first_line,
+    from_excel,
+    from_json_lines,
+    from_objects,
+    from_parquet,
+    from_text,
+)
+from shardwise.io.tables.tensor import Missing, tensor
 
 Layout = Literal["long", "wide"]
 
 _NETCDF = (".nc", ".nc4", ".netcdf", ".h5")
 _PARQUET = (".parquet", ".pq")
+_EXCEL = (".xlsx", ".xlsm")
+_LINES = (".jsonl", ".ndjson")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def read_scores(
-    source: PathLike | pd.DataFrame | Sequence[PathLike],
+    source: Any,
     *,
     measure: str | None = None,
-    missing: Missing = "refuse",
+    missing: Missing = "leave",
+    columns: Columns | None = None,
+    system: str | Sequence[str] = (),
 ) -> xr.DataArray | xr.Dataset:
     """Read scores: a DataArray if they are of one measure, a Dataset with a variable each if of several.
 
-    A table may be long (columns for topic, system, perhaps shard, split, instance, task, and measure + value or one
-    column a measure) or wide (one row a topic, one column a system; topics are numbered from 1 where no column names
-    them). Columns may have the user's own names (question, model, seed, correct and so on); the attributes
-    ``topic_noun``, ``system_noun``, ``instance_noun`` keep them. Empty cells are NaN. The attributes ``undefined`` and
-    ``missing`` count them: a cell is undefined where all systems lack a score on a shard, and missing elsewhere. An
-    instance that a system was not run for is missing.
+    A table may be long (columns for item, system, perhaps instance, shard, split, and one column a measure, or measure
+    + value) or wide (one row an item, one column a system; items are numbered from 1 where no column names them).
+    Columns may have the user's own names (question, model, seed, correct and so on); the attributes ``topic_noun``,
+    ``system_noun``, ``instance_noun`` keep them, and ``read_as`` says in a line what was understood. Columns such as
+    ``task`` and ``cluster`` become labels of the items. Logs of lm-evaluation-harness and inspect_ai hold a model on a
+    task each. Empty cells are NaN; the attributes ``undefined`` and ``missing`` count them: a cell is undefined where
+    all systems lack a score on a shard, and missing elsewhere.
 
     Parameters
     ----------
     source
-        A data frame, or a file: CSV or TSV (also compressed), Parquet, NetCDF as written by `write_scores`, or what
-        ``trec_eval -q`` and ``ir_measures --by_query`` print (one file a system). Several files are put together.
+        Scores in memory (a data frame of pandas or polars, a table of Arrow, dictionaries, results of pytrec_eval,
+        ir_measures and ranx), or a file: CSV or TSV (also compressed), JSON lines, Parquet, xlsx, NetCDF as written by
+        `write_scores`, what ``trec_eval -q`` and ``ir_measures --by_query`` print (one file a system),
+        ``samples_*.jsonl`` of lm-evaluation-harness, ``.eval`` and ``.json`` of inspect_ai. Several files are put
+        together.
     measure
         Picks one measure, or names it in a table that does not.
     missing
-        What becomes of rows that are not there: ``"refuse"``, ``"undefined"`` (left NaN) or ``"zero"``.
+        What becomes of rows that are not there: ``"leave"`` (NaN), ``"refuse"`` or ``"zero"``.
+    columns
+        Which column is what, where the headers do not say it: item, system, instance, score, cluster, task, shard,
+        split or measure -> a column's name. Several columns of systems name those of a wide table.
+    system
+        What to call the systems of files that hold one each, in their order.
 
-    >>> table = read_scores(pd.DataFrame({"topic": [1, 2], "bm25": [.1, .3], "qld": [.2, .4]}))
-    >>> table.dims, table.sel(topic="2", system="qld").item()
-    (('topic', 'system'), 0.4)
+    >>> table = read_scores(pd.DataFrame({"question": [1, 2], "gpt": [1, 0], "llama": [0, 1]}))
+    >>> table.dims, table.sel(topic="2", system="llama").item()
+    (('topic', 'system'), 1.0)
+    >>> table.attrs["read_as"]
+    'read as 2 questions × 2 systems'
     """
-    if isinstance(source, pd.DataFrame):
-        records = [from_frame(source, measure=measure)]
+    named = [system] if isinstance(system, str) else list(system)
+    if not are_paths(source):
+        parts = [records(sheet_of(source), measure, columns, *named[:1])]
     else:
-        paths = _files(source)
+        paths = score_files(source)
         if len(paths) == 1 and paths[0].suffix.lower() in _NETCDF:
             return _picked(_read_netcdf(paths[0]), measure, str(paths[0]))
-        records = [_records(path, measure) for path in paths]
-    return _picked(tensor(records, missing), measure, records[0].source)
+        if named and len(named) != len(paths):
+            raise InputError(
+                f"{len(named)} names of systems for {len(paths)} files",
+                remedy="name one a file",
+                argument="system",
+            )
+        read = [_read(path) for path in paths]
+        parts = _records(read, paths, measure, columns, named)
+    return _picked(tensor(parts, missing), measure, parts[0].source)
 
 
 def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: Layout = "long") -> None:
@@ -84,7 +124,7 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
     >>> table = xr.DataArray([[.1, .25]], {"topic": ["1"], "system": ["a", "b"]}, name="AP")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_scores(table, f"{folder}/scores.csv")
-    ...     read_scores(f"{folder}/scores.csv").identical(table.assign_attrs(undefined=0, missing=0))
+    ...     read_scores(f"{folder}/scores.csv").equals(table)
     True
     """
     chosen(layout, "layout", get_args(Layout))
@@ -118,32 +158,117 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
         Path(draft).unlink(missing_ok=True)
 
 
-def _files(source: PathLike | Sequence[PathLike]) -> list[Path]:
-    for item in [source] if isinstance(source, str | os.PathLike) else source:
+def score_files(source: PathLike | Sequence[PathLike]) -> list[Path]:
+    """List the files meant by paths and patterns; of a folder, the logs in it."""
+    given = [source] if isinstance(source, str | os.PathLike) else list(source)
+    found: list[PathLike] = []
+    for item in given:
         if Path(item).is_dir():
-            raise InputError("is a folder, not a file", where=str(item), remedy="name the score file in it")
-    return expand(source)
+            inside = sorted(path for path in Path(item).rglob("*") if _is_log_file(path))
+            if not inside:
+                raise InputError(
+                    "is a folder, not a file", where=str(item), remedy="name the files of scores in it"
+                )
+            found += inside
+        else:
+            found.append(item)
+    return expand(found)
 
 
-def _records(path: Path, measure: str | None) -> Records:
-    if path.suffix.lower() in _PARQUET:
-        try:
-            frame = pd.read_parquet(path)
-        except (OSError, ValueError) as error:
-            raise InputError(f"not a Parquet file ({_line(error)})", where=str(path)) from None
-        return from_frame(frame, str(path), measure)
-    if path.suffix.lower() in _NETCDF:
+def _is_log_file(path: Path) -> bool:
+    """Whether a file is a log, by its name and, for JSON, by its first bytes."""
+    if path.suffix == ".json":
+        with path.open("rb") as stream:
+            return b'"eval"' in stream.read(1000)
+    return path.suffix == ".eval" or (path.suffix == ".jsonl" and "samples_" in path.name)
+
+
+def are_score_files(paths: Sequence[Path]) -> bool:
+    """Whether all files end as tables or logs do, and none as runs."""
+    endings = (*_PARQUET, *_EXCEL, *_LINES, ".eval", ".json", ".csv")
+    return all(path.is_dir() or Path(bare_name(path)).suffix.lower() in endings for path in paths)
+
+
+def _read(path: Path) -> Sheet | Log:
+    """What a file holds, by its ending and its first bytes."""
+    ending = Path(bare_name(path)).suffix.lower()
+    if ending in _PARQUET:
+        return from_parquet(path)
+    if ending in _EXCEL:
+        return from_excel(path)
+    if ending in _NETCDF:
         raise InputError(
             "NetCDF files are read one at a time", where=str(path), remedy="combine them with xarray.concat"
         )
-    return from_text(path, measure)
+    if inspect.is_eval(path):
+        return inspect.read_eval(path)
+    text = read_text(path)
+    start = text[:64].lstrip()[:1]
+    if ending in _LINES or (start == b"{" and _is_object(text.lstrip().split(b"\n", 1)[0])):
+        first = text.lstrip().split(b"\n", 1)[0]
+        if _is_object(first) and lm_eval.is_samples(json.loads(first)):
+            return lm_eval.read_samples(text, path)
+        if ending in _LINES or text.count(b"\n", 0, len(text.rstrip())):
+            return from_json_lines(text, path)
+    if start in (b"{", b"["):
+        return _read_json(text, path)
+    return from_evaluation(text, path) if is_evaluation(text) else from_text(text, path)
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+def _read_json(text: bytes, path: Path) -> Sheet | Log:
+    try:
+        whole = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"is not JSON ({first_line(error)})", where=str(path), remedy="check it") from None
+    if isinstance(whole, list):
+        return from_objects(whole, path)
+    if inspect.is_log(whole):
+        return inspect.read_json(whole, path)
+    if lm_eval.is_results(whole):
+        raise InputError(
+            "has means only, from which nothing can be told",
+            where=str(path),
+            remedy="give the samples_*.jsonl beside it, which lm_eval --log_samples writes",
+        )
+    try:
+        return replace(sheet_of(whole), source=str(path))
+    except InputError as error:
+        raise error.placed(str(path)) from None
+
+
+def _records(
+    read: Sequence[Sheet | Log],
+    paths: Sequence[Path],
+    measure: str | None,
+    columns: Columns | None,
+    systems: Sequence[str],
+) -> list[Records]:
+    """Scores of all files; logs are named together, so that models keep apart."""
+    logs = [one for one in read if isinstance(one, Log)]
+    if len(logs) == len(read):
+        return joined(logs, systems, columns)
+    parts = []
+    for k, (one, path) in enumerate(zip(read, paths, strict=True)):
+        if not isinstance(one, Sheet):
+            raise InputError(
+                "is of another kind than the other files", where=str(path), remedy="read the files apart"
+            )
+        parts.append(records(one, measure, columns, systems[k] if systems else ""))
+    return parts
 
 
 def _read_netcdf(path: Path) -> xr.Dataset:
     try:
         data = xr.load_dataset(path, engine="h5netcdf")
     except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"not a NetCDF file of scores ({_line(error)})", where=str(path)) from None
+        raise InputError(f"not a NetCDF file of scores ({first_line(error)})", where=str(path)) from None
     strange = [str(dim) for dim in data.dims if dim not in DIMENSIONS]
     if strange or not data.data_vars:
         found = f"dimension {strange[0]!r}" if strange else "no variables"
@@ -154,7 +279,10 @@ def _read_netcdf(path: Path) -> xr.Dataset:
 def _picked(data: xr.Dataset, measure: str | None, source: str) -> xr.DataArray | xr.Dataset:
     names = [str(name) for name in data.data_vars]
     if measure is not None and measure not in names:
-        raise InputError(f"has no measure {measure!r}", where=source, remedy=f"it has {', '.join(names)}")
+        filtered = [name for name in names if name.split(",")[0] == measure.removesuffix(",none")]
+        if not filtered:  # metrics of lm-evaluation-harness may end in their filter
+            raise InputError(f"has no measure {measure!r}", where=source, remedy=f"it has {', '.join(names)}")
+        measure = filtered[0]
     if measure is None and len(names) > 1:
         return data
     picked = data[measure or names[0]]
@@ -168,7 +296,8 @@ def _dataset(scores: xr.DataArray | xr.Dataset) -> xr.Dataset:
 def _long(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
     data = _dataset(scores)
     order = [str(dim) for dim in next(iter(data.data_vars.values())).dims]
-    return data.to_dataframe(dim_order=order).reset_index()[[*order, *data.data_vars]]
+    labels = [name for name in ITEM_LABELS if name in data.coords and name not in order]
+    return data.to_dataframe(dim_order=order).reset_index()[[*order, *labels, *data.data_vars]]
 
 
 def _wide(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
@@ -189,7 +318,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__

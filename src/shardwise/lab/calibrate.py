@@ -6,10 +6,8 @@ held against the truth.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib import import_module
-from math import prod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,18 +15,19 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arguments import Progress, level, mapped
+from shardwise.core.arguments import Progress, level
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import layout_of, nouns_of
+from shardwise.core.scores import complete, layout_of, level_names, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.variance_components import complete_table, variance_components
-from shardwise.lab.error_counts import Tally, Truth, joined, rate, ratio, tally
-from shardwise.lab.scenarios import Case, Source, cases_of
-from shardwise.lab.verdict import SLACK, Verdict, summary, verdicts
-from shardwise.lab.worlds.base import World
-from shardwise.numerics.tables import Tables
+from shardwise.lab.causes import causes, culprits
+from shardwise.lab.looks import looks
+from shardwise.lab.scenarios import Source, cases_of, known_nulls, usual_nulls
+from shardwise.lab.trial import Trial
+from shardwise.lab.verdict import Verdict, summary, verdict
+from shardwise.lab.worlds.tilt import topic_means
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import DEFAULT, parse
 
@@ -38,44 +37,78 @@ CLAIMS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("topic", "system", "instance"): (("topic", "instance"),),
     ("split", "topic", "system", "shard"): ((), ("topic",)),
 }
-FIGURES = ("raw", "family", "discovery", "coverage", "together")
-POWER = ("method", "promise", "meant", "claim", "null", "difference", "power", "low", "high")
-SCORES = 2_000_000  # numbers of one chunk of tables
-PAIRS = 500_000  # pairs of one chunk of tables
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Calibration:
     """Error rates, coverage and power of methods on data like these.
 
+    ``table`` has one row for each method and claim, with two columns that matter: false alarms (``rate``, the promised
+    error rate in the world ``null``, where it is worst: tilt, vine or margins or normal, permute, flip) and interval
+    coverage (``coverage`` in ``coverage_null``, which is resample; see `lab.scenarios`), each with what is shown of it
+    (``status``, ``intervals``); ``level`` at which false alarms would be as rare as promised; ``best``, how often the
+    top group holds the best; and ``power``.
+
     ``rates`` has one row for each method, claim, world and figure: ``method, promise, meant, claim, null, planted,
-    figure, rate, low, high, n, exceeds``. The figures: raw (equal pairs called different before correction), family
-    (tables in which any equal pair is), discovery (share of equal pairs among those called different), coverage and
-    together (intervals that hold the true difference: each, and all at once), wrong_way (of truly different pairs
-    called different, those the wrong way round). ``power`` has ``method, promise, meant, claim, null, difference,
-    power, low, high``. ``meant`` says whether a method is made for the claim and in theory
-    tests a difference. Intervals are Monte-Carlo, 95 %.
+    for_alarms, for_intervals, figure, rate, low, high, n``. The figures: raw (equal pairs called different before
+    correction), family (tables in which any equal pair is), discovery (share of equal pairs among those called
+    different), coverage and together (intervals that hold the true difference: each, and all at once), best (true best
+    systems in the top group), level, wrong_way (of truly different pairs called different, those the wrong way round),
+    found (planted differences that are). ``power`` has ``method, promise, meant, claim, null, difference, power, low,
+    high``. ``meant`` says whether a method is made for the claim and in theory tests a difference.
+
+    Intervals are Monte-Carlo and hold together, with 95 %, for all worlds of a claim and whenever one stops.
     """
 
     rates: pd.DataFrame
     power: pd.DataFrame
-    table: pd.DataFrame  # one row a method and claim: the promised rate where it is worst
+    table: pd.DataFrame
     verdicts: tuple[Verdict, ...]
     alpha: float
-    repetitions: int
+    repetitions: int  # tables of the world that most were drawn of
+    budget: int  # tables of a world that might have been drawn
     seed: int
     scores: str  # what was simulated, in words
+    notes: tuple[str, ...] = field(default=())  # worlds left out, and why
+
+    def text(self, command: bool = False) -> str:
+        """Return what was simulated and the verdicts, for Python or for the command line.
+
+        Parameters
+        ----------
+        command
+            Whether what to do now is said for the command line.
+        """
+        most = "" if self.repetitions == self.budget else f" of at most {self.budget}"
+        head = f"{self.scores}; {self.repetitions}{most} tables a world, seed {self.seed}"
+        return "\n\n".join(["\n".join([head, *self.notes]), *(v.text(command) for v in self.verdicts)])
 
     def __str__(self) -> str:
-        head = f"{self.scores}; {self.repetitions} repetitions a world, seed {self.seed}"
-        return "\n\n".join([head, *(str(v) for v in self.verdicts)])
+        return self.text()
 
     def __repr__(self) -> str:
         return f"<Calibration of {self.table['method'].nunique()} methods: {self.scores}>"
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a method and claim: the promised error rate in the world where it is worst, and mean power."""
+        """One row a method and claim: false alarms in the world where they are worst, coverage of intervals, power."""
         return self.table.copy()
+
+    def shown(self) -> pd.DataFrame:
+        """The table as a page shows it: false alarms and coverage in per cent, each with its interval and world."""
+        t = self.table
+        found = t[["claim", "method", "promise", "meant"]].copy()
+        for name, key, world in (
+            ("false alarms", "", "null"),
+            ("interval coverage", "coverage", "coverage_null"),
+        ):
+            ends = [t[f"{key}_{end}" if key else end] for end in ("low", "high")]
+            found[f"{name}, %"] = [
+                "–" if np.isnan(x) else f"{100 * x:.1f} ({100 * low:.1f}–{100 * high:.1f})"
+                for x, low, high in zip(t[key or "rate"], *ends, strict=True)
+            ]
+            found["in" if key else "worst in"] = t[world]
+            found["true" if key else "status"] = t["intervals" if key else "status"]
+        return found.assign(power=t["power"])
 
     def plot(self, kind: str = "errors") -> Any:
         """Draw what methods do: an altair chart.
@@ -95,7 +128,8 @@ def calibrate(
     claims: Iterable[Claim | str | Iterable[str]] | None = None,
     nulls: Iterable[str] | None = None,
     alpha: float = 0.05,
-    repetitions: int = 1000,
+    repetitions: int | None = None,
+    budget: int | None = None,
     planted: bool = True,
     largest: float | None = None,
     topics: int | None = None,
@@ -122,13 +156,17 @@ def calibrate(
         Claims to try, each a `Claim`, names or text; the usual ones for the layout, if None.
     nulls
         Worlds of equal systems: "normal" (sums of normal effects), "margins" (bounded scores, every system with a
-        distribution like its own), and made of the scores themselves "permute", "flip", "resample" (see
-        `lab.worlds.from_scores`). If None, margins for scores between 0 and 1, normal otherwise, with those made of the
-        scores that fit the claim.
+        distribution like its own), "vine" (near-duplicates too), "tilt" (the very scores, topics drawn with unequal
+        chances), and made of the scores "permute", "flip", "resample". If None, those that fit scores and claim: vine
+        (else margins or normal), tilt where chances of topics make the systems equal, permute and flip, which count for
+        false alarms, and resample, which counts for intervals.
     alpha
         Level of the methods.
     repetitions
-        Tables of each world.
+        Tables of each world, exactly. If None, as many as make the verdict clear on every method meant for the claim: a
+        world is left when its intervals lie above 1.1 alpha or below 1.5 alpha.
+    budget
+        Tables of each world at most, where ``repetitions`` is None; 2,000 unless another number is given.
     planted
         Whether to plant differences too.
     largest
@@ -148,7 +186,8 @@ def calibrate(
     >>> found.table.set_index("method")["status"].to_dict()["MD6 hsd"]
     'fails'
     """
-    _check(alpha, repetitions)
+    level(alpha)
+    plan = looks(repetitions, budget)
     scores, sd = _read(source)
     dims = layout_of(scores) if scores is not None else _layout(shards, instances)
     asked = {"topic": topics, "system": systems, "shard": shards, "instance": instances}
@@ -157,37 +196,31 @@ def calibrate(
     nouns = {} if scores is None else nouns_of(scores)
     wanted = [Claim.of(c, nouns) for c in (CLAIMS[dims] if claims is None else claims)]
     given = Source(scores, sd, dims, shape)
-    cases = []
+    named = None if nulls is None else known_nulls(nulls, given)
+    cases, notes = [], {}
     for claim in wanted:
-        cases += cases_of(
-            given,
-            claim,
-            nulls,
-            planted=planted,
-            largest=largest,
-            repetitions=repetitions,
-            alpha=alpha,
-            seed=seed,
-        )
-    tallies = _run(cases, chosen, alpha, seed, jobs, progress)
-    rates, power = _tables(cases, chosen, tallies, alpha)
-    table = summary(rates, power, alpha)
+        kinds, untilted = usual_nulls(given, claim) if named is None else (named, "")
+        cases += cases_of(given, claim, kinds, planted=planted, largest=largest, alpha=alpha, seed=seed)
+        if untilted:
+            notes[f"the world tilt is left out: {untilted}"] = claim
+    tried = Trial(cases, chosen, alpha, seed, plan)
+    tallies = tried.run(jobs, progress)
+    rates, power = tried.rates(tallies), tried.power(tallies)
+    table = summary(rates, alpha)
+    labels = _labelled(scores, dims) if scores is not None and given.as_measured else None
+    verdicts = []
+    for claim in wanted:
+        own = table[table["claim"] == claim.short(dims)]
+        failed = own.loc[own["meant"] & (own["status"] == "fails"), "method"]
+        why: tuple[str, ...] = ()
+        if labels is not None and len(failed):
+            why = (*culprits(tried.blamed(tallies, claim, failed), labels[1]), *causes(*labels))
+        verdicts.append(verdict(claim, own, chosen, dims, alpha, why))
+    drawn = max(len(part[0].family) * case.share for case, part in zip(cases, tallies, strict=True))
+    words = _words(dims, shape, sd, scores is not None)
     return Calibration(
-        rates,
-        power,
-        table,
-        verdicts(table, alpha, repetitions),
-        alpha,
-        repetitions,
-        seed,
-        _words(dims, shape, sd, scores is not None),
+        rates, power, table, tuple(verdicts), alpha, min(drawn, plan[-1]), plan[-1], seed, words, tuple(notes)
     )
-
-
-def _check(alpha: float, repetitions: int) -> None:
-    level(alpha)
-    if repetitions < 10:
-        raise InputError(f"{repetitions} repetitions say nothing", remedy="use 200 or more")
 
 
 def _read(source: Any) -> tuple[xr.DataArray | None, VarianceComponents]:
@@ -234,96 +267,13 @@ def _methods(names: Iterable[str | Procedure] | None, dims: tuple[str, ...]) -> 
     return list({method.name: method for method in found}.values())
 
 
-def _run(
-    cases: Sequence[Case],
-    methods: Sequence[Procedure],
-    alpha: float,
-    seed: int,
-    jobs: int | None,
-    progress: Progress | None,
-) -> list[list[Tally]]:
-    """Tallies of every case and method. Chunks of replicates go to threads; each depends on its numbers alone."""
-    truths = [Truth.of(case.world.truth) for case in cases]
-    chunks = [
-        (at, first, min(size, case.repetitions - first))
-        for at, case in enumerate(cases)
-        for size in [_chunk(case.world)]
-        for first in range(0, case.repetitions, size)
-    ]
-
-    def work(chunk: tuple[int, int, int]) -> list[Tally]:
-        at, first, count = chunk
-        case = cases[at]
-        drawn = case.world.draw(first, count, _path(seed, case.path))
-        tables = Tables(drawn, case.world.dims, seed, first)
-        return [tally(method.decide(tables), truths[at], method.promise, alpha) for method in methods]
-
-    parts: list[list[list[Tally]]] = [[[] for _ in methods] for _ in cases]
-    limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
-    with limits(1, "blas"):
-        results = mapped(work, chunks, jobs=jobs, progress=progress, steps=lambda chunk: chunk[2])
-        for (at, _, _), found in zip(chunks, results, strict=True):
-            for k, one in enumerate(found):
-                parts[at][k].append(one)
-    return [[joined(of_method) for of_method in of_case] for of_case in parts]
-
-
-def _path(seed: int, path: int) -> int:
-    """A seed of its own for each planting, so that no two worlds share their tables."""
+def _labelled(scores: xr.DataArray, dims: tuple[str, ...]) -> tuple[Floats, list[str], list[str]]:
+    """(T, R) means of the scores, names of systems and of topics."""
     return (
-        int(np.random.SeedSequence(seed, spawn_key=(path,)).generate_state(1, np.uint64)[0]) if path else seed
+        topic_means(complete(scores), dims),
+        list(level_names(scores, "system")),
+        list(level_names(scores, "topic")),
     )
-
-
-def _chunk(world: World) -> int:
-    r = world.shape[world.dims.index("system")]
-    return max(1, min(50, SCORES // prod(world.shape), PAIRS // max(1, r * (r - 1) // 2)))
-
-
-def _tables(
-    cases: Sequence[Case], methods: Sequence[Procedure], tallies: Sequence[Sequence[Tally]], alpha: float
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Rates and power in long form; tables with differences planted in several ways count together."""
-    alike: dict[tuple[Claim, str, bool], list[int]] = {}
-    for at, case in enumerate(cases):
-        alike.setdefault((case.world.claim, case.null, case.planted), []).append(at)
-    rates: list[dict[str, Any]] = []
-    power: list[dict[str, Any]] = []
-    for (about, null, planted), members in alike.items():
-        claim = about.short(cases[members[0]].world.dims)
-        for k, method in enumerate(methods):
-            parts = [tallies[at][k] for at in members]
-            head = {
-                "method": method.name,
-                "promise": method.promise,
-                "meant": method.sound and method.claim == about,
-            }
-            head |= {"claim": claim, "null": null}
-            figures = {name: rate(np.concatenate([getattr(p, name) for p in parts])) for name in FIGURES}
-            if planted:
-                wrong, right = (
-                    np.concatenate([getattr(p, n) for p in parts]) for n in ("wrong_way", "right_way")
-                )
-                figures["wrong_way"] = ratio(wrong, wrong + right)
-            for name, r in figures.items():
-                exceeds = r.exceeds(SLACK * alpha) if name in {"raw", "family", "discovery"} else False
-                rates.append(
-                    head
-                    | {"planted": planted, "figure": name, "rate": r.value, "low": r.low, "high": r.high}
-                    | {"n": r.n, "exceeds": exceeds}
-                )
-            for size, found in _by_size([cases[at] for at in members], parts).items():
-                r = rate(found)
-                power.append(head | {"difference": size, "power": r.value, "low": r.low, "high": r.high})
-    return pd.DataFrame(rates), pd.DataFrame(power, columns=POWER)
-
-
-def _by_size(cases: Sequence[Case], parts: Sequence[Tally]) -> dict[float, Floats]:
-    found: dict[float, list[Floats]] = {}
-    for case, part in zip(cases, parts, strict=True):
-        for g, size in enumerate(Truth.of(case.world.truth).sizes):
-            found.setdefault(round(float(size), 10), []).append(part.found[:, g])
-    return {size: np.concatenate(found[size]) for size in sorted(found)}
 
 
 def _words(dims: tuple[str, ...], shape: tuple[int, ...], sd: VarianceComponents, given: bool) -> str:

@@ -6,15 +6,16 @@ Monte-Carlo interval rests on the number of replicates alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
-from shardwise.comparing.decisions import Decisions
+from shardwise.comparing.decisions import JOINT, Decisions
 from shardwise.core.arrays import Bools, Floats, Ints
 
-LEVEL = 0.95  # of Monte-Carlo intervals
+TAIL = 0.025  # on each side of a Monte-Carlo interval
 SAME = 1e-12  # true differences below this are none
 
 
@@ -26,6 +27,8 @@ class Truth:
     null: Bools  # (P,)
     sizes: Floats  # (G,) distinct absolute differences above 0
     size: Ints  # (P,) which of them; -1 for none
+    best: Ints  # the systems that none is better than
+    systems: int
 
     @classmethod
     def of(cls, means: Floats) -> Truth:
@@ -36,23 +39,27 @@ class Truth:
         rounded = np.round(np.abs(difference), 12)
         sizes: Floats = np.unique(rounded[~null]).astype(np.float64)
         size = np.where(null, -1, np.searchsorted(sizes, rounded))
-        return cls(difference, null, sizes, size)
+        return cls(difference, null, sizes, size, np.flatnonzero(means >= means.max() - SAME), means.size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """Figures of each replicate, (B,) each and (B, G) for each size of a difference; NaN where there is none."""
+    """Figures of each replicate, (B,) each and (B, G) for each size of a difference; NaN where there is none.
+
+    ``blamed`` alone is a sum over replicates: how often each system was in a pair of equal ones called different.
+    """
 
     raw: Floats  # share of the equal pairs called different before any correction
     family: Floats  # 1 if any equal pair is called different
     discovery: Floats  # share of equal pairs among those called different
-    coverage: (
-        Floats  # share of intervals that hold the true difference; of those called different for bh and by
-    )
+    smallest: Floats  # corrected p-value of the equal pair that has the smallest
+    coverage: Floats  # share of intervals that hold the true difference; of the pairs found for bh and by
     together: Floats  # 1 if all intervals do
+    best: Floats  # share of the best systems that the top group holds
     wrong_way: Floats  # pairs truly different and called different the wrong way round
     right_way: Floats
     found: Floats  # (B, G) share of the pairs of this true size called different, the right way round
+    blamed: Floats  # (R,)
 
 
 def tally(decisions: Decisions, truth: Truth, promise: str, alpha: float) -> Tally:
@@ -66,6 +73,12 @@ def tally(decisions: Decisions, truth: Truth, promise: str, alpha: float) -> Tal
     none = np.full(len(called), np.nan)
     raw = (decisions.p[:, equal] <= alpha).mean(axis=1) if equal.any() else none
     family = false.any(axis=1).astype(float) if equal.any() else none
+    smallest = decisions.p_adjusted[:, equal].min(axis=1) if equal.any() else none
+    top = (
+        decisions.outcome.joint.top(alpha)
+        if decisions.outcome.joint and decisions.correction == JOINT
+        else None
+    )
     half = decisions.half_widths(alpha)
     holds = (np.abs(decisions.difference - truth.difference) <= half) | ~asked
     if np.isnan(half).all():
@@ -81,21 +94,27 @@ def tally(decisions: Decisions, truth: Truth, promise: str, alpha: float) -> Tal
     for g in range(truth.sizes.size):
         if (of_size := (truth.size == g) & asked).any():
             found[:, g] = right[:, of_size].mean(axis=1)
+    by_pair = false.sum(axis=0).astype(np.float64)
+    blamed = sum(np.bincount(side, by_pair, truth.systems) for side in np.triu_indices(truth.systems, 1))
     return Tally(
         raw=raw,
         family=family,
         discovery=false.sum(axis=1) / np.maximum(n_called, 1),
+        smallest=smallest,
         coverage=coverage,
         together=together,
+        best=none if top is None else top[:, truth.best].mean(axis=1),
         wrong_way=(truly & ~agrees).sum(axis=1).astype(float),
         right_way=right.sum(axis=1).astype(float),
         found=found,
+        blamed=np.asarray(blamed),
     )
 
 
-def joined(parts: list[Tally]) -> Tally:
+def joined(parts: Sequence[Tally]) -> Tally:
     """Several chunks of replicates as one."""
-    return Tally(*(np.concatenate([getattr(part, name) for part in parts]) for name in Tally.__slots__))
+    every = {name: [getattr(part, name) for part in parts] for name in Tally.__slots__}
+    return Tally(**{name: sum(x) if name == "blamed" else np.concatenate(x) for name, x in every.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,23 +125,17 @@ class Rate:
     low: float
     high: float
     n: int
-    se: float  # of the mean over replicates; NaN where these are yes or no
-
-    def exceeds(self, nominal: float, doubt: float = 0.01) -> bool:
-        """Whether chance alone would bring a rate so far above nominal with a probability below ``doubt``.
-
-        >>> rate(np.repeat([0.0, 1.0], [752, 48])).exceeds(0.05), rate(np.repeat([0.0, 1.0], [740, 60])).exceeds(0.05)
-        (False, True)
-        """
-        if not self.value > nominal:
-            return False
-        if np.isnan(self.se):
-            return bool(stats.binom.sf(round(self.value * self.n) - 1, self.n, nominal) < doubt)
-        return bool(stats.norm.sf((self.value - nominal) / max(self.se, 1e-300)) < doubt)
 
 
-def rate(x: Floats) -> Rate:
+def rate(x: Floats, tail: float = TAIL) -> Rate:
     """Mean of a figure over replicates. Exact (Clopper-Pearson) for yes or no, by the spread of replicates otherwise.
+
+    Parameters
+    ----------
+    x
+        The figure of each replicate; those without one are NaN.
+    tail
+        Probability that chance may put the truth beyond either end of the interval.
 
     >>> found = rate(np.array([0.0] * 95 + [1.0] * 5))
     >>> found.value, round(found.low, 4), round(found.high, 4)
@@ -131,29 +144,68 @@ def rate(x: Floats) -> Rate:
     x = x[np.isfinite(x)]
     n = x.size
     if n == 0:
-        return Rate(np.nan, np.nan, np.nan, 0, np.nan)
+        return Rate(np.nan, np.nan, np.nan, 0)
     mean = float(x.mean())
-    tail = (1 - LEVEL) / 2
     if np.isin(x, (0.0, 1.0)).all():
-        hits = round(float(x.sum()))
-        low = float(stats.beta.ppf(tail, hits, n - hits + 1)) if hits else 0.0
-        high = float(stats.beta.isf(tail, hits + 1, n - hits)) if hits < n else 1.0
-        return Rate(mean, low, high, n, np.nan)
+        return Rate(mean, *exact(round(float(x.sum())), n, tail), n)
     se = float(x.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
-    half = float(stats.norm.isf(tail)) * se
-    return Rate(mean, max(0.0, mean - half), min(1.0, mean + half), n, se)
+    return _about(mean, float(stats.norm.isf(tail)) * se, n)
 
 
-def ratio(part: Floats, whole: Floats) -> Rate:
+def exact(hits: int, n: int, tail: float = TAIL) -> tuple[float, float]:
+    """Clopper and Pearson's (1934) interval of a probability.
+
+    >>> [round(end, 4) for end in exact(0, 100)]
+    [0.0, 0.0362]
+    """
+    low = float(stats.beta.ppf(tail, hits, n - hits + 1)) if hits else 0.0
+    return low, float(stats.beta.isf(tail, hits + 1, n - hits)) if hits < n else 1.0
+
+
+def ratio(part: Floats, whole: Floats, tail: float = TAIL) -> Rate:
     """Sum of one figure over the sum of another, with an interval by the linearised spread of replicates."""
     total = float(whole.sum())
     n = part.size
     if total == 0:
-        return Rate(np.nan, np.nan, np.nan, n, np.nan)
+        return Rate(np.nan, np.nan, np.nan, n)
     value = float(part.sum()) / total
-    spread = part - value * whole
-    se = float(np.sqrt(np.sum(spread**2)) / total)
-    half = float(stats.norm.isf((1 - LEVEL) / 2)) * se
     if value == 0.0:
-        half = float(stats.beta.isf((1 - LEVEL) / 2, 1, int((whole > 0).sum())))  # none in so many replicates
-    return Rate(value, max(0.0, value - half), min(1.0, value + half), n, se)
+        return _about(value, exact(0, int((whole > 0).sum()), tail)[1], n)
+    se = float(np.sqrt(np.sum((part - value * whole) ** 2)) / total)
+    return _about(value, float(stats.norm.isf(tail)) * se, n)
+
+
+def _about(value: float, half: float, n: int) -> Rate:
+    return Rate(value, max(0.0, value - half), min(1.0, value + half), n)
+
+
+def level_for(smallest: Floats, alpha: float, tail: float = TAIL) -> Rate:
+    """The largest level at which a share of at most alpha of the tables has an equal pair called different.
+
+    The alpha quantile of the smallest corrected p-value among equal pairs, with the interval of order statistics.
+
+    Parameters
+    ----------
+    smallest
+        That p-value in each table.
+    alpha
+        The share that is promised.
+    tail
+        Probability that chance may put the truth beyond either end of the interval.
+
+    >>> level_for(np.arange(1, 101) / 100, 0.05).value
+    0.05
+    """
+    p = np.sort(smallest[np.isfinite(smallest)])
+    n = p.size
+    if n == 0:
+        return Rate(np.nan, np.nan, np.nan, 0)
+    ranks = (np.floor(alpha * n), stats.binom.ppf(tail, n, alpha), stats.binom.isf(tail, n, alpha))
+    value, low, high = (_below(p, min(int(rank), n - 1)) for rank in ranks)
+    return Rate(value, low, high, n)
+
+
+def _below(p: Floats, rank: int) -> float:
+    """The largest p-value of sorted ones that at most ``rank`` of them reach; p-values of resamples have ties."""
+    under = int(np.searchsorted(p, p[rank]))
+    return float(p[under - 1]) if under else 0.0

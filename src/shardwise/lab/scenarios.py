@@ -1,9 +1,16 @@
-"""The worlds that methods are tried in, for one claim: systems all equal, and some of them different."""
+"""The worlds that methods are tried in, for one claim: systems all equal, and some of them different.
+
+Two columns come of them. *False alarms* are counted where equal systems look as they do among real ones: in tilt where
+the scores allow it, in a simulated world (vine, else margins or normal), permute and flip. *Coverage of intervals* is
+counted in resample: systems moved to one mean are true to the differences that they had, not to what equal systems look
+like (two that are tied on most topics are a constant apart there). Where a claim has no resample, all worlds count for
+both, and where nothing but resample was asked for, so does that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,13 +25,14 @@ from shardwise.lab.simulate_scores import MEAN, TableOptions
 from shardwise.lab.simulate_scores import world as simulated
 from shardwise.lab.worlds import from_scores as data
 from shardwise.lab.worlds.base import NormalWorld, World
-from shardwise.lab.worlds.tilt import tilted_world
+from shardwise.lab.worlds.tilt import SHARE, effective_topics, tilted_weights, tilted_world, topic_means
 from shardwise.lab.worlds.vine import vine_world
 from shardwise.numerics import studentized_range
 
 SIMULATED = ("normal", "margins")
 KEPT = ("vine", "tilt")  # worlds of topics like these that keep near-duplicate systems, or every score
 NULLS = (*SIMULATED, *KEPT, *data.KINDS)
+INTERVALS = "resample"  # the world of intervals
 SIZES = 5  # differences planted between nothing and what is hardly ever missed
 
 
@@ -54,24 +62,24 @@ class Case:
 
     world: World
     null: str
-    planted: bool
-    repetitions: int
-    path: int  # of its random numbers
+    planted: bool = False
+    share: int = 1  # of how many worlds that count together it is one
+    path: int = 0  # of its random numbers
+    alarms: bool = True  # whether false alarms are counted in it
+    intervals: bool = True  # whether coverage of intervals is
 
 
 def cases_of(
     source: Source,
     claim: Claim,
-    kinds: Iterable[str] | None,
+    kinds: Sequence[str],
     *,
     planted: bool,
     largest: float | None,
-    repetitions: int,
     alpha: float,
     seed: int,
 ) -> list[Case]:
     """Worlds of one claim: each null and, if ``planted``, systems up to ``largest`` apart in the first of them."""
-    kinds = _usual(source, claim) if kinds is None else [_known(kind, source) for kind in kinds]
     kinds = [k for k in kinds if _speaks_for(k, source.dims, claim)]
     if not kinds:
         raise InputError(
@@ -79,18 +87,20 @@ def cases_of(
             remedy='add "normal" or "flip"',
         )
     equal = np.zeros(source.systems)
-    cases = [Case(_world(source, kind, claim, equal, seed), kind, False, repetitions, 0) for kind in kinds]
-    return cases + (_planted(source, kinds[0], claim, largest, repetitions, alpha, seed) if planted else [])
+    cases = [Case(_world(source, kind, claim, equal, seed), kind) for kind in kinds]
+    if planted:
+        cases += _planted(source, kinds[0], claim, largest, alpha, seed)
+    if INTERVALS not in kinds:
+        return cases
+    alone = set(kinds) == {INTERVALS}
+    return [
+        replace(case, alarms=alone or case.null != INTERVALS, intervals=case.null == INTERVALS)
+        for case in cases
+    ]
 
 
 def _planted(
-    source: Source,
-    kind: str,
-    claim: Claim,
-    largest: float | None,
-    repetitions: int,
-    alpha: float,
-    seed: int,
+    source: Source, kind: str, claim: Claim, largest: float | None, alpha: float, seed: int
 ) -> list[Case]:
     top = telling(source, claim, alpha) if largest is None else largest
     for _ in range(6):
@@ -102,8 +112,7 @@ def _planted(
                 raise
             top /= 2  # scores have bounds, and so have the means of systems
             continue
-        each = -(-repetitions // len(plans))
-        return [Case(world, kind, True, each, 1 + k) for k, world in enumerate(worlds)]
+        return [Case(world, kind, True, len(plans), 1 + k) for k, world in enumerate(worlds)]
     raise InputError(
         "no difference fits between the bounds of these scores", remedy="leave planted differences out"
     )
@@ -140,21 +149,43 @@ def _speaks_for(kind: str, dims: tuple[str, ...], claim: Claim) -> bool:
     return data.speaks_for(kind, dims, claim)
 
 
-def _usual(source: Source, claim: Claim) -> list[str]:
+def usual_nulls(source: Source, claim: Claim) -> tuple[list[str], str]:
+    """The worlds to try a claim in where none are named, and why `tilt` is not among them where it might be."""
     if source.scores is None:
-        return ["normal"]
+        return ["normal"], ""
     y = source.scores.to_numpy()
     bounded = bool(y.min() >= 0 and y.max() <= 1) and source.dims[-1] != "instance"
+    if not source.as_measured:
+        return ["margins" if bounded else "normal"], ""
+    kept = _speaks_for("vine", source.dims, claim)
+    vine = kept and bounded and bool(np.ptp(complete(source.scores), axis=0).min() > 0.0)
+    untilted = _untilted(topic_means(complete(source.scores), source.dims)) if kept else ""
+    tilt = ["tilt"] if kept and not untilted else []
     of_data = [kind for kind in data.KINDS if data.speaks_for(kind, source.dims, claim)]
-    return ["margins" if bounded else "normal", *(of_data if source.as_measured else [])]
+    return ["vine" if vine else "margins" if bounded else "normal", *tilt, *of_data], untilted
 
 
-def _known(kind: str, source: Source) -> str:
-    if kind not in NULLS:
-        raise InputError(f"no null is called {kind!r}", remedy=f"choose from {', '.join(NULLS)}")
-    if source.scores is None and kind != "normal":
-        raise InputError(f"the null {kind!r} is made of scores", remedy="give scores, not components")
-    return kind
+def _untilted(y: Floats) -> str:
+    """Why no chances of topics make the systems of (T, R) scores equal; empty where they do."""
+    weights = tilted_weights(y)
+    topics, systems = y.shape
+    if weights is None:
+        return f"no chances of {topics} topics make these {systems} systems equal"
+    count = effective_topics(weights)
+    if count < SHARE * topics:
+        return f"the chances that make these {systems} systems equal leave {count:.0f} of {topics} topics"
+    return ""
+
+
+def known_nulls(kinds: Iterable[str], source: Source) -> list[str]:
+    """Refuse worlds that there are not, or that need scores where there are none."""
+    found = list(kinds)
+    for kind in found:
+        if kind not in NULLS:
+            raise InputError(f"no null is called {kind!r}", remedy=f"choose from {', '.join(NULLS)}")
+        if source.scores is None and kind != "normal":
+            raise InputError(f"the null {kind!r} is made of scores", remedy="give scores, not components")
+    return found
 
 
 def plantings(r: int, largest: float) -> list[Floats]:

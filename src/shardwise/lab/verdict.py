@@ -1,155 +1,341 @@
-"""From simulated error rates to advice: what holds its level, what fails, and what to use."""
+"""From simulated error rates to advice: what to use, at which level, and why.
+
+One procedure is declared for each claim and promise, the usual one of the layout. It stays unless it is *shown* to
+fail: the others are alternatives, not contestants among whom chance would choose. Where it fails, another that holds
+takes its place, or the level at which it would hold.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-SLACK = (
-    1.1  # approximations such as Satterthwaite's may err by a tenth of the level without being called wrong
-)
-TOLERANCE = 2.0  # a rate is taken to hold if its Monte-Carlo interval ends below twice the nominal one
+from shardwise.core.claim import Claim
+from shardwise.fits.moderated import ByModerated
+from shardwise.lab.looks import status
+from shardwise.numerics.tables import Dims
+from shardwise.procedures.procedure import Procedure
+from shardwise.procedures.running import USUAL
+from shardwise.procedures.vocabulary import available, common_error, for_claims, parse
+
 PROMISES = {
     "family": "no false claim at all among the pairs",
     "discovery": "few false ones among the claims made",
     "pair": "each pair by itself",
 }
+FIGURE = {"family": "family", "discovery": "discovery", "pair": "raw"}
+COVERED = {"family": "together", "discovery": "coverage", "pair": "coverage"}
 STATES = ("holds", "unclear", "fails")
+Row = Mapping[Any, Any]  # of a summary
+Rows = Mapping[str, Row]  # by method
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to use for one promise.
+
+    ``method`` can be typed into ``compare --method``; ``alpha`` is the level at which it keeps the promise here.
+    ``declared`` is the procedure that is used unless it is shown to fail, ``status`` what was shown of it, empty where
+    it was not tried.
+    """
+
+    promise: str
+    method: str
+    alpha: float
+    declared: str
+    status: str
+    calibrated: bool  # whether alpha is another level than the one asked for
+
+    def call(self, command: bool = False) -> str:
+        """Return what to do now, in Python or on the command line.
+
+        Parameters
+        ----------
+        command
+            Whether it is for the command line.
+
+        >>> advice = Advice("family", "moderated holm", .034, "moderated holm", "fails", True)
+        >>> print(advice.call(), advice.call(command=True), sep="; ")
+        sw.compare(scores, 'moderated holm').reject(alpha=0.034); compare --method 'moderated holm' --alpha 0.034
+        """
+        if command:
+            return f"compare --method {self.method!r}" + f" --alpha {self.alpha:g}" * self.calibrated
+        return f"sw.compare(scores, {self.method!r})" + f".reject(alpha={self.alpha:g})" * self.calibrated
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Advice for one claim.
-
-    ``use`` names, for each kind of promise, the most powerful method that is meant for the claim and holds its level,
-    those with a simulated rate over one Monte-Carlo error above nominal coming last; a promise that no method
-    keeps is missing there.
-    """
+    """Advice for one claim: for each promise, and why methods fail."""
 
     claim: str
     alpha: float
-    use: dict[str, str]
+    advice: tuple[Advice, ...]
     holds: tuple[str, ...]
     unclear: tuple[str, ...]
     fails: tuple[str, ...]
-    text: str
+    causes: tuple[str, ...]  # systems and topics that make methods err, where one made for the claim does
+    lines: tuple[str, ...]  # what is said of the promises, then of other methods
+
+    @property
+    def use(self) -> dict[str, str]:
+        """What to use for each promise."""
+        return {one.promise: one.method for one in self.advice}
+
+    def said(self, command: bool = False) -> tuple[str, ...]:
+        """Return all that is said, line by line.
+
+        Parameters
+        ----------
+        command
+            Whether what to do now is said for the command line.
+        """
+        calls = dict.fromkeys(one.call(command) for one in self.advice)
+        why = [f"why: {cause}" for cause in self.causes]
+        return (*self.lines, *why, f"now: {'; '.join(calls)}")
+
+    def text(self, command: bool = False) -> str:
+        """Return the claim and all that is said, for Python or for the command line.
+
+        Parameters
+        ----------
+        command
+            Whether what to do now is said for the command line.
+        """
+        head = f"{self.claim[:1].upper()}{self.claim[1:]}, at {self.alpha:.2g}:"
+        return "\n".join([head, *(f"  {line}" for line in self.said(command))])
 
     def __str__(self) -> str:
-        return self.text
+        return self.text()
 
 
-def status(value: float, high: float, exceeds: bool, alpha: float) -> str:
-    """Holds, unclear (too few repetitions to tell) or fails.
+def declared(dims: Dims, claim: Claim, promise: str) -> Procedure | None:
+    """The procedure that is used for a claim and a promise unless it is shown to fail; None where none is usual.
 
-    >>> status(.05, .064, False, .05), status(.05, .11, False, .05), status(.64, .67, True, .05)
-    ('holds', 'unclear', 'fails')
+    Parameters
+    ----------
+    dims
+        Layout of the scores.
+    claim
+        What a difference is about.
+    promise
+        "family", "discovery" or "pair".
+
+    >>> [declared(("topic", "system"), Claim("topic"), promise).name for promise in PROMISES]
+    ['moderated', 'moderated bh', 'moderated none']
     """
-    if np.isnan(value):
-        return "unclear"
-    if exceeds:
-        return "fails"
-    return "holds" if high <= TOLERANCE * alpha else "unclear"
+    usual = for_claims(parse(USUAL[dims]), dims).get(claim)
+    if usual is not None:
+        return (
+            usual
+            if promise == "family"
+            else replace(usual, correction={"discovery": "bh", "pair": "none"}[promise])
+        )
+    made = (
+        one for one in available(dims).values() if one.claim == claim and one.sound and one.promise == promise
+    )
+    return next(made, None)
 
 
-def verdict(claim: str, table: pd.DataFrame, alpha: float, repetitions: int) -> Verdict:
+def cannot_explode(procedure: Procedure) -> bool:
+    """Whether a level found on some topics carries over to others: no pair has its own variance alone.
+
+    A paired t has a denominator near 0 where two systems are nearly the same, and its law then hangs on few topics.
+    """
+    return common_error(procedure) or isinstance(procedure.fit, ByModerated)
+
+
+def verdict(
+    claim: Claim,
+    table: pd.DataFrame,
+    methods: Sequence[Procedure],
+    dims: Dims,
+    alpha: float,
+    causes: Sequence[str] = (),
+) -> Verdict:
     """Judge the methods of one claim.
 
-    ``table``: columns method, promise, meant, rate, high, null, status, power; one row a method.
+    Parameters
+    ----------
+    claim
+        What a difference is about.
+    table
+        The rows of `summary` that are about it.
+    methods
+        The procedures tried.
+    dims
+        Layout of the scores.
+    alpha
+        The level that is promised.
+    causes
+        What about the scores may make methods err.
     """
-    named = {state: tuple(table.loc[table["status"] == state, "method"]) for state in STATES}
-    use: dict[str, str] = {}
-    lines = []
-    for promise, words in PROMISES.items():
-        fit = table[table["meant"] & (table["promise"] == promise)]
-        if fit.empty:
-            continue
-        good = fit[fit["status"] == "holds"]
-        if good.empty:
-            lines.append(_nothing(words, fit, alpha))
-            continue
-        # chance spares a method that errs a little, and power would then choose just that one
-        safe = good[
-            good["rate"] <= alpha + max((SLACK - 1) * alpha, np.sqrt(alpha * (1 - alpha) / repetitions))
-        ]
-        best = (safe if len(safe) else good).sort_values("power", ascending=False, kind="stable").iloc[0]
-        use[promise] = str(best["method"])
-        power = (
-            f", finds {100 * best['power']:.0f} % of the planted differences"
-            if np.isfinite(best["power"])
-            else ""
-        )
-        lines.append(f"{words}: use {best['method']} ({_percent(best['rate'])} false{power})")
-    if not table["meant"].any() and named["holds"]:
-        lines.append(
-            f"no method tried is made for this claim; these hold it all the same: {', '.join(named['holds'])}"
-        )
-    wrong = table[table["status"] == "fails"].sort_values("rate", ascending=False, kind="stable")
-    if len(wrong):
-        shown = ", ".join(f"{m} {_percent(r)}" for m, r in zip(wrong["method"], wrong["rate"], strict=True))
-        lines.append(f"do not use for this claim: {shown}")
-    if named["unclear"]:
-        lines.append(f"undecided after {repetitions} repetitions: {', '.join(named['unclear'])}")
-    text = "\n".join([f"{claim[:1].upper()}{claim[1:]}, at {alpha:.2g}:", *(f"  {line}" for line in lines)])
-    return Verdict(claim, alpha, use, named["holds"], named["unclear"], named["fails"], text)
-
-
-def _nothing(words: str, fit: pd.DataFrame, alpha: float) -> str:
-    nearest = fit.sort_values("rate", kind="stable").iloc[0]
-    if (fit["status"] == "fails").all():
-        return (
-            f"{words}: no method tried holds {_percent(alpha)}; the nearest is {nearest['method']}"
-            f" with {_percent(nearest['rate'])}"
-        )
-    return (
-        f"{words}: nothing shown to hold {_percent(alpha)}; {nearest['method']} came out at"
-        f" {_percent(nearest['rate'])} and may be as high as {_percent(nearest['high'])}; more repetitions would tell"
+    rows: Rows = {str(row["method"]): row for row in table.to_dict("records")}
+    named = {state: tuple(name for name, row in rows.items() if row["status"] == state) for state in STATES}
+    asked = [promise for promise in PROMISES if any(row["promise"] == promise for row in rows.values())]
+    advice = tuple(one for promise in asked if (one := _advice(promise, claim, rows, methods, dims, alpha)))
+    lines = [f"{PROMISES[one.promise]}: {_chosen(one, rows, alpha)}" for one in advice]
+    chosen = {one.method for one in advice if not one.calibrated}
+    others = [row for row in rows.values() if row["method"] not in chosen]
+    if also := [_figure(row) for row in others if row["meant"] and row["status"] == "holds"]:
+        lines.append(f"hold as well: {'; '.join(also)}")
+    wrong = sorted((row for row in others if row["status"] == "fails"), key=lambda row: -row["rate"])
+    if wrong:
+        lines.append(f"do not use for this claim: {'; '.join(_failure(row, alpha) for row in wrong)}")
+    if unclear := [_figure(row) for row in others if row["status"] == "unclear"]:
+        lines.append(f"undecided, as more tables would tell: {'; '.join(unclear)}")
+    guilty = any(row["meant"] for row in rows.values() if row["status"] == "fails")
+    why = tuple(causes) if guilty else ()
+    return Verdict(
+        claim.short(dims), alpha, advice, named["holds"], named["unclear"], named["fails"], why, tuple(lines)
     )
 
 
-def _percent(rate: float) -> str:
-    return f"{100 * rate:.1f} %"
+def _advice(
+    promise: str,
+    claim: Claim,
+    rows: Rows,
+    methods: Sequence[Procedure],
+    dims: Dims,
+    alpha: float,
+) -> Advice | None:
+    default = declared(dims, claim, promise)
+    if default is None:
+        return None
+    row = rows.get(default.name)
+    state = "" if row is None else str(row["status"])
+    found = Advice(promise, default.name, alpha, default.name, state, False)
+    if row is None or state != "fails":
+        return found
+    good = [m for m in methods if rows[m.name]["meant"] and rows[m.name]["status"] == "holds"]
+    alike = [m for m in good if m.promise == promise]
+    for other in sorted(alike, key=lambda m: m.fit != default.fit):  # the same statistic first
+        return replace(found, method=other.name)
+    if row["level"] > 0.0:
+        return replace(found, alpha=_two_digits(row["level"]), calibrated=True)
+    stronger = [
+        m.name for m in good if m.promise == "family"
+    ]  # no false claim at all is what the others promise and more
+    strongest = declared(dims, claim, "family")
+    return replace(found, method=stronger[0] if stronger else strongest.name if strongest else default.name)
 
 
-def summary(rates: pd.DataFrame, power: pd.DataFrame, alpha: float) -> pd.DataFrame:
-    """One row for each method and claim: the promised error rate in the world where it is worst, and mean power."""
-    own = rates[rates["figure"] == rates["promise"].map(_figure_of)]
-    rows = []
-    for (claim, method), group in own.groupby(["claim", "method"], sort=False):
-        group = group[np.isfinite(group["rate"])]
-        if group.empty:
-            continue
-        states = [
-            status(r, h, e, alpha)
-            for r, h, e in zip(group["rate"], group["high"], group["exceeds"], strict=True)
-        ]
-        worst_state = max(states, key=STATES.index)
-        worst = group[[s == worst_state for s in states]].sort_values("rate").iloc[-1]
-        mine = power[(power["claim"] == claim) & (power["method"] == method)]
-        rows.append(
-            {
-                "claim": claim,
-                "method": method,
-                "promise": worst["promise"],
-                "meant": bool(worst["meant"]),
-                "rate": worst["rate"],
-                "low": worst["low"],
-                "high": worst["high"],
-                "null": worst["null"] + (", some differ" if worst["planted"] else ""),
-                "status": worst_state,
-                "power": float(mine["power"].mean()) if len(mine) else np.nan,
-            }
+def _two_digits(level: float) -> float:
+    """A level cut after two digits, so that it is not made larger."""
+    unit = 10.0 ** (np.floor(np.log10(level)) - 1)
+    return float(f"{np.floor(level / unit + 1e-9) * unit:.2g}")
+
+
+def _chosen(one: Advice, rows: Rows, alpha: float) -> str:
+    """What is said of one promise."""
+    if not one.status:
+        return f"use {one.method}, the default, which was not tried here"
+    row = rows[one.declared]
+    if one.status != "fails":
+        shown = "which holds" if one.status == "holds" else "and is not shown to fail"
+        return (
+            f"use {one.method}, the default: false alarms {_rate(row)}, {shown}{_intervals(row)}{_power(row)}"
         )
+    opening = f"{one.declared}, the default, fails: false alarms {_rate(row)}; use "
+    if one.calibrated:
+        return f"{opening}it at alpha {one.alpha:g}, where it errs in {100 * alpha:g} %"
+    if one.method not in rows:
+        return f"{opening}{one.method}, which promises more"
+    other = rows[one.method]
+    return f"{opening}{one.method}, which holds: {_rate(other)}{_intervals(other)}{_power(other)}"
+
+
+def _rate(row: Row) -> str:
+    return f"{_between(row['rate'], row['low'], row['high'])}, worst in {row['null']}"
+
+
+def _between(value: float, low: float, high: float) -> str:
+    return f"{100 * value:.1f} % ({100 * low:.1f} to {100 * high:.1f} %)"
+
+
+def _intervals(row: Row) -> str:
+    if np.isnan(row["coverage"]):
+        return ""
+    short = ", too few" if row["intervals"] == "fails" else ""
+    value = _between(row["coverage"], row["coverage_low"], row["coverage_high"])
+    what = {"family": "all intervals are true", "discovery": "intervals of pairs found are true"}
+    return f"; {what.get(row['promise'], 'intervals are true')} in {value} in {row['coverage_null']}{short}"
+
+
+def _power(row: Row) -> str:
+    return (
+        "" if np.isnan(row["power"]) else f"; it finds {100 * row['power']:.0f} % of the planted differences"
+    )
+
+
+def _figure(row: Row) -> str:
+    return f"{row['method']} {_between(row['rate'], row['low'], row['high'])}"
+
+
+def _failure(row: Row, alpha: float) -> str:
+    said = f"{_figure(row)} in {row['null']}"
+    if not row["meant"]:
+        return said
+    if row["level"] > 0.0:
+        return f"{said}, {100 * alpha:g} % at alpha {_two_digits(row['level']):g}"
+    if row["promise"] == "pair":
+        return said
+    return f"{said}, and no other level is sure to help"
+
+
+def summary(rates: pd.DataFrame, alpha: float) -> pd.DataFrame:
+    """One row for each method and claim: false alarms where they are worst, coverage of intervals, power.
+
+    Parameters
+    ----------
+    rates
+        Every figure in every world, as `Calibration` has them.
+    alpha
+        The level that is promised.
+    """
+    rows = []
+    for (claim, method), own in rates[np.isfinite(rates["rate"])].groupby(["claim", "method"], sort=False):
+        promise = str(own["promise"].iloc[0])
+
+        def worst(figure: str, column: str, high_is_bad: bool = False) -> tuple[Any, str]:
+            part = own[(own["figure"] == figure) & own[column]]  # noqa: B023
+            return _worst(part, alpha, high_is_bad)
+
+        alarm, state = worst(FIGURE[promise], "for_alarms", True)
+        if alarm is None:
+            continue
+        covered, shown = worst(COVERED[promise], "for_intervals")
+        row = {"claim": claim, "method": method, "promise": promise, "meant": bool(alarm["meant"])}
+        row |= {**_of(alarm, "rate", "low", "high"), "null": _world(alarm), "status": state}
+        row |= _of(worst("level", "for_alarms")[0], "level", "level_low", "level_high")
+        row |= _of(covered, "coverage", "coverage_low", "coverage_high")
+        row |= {"coverage_null": _world(covered), "intervals": shown}
+        row |= _of(worst("best", "for_alarms")[0], "best", "best_low", "best_high")
+        rows.append(row | _of(worst("found", "for_alarms")[0], "power", "power_low", "power_high"))
     return pd.DataFrame(rows)
 
 
-def _figure_of(promise: str) -> str:
-    return {"family": "family", "discovery": "discovery", "pair": "raw"}[promise]
+def _worst(part: pd.DataFrame, alpha: float, high_is_bad: bool) -> tuple[Any, str]:
+    """The row of the world that speaks most against a method, and what it shows; nothing where there is none."""
+    if part.empty:
+        return None, ""
+    ends = zip(part["low"], part["high"], strict=True)
+    states = [
+        status(low, high, alpha) if high_is_bad else status(1 - high, 1 - low, alpha) for low, high in ends
+    ]
+    state = max(states, key=STATES.index)
+    return part[[s == state for s in states]].sort_values("rate", ascending=high_is_bad).iloc[-1], state
 
 
-def verdicts(table: pd.DataFrame, alpha: float, repetitions: int) -> tuple[Verdict, ...]:
-    """Judge every claim of a summary."""
-    claims: Sequence[str] = list(dict.fromkeys(table["claim"])) if len(table) else []
-    return tuple(verdict(claim, table[table["claim"] == claim], alpha, repetitions) for claim in claims)
+def _of(row: Any, *names: str) -> dict[str, float]:
+    return {
+        name: np.nan if row is None else row[key]
+        for name, key in zip(names, ("rate", "low", "high"), strict=True)
+    }
+
+
+def _world(row: Any) -> str:
+    return "" if row is None else row["null"] + ", some differ" * int(row["planted"])

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special, stats
 
+from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError, unknown
+from shardwise.core.errors import InputError
 from shardwise.numerics import dunnett, student, studentized_range
 
 
@@ -27,14 +28,14 @@ class Family:
 class Stepwise:
     """A correction that looks at the p-values alone.
 
-    `level` is the uncorrected p-value at or below which the correction rejects at alpha, for these p-values. `promise`
-    is the error rate that it holds: of a pair, of the family, or of false discoveries.
+    `share` is the part of alpha at or below which an uncorrected p-value is rejected, where k of n are. `promise` is
+    the error rate that it holds: of a pair, of the family, or of false discoveries.
     """
 
     title: str
     promise: str
     adjust: Callable[[Floats], Floats]
-    level: Callable[[Floats, float], Floats]  # (…, P), alpha -> (…, 1)
+    share: Callable[[int, Floats], Floats | float]  # n, (…, 1) k
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,29 +116,6 @@ def step_up(p: Floats, alpha: float) -> int:
     return int(below[-1]) + 1 if below.size else 0
 
 
-def _rejected(adjusted: Floats, alpha: float) -> Floats:
-    return np.asarray((adjusted <= alpha).sum(axis=-1, keepdims=True), np.float64)
-
-
-def _constant(p: Floats, level: float) -> Floats:
-    return np.full((*p.shape[:-1], 1), level)
-
-
-def _holm_level(p: Floats, alpha: float) -> Floats:
-    return np.asarray(alpha / np.maximum(p.shape[-1] - _rejected(holm(p), alpha), 1.0))
-
-
-def _bh_level(p: Floats, alpha: float) -> Floats:
-    return np.asarray(
-        alpha * np.maximum(_rejected(benjamini_hochberg(p), alpha), 1.0) / p.shape[-1]
-    )  # V17 §3.1
-
-
-def _by_level(p: Floats, alpha: float) -> Floats:
-    n = p.shape[-1]
-    return np.asarray(alpha * np.maximum(_rejected(benjamini_yekutieli(p), alpha), 1.0) / (n * _harmonic(n)))
-
-
 def _hsd(t: Floats, df: Floats, systems: int) -> Floats:
     return studentized_range.sf(np.sqrt(2.0) * t, systems, df)  # F19 eq. 2
 
@@ -169,32 +147,30 @@ def _dunnett_critical(alpha: float, df: Floats, systems: int) -> Floats:
 
 
 STEPWISE = {
-    "none": Stepwise("no correction", "pair", lambda p: p, _constant),
-    "bonferroni": Stepwise("Bonferroni", "family", bonferroni, lambda p, a: _constant(p, a / p.shape[-1])),
-    "holm": Stepwise("Holm", "family", holm, _holm_level),
-    "bh": Stepwise("Benjamini–Hochberg", "discovery", benjamini_hochberg, _bh_level),
-    "by": Stepwise("Benjamini–Yekutieli", "discovery", benjamini_yekutieli, _by_level),
+    "none": Stepwise("no correction", "pair", lambda p: p, lambda n, k: 1.0),
+    "bonferroni": Stepwise("Bonferroni", "family", bonferroni, lambda n, k: 1.0 / n),
+    "holm": Stepwise("Holm", "family", holm, lambda n, k: 1.0 / np.maximum(n - k, 1.0)),
+    "bh": Stepwise(  # V17 §3.1
+        "Benjamini–Hochberg", "discovery", benjamini_hochberg, lambda n, k: np.maximum(k, 1.0) / n
+    ),
+    "by": Stepwise(
+        "Benjamini–Yekutieli",
+        "discovery",
+        benjamini_yekutieli,
+        lambda n, k: np.maximum(k, 1.0) / (n * _harmonic(n)),
+    ),
 }
 SIMULTANEOUS = {
     "hsd": Simultaneous("Tukey HSD", "family", _hsd, _hsd_critical),
     "scheffe": Simultaneous("Scheffé", "family", _scheffe, _scheffe_critical),
     "dunnett": Simultaneous("Dunnett", "family", _dunnett, _dunnett_critical),
 }
-CORRECTIONS = (*SIMULTANEOUS, *STEPWISE)
-
-
-def stepwise(name: str, argument: str = "correction") -> Stepwise:
-    """The correction of p-values of this name."""
-    if name not in STEPWISE:
-        raise unknown(argument, name, STEPWISE, what="correction")
-    return STEPWISE[name]
+CORRECTIONS: dict[str, Stepwise | Simultaneous] = {**SIMULTANEOUS, **STEPWISE}
 
 
 def known(name: str) -> str:
     """The name itself if it is that of a correction."""
-    if name not in CORRECTIONS:
-        raise unknown("method", name, CORRECTIONS)
-    return name
+    return str(chosen(name, "method", CORRECTIONS))
 
 
 def title(name: str) -> str:
@@ -203,12 +179,12 @@ def title(name: str) -> str:
     >>> title("by")
     'Benjamini–Yekutieli'
     """
-    return STEPWISE[name].title if name in STEPWISE else SIMULTANEOUS[name].title
+    return CORRECTIONS[name].title
 
 
 def promise(name: str) -> str:
     """The error rate that a correction promises to hold: "pair", "family" or "discovery"."""
-    return STEPWISE[name].promise if name in STEPWISE else SIMULTANEOUS[name].promise
+    return CORRECTIONS[name].promise
 
 
 def adjusted(name: str, family: Family) -> Floats:
@@ -233,7 +209,10 @@ def adjusted(name: str, family: Family) -> Floats:
 
 def uncorrected_level(name: str, p: Floats, alpha: float) -> Floats:
     """(…, 1) p-values at or below which a correction rejects at alpha; a joint law needs no correction."""
-    return STEPWISE[name].level(p, alpha) if name in STEPWISE else _constant(p, alpha)
+    if name not in STEPWISE:
+        return np.full((*p.shape[:-1], 1), alpha)
+    rejected = (STEPWISE[name].adjust(p) <= alpha).sum(axis=-1, keepdims=True)
+    return np.full(rejected.shape, alpha * STEPWISE[name].share(p.shape[-1], rejected))
 
 
 def interval_level(name: str, p: Floats, alpha: float) -> Floats:
@@ -246,21 +225,7 @@ def interval_level(name: str, p: Floats, alpha: float) -> Floats:
 
 
 def critical_t(name: str, level: Floats, df: Floats, systems: int, alpha: float) -> Floats:
-    """The |t| at which a correction begins to reject: at an uncorrected level, or by the joint law at alpha.
-
-    Parameters
-    ----------
-    name
-        The correction.
-    level
-        (…, 1) uncorrected levels, of stepwise corrections.
-    df
-        (…, P) or (…, 1) degrees of freedom.
-    systems
-        Number of systems in the family.
-    alpha
-        Level of a simultaneous correction.
-    """
+    """The |t| at which a correction begins to reject: at (…, 1) uncorrected levels, or by the joint law at alpha."""
     if name in STEPWISE:
         return student.critical(level, df)
     distinct, which = np.unique(df, return_inverse=True)  # most often one and the same for all pairs

@@ -7,7 +7,6 @@ is the upper tail of max |t_i|, by quadrature rather than by simulation.
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -28,29 +27,14 @@ def sf(t: npt.ArrayLike, m: int, df: npt.ArrayLike) -> Floats:
     """
     t_, df_, shape = studentize.aligned(t, df)
     w = math.sqrt(2.0) * t_  # the distance Z_i - Z_0 has variance 2
-    return studentize.sf_by_df(w, df_, _distance_tail(m), partial(_table, m)).reshape(shape)
+    return studentize.sf_by_df(w, df_, studentize.tabulated(_distance_sf, m)).reshape(shape)
 
 
 def isf(p: npt.ArrayLike, m: int, df: npt.ArrayLike) -> Floats:
     """The |t| that the largest of m comparisons exceeds with probability p."""
     p_, df_, shape = studentize.aligned(p, df)
-    w = studentize.isf(p_, df_, _distance_tail(m)).reshape(shape)
+    w = studentize.isf(p_, df_, studentize.tabulated(_distance_sf, m)).reshape(shape)
     return np.asarray(w / math.sqrt(2.0))
-
-
-@lru_cache(maxsize=64)
-def _distance_tail(m: int) -> studentize.Tail:
-    def upper_tail(w: Floats) -> Floats:
-        out = np.empty(w.shape)
-        _distance_sf(w, m, out)
-        return out
-
-    return studentize.tabulate(upper_tail)
-
-
-@lru_cache(maxsize=256)
-def _table(m: int, df: float) -> studentize.Studentized:
-    return studentize.Studentized.of(_distance_tail(m), df)
 
 
 @njit(cache=True, nogil=True)

@@ -109,12 +109,6 @@ def u_of(t: Floats, topics: int) -> Floats:
     return np.where(finite, squared / (squared + (topics - 1.0)), 1.0)
 
 
-def against(maxima: Floats, u: Floats) -> Floats:
-    """(r + 1) / (B + 1), r the flips whose largest u* is at least u."""
-    as_large = maxima.size - np.searchsorted(maxima, u * (1.0 - TIE))
-    return np.asarray((as_large + 1) / (maxima.size + 1))
-
-
 def critical_t(maxima: Floats, alpha: float, topics: int) -> float:
     """The |t| above which a pair is told apart in a single step; ∞ if there are too few flips or topics for it."""
     k = math.floor(alpha * (maxima.size + 1) * (1 + 1e-12))
@@ -122,8 +116,3 @@ def critical_t(maxima: Floats, alpha: float, topics: int) -> float:
         return math.inf
     u = float(maxima[-k]) / (1.0 - TIE)
     return math.inf if u >= 1.0 else math.sqrt((topics - 1.0) * u / (1.0 - u))
-
-
-def half_widths(se: Floats, critical: float) -> Floats:
-    """critical · se, and 0 for pairs without spread."""
-    return np.where(se == 0.0, 0.0, np.where(se == 0.0, 1.0, se) * critical)

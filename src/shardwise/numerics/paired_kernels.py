@@ -94,79 +94,48 @@ def _rank_sum_cdf(ranks: Ints, w: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def signed_ranks(d: Ints, statistic: Floats, p: Floats, z: Floats) -> None:
-    """Wilcoxon's signed ranks: the smaller rank sum, its exact p-value for few topics, else its normal score z.
+def signed_rank(d: Ints, laws: Floats) -> tuple[float, float]:
+    """Smaller rank sum of differences in ascending order of size, and its two-sided p-value.
 
-    `d` is (pairs, T), each row in ascending order of size. Zero differences are left out, tied ones share their mean
-    rank; the exact law is that of the ranks as tied. The normal score has the tie-corrected variance and no
-    correction for continuity.
+    Zero differences are left out, tied ones share their mean rank. For few topics the law is exact, that of the ranks
+    as tied; else it is normal, with the tie-corrected variance and no correction for continuity.
     """
-    topics = d.shape[1]
-    twice = np.empty(topics, dtype=np.int64)  # doubled mean ranks, whole numbers
-    for k in range(d.shape[0]):
-        zeros = 0
-        while zeros < topics and d[k, zeros] == 0:
-            zeros += 1
-        n = topics - zeros
-        ties = 0.0
-        plus = 0
-        first = zeros
-        while first < topics:
-            last = first
-            while last + 1 < topics and abs(d[k, last + 1]) == abs(d[k, first]):
-                last += 1
-            for m in range(first, last + 1):
-                twice[m - zeros] = first + last + 2 - 2 * zeros
-                if d[k, m] > 0:
-                    plus += twice[m - zeros]
-            width = last - first + 1
-            ties += width**3 - width
-            first = last + 1
-        smaller = min(plus, n * (n + 1) - plus)
-        statistic[k] = smaller / 2
-        z[k] = 0.0
-        if n <= EXACT_RANKS:
-            p[k] = min(1.0, 2.0 * _rank_sum_cdf(twice[:n], smaller))
-        else:
-            variance = n * (n + 1) * (2 * n + 1) / 24 - ties / 48
-            z[k] = (n * (n + 1) / 4 - smaller / 2) / np.sqrt(variance)
-            p[k] = np.nan
+    zeros = 0
+    while zeros < d.size and d[zeros] == 0:
+        zeros += 1
+    d = d[zeros:]
+    n = d.size
+    twice = np.empty(n, dtype=np.int64)  # doubled mean ranks, whole numbers
+    ties, plus, first = 0.0, 0, 0
+    while first < n:
+        last = first
+        while last + 1 < n and abs(d[last + 1]) == abs(d[first]):
+            last += 1
+        for m in range(first, last + 1):
+            twice[m] = first + last + 2
+            if d[m] > 0:
+                plus += twice[m]
+        width = last - first + 1
+        ties += width**3 - width
+        first = last + 1
+    smaller = min(plus, n * (n + 1) - plus)
+    if n > EXACT_RANKS:
+        variance = n * (n + 1) * (2 * n + 1) / 24 - ties / 48
+        z = (n * (n + 1) / 4 - smaller / 2) / math.sqrt(variance)
+        return smaller / 2, math.erfc(z / math.sqrt(2.0))
+    at_most = laws[n, smaller // 2] if ties == 0.0 else _rank_sum_cdf(twice, smaller)
+    return smaller / 2, min(1.0, 2.0 * at_most)
 
 
 @njit(cache=True, nogil=True)
 def wilcoxon(y: Floats, coarse: Floats, ia: Ints, ib: Ints, laws: Floats, smaller: Floats, p: Floats) -> None:
-    """Smaller rank sums and two-sided p-values of signed ranks, by the law without ties where there are none."""
-    topics = y.shape[1]
-    d = np.empty(topics, dtype=np.int64)
-    row = np.empty((1, topics), dtype=np.int64)
-    statistic = np.empty(1)
-    exact = np.empty(1)
-    z = np.empty(1)
+    """Smaller rank sums and two-sided p-values of signed ranks; `laws` are those without ties."""
+    d = np.empty(y.shape[1], dtype=np.int64)
     for i in range(y.shape[0]):
         for k in range(ia.size):
-            for t in range(topics):
+            for t in range(d.size):
                 d[t] = np.int64(np.rint((y[i, t, ia[k]] - y[i, t, ib[k]]) / coarse[i]))
-            order = np.argsort(np.abs(d))
-            for t in range(topics):
-                row[0, t] = d[order[t]]
-            zeros = 0
-            while zeros < topics and row[0, zeros] == 0:
-                zeros += 1
-            n = topics - zeros
-            tied = False
-            plus = 0
-            for t in range(zeros, topics):
-                tied = tied or (t > zeros and abs(row[0, t]) == abs(row[0, t - 1]))
-                if row[0, t] > 0:
-                    plus += t - zeros + 1
-            if n <= EXACT_RANKS and not tied:
-                least = min(plus, n * (n + 1) // 2 - plus)
-                smaller[i, k] = least
-                p[i, k] = min(1.0, 2.0 * laws[n, least])
-            else:
-                signed_ranks(row, statistic, exact, z)
-                smaller[i, k] = statistic[0]
-                p[i, k] = math.erfc(z[0] / math.sqrt(2.0)) if math.isnan(exact[0]) else exact[0]
+            smaller[i, k], p[i, k] = signed_rank(d[np.argsort(np.abs(d))], laws)
 
 
 @njit(cache=True, nogil=True)
@@ -325,34 +294,20 @@ def pooled_bootstrap(
 
 
 @njit(cache=True, nogil=True)
-def permuted_ranges(y: Ints, key: np.uint64, n_resamples: int) -> Ints:
-    """(B,) largest minus smallest sum of scores when systems are shuffled within every topic (Carterette 2012)."""
-    topics, r = y.shape
-    out = np.empty(n_resamples, dtype=np.int64)
-    state = np.empty(1, dtype=np.uint64)
-    row = np.empty(r, dtype=np.int64)
-    sums = np.empty(r, dtype=np.int64)
-    for i in range(n_resamples):
-        start(key, i, state)
-        for a in range(r):
-            sums[a] = 0
-        for t in range(topics):
-            for a in range(r):
-                row[a] = y[t, a]
-            for a in range(r - 1, -1, -1):
-                b = below(a + 1, state)
-                sums[a] += row[b]
-                row[b] = row[a]
-        high = low = sums[0]
-        for a in range(1, r):
-            high = max(high, sums[a])
-            low = min(low, sums[a])
-        out[i] = high - low
-    return out
-
-
-@njit(cache=True, nogil=True)
 def ranges(units: Ints, keys: Words, n_resamples: int, out: Ints) -> None:
-    """(B, n_resamples) ranges of sums over systems shuffled within topics."""
-    for i in range(units.shape[0]):
-        out[i] = permuted_ranges(units[i], keys[i], n_resamples)
+    """(B, n_resamples) largest less smallest sum when systems are shuffled within every topic (Carterette 2012)."""
+    topics, r = units.shape[1:]
+    state = np.empty(1, dtype=np.uint64)
+    row, sums = np.empty(r, dtype=np.int64), np.empty(r, dtype=np.int64)
+    for table in range(units.shape[0]):
+        y = units[table]
+        for i in range(n_resamples):
+            start(keys[table], i, state)
+            sums[:] = 0
+            for t in range(topics):
+                row[:] = y[t]
+                for a in range(r - 1, -1, -1):
+                    b = below(a + 1, state)
+                    sums[a] += row[b]
+                    row[b] = row[a]
+            out[table, i] = sums.max() - sums.min()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shardwise.core.arrays import Bools, Floats
-from shardwise.numerics.unified import instance_spread, unified
+from shardwise.numerics.unified import complete_moments, instance_spread, unified
 
 
 def mean_spread(y: Floats, deterministic: Bools) -> tuple[Floats, Floats, Floats]:
@@ -29,4 +29,5 @@ def mean_spread(y: Floats, deterministic: Bools) -> tuple[Floats, Floats, Floats
     r = y.shape[2]
     beside = np.concatenate([y, np.zeros((*y.shape[:2], 1, y.shape[3]))], axis=2)
     spread = instance_spread(beside, np.append(deterministic, True))
-    return unified(np.nanmean(beside, axis=-1), spread, np.arange(r), np.full(r, r))
+    ia, ib = np.arange(r), np.full(r, r)
+    return unified(complete_moments(np.nanmean(beside, axis=-1), ia, ib), spread, ia, ib)

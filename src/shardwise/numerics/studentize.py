@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -42,14 +43,18 @@ class Tail:
     coefficients: Floats  # (panels, DEGREE + 1)
 
 
-def tabulate(upper_tail: Callable[[Floats], Floats]) -> Tail:
-    """Tabulate log H from a vectorised H, by its values at the Chebyshev points of each panel of w."""
+@lru_cache(maxsize=128)
+def tabulated(upper_tail: Callable[[Floats, int, Floats], None], size: int) -> Tail:
+    """The tail of a statistic of so many systems, by its values at the Chebyshev points of each panel of w.
+
+    ``upper_tail(w, size, out)`` puts H(w) into ``out``.
+    """
     edges = np.concatenate([np.arange(0, BEND, FINE), np.arange(BEND, W_MAX + COARSE / 2, COARSE)])
-    x = chebyshev.chebpts1(DEGREE + 1)
-    half = np.diff(edges) / 2
-    w = (edges[:-1] + half)[:, None] + half[:, None] * x
-    log_h = np.log(upper_tail(w.ravel())).reshape(w.shape)
-    return Tail(_fit(log_h))
+    half = np.diff(edges)[:, None] / 2
+    w = edges[:-1, None] + half + half * chebyshev.chebpts1(DEGREE + 1)
+    h = np.empty(w.size)
+    upper_tail(w.ravel(), size, h)
+    return Tail(_fit(np.log(h).reshape(w.shape)))
 
 
 def _fit(values: Floats) -> Floats:
@@ -101,8 +106,9 @@ def sf(q: Floats, df: Floats, tail: Tail) -> Floats:
     """P(W / s > q) for each q and its degrees of freedom, by quadrature.
 
     >>> from scipy.special import ndtr
-    >>> distance = tabulate(lambda w: 2 * ndtr(-w / 2**0.5))  # of two systems: W / s is then sqrt(2)·|t|
-    >>> float(sf(np.array([2 * 2**0.5]), np.array([10.0]), distance)[0])  # 2 * scipy.stats.t.sf(2, 10)
+    >>> def distance(w, size, out):  # of two systems: W / s is then sqrt(2)·|t|
+    ...     out[:] = 2 * ndtr(-w / 2**0.5)
+    >>> float(sf(np.array([2 * 2**0.5]), np.array([10.0]), tabulated(distance, 2))[0])  # 2 * scipy.stats.t.sf(2, 10)
     0.0733880347...
     """
     out = np.empty(q.shape)
@@ -116,7 +122,12 @@ def aligned(x: npt.ArrayLike, df: npt.ArrayLike) -> tuple[Floats, Floats, tuple[
     return x_.flatten(), df_.flatten(), x_.shape
 
 
-def sf_by_df(q: Floats, df: Floats, tail: Tail, table: Callable[[float], Studentized]) -> Floats:
+@lru_cache(maxsize=256)
+def _table(tail: Tail, df: float) -> Studentized:
+    return Studentized.of(tail, df)
+
+
+def sf_by_df(q: Floats, df: Floats, tail: Tail) -> Floats:
     """P(W / s > q), through a table where enough values share their degrees of freedom to pay for it."""
     out = np.empty(q.shape)
     values, which, counts = np.unique(df, return_inverse=True, return_counts=True)
@@ -125,7 +136,7 @@ def sf_by_df(q: Floats, df: Floats, tail: Tail, table: Callable[[float], Student
     out[rest] = sf(q[rest], df[rest], tail)
     for k in np.flatnonzero(often):
         mine = which == k
-        out[mine] = table(float(values[k])).sf(q[mine])
+        out[mine] = _table(tail, float(values[k])).sf(q[mine])
     return out
 
 

@@ -7,7 +7,7 @@ tabulated for a few nu per octave, and a polynomial in u through these gives the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from numba import njit
@@ -21,15 +21,9 @@ NODES = 9  # laws of an octave
 LAST = 12  # the octave from 2^12 on, which has no end
 FEW = 64  # values below which single quadratures cost less than a table
 
-Laws = Callable[[int], tuple[Studentized, ...]]  # of an octave
-Criticals = Callable[[int], Floats]
 
-
-def sf(q: Floats, df: Floats, tail: Tail, laws: Laws) -> Floats:
-    """P(W / s > q) for (B, P) values, row b having df[b] degrees of freedom.
-
-    ``laws`` gives the tabulated laws at some degrees of freedom; they are kept from one call to the next.
-    """
+def sf(q: Floats, df: Floats, tail: Tail) -> Floats:
+    """P(W / s > q) for (B, P) values, row b having df[b] degrees of freedom."""
     out = np.empty(q.shape)
     octaves = _octaves(df)
     for k in np.unique(octaves):
@@ -38,15 +32,12 @@ def sf(q: Floats, df: Floats, tail: Tail, laws: Laws) -> Floats:
             each = np.repeat(df[rows], q.shape[1])
             out[rows] = studentize.sf(q[rows].ravel(), each, tail).reshape(-1, q.shape[1])
         else:
-            out[rows] = _by_table(q[rows], df[rows], int(k), tail, laws)
+            out[rows] = _by_table(q[rows], df[rows], int(k), tail)
     return out
 
 
-def isf(alpha: float, df: Floats, tail: Tail, known: Criticals) -> Floats:
-    """The q exceeded with probability alpha, for each of the df.
-
-    ``known`` gives the logarithms of q at some degrees of freedom, and keeps them.
-    """
+def isf(alpha: float, df: Floats, tail: Tail) -> Floats:
+    """The q exceeded with probability alpha, for each of the df."""
     out = np.empty(df.shape)
     octaves = _octaves(df)
     for k in np.unique(octaves):
@@ -54,7 +45,7 @@ def isf(alpha: float, df: Floats, tail: Tail, known: Criticals) -> Floats:
         if k < 0:
             out[rows] = studentize.isf(np.full(int(rows.sum()), alpha), df[rows], tail)
         else:
-            out[rows] = np.exp(_weights(df[rows], int(k)) @ known(int(k)))
+            out[rows] = np.exp(_weights(df[rows], int(k)) @ _log_critical(alpha, tail, int(k)))
     return out
 
 
@@ -63,28 +54,43 @@ def _octaves(df: Floats) -> Ints:
     return np.where(df < 1.0, -1, np.minimum(np.log2(np.maximum(df, 1.0)), LAST)).astype(np.int64)
 
 
-def nodes(octave: int) -> Floats:
-    """The nu at which the laws of an octave are tabulated."""
+def _ends(octave: int) -> tuple[float, float]:
+    """The range of 1/nu in an octave."""
     high = 0.5**octave
-    low = 0.0 if octave == LAST else high / 2.0
+    return 0.0 if octave == LAST else high / 2.0, high
+
+
+def _nodes(octave: int) -> Floats:
+    """The nu at which the laws of an octave are tabulated."""
+    low, high = _ends(octave)
     return np.asarray(1.0 / (0.5 * (low + high) + 0.5 * (high - low) * chebyshev.chebpts1(NODES)))
+
+
+@lru_cache(maxsize=256)
+def _laws(tail: Tail, octave: int) -> tuple[Studentized, ...]:
+    return tuple(Studentized.of(tail, float(df)) for df in _nodes(octave))
+
+
+@lru_cache(maxsize=1024)
+def _log_critical(alpha: float, tail: Tail, octave: int) -> Floats:
+    nodes = _nodes(octave)
+    return np.log(studentize.isf(np.full(nodes.shape, alpha), nodes, tail))
 
 
 def _weights(df: Floats, octave: int) -> Floats:
     """(…, NODES) weights of the laws of an octave in the law of each df: Lagrange's polynomials in 1/nu."""
-    high = 0.5**octave
-    low = 0.0 if octave == LAST else high / 2.0
+    low, high = _ends(octave)
     x = (2.0 / df - low - high) / (high - low)
     at_nodes = chebyshev.chebvander(chebyshev.chebpts1(NODES), NODES - 1)
     return np.ascontiguousarray(chebyshev.chebvander(x, NODES - 1) @ np.linalg.inv(at_nodes))
 
 
-def _by_table(q: Floats, df: Floats, octave: int, tail: Tail, known: Laws) -> Floats:
+def _by_table(q: Floats, df: Floats, octave: int, tail: Tail) -> Floats:
     root = np.sqrt(2.0 * df)[:, None]
     y = root * np.arcsinh(q / root)
     inside = y < Y_MAX
     middle = FINE * (np.unique((y[inside] / FINE).astype(np.int64)) + 0.5)
-    laws = known(octave)
+    laws = _laws(tail, octave)
     for law in laws:
         own = np.sqrt(2.0 * law.df)
         law.sf(own * np.sinh(middle / own))  # so that the panels asked for are there

@@ -7,7 +7,6 @@ of freedom. Tukey's honestly significant difference reads its p-values off the u
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -29,18 +28,13 @@ def sf(q: npt.ArrayLike, r: int, df: npt.ArrayLike) -> Floats:
     >>> float(np.round(sf(3.5, 3, 20), 6))  # R: ptukey(3.5, 3, 20, lower.tail = FALSE)
     0.055892
     """
-    tail, df_ = _range_tail(_checked_size(r)), np.asarray(df, dtype=float)
+    tail, df_ = _tail(r), np.asarray(df, dtype=float)
     if df_.ndim > 1 and df_.shape[-1] == 1 and np.ptp(df_) > 0.0:  # rows of tables, each with its own df
         rows = np.broadcast_to(np.asarray(q, dtype=float), np.broadcast_shapes(np.shape(q), df_.shape))
         flat = np.broadcast_to(df_, (*rows.shape[:-1], 1)).reshape(-1)
-        return octaves.sf(rows.reshape(flat.size, -1), flat, tail, partial(_laws, int(r))).reshape(rows.shape)
+        return octaves.sf(rows.reshape(flat.size, -1), flat, tail).reshape(rows.shape)
     q_, df_, shape = studentize.aligned(q, _checked_df(df))
-    return studentize.sf_by_df(q_, df_, tail, partial(_table, int(r))).reshape(shape)
-
-
-def cdf(q: npt.ArrayLike, r: int, df: npt.ArrayLike) -> Floats:
-    """P(Q <= q), with an absolute accuracy of 1e-12; small upper tails are the business of `sf`."""
-    return np.asarray(1.0 - sf(q, r, df))
+    return studentize.sf_by_df(q_, df_, tail).reshape(shape)
 
 
 def isf(p: npt.ArrayLike, r: int, df: npt.ArrayLike) -> Floats:
@@ -49,31 +43,19 @@ def isf(p: npt.ArrayLike, r: int, df: npt.ArrayLike) -> Floats:
     >>> float(np.round(isf(0.05, 3, 20), 4))  # R: qtukey(.95, 3, 20)
     3.5779
     """
-    tail = _range_tail(_checked_size(r))
-    if np.ndim(p) == 0 and np.size(df) > FEW:
-        known = partial(_log_critical, float(np.asarray(p)), int(r))
-        return octaves.isf(float(np.asarray(p)), np.asarray(df, dtype=float).ravel(), tail, known).reshape(
-            np.shape(df)
-        )
+    tail, df_ = _tail(r), np.asarray(df, dtype=float)
+    if np.ndim(p) == 0 and df_.size > FEW:
+        return octaves.isf(float(np.asarray(p)), df_.ravel(), tail).reshape(df_.shape)
     p_, df_, shape = studentize.aligned(p, _checked_df(df))
     return studentize.isf(p_, df_, tail).reshape(shape)
 
 
-def ppf(p: npt.ArrayLike, r: int, df: npt.ArrayLike) -> Floats:
-    """The q not exceeded with probability p.
-
-    >>> float(np.round(ppf(0.95, 3, 20), 4))
-    3.5779
-    """
-    return isf(1.0 - np.asarray(p, dtype=float), r, df)
-
-
-def _checked_size(r: int) -> int:
+def _tail(r: int) -> studentize.Tail:
     if r != int(r) or not 2 <= r <= MOST_SYSTEMS:
         raise InputError(
             f"a range of {r} systems is not tabulated", remedy=f"use 2 to {MOST_SYSTEMS} systems"
         )
-    return int(r)
+    return studentize.tabulated(_range_sf, int(r))
 
 
 def _checked_df(df: npt.ArrayLike) -> Floats:
@@ -81,32 +63,6 @@ def _checked_df(df: npt.ArrayLike) -> Floats:
     if (df_ < 1).any():
         raise InputError(f"{df_.min():g} degrees of freedom are too few", remedy="at least 1 is needed")
     return df_
-
-
-@lru_cache(maxsize=64)
-def _range_tail(r: int) -> studentize.Tail:
-    def upper_tail(w: Floats) -> Floats:
-        out = np.empty(w.shape)
-        _range_sf(w, r, out)
-        return out
-
-    return studentize.tabulate(upper_tail)
-
-
-@lru_cache(maxsize=256)
-def _table(r: int, df: float) -> studentize.Studentized:
-    return studentize.Studentized.of(_range_tail(r), df)
-
-
-@lru_cache(maxsize=256)
-def _laws(r: int, octave: int) -> tuple[studentize.Studentized, ...]:
-    return tuple(studentize.Studentized.of(_range_tail(r), float(df)) for df in octaves.nodes(octave))
-
-
-@lru_cache(maxsize=1024)
-def _log_critical(alpha: float, r: int, octave: int) -> Floats:
-    nodes = octaves.nodes(octave)
-    return np.log(studentize.isf(np.full(nodes.shape, alpha), nodes, _range_tail(r)))
 
 
 @njit(cache=True, nogil=True)

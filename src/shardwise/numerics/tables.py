@@ -45,6 +45,10 @@ class Tables:
     n_resamples: int = RESAMPLES
     keyed: bool = True  # whether each table has a key of its own; a single table has that of its seed
     deterministic: tuple[bool, ...] = ()  # systems whose instances are copies, where somebody said so
+    unit_df: float | None = None  # of a variance over topics, where they are units that count unequally
+    human: Floats | None = (
+        None  # (B, topics, systems) scores by people beside those of a judge, NaN where none are
+    )
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -87,6 +91,11 @@ class Tables:
     def topics(self) -> int:
         """Number of topics, T."""
         return int(self.y.shape[1 + self.dims.index("topic")])
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of a variance over topics."""
+        return self.topics - 1.0 if self.unit_df is None else self.unit_df
 
     @property
     def complete(self) -> bool:

@@ -18,7 +18,7 @@ from shardwise.core.rng import generator
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.instance_pairs import Source, pair_of
 from shardwise.numerics.student import t_statistic, two_sided
-from shardwise.numerics.unified import instance_spread, unified
+from shardwise.numerics.unified import complete_moments, instance_spread, unified
 from shardwise.planning.components import variance_components
 
 MOST_TOPICS, MOST_INSTANCES = 2_000, 200
@@ -263,7 +263,8 @@ def p_value_spread(
             for i in range(repeats):
                 y[i, :, k] = own.T if fixed else own[rng.choice(len(own), m, replace=replace)].T
         spread = instance_spread(y, np.array(pair.deterministic))
-        difference, se, df = unified(y.mean(axis=-1), spread, np.array([0]), np.array([1]))
+        ia, ib = np.array([0]), np.array([1])
+        difference, se, df = unified(complete_moments(y.mean(axis=-1), ia, ib), spread, ia, ib)
         p = two_sided(t_statistic(difference, se), df)[:, 0]
         low, middle, high = np.quantile(p, [0.05, 0.5, 0.95])
         rows.append(

@@ -14,9 +14,21 @@ from shardwise.comparing.stability import Stability
 from shardwise.comparing.within_across import WithinAcross
 from shardwise.core.errors import InputError
 from shardwise.core.text import short
-from shardwise.plot.labels import ON_AXIS, distinct
 from shardwise.plot.matrix import shades
-from shardwise.plot.theme import COLOURS, INK, LONG, bare, colour, data, legend, numbers, shape, words
+from shardwise.plot.theme import (
+    COLOURS,
+    INK,
+    LONG,
+    ON_AXIS,
+    bare,
+    colour,
+    data,
+    distinct,
+    legend,
+    numbers,
+    shape,
+    words,
+)
 
 GREYS = ("#000000", "#d0d0d0")  # evenly divided to one split against all others
 FIGURES = {

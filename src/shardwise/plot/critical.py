@@ -9,8 +9,7 @@ import altair as alt
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import Either, InputError
 from shardwise.core.text import short
-from shardwise.plot.labels import distinct
-from shardwise.plot.theme import COLOURS, INK, bare, data
+from shardwise.plot.theme import COLOURS, INK, bare, data, distinct
 
 MOST = 30  # systems whose names and bars can still be told apart
 ON_SIDE = 28  # characters of a name beside the axis

@@ -25,6 +25,7 @@ CHARTS: dict[str, Kinds] = {
         "cd": "critical_chart",
     },
     "Equivalence": {"margins": "margin_chart"},
+    "Exhibit": {"figure": "exhibit_chart"},
     "Generalizability": {"coefficients": "generalizability_chart"},
     "MixedFit": {"components": "component_chart"},
     "PoolStudy": {"pools": "pool_chart"},

@@ -1,21 +1,24 @@
-"""Systems by descending mean with their intervals, one row of marks a claim."""
+"""Systems by descending mean with their intervals: claims, models and kinds of interval (F19 Fig. 3-5)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.core.text import short
-from shardwise.plot.labels import ON_AXIS, distinct
+from shardwise.comparing.rankings import kendall_tau
+from shardwise.core.text import MOST_SHOWN, short
 from shardwise.plot.theme import (
     CROWDED,
+    ON_AXIS,
     across,
     bare,
     colour,
+    dash,
     data,
+    distinct,
     legend,
     numbers,
     records,
@@ -54,15 +57,17 @@ def interval_chart(
         for row in records(pairs.intervals(level, kind).reset_index())
     ]
     title = f"{short(measure)}, {100 * level:g}% intervals"
-    return bare(beside(rows, "claim", title))
+    word = next(iter(named.values())).estimates.nouns.get("system", "system")
+    return bare(beside(rows, "claim", title, word=word))
 
 
 def beside(
-    rows: list[dict[str, Any]], field: str, title: str, order: list[str] | None = None
+    rows: list[dict[str, Any]], field: str, title: str, order: list[str] | None = None, word: str = "system"
 ) -> alt.LayerChart:
     """Draw rows of `system, estimate, lower, upper` as points with intervals, those of a system side by side.
 
-    `field` tells the rows of a system apart by colour and shape; systems come in the order of `order`, or as given.
+    `field` tells the rows of a system apart by colour and shape; systems come in the order of `order`, or as given, and
+    are called by `word`.
     """
     systems = distinct(order or [str(row["system"]) for row in rows], ON_AXIS)
     names = distinct([str(row[field]) for row in rows], most=120)
@@ -81,7 +86,7 @@ def beside(
     marks = len(labels) * len(names)
     key = legend(kinds)
     base = alt.Chart(data(marked)).encode(
-        x=system_axis(labels, "system, best first"),
+        x=system_axis(labels, f"{short(word)}, best first"),
         color=colour(field, kinds, key),
         description="system:N",
         tooltip=[*words("system", field), *numbers("estimate", "lower", "upper")],
@@ -96,3 +101,130 @@ def beside(
         filled=True, size=40 if marks <= CROWDED else 22 if marks <= 2 * CROWDED else 10, opacity=1
     ).encode(y=alt.Y("estimate:Q", scale=scale), shape=shape(field, kinds, key))
     return alt.LayerChart(layer=[bars, points]).properties(width=across(len(labels)), height=320)
+
+
+FEW = 30  # systems; of more, intervals are drawn as bands
+KINDS = {"tukey": "Tukey", "anova": "ANOVA", "sem": "SEM", None: "method's own"}
+
+
+def model_chart(
+    comparisons: Mapping[str, Comparisons],
+    *,
+    kind: str | None = "tukey",
+    level: float = 0.95,
+    measure: str = "mean score",
+) -> alt.LayerChart:
+    """Draw the systems' means and intervals under several models, shard numbers or splits (F19 Fig. 4 and 5).
+
+    Systems are in the order of the first comparison, such as MD1 on the whole corpus; the title tells how like it
+    the other orders are, by Kendall's τ. Give the widest intervals first.
+
+    Parameters
+    ----------
+    comparisons : mapping of str to Comparisons
+        Results of `shardwise.compare` by name.
+    kind : str, optional
+        Which intervals: that of `Comparisons.intervals`.
+    level : float
+        Confidence level of the intervals.
+    measure : str
+        What the means are of.
+    """
+    rows = [
+        row | {"model": name}
+        for name, pairs in comparisons.items()
+        for row in records(pairs.intervals(level, kind).reset_index())
+    ]
+    order = list(next(iter(comparisons.values())).names)
+    title = f"{short(measure)}, {100 * level:g}% intervals ({KINDS.get(kind, kind)})"
+    draw = beside if len(order) <= FEW else bands
+    drawn = draw(rows, "model", title, order)
+    return bare(drawn.properties(title=_agreement(comparisons)))
+
+
+def kind_chart(
+    comparisons: Comparisons | Mapping[str, Comparisons],
+    *,
+    kinds: Sequence[str] = ("tukey", "anova", "sem"),
+    level: float = 0.95,
+    measure: str = "mean score",
+) -> alt.HConcatChart:
+    """Draw Tukey's, the ANOVA's and the systems' own (SEM) intervals, one panel a comparison (F19 Fig. 3).
+
+    Each panel has its own order of systems, best first, and tells by Kendall's τ how like that of the first panel
+    it is.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or mapping of str to Comparisons
+        One result of `shardwise.compare`, or several by name.
+    kinds : sequence of str
+        Which intervals, the widest first: kinds of `Comparisons.intervals`.
+    level : float
+        Confidence level of the intervals.
+    measure : str
+        What the means are of.
+    """
+    named = comparisons if isinstance(comparisons, Mapping) else {comparisons.estimates.model: comparisons}
+    first = next(iter(named.values()))
+    panels = []
+    most = 120 if len(named) == 1 else MOST_SHOWN
+    for label, (name, pairs) in zip(distinct(named, most).values(), named.items(), strict=True):
+        rows = [
+            row | {"interval": KINDS.get(kind, kind)}
+            for kind in kinds
+            for row in records(pairs.intervals(level, kind).reset_index())
+        ]
+        draw = beside if len(pairs.names) <= FEW else bands
+        panel = draw(rows, "interval", f"{short(measure)}, {100 * level:g}% intervals", list(pairs.names))
+        tau = (
+            ""
+            if pairs is first
+            else f", Kendall's τ with {short(next(iter(named)), 30)} {_tau(first, pairs)}"
+        )
+        width = across(len(pairs.names), 44) if len(named) == 1 else min(560, across(len(pairs.names), 30))
+        panels.append(panel.properties(title=f"{label or name}{tau}", width=width))
+    drawn: alt.HConcatChart = alt.hconcat(*panels, spacing=40)
+    return bare(drawn.resolve_scale(y="shared") if len(panels) > 1 else drawn)
+
+
+def bands(rows: list[dict[str, Any]], field: str, title: str, order: list[str]) -> alt.LayerChart:
+    """Draw rows of `system, estimate, lower, upper` as lines with bands, for systems too many to draw apart."""
+    systems = distinct(order, ON_AXIS)
+    names = distinct([str(row[field]) for row in rows], most=120)
+    labels, kinds = list(systems.values()), list(names.values())
+    marked = [row | {"system": systems[str(row["system"])], field: names[str(row[field])]} for row in rows]
+    key = legend(kinds, symbolType="stroke", symbolSize=300)
+    scale = alt.Scale(zero=False)
+    base = alt.Chart(data(marked)).encode(
+        x=system_axis(labels, "system, best first"),
+        color=colour(field, kinds, key),
+        description="system:N",
+        tooltip=[*words("system", field), *numbers("estimate", "lower", "upper")],
+    )
+    y = alt.Y("lower:Q", title=title, scale=scale)
+    filled = base.mark_area(opacity=0.22, line=False).encode(y=y, y2="upper:Q")
+    dashes = dash(field, kinds, key)
+    edges = [
+        base.mark_line(strokeWidth=1).encode(y=alt.Y(f"{end}:Q", scale=scale), strokeDash=dashes)
+        for end in ("lower", "upper")
+    ]
+    middle = base.mark_line(strokeWidth=1.8).encode(y=alt.Y("estimate:Q", scale=scale), strokeDash=dashes)
+    width = across(len(labels), 12)
+    return alt.LayerChart(layer=[filled, *edges, middle]).properties(width=width, height=340)
+
+
+def _agreement(comparisons: Mapping[str, Comparisons]) -> str:
+    (reference, first), *others = comparisons.items()
+    by_tau: dict[str, list[str]] = {}
+    for name, pairs in others:
+        by_tau.setdefault(_tau(first, pairs), []).append(short(name, 30))
+    each = "; ".join(f"{tau} ({', '.join(names)})" for tau, names in by_tau.items())
+    return f"Kendall's τ with the order of {short(reference, 30)}: {each}" if others else ""
+
+
+def _tau(first: Comparisons, other: Comparisons) -> str:
+    means, reference = (
+        dict(zip(one.estimates.labels, one.estimates.values.tolist(), strict=True)) for one in (other, first)
+    )
+    return f"{kendall_tau(means, reference):.4f}"

@@ -13,9 +13,8 @@ from shardwise.comparing.comparisons import Comparisons, size
 from shardwise.comparing.equivalence import Equivalence, SettingSeries
 from shardwise.core.errors import Either, InputError
 from shardwise.core.text import short
-from shardwise.plot.labels import ON_AXIS, distinct
 from shardwise.plot.matrix import square
-from shardwise.plot.theme import COLOURS, CROWDED, INK, bare, data, numbers, records, words
+from shardwise.plot.theme import COLOURS, CROWDED, INK, ON_AXIS, bare, data, distinct, numbers, records, words
 
 MOST_ROWS = 45  # pairs; more, unless all have one system in common, are drawn as a square of systems
 DECIDED = {  # what the interval shows, given the margin: the claim, nothing, or its contrary

@@ -11,16 +11,17 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.errors import InputError
+from shardwise.core.text import MOST_SHOWN, short
 
 # Okabe and Ito's colours; in grey print some look alike, so that shapes and dashes go with them
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 2, 1, 2, 1, 2])
-PALE = "#d9d9d9"
 INK = "#404040"
 DASH = [4, 3]  # of lines that are no data: levels, margins, zero
 # pixels: room for names of systems beside an axis
 LONG: dict[str, Any] = {"labelLimit": 300, "maxExtent": 320}
+ON_AXIS = 44  # characters of a name beside an axis, where there is less room than in a line
 CROWDED = 60  # systems; from here on marks and labels shrink
 SIZE: dict[str, Any] = {"width": 420, "height": 280}  # of charts of numbers against numbers
 
@@ -173,3 +174,21 @@ def bars_with_numbers(base: alt.Chart, field: str, format: str) -> list[alt.Char
     bars = base.mark_bar(color=COLOURS[0], height={"band": 0.7})
     said = base.mark_text(align="left", dx=4, aria=False).encode(text=alt.Text(f"{field}:Q", format=format))
     return [bars, said]
+
+
+def distinct(names: Iterable[str], most: int = MOST_SHOWN) -> dict[str, str]:
+    """A label for every name: short, harmless, and different where the names are.
+
+    >>> distinct(["a\\x01", "a\\\\x01", "b"])
+    {'a\\x01': 'a\\\\x01', 'a\\\\x01': 'a\\\\x01 (2)', 'b': 'b'}
+    """
+    labels: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in dict.fromkeys(names):
+        label, number = short(name, most), 1
+        while label in taken:
+            number += 1
+            label = f"{short(name, most - 8)} ({number})"
+        labels[name] = label
+        taken.add(label)
+    return labels

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,7 +19,10 @@ from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates, Joint, Outcome, Settled
 from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of, sizes_of
 from shardwise.fits.instances import UNIFIED, unified_posterior
+from shardwise.fits.judges import HUMAN, ByJudge
 from shardwise.fits.moderated import ByModerated
+from shardwise.fits.topics import ByTopics
+from shardwise.fits.units import DF, SCALE, WORDS, by_units
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics import combining
 from shardwise.numerics.corrections import SIMULTANEOUS, STEPWISE, promise, title
@@ -273,8 +276,34 @@ class Procedure:
         else:
             y = complete(scores, least={"system": 1} | {d: 1 for d in dims if d not in TABLE})
         options: dict[str, Any] = {"deterministic": flags} if any(flags) else {}
+        if DF in scores.attrs:
+            self._check_units()
+            options["unit_df"] = float(scores.attrs[DF])
+        if HUMAN in scores.coords:
+            options["human"] = self._human(scores)
         draws = usual_resamples(self.fit, scores.sizes["system"]) if n_resamples is None else n_resamples
         return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=draws, **options)
+
+    def _human(self, scores: xr.DataArray) -> Floats:
+        """Scores by people as a batch of one; refused where a test would look at the judge alone."""
+        if not isinstance(self.fit, ByJudge):
+            raise InputError(
+                f"{self.name} looks at the judge alone",
+                remedy="use 'ppi holm', or leave out the scores by people",
+                argument="method",
+                value=self.name,
+            )
+        return np.asarray(scores[HUMAN].transpose(*TABLE).to_numpy(), dtype=float)[None]
+
+    def _check_units(self) -> None:
+        """Refuse tests of single items where units that are more than items are the sample."""
+        if isinstance(self.fit, ByTopics) and (not self.fit.sound or self.fit.name == "mcnemar"):
+            raise InputError(
+                f"{self.name} looks at single items, which clusters and tasks make unequal",
+                remedy="use 'moderated' or 't holm', which look at means",
+                argument="method",
+                value=self.name,
+            )
 
     def run(
         self,
@@ -308,6 +337,7 @@ class Procedure:
             raise InputError(
                 f"{self.name} combines splits", remedy="compare the splits one by one, then combine them"
             )
+        scores, _ = by_units(scores)
         tables = self.tables_of(scores, n_resamples=n_resamples, seed=seed)
         labels, nouns = level_names(scores, "system"), nouns_of(scores)
         found = single(self.estimates(tables))
@@ -315,10 +345,11 @@ class Procedure:
         estimates = replace(
             found,
             labels=labels,
-            claim=self.claim.sentence(seen(scores, tables), nouns),
+            claim=self.claim.sentence(seen(scores, tables), nouns, beside=scores.attrs.get(WORDS, "")),
             over=self.claim,
             nouns=nouns,
             posterior=posterior,
+            scale=scores.attrs.get(SCALE, found.scale),
         )
         return compare_estimates(
             estimates,
@@ -360,7 +391,18 @@ class _Single:
             found.statistic[0],
             found.p[0],
             None if found.joint is None else _SingleJoint(found.joint),
+            None if found.ends is None else _single_ends(found.ends),
         )
+
+
+def _single_ends(
+    ends: Callable[[Floats], tuple[Floats, Floats]],
+) -> Callable[[Floats], tuple[Floats, Floats]]:
+    def of_one(level: Floats) -> tuple[Floats, Floats]:
+        lower, upper = ends(np.asarray(level)[None])
+        return lower[0], upper[0]
+
+    return of_one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -404,7 +446,7 @@ def single(estimates: Estimates) -> Estimates:
     def lowered(x: Any) -> Any:
         return None if x is None else np.asarray(x, np.float64)[0]
 
-    arrays = ("values", "difference_variance", "difference_df", "own_sd", "own_count")
+    arrays = ("values", "difference_variance", "difference_df", "own_sd", "own_count", "topic_sd")
     numbers = ("variance", "df", "scale")
     lower: dict[str, Any] = {name: lowered(getattr(estimates, name)) for name in arrays}
     lower |= {name: float(np.atleast_1d(getattr(estimates, name))[0]) for name in numbers}

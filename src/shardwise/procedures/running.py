@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,21 +17,26 @@ from shardwise.core.errors import Either, InputError, Option, unknown
 from shardwise.core.estimates import Estimates
 from shardwise.core.scores import as_scores, averaged, layout_of, nouns_of
 from shardwise.fits.instance_pairs import Pair, pair_of
-from shardwise.fits.instances import NOTE, TOPICS, UNIFIED
+from shardwise.fits.instances import NOTE, SAMPLES, TOPICS, UNIFIED
+from shardwise.fits.judges import HUMAN
 from shardwise.fits.mixed import mixed
 from shardwise.fits.posterior import Mixture, posterior
+from shardwise.fits.repeats import KINDS
 from shardwise.fits.topics import JOINT as JOINT_TESTS
-from shardwise.fits.topics import TESTS, ByTopics
+from shardwise.fits.topics import ONE_SIDED, TESTS, ByTopics
+from shardwise.fits.units import by_units
 from shardwise.io.instances import flag_deterministic
 from shardwise.numerics import paired
 from shardwise.numerics.corrections import STEPWISE
 from shardwise.numerics.student import t_statistic, two_sided
-from shardwise.numerics.tables import INSTANCES, SHARDS, SPLITS, TABLE
+from shardwise.numerics.tables import INSTANCES, SHARDS, SPLITS, TABLE, Dims
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import for_claims, parse
 
 USUAL = {TABLE: "moderated", SHARDS: "moderated", INSTANCES: "moderated topic+instance", SPLITS: "moderated"}
 """The procedure of each layout that keeps its promise on realistic scores, for topics like these."""
+CORRECTED = "ppi holm"  # where people's scores for some items stand beside a judge's
+OF_REPEATS = {"seeds": USUAL[INSTANCES], "samples": "moderated samples"}
 METHODS = ("mixed", "bootstrap", "t-means", "t-single")
 DESIGNS = ("unified", "paper", "nested", "crossed")
 READINGS = ("averaged", "pooled", "per-instance")
@@ -49,8 +54,10 @@ def compare(
     generalize: Claim | str | Iterable[str] | None = None,
     only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
     baseline: str | Sequence[str] | None = None,
+    repeats: str | None = None,
     n_resamples: int | None = None,
     seed: int = 0,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     **options: Any,
 ) -> Comparisons:
     """Compare the systems of scores, of a fit or of estimates, correcting for the number of comparisons.
@@ -69,10 +76,15 @@ def compare(
         A list of systems or of pairs, to which the comparison and its correction are confined, not the model (V17 §6).
     baseline
         A system, or several, with which all others are compared.
+    repeats
+        What the instances of scores are: "seeds", which move all topics together, or "samples", drawn anew for each
+        topic (J15 eq. 7). Without it they are taken as seeds, which is right for both and finds less of samples.
     n_resamples
         Resamples of procedures that draw.
     seed
         Seed of procedures that draw; replicate i depends on (seed, i) only.
+    columns
+        Which column of a table is what, as `read_scores` takes it.
     options
         Further choices of a fit, such as ``null`` and ``tails`` of a bootstrap.
 
@@ -84,34 +96,65 @@ def compare(
     2  z  y       0.050       0.500
     """
     if isinstance(source, Estimates) or hasattr(source, "estimates"):
+        if columns:
+            raise InputError("columns are for tables of scores", remedy="leave it out", argument="columns")
         if isinstance(method, Procedure):
             raise InputError(
                 f"{method.name} is for scores, and this is a {type(source).__name__}",
                 remedy="give the scores, or name a correction",
                 argument="method",
             )
+        if repeats is not None:
+            options = {"repeats": repeats, **options}
         found = _estimates(source, generalize, options)
         return compare_estimates(found, "hsd" if method is None else method, only=only, baseline=baseline)
     if options:
         raise InputError(
             f"{', '.join(options)} cannot be chosen for scores", remedy="name a procedure, or compare a fit"
         )
-    scores = as_scores(source)
-    procedure = procedure_for(scores, method, generalize)
+    scores, generalize = by_units(as_scores(source, columns=columns), generalize)
+    procedure = procedure_for(scores, method, generalize, repeats)
     return procedure.run(scores, only=only, baseline=baseline, n_resamples=n_resamples, seed=seed)
 
 
+def usual(scores: Any) -> str:
+    """The name of the procedure for scores of this layout where none is asked for; people's scores correct a judge."""
+    return CORRECTED if HUMAN in scores.coords else USUAL[layout_of(scores)]
+
+
+def usual_of(dims: Dims, method: str | Procedure | None, repeats: str) -> str:
+    """The procedure of seeds or of samples; refused where instances are lacking or a method decides."""
+    chosen(repeats, "repeats", KINDS)
+    if dims != INSTANCES:
+        raise InputError(
+            (Option("repeats", repeats), f" does nothing with scores by {', '.join(dims)}"),
+            remedy="leave it out, or give scores of several instances of a system",
+        )
+    if method is not None:
+        raise InputError(
+            (Option("repeats", repeats), " is given, and a method too"),
+            remedy="leave one out: unified takes instances as seeds, samples as samples",
+            argument="method",
+        )
+    return OF_REPEATS[repeats]
+
+
 def procedure_for(
-    scores: Any, method: str | Procedure | None, generalize: Claim | str | Iterable[str] | None
+    scores: Any,
+    method: str | Procedure | None,
+    generalize: Claim | str | Iterable[str] | None,
+    repeats: str | None = None,
 ) -> Procedure:
     """The procedure asked for, or the usual one for the layout of the scores, with the claim asked for."""
     dims = layout_of(scores)
+    if repeats is not None:
+        method = usual_of(dims, method, repeats)
     if method is None and dims not in USUAL:
         raise InputError(
             f"no procedure is usual for scores by {', '.join(dims)}",
             remedy=("choose one split, or name a procedure by ", Option("method")),
         )
-    found = parse(USUAL[dims] if method is None else method)
+    found = parse(usual(scores) if method is None else method)
     return found if generalize is None else speaking_of(found, Claim.of(generalize, nouns_of(scores)), scores)
 
 
@@ -151,6 +194,7 @@ def paired_tests(
     test: str = "t",
     *,
     correction: str = "none",
+    alternative: str = "two-sided",
     n_resamples: int | None = None,
     seed: int = 0,
     only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
@@ -163,11 +207,16 @@ def paired_tests(
     scores
         Any table that `as_scores` takes.
     test
-        "t" (paired), "unpaired-t", "wilcoxon", "sign", "randomization" (Fisher's, of the mean difference), "bootstrap"
-        (studentised, J15 Algorithm 1), "tukey" (randomised Tukey HSD over all systems), "max-t" (largest |t| of all
-        pairs under sign flips of topics, step-down).
+        "t" (paired), "unpaired-t", "wilcoxon", "sign", "mcnemar" (exact, of scores 0 and 1, with Tango's intervals),
+        "randomization" (Fisher's, of the mean difference), "bootstrap" (studentised, J15 Algorithm 1), "tukey"
+        (randomised Tukey HSD over all systems), "max-t" (largest |t| of all pairs under sign flips of topics,
+        step-down).
     correction
         "none", "bonferroni", "holm", "bh" or "by"; none for tukey and max-t, which are corrected by construction.
+    alternative
+        "two-sided"; or "greater", that the first system of a pair is better, for t, unpaired-t and randomization. The
+        first is the one with the better mean, so that its p-values are too small by half; V17's randomization test is
+        of this kind. The intervals stay two-sided.
     n_resamples
         Resamples of tests that draw; their p-values are (r + 1)/(B + 1).
     seed
@@ -191,10 +240,16 @@ def paired_tests(
         raise InputError(
             (Option("test", test), " is corrected by construction"), remedy="leave the correction out"
         )
+    one_sided = chosen(alternative, "alternative", ("two-sided", "greater")) == "greater"
+    if one_sided and test not in ONE_SIDED:
+        raise InputError(
+            (Option("test", test), " has no one-sided form here"), remedy=f"it is for {', '.join(ONE_SIDED)}"
+        )
     table = averaged(as_scores(scores), tuple(average))
     table = as_scores(table, only=True)
-    procedure = Procedure(ByTopics(test), JOINT if test in JOINT_TESTS else correction, TOPICS)
-    return procedure.run(table, only=only, n_resamples=n_resamples, seed=seed)
+    procedure = Procedure(ByTopics(test, one_sided), JOINT if test in JOINT_TESTS else correction, TOPICS)
+    found = procedure.run(table, only=only, n_resamples=n_resamples, seed=seed)
+    return replace(found, procedure="") if one_sided else found  # no name stands for it
 
 
 def compare_instances(
@@ -203,6 +258,7 @@ def compare_instances(
     method: str = "mixed",
     *,
     design: str = "unified",
+    repeats: str = "seeds",
     df: str | None = None,
     reading: str | None = None,
     instance: Any = None,
@@ -223,6 +279,9 @@ def compare_instances(
         "unified" (the default: topics and each system's own instances, nothing assumed equal), "nested" or "crossed"
         (mixed model), or "paper" (J15: crossed with a deterministic system, else nested, and "observations less one"
         degrees of freedom).
+    repeats
+        What the instances are: "seeds", which move all topics together, or, for the unified design, "samples" drawn
+        anew for each topic, whose spread the topic means hold already (J15 eq. 7).
     df
         Degrees of freedom of a mixed model, as in ``MixedFit.estimates``.
     reading
@@ -254,6 +313,11 @@ def compare_instances(
     if n_resamples is not None:
         whole(n_resamples, "n_resamples", what="resamples")
     whole(seed, "seed", least=0)
+    if chosen(repeats, "repeats", KINDS) == "samples" and (method, design) != ("mixed", "unified"):
+        raise InputError(
+            (Option("repeats", "samples"), " is for the unified design"),
+            remedy="leave out the method and the design",
+        )
     pair = pair_of(a, b)
     draws = {"n_resamples": n_resamples, "seed": seed}
     if method == "bootstrap":
@@ -263,8 +327,8 @@ def compare_instances(
     if method == "t-single":
         return _single(pair.complete(*MIXED_MODEL), instance)
     if design == "unified":
-        ready = pair.complete(Option("design", "nested"), ", which leaves out what is missing").replicated()
-        found = _run(UNIFIED.name + " none", ready, draws)
+        test = SAMPLES if repeats == "samples" else UNIFIED
+        found = _run(f"{test.name} none", pair if repeats == "samples" else pair.replicated(), draws)
         if not all(pair.deterministic):
             return found
         claim = TOPICS.sentence({"topic": pair.n})

@@ -17,6 +17,7 @@ from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED
 from shardwise.fits.anova import ByModel
 from shardwise.fits.bootstrap import READINGS, ByBootstrap
 from shardwise.fits.instances import PAIRWISE, ByMixed
+from shardwise.fits.judges import ByJudge
 from shardwise.fits.moderated import MODERATED, ByStratified
 from shardwise.fits.topics import TESTS, ByTopics
 from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims
@@ -75,8 +76,10 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "t none",
         "t-single none",
         "t-independent none",
+        "samples holm",
         "moderated topic+instance",
         "moderated bh topic+instance",
+        "moderated samples",
     ),
     SPLITS: (
         "first MD6 hsd",
@@ -106,6 +109,7 @@ def fits() -> tuple[Fit, ...]:
         *(ByTopics(test) for test in TESTS),
         *MODERATED,
         ByStratified(),
+        ByJudge(),
         ByMixed(),
         *PAIRWISE,
     )
@@ -164,6 +168,16 @@ def for_claims(procedure: Procedure, dims: Dims) -> dict[Claim, Procedure]:
         == (procedure.correction if procedure.correction in one.fit.corrections else "holm")
     }
     return {claim: one for claim, one in {**own, **others}.items() if tuple(dims) in one.dims}
+
+
+def common_error(procedure: Procedure) -> bool:
+    """Whether one error serves all pairs, so that systems are taken to vary alike.
+
+    >>> common_error(parse("MD1 hsd topic")), common_error(parse("t holm"))
+    (True, False)
+    """
+    fit = procedure.fit
+    return isinstance(fit, ByModel | ByBootstrap | ByMixed) or fit.name == "tukey"
 
 
 def parse(name: str | Procedure) -> Procedure:

@@ -9,11 +9,10 @@ import vl_convert
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.core.text import short
-from shardwise.plot.calibration import error_rate_chart
-from shardwise.plot.components import variance_share_chart
+from shardwise.plot.fits import residual_chart, variance_share_chart
 from shardwise.plot.intervals import beside
-from shardwise.plot.p_curves import p_curve_chart
-from shardwise.plot.residuals import residual_chart
+from shardwise.plot.lab import error_rate_chart
+from shardwise.plot.matrix import p_curve_chart
 from shardwise.plot.theme import COLOURS, Chart, bare, records
 
 INK: dict[str, Any] = {

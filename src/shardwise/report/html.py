@@ -163,7 +163,7 @@ def _claim_data(claim: ClaimResult, content: Analysis) -> dict[str, Any]:
         "least": float(f"{claim.resolution:.3g}"),
         # rounding a p-value may carry it over the level: the decisions are stated, not derived
         "differs": "".join({0: "0", 1: "+", -1: "-"}[int(sign)] for sign in signs),
-        "half": half[0] if claim.uniform and claim.complete else half,
+        "half": half[0] if claim.uniform and pairs.complete else half,
     }
 
 

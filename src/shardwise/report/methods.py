@@ -37,6 +37,7 @@ OF_TOPICS = {
     "unpaired-t": ("two-sample t-tests, as if the {systems} had met different {topics}", ""),
     "wilcoxon": ("Wilcoxon's signed-rank tests over {topics}", ""),
     "sign": ("sign tests over {topics}", ""),
+    "mcnemar": ("McNemar's exact tests over {topics}", ""),
     "randomization": ("Fisher's randomization tests of the mean difference over {topics}", ""),
     "bootstrap": ("studentised bootstrap tests over {topics}", "JayasingheEtAl2015"),
     "tukey": ("the randomised Tukey HSD test, with {draws} shufflings of the {systems} on each {topic}",
@@ -280,4 +281,4 @@ def _tex_text(text: str) -> str:
 def bibliography(found: Analysis) -> str:
     """BibTeX entries of the sources that the paragraph cites, in the order of their first mention."""
     keys = dict.fromkeys(key for _, keys in methods_paragraph(found) for key in keys.split(",") if key)
-    return "\n\n".join(SOURCES[key].bibtex() for key in keys) + "\n"
+    return "\n\n".join(SOURCES[key].bibtex for key in keys) + "\n"

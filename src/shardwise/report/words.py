@@ -50,11 +50,6 @@ def meaning(term: str, found: Analysis) -> str:
     return f"{text} What is said of {' and of '.join(judged)} is judged against this row." if judged else text
 
 
-def title_of(one: ClaimResult, found: Analysis) -> str:
-    """The claim as a heading."""
-    return answer.capital(answer.subject(one, found))
-
-
 def by_key(key: str, found: Analysis) -> ClaimResult:
     """The result of this key."""
     return next(one for one in found.claims if one.key == key)

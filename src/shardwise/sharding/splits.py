@@ -12,7 +12,7 @@ import numpy.typing as npt
 from shardwise.core.arrays import Bytes, Ints
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
-from shardwise.io.archive import load_arrays, save_arrays
+from shardwise.io.archive import codes_fit, edges_fit, load_arrays, save_arrays
 from shardwise.io.collection import Collection
 
 
@@ -69,14 +69,32 @@ class Splits:
             A collection in whose document codes the splits are wanted, matched by name; None: as they were saved.
         """
         arrays, facts = load_arrays(path, "splits")
-        splits = cls(
-            n_shards=int(facts["n_shards"]),
-            kind=str(facts["kind"]),
-            seed=int(facts["seed"]),
-            labels=tuple(facts["labels"]),
-            notes=tuple(facts["notes"]),
-            **arrays,
-        )
+        try:
+            splits = cls(
+                n_shards=int(facts["n_shards"]),
+                kind=str(facts["kind"]),
+                seed=int(facts["seed"]),
+                labels=tuple(facts["labels"]),
+                notes=tuple(facts["notes"]),
+                **arrays,
+            )
+            documents, shards = len(splits.name_starts) - 1, splits.n_shards
+            sound = (
+                splits.shards.shape == (len(splits.sizes), documents)
+                and codes_fit(splits.shards, np.int16, shards)
+                and splits.sizes.shape == (splits.n_splits, shards)
+                and len(splits.labels) == shards
+                and splits.names.dtype == np.uint8
+                and edges_fit(splits.name_starts, documents, len(splits.names))
+            )
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+            sound = False
+        if not sound:
+            raise InputError(
+                "are no splits: their numbers do not fit together",
+                where=str(path),
+                remedy="save the splits again",
+            )
         return splits if collection is None else splits.for_collection(collection)
 
     def save(self, path: str | os.PathLike[str]) -> None:

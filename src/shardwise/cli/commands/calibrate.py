@@ -52,7 +52,9 @@ class CalibrateOptions(opt.Written):
     by: opt.By = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
-    missing: opt.Missing = "refuse"
+    missing: opt.Missing = ""
+    columns: opt.Columns = opt.several()
+    system: opt.System = opt.several()
     names: opt.Names = "auto"
     depth: opt.Depth = None
     jobs: opt.Jobs = None

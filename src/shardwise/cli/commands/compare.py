@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,10 +34,18 @@ class CompareOptions(opt.Written):
         ),
     ] = ""
     generalize: opt.Generalize = ""
+    human: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table of scores by people for some items; the input then is a judge's for all, and is corrected.",
+            callback=opt.file,
+        ),
+    ] = None
     fit: opt.Fit = "anova"
     resamples: opt.Resamples = None
     baseline: opt.Baselines = opt.several()
     only: Annotated[list[str], typer.Option(help="Compare these systems only; repeatable.")] = opt.several()
+    repeats: opt.Repeats = None
     alpha: opt.Alpha = 0.05
     fill: opt.Fill = "zero"
     shards: opt.Shards = 1
@@ -45,7 +54,9 @@ class CompareOptions(opt.Written):
     by: opt.By = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
-    missing: opt.Missing = "refuse"
+    missing: opt.Missing = ""
+    columns: opt.Columns = opt.several()
+    system: opt.System = opt.several()
     names: opt.Names = "auto"
     depth: opt.Depth = None
     jobs: opt.Jobs = None

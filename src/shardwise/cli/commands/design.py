@@ -48,7 +48,9 @@ class Sourced(opt.Written):
         list[str], typer.Option("--measure", "-m", help="Measures of the runs or scores; repeatable.")
     ] = opt.several()
     variance_method: VarianceMethod = "two-way"
-    missing: opt.Missing = "refuse"
+    missing: opt.Missing = ""
+    columns: opt.Columns = opt.several()
+    system: opt.System = opt.several()
     jobs: opt.Jobs = None
     chart: opt.Chart = None
 
@@ -119,7 +121,9 @@ class PoolsOptions(opt.Written):
     width: Annotated[float, typer.Option(help="Width of the interval of a difference.")] = 0.15
     method: Method = "exact"
     variance_method: VarianceMethod = "two-way"
-    missing: opt.Missing = "refuse"
+    missing: opt.Missing = ""
+    columns: opt.Columns = opt.several()
+    system: opt.System = opt.several()
     names: opt.Names = "auto"
     jobs: opt.Jobs = None
     chart: opt.Chart = None

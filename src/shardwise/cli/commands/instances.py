@@ -15,19 +15,23 @@ from shardwise.cli import options as opt
 class InstancesOptions(opt.Written):
     """Compare systems of which there are several instances: random seeds, samples, sessions.
 
-    Two systems are compared by the test for instances; more than two pair by pair, with Holm's correction.
+    All pairs, or all systems with --baseline, are compared by the unified test of topics and instances; several pairs
+    with Holm's correction, which the verdicts on the margin share.
 
     Example: shardwise instances a/*.run -- b/*.run --qrels qrels.txt --margin 0.01
+
+    Example: shardwise instances scores.csv --baseline base --side lower --chart verdicts.html
     """
 
     runs: Annotated[
         list[str],
         typer.Argument(
-            help="Runs of one system -- runs of the other; or all runs, with --instances.",
-            metavar="A... -- B...",
+            help="Scores: a table or logs, as for compare. Or runs of one system -- runs of the other; or all runs, "
+            "with --instances.",
+            metavar="SCORES | A... -- B...",
         ),
     ]
-    qrels: Annotated[Path, typer.Option(help="The qrels file.")]
+    qrels: Annotated[Path | None, typer.Option(help="The qrels file, for runs.")] = None
     instances: Annotated[
         list[str],
         typer.Option(
@@ -38,17 +42,41 @@ class InstancesOptions(opt.Written):
         list[str], typer.Option(help="A system with one run that is always the same; repeatable.")
     ] = opt.several()
     measure: opt.Measure = opt.several()
+    baseline: Annotated[str | None, typer.Option(help="Compare all others with this system only.")] = None
+    only: Annotated[list[str], typer.Option(help="Compare these systems only; repeatable.")] = opt.several()
+    repeats: opt.Repeats = None
     margin: Annotated[float, typer.Option(help="Differences smaller than this do not matter.", min=0.0)] = (
         0.01
     )
     side: Annotated[str, typer.Option(help="both (equivalent), lower (no worse) or superior.")] = "both"
-    method: Annotated[str, typer.Option(help="Of two systems: mixed, bootstrap, t-means or t-single.")] = (
-        "mixed"
-    )
+    verdict: Annotated[
+        str,
+        typer.Option(
+            help="By tost (one-sided tests), interval, or hpd (the posterior, with its probability)."
+        ),
+    ] = "tost"
+    method: Annotated[
+        str,
+        typer.Option(
+            help="A procedure such as 'unified max-t' or 'moderated topic+instance'; of two systems also mixed, "
+            "bootstrap, t-means or t-single."
+        ),
+    ] = ""
     design: Annotated[str, typer.Option(help="Of two systems: unified, nested, crossed or paper.")] = (
         "unified"
     )
+    table: Annotated[
+        str,
+        typer.Option(
+            help="What to show: pairs; seeds (each by itself); spread (of p over seeds); shares (of the variance); "
+            "settings (the smallest that is no worse than --baseline)."
+        ),
+    ] = "pairs"
     alpha: opt.Alpha = 0.05
     seed: opt.Seed = 0
-    missing: opt.Missing = "refuse"
+    missing: opt.Missing = ""
+    columns: opt.Columns = opt.several()
+    system: opt.System = opt.several()
     jobs: opt.Jobs = None
+    chart: opt.Chart = None
+    report: opt.Report = None

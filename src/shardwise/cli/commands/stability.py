@@ -36,7 +36,9 @@ class StabilityOptions(opt.Written):
     kind: opt.Kind = "even"
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
-    missing: opt.Missing = "refuse"
+    missing: opt.Missing = ""
+    columns: opt.Columns = opt.several()
+    system: opt.System = opt.several()
     names: opt.Names = "auto"
     depth: opt.Depth = None
     jobs: opt.Jobs = None

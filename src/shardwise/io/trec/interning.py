@@ -174,7 +174,7 @@ class Interner:
         codes = np.empty(len(names), dtype=np.int32)
         edges = np.concatenate([[0], np.cumsum([len(name) for name in names])]).astype(np.int64)
         text = np.frombuffer(bytearray(b"".join(names)), dtype=np.uint8)  # writable: one compiled version
-        scratch = np.empty(MAX_NAME // 8, dtype=np.uint64)
+        scratch = np.empty(-(-max(map(len, names), default=1) // 8), dtype=np.uint64)
         done = 0
         while done < len(names):
             self.make_room(-(-len(names[done]) // 8))

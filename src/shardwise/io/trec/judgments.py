@@ -15,9 +15,10 @@ from shardwise.core.arrays import Floats, Grades, Ints
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.io.collection import Collection, Strata, Subtopics
-from shardwise.io.files import read_bytes
+from shardwise.io.files import read_text
 from shardwise.io.natural_order import natural_key
 from shardwise.io.run_tables import Table, labelled_table
+from shardwise.io.trec.interning import MAX_NAME
 
 Kind = Literal["subtopics", "strata"]
 _COLUMNS = {
@@ -51,26 +52,25 @@ class Labelled:
         return Table(self.source, topics, docs, np.array(list(best.values()), dtype=np.float64))
 
 
-def labelled(sources: Sequence[Path] | Any, subtopics: bool) -> Labelled | None:
-    """Read judgments that have subtopics or strata; None where they are plain.
+def labelled(sources: Mapping[Path, bytes] | Any, subtopics: bool) -> Labelled | None:
+    """Take judgments that have subtopics or strata, from files with their text or from memory; None for plain ones.
 
     A second column that is a subtopic looks like any other, so the caller must say so; a file of five columns
     has strata, and so has a data frame with a column ``stratum``.
     """
-    if isinstance(sources, list) and sources and all(isinstance(source, Path) for source in sources):
-        texts = [_text(path) for path in sources]
-        strata = [_width(text) == 5 for text in texts]
+    if isinstance(sources, Mapping) and all(isinstance(source, Path) for source in sources):
+        strata = [_width(text) == 5 for text in sources.values()]
         if not subtopics and not any(strata):
             return None
         if any(strata) if subtopics else not all(strata):
-            odd = sources[strata.index(subtopics)]
+            odd = list(sources)[strata.index(subtopics)]
             raise InputError(
                 f"has {5 if subtopics else 4} columns, which does not go with the other judgments asked for",
                 where=str(odd),
                 remedy="judgments have subtopics (4 columns), strata (5 columns), or neither, but throughout",
             )
         kind: Kind = "subtopics" if subtopics else "strata"
-        rows = [row for path, text in zip(sources, texts, strict=True) for row in _rows(path, text, kind)]
+        rows = [row for path, text in sources.items() for row in _rows(path, text, kind)]
         return _checked(kind, " and ".join(map(str, sources)), rows)
     frame = sources if isinstance(sources, pd.DataFrame) else None
     if frame is None and subtopics:
@@ -140,12 +140,6 @@ def attach(collection: Collection, judged: Labelled, intents: Any = None) -> Col
     return replace(collection, subtopics=found, notes=(*collection.notes, said))
 
 
-def _text(path: Path) -> bytes:
-    buffer, size = read_bytes(path, np.empty(1 << 16, dtype=np.uint8))
-    text: bytes = buffer[:size].tobytes()
-    return text.removeprefix(b"\xef\xbb\xbf")
-
-
 def _width(text: bytes) -> int:
     """Number of columns of the first line that has any."""
     start = text[: 1 << 16].lstrip()
@@ -174,6 +168,12 @@ def _rows(path: Path, text: bytes, kind: Kind) -> Iterable[_Row]:
             raise InputError(
                 "the line is not valid UTF-8", where=where, remedy="save the file as UTF-8"
             ) from None
+        if len(words[2]) > MAX_NAME or b"\0" in words[2]:
+            raise InputError(
+                f"document name of more than {MAX_NAME} bytes, or with a zero byte",
+                where=where,
+                remedy="the file may be damaged: fetch it again",
+            )
         yield where, topic, words[2], label, _grade(where, words[-1])
 
 
@@ -258,7 +258,7 @@ def _weights(topics: Sequence[str], named: list[list[str]], intents: Any) -> Flo
 def _intent_file(path: Path) -> dict[str, dict[str, float]]:
     """Lines of topic, subtopic and probability, as NTCIR's files of intent probabilities have them."""
     found: dict[str, dict[str, float]] = {}
-    for number, line in enumerate(_text(path).decode("utf-8", "backslashreplace").split("\n"), start=1):
+    for number, line in enumerate(read_text(path).decode("utf-8", "backslashreplace").split("\n"), start=1):
         words = line.split()
         if not words:
             continue

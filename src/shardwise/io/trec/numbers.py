@@ -108,7 +108,7 @@ def parse_number(buf: Bytes, at: int, bits: Words, value: Floats) -> tuple[int, 
         if c < 0 or c > 9:
             break
         w = w * _10 + np.uint64(c)
-        if w:
+        if digits or c:
             digits += 1
         i += 1
     seen = i - first
@@ -120,7 +120,7 @@ def parse_number(buf: Bytes, at: int, bits: Words, value: Floats) -> tuple[int, 
             if c < 0 or c > 9:
                 break
             w = w * _10 + np.uint64(c)
-            if w:
+            if digits or c:
                 digits += 1
             i += 1
         q = first - i

@@ -11,7 +11,7 @@ import numpy as np
 from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
-from shardwise.io.files import read_bytes
+from shardwise.io.files import padded, read_bytes
 from shardwise.io.run_tables import Table
 from shardwise.io.trec import lines
 from shardwise.io.trec.interning import MAX_NAME, Interner
@@ -62,7 +62,7 @@ class Worker:
         """Parse and order one run."""
         where = str(source) if isinstance(source, Path) else source.name
         if isinstance(source, Path):
-            rows, label = self._parse_file(source, is_run=True)
+            rows, label = self._parse_file(source, read_bytes(source, self._buffer), is_run=True)
         else:
             rows, label = self._code_table(source), None
         topics, topic_of_run = _distinct(rows.topics)
@@ -87,11 +87,11 @@ class Worker:
             )
         return ParsedRun(where, label, topics, edges, docs, self.number)
 
-    def qrels(self, source: Path | Table) -> ParsedQrels:
-        """Parse one source of judgments."""
+    def qrels(self, source: Path | Table, text: bytes = b"") -> ParsedQrels:
+        """Parse one source of judgments; the text of a file was read before."""
         where = str(source) if isinstance(source, Path) else source.name
         rows = (
-            self._parse_file(source, is_run=False)[0]
+            self._parse_file(source, padded(text, self._buffer), is_run=False)[0]
             if isinstance(source, Path)
             else self._code_table(source)
         )
@@ -150,8 +150,8 @@ class Worker:
                 run_rows.append(row)
         return _Rows(topics, np.array(run_rows, dtype=np.int64), len(table.docs))
 
-    def _parse_file(self, path: Path, is_run: bool) -> tuple[_Rows, str | None]:
-        self._buffer, end = read_bytes(path, self._buffer)
+    def _parse_file(self, path: Path, text: tuple[Bytes, int], is_run: bool) -> tuple[_Rows, str | None]:
+        self._buffer, end = text
         buf = self._buffer
         state = np.zeros(lines.STATE_SIZE, dtype=np.int64)
         state[lines.NAMES] = self.interner.count
@@ -163,10 +163,10 @@ class Worker:
         run_spans: Ints = np.empty(1 << 11, dtype=np.int64)
         slow: Ints = np.empty((1 << 8, 4), dtype=np.int64)
         parse: Any = lines.parse_lines
-        text, room = lines.Text(buf, end, is_run), lines.scratch()
+        whole, room = lines.Text(buf, end, is_run), lines.scratch()
         while True:
             columns = lines.Columns(self._docs, self._values, run_rows, run_spans, slow)
-            status = parse(*text, *self.interner.table, *columns, *room, state)
+            status = parse(*whole, *self.interner.table, *columns, *room, state)
             self.interner.count = int(state[lines.NAMES])
             _read_slowly(path, buf, slow[: state[lines.SLOW]], self._values, is_run)
             state[lines.SLOW] = 0

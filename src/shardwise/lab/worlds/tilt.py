@@ -23,6 +23,9 @@ from shardwise.lab.worlds.base import check_layout
 STEPS = 200  # of Newton's method; a dozen are usual
 CLOSE = 1e-11  # to the true differences, in standard deviations of a contrast
 RANK = 1e-12  # share of the scores that rounding may be
+SHARE = (
+    0.5  # of the topics that the weights count as at least: with fewer, all tables are made of a few topics
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,7 +179,7 @@ def effective_topics(weights: Floats) -> float:
     return float(np.exp(special.entr(weights).sum()))
 
 
-def similar_systems(scores: Floats, *, share: float = 0.5, most: int | None = None) -> Ints:
+def similar_systems(scores: Floats, *, share: float = SHARE, most: int | None = None) -> Ints:
     """Return the largest set of systems of neighbouring means that chances of topics can make equal.
 
     Parameters
@@ -184,8 +187,7 @@ def similar_systems(scores: Floats, *, share: float = 0.5, most: int | None = No
     scores
         Of (T, R) topics and systems.
     share
-        Least number of equally likely topics that the weights must count as, as a share of the topics: with fewer, all
-        tables are made of a few topics.
+        Least number of equally likely topics that the weights must count as, as a share of the topics.
     most
         How many systems to look for at most; all, if None.
 

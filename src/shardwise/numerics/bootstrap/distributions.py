@@ -10,9 +10,7 @@ import pandas as pd
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.numerics.bootstrap import inverted
-from shardwise.numerics.bootstrap.draws import STEPS, Spread, quantiles
-from shardwise.numerics.bootstrap.inverted import Inverted
+from shardwise.numerics.bootstrap.draws import Spread, first_where, quantiles
 
 Null = Literal["difference", "marginal"]
 
@@ -56,67 +54,36 @@ class EffectLaw:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairLaw:
-    """What a difference of two systems is measured against: the bootstrap law of an error, with its tails."""
+    """What differences of two systems are measured against: the bootstrap law of an error, one a table."""
 
-    spread: Spread
-    null: Null
+    spreads: tuple[Spread, ...]
     tails: int
-    scale: float
-    words: str
-
-    @property
-    def name(self) -> str:
-        """What law this is."""
-        return self.words
+    scale: float  # by which the resampled error is multiplied
+    name: str  # what law this is
 
     def p_values(self, differences: Floats) -> Floats:
-        """P(X ≥ d), with two tails plus P(X ≤ -d), X the error of a difference or of one system's effect."""
+        """(…, P) P(X ≥ d), with two tails plus P(X ≤ -d), X the error of a difference or of one system's effect."""
         d = np.asarray(differences, np.float64) / self.scale
-        if isinstance(self.spread, Inverted):
-            out = np.empty(d.size)
-            inverted.p_values(d.ravel(), self.tails, self.spread, out)
-            return out.reshape(d.shape)
-        p = self.spread.at_least(d)
-        return np.asarray(np.minimum(p + self.spread.at_most(-d), 1.0) if self.tails == 2 else p)
+        rows = zip(self.spreads, d.reshape(len(self.spreads), -1), strict=True)
+        return np.stack([self._p(spread, row) for spread, row in rows]).reshape(d.shape)
 
     def critical(self, level: Floats | float) -> Floats:
-        """Smallest difference whose p-value is at most the level; infinite where resamples are too few for it."""
-        alpha = float(level)
-        if isinstance(self.spread, Inverted):
-            found = inverted.critical(alpha, self.tails, self.spread)
-            if not np.isnan(found):
-                return np.asarray(found * self.scale)
-        low, high = 0.0, max(abs(end) for end in self.spread.span) * self.scale * (1.0 + 1e-9)
-        if self.p_values(np.array([low]))[0] <= alpha:
-            return np.asarray(0.0)
-        if self.p_values(np.array([high]))[0] > alpha:
-            beyond = high * (1.0 + 1e-6) + 1e-300
-            return np.asarray(beyond if self.p_values(np.array([beyond]))[0] <= alpha else np.inf)
-        for _ in range(STEPS):
-            middle = 0.5 * (low + high)
-            if self.p_values(np.array([middle]))[0] <= alpha:
-                high = middle
-            else:
-                low = middle
-        return np.asarray(high)
+        """(…,) smallest differences whose p-values are at most the levels; infinite where resamples are too few."""
+        levels = np.asarray(level, np.float64)
+        each = zip(self.spreads, levels.ravel().tolist(), strict=True)
+        found = np.array([self._critical(spread, alpha) for spread, alpha in each])
+        return (found * self.scale).reshape(levels.shape)
 
+    def _p(self, spread: Spread, d: Floats) -> Floats:
+        p = spread.at_least(d)
+        return np.minimum(p + spread.at_most(-d), 1.0) if self.tails == 2 else p
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairLaws:
-    """The laws of many tables, one each."""
-
-    laws: tuple[PairLaw, ...]
-
-    @property
-    def name(self) -> str:
-        """What laws these are."""
-        return self.laws[0].name
-
-    def p_values(self, differences: Floats) -> Floats:
-        """(B, P) p-values of the differences of each table."""
-        return np.stack([law.p_values(d) for law, d in zip(self.laws, differences, strict=True)])
-
-    def critical(self, level: Floats | float) -> Floats:
-        """(B,) smallest differences whose p-values are at most the levels."""
-        levels = np.broadcast_to(level, (len(self.laws),))
-        return np.array([float(law.critical(x)) for law, x in zip(self.laws, levels.tolist(), strict=True)])
+    def _critical(self, spread: Spread, alpha: float) -> float:
+        reach = max(abs(end) for end in spread.span) * (1.0 + 1e-9)
+        beyond = (
+            reach * (1.0 + 1e-6) + 1e-300
+        )  # where nothing is left but what resampling adds to every count
+        nothing, most, more = self._p(spread, np.array([0.0, reach, beyond])) <= alpha
+        if nothing or not most:
+            return 0.0 if nothing else beyond if more else np.inf
+        return first_where(lambda d: self._p(spread, d) <= alpha, 0.0, reach)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Bools, Floats
 from shardwise.numerics.bootstrap.spectrum import Complex, Pool
 
-STEPS = 60  # halvings that bring an interval down to rounding
+STEPS, PARTS = 10, 64  # an interval cut into 64 parts ten times over is down to rounding
 FAR = 1.0 - 1e-6  # from here on 1 - P(X ≤ x) loses digits that P(X ≥ x) keeps
 
 
@@ -70,18 +71,28 @@ class Draws:
         phi = np.where(self.weights[:, None] < 0, phi.conj(), phi)
         with np.errstate(divide="ignore"):
             logs = np.log(phi)
-        logs.real = np.maximum(
-            logs.real, -1e4
-        )  # φ = 0: no matter how small, but not -∞, which times 0 is no number
+        logs.real = np.maximum(logs.real, -1e4)  # φ = 0: any small number, but not -∞, which times 0 is none
         return np.asarray(np.exp(np.einsum("w,wf->f", self.counts, logs)))
 
 
-def quantiles(law: Spread, p: Floats) -> Floats:
-    """Return where P(X ≤ x) reaches each p, by halving."""
-    p = np.asarray(p, np.float64)
-    low, high = (np.full(p.shape, end) for end in law.span)
+def first_where(holds: Callable[[Floats], Bools], low: float, high: float) -> float:
+    """Return where a condition that stays true once it is true begins to hold, which it does at the upper end."""
     for _ in range(STEPS):
-        middle = 0.5 * (low + high)
-        reached = (law.at_most(middle) >= p) | ((p > FAR) & (law.at_least(middle) <= 1.0 - p))
-        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+        points = np.linspace(low, high, PARTS + 1)
+        k = int(np.argmax(np.append(holds(points[1:-1]), True)))
+        low, high = float(points[k]), float(points[k + 1])
     return high
+
+
+def quantiles(law: Spread, p: Floats) -> Floats:
+    """Return where P(X ≤ x) reaches each p."""
+
+    def one(share: float) -> float:
+        def reached(x: Floats) -> Bools:
+            found = law.at_most(x) >= share
+            return found | (law.at_least(x) <= 1.0 - share) if share > FAR else found
+
+        return first_where(reached, *law.span)
+
+    p = np.asarray(p, np.float64)
+    return np.array([one(share) for share in p.ravel().tolist()]).reshape(p.shape)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Bools, Floats
 from shardwise.numerics.bootstrap.atoms import enumerate_sums
-from shardwise.numerics.bootstrap.draws import STEPS, Draws, Spread, quantiles
-from shardwise.numerics.bootstrap.inverted import Inverted, Tail, absolute_deviation, beyond
+from shardwise.numerics.bootstrap.draws import Draws, Spread, first_where, quantiles
+from shardwise.numerics.bootstrap.inverted import Inverted, Tail, beyond
 from shardwise.numerics.bootstrap.spectrum import Pool
 
 GRID = 8192  # points of the density
@@ -44,25 +44,22 @@ def smoothed(draws: Draws, n: int, law: Spread | None = None) -> Spread:
     law = ideal(draws) if law is None else law
     if draws.variance == 0.0:
         return law
-    return invert(draws, bandwidth(_absolute_deviation(law), n))
+    return invert(draws, bandwidth(absolute_deviation(law), n))
+
+
+def absolute_deviation(law: Spread) -> float:
+    """Median distance from the median."""
+    middle = float(quantiles(law, np.array([0.5]))[0])
+
+    def half_within(x: Floats) -> Bools:
+        return law.at_most(middle + x) + law.at_least(middle - x) >= 1.5
+
+    return first_where(half_within, 0.0, max(abs(end - middle) for end in law.span))
 
 
 def bandwidth(deviation: float, n: int) -> float:
     """MAD/.6745 · (4/(3n))^(1/5), n the number of estimates that the density is made from (FF21 §3.2)."""
     return float(deviation / 0.6745 * (4.0 / (3.0 * n)) ** 0.2)
-
-
-def _absolute_deviation(law: Spread) -> float:
-    """Median distance from the median."""
-    if isinstance(law, Inverted):
-        return float(absolute_deviation(law))
-    middle = float(quantiles(law, np.array([0.5]))[0])
-    low, high = 0.0, max(abs(end - middle) for end in law.span)
-    for _ in range(STEPS):
-        x = 0.5 * (low + high)
-        inside = law.at_most(np.array([middle + x])) + law.at_least(np.array([middle - x])) - 1.0
-        low, high = (low, x) if inside[0] >= 0.5 else (x, high)
-    return high
 
 
 def invert(draws: Draws, blur: float = 0.0) -> Inverted:

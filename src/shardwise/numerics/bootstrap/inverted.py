@@ -9,7 +9,6 @@ import numpy as np
 from numba import njit
 
 from shardwise.core.arrays import Floats
-from shardwise.numerics.bootstrap.draws import STEPS
 
 
 class Tail(NamedTuple):
@@ -117,54 +116,3 @@ def _probabilities(x: Floats, law: Inverted, above: bool, out: Floats) -> None:
 def _densities(x: Floats, law: Inverted, out: Floats) -> None:
     for k in range(x.size):
         out[k] = max(_inner(x[k], law)[1], 0.0) if abs(x[k]) < law.half else 0.0
-
-
-@njit(cache=True, nogil=True)
-def _p_one(d: float, tails: int, law: Inverted) -> float:
-    p = at_least(d, law)
-    return min(p + at_most(-d, law), 1.0) if tails == 2 else p
-
-
-@njit(cache=True, nogil=True)
-def p_values(d: Floats, tails: int, law: Inverted, out: Floats) -> None:
-    """P(X ≥ d), with two tails plus P(X ≤ -d)."""
-    for k in range(d.size):
-        out[k] = _p_one(d[k], tails, law)
-
-
-@njit(cache=True, nogil=True)
-def critical(level: float, tails: int, law: Inverted) -> float:
-    """Smallest d whose p-value is at most the level, by halving; NaN where it lies beyond all values."""
-    low, high = 0.0, max(law.lower.support, law.upper.support) * (1.0 + 1e-9)
-    if _p_one(low, tails, law) <= level:
-        return 0.0
-    if _p_one(high, tails, law) > level:
-        return math.nan
-    for _ in range(STEPS):
-        middle = 0.5 * (low + high)
-        if _p_one(middle, tails, law) <= level:
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-@njit(cache=True, nogil=True)
-def absolute_deviation(law: Inverted) -> float:
-    """Median distance from the median, both by halving."""
-    low, high = -law.lower.support, law.upper.support
-    for _ in range(STEPS):
-        middle = 0.5 * (low + high)
-        if at_most(middle, law) >= 0.5:
-            high = middle
-        else:
-            low = middle
-    centre = high
-    low, high = 0.0, max(abs(law.upper.support - centre), abs(law.lower.support + centre))
-    for _ in range(STEPS):
-        middle = 0.5 * (low + high)
-        if at_most(centre + middle, law) - at_most(centre - middle, law) >= 0.5:
-            high = middle
-        else:
-            low = middle
-    return high

@@ -8,7 +8,8 @@ import numpy as np
 from scipy import linalg
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.numerics.mixed.reml import Problem, State, slopes
+from shardwise.numerics.mixed.blocks import Problem
+from shardwise.numerics.mixed.reml import State, local, slopes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,13 +38,13 @@ def information(data: Problem, at: State, sigma2: float) -> Information:
     traces[-1, :-1] = traces[:-1, -1] = d.t / sigma2
     forms[-1, :-1] = forms[:-1, -1] = d.y / sigma2**2
     traces[-1, -1], forms[-1, -1] = f, at.q / sigma2
-    a = _to_residual(at.gamma, sigma2)
+    a = to_residual(at.gamma, sigma2)
     traces, forms = a @ traces @ a.T, a @ forms @ a.T
     slope = a @ np.append(d.t / sigma2 - d.y / sigma2**2, f - at.q / sigma2)
     return Information(np.append(at.gamma * sigma2, sigma2), forms - 0.5 * traces, 0.5 * traces, slope)
 
 
-def _to_residual(gamma: Floats, sigma2: float) -> Floats:
+def to_residual(gamma: Floats, sigma2: float) -> Floats:
     """Directions (V_1 … V_K, V) to (V_1 … V_K, I), as I = (V - Σ σ_k² V_k)/σ²."""
     a = np.eye(len(gamma) + 1)
     a[-1] = np.append(-gamma, 1.0 / sigma2)
@@ -59,12 +60,12 @@ def covariance(data: Problem, at: State, sigma2: float) -> tuple[Floats, Floats]
     phi = sigma2 * kappa[-data.p :]
     g_kappa = at.g @ kappa
     parts = np.empty((data.factors + 1, data.p, data.p))
-    big = (data.zb_u @ kappa) / (1.0 + at.gamma[data.big] * data.counts)[:, None]
-    parts[data.big] = big.T @ big
+    for j, s_j in local(data, at).s.items():
+        parts[j] = kappa.T @ s_j @ kappa
     for one, i in zip(data.rest, data.others, strict=True):
         parts[i] = g_kappa[one].T @ g_kappa[one]
     parts[-1] = phi
-    return phi, np.tensordot(_to_residual(at.gamma, sigma2), parts, axes=1)
+    return phi, np.tensordot(to_residual(at.gamma, sigma2), parts, axes=1)
 
 
 def difference_df(variance: Floats, slope: Floats, info: Information, *, observed: bool) -> Floats:

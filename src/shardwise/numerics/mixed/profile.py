@@ -11,8 +11,9 @@ from scipy import linalg, optimize, stats
 
 from shardwise.core.arrays import Floats
 from shardwise.numerics.mixed.balanced import Lines
+from shardwise.numerics.mixed.blocks import Problem
 from shardwise.numerics.mixed.information import information
-from shardwise.numerics.mixed.reml import Problem, deviance, evaluate, one_thread
+from shardwise.numerics.mixed.reml import deviance, evaluate, one_thread
 
 STEPS = 60
 

@@ -1,67 +1,53 @@
 """Restricted maximum likelihood of linear mixed models with random intercepts, whatever is missing.
 
 y = Xβ + Σ_k Z_k u_k + ε, u_k ~ N(0, σ_k² I), ε ~ N(0, σ² I). With γ_k = σ_k²/σ² the covariance is σ²W,
-W = I + Σ γ_k Z_k Z_k'. The factor with most levels is eliminated first (its Z'Z is diagonal), the rest is one dense
-Cholesky decomposition. The likelihood is maximised over the γ themselves, not over their roots: at γ = 0 its slope
-says whether the variance wants to grow, whereas the slope in the root is always 0 there.
+W = I + Σ γ_k Z_k Z_k'. Factors whose levels lie within one item each (the item itself, item:system …) are eliminated
+item by item, which costs as many small matrices as there are patterns of gaps; the others and X, together U, are one
+dense Cholesky decomposition. The likelihood is maximised over the γ themselves, not over their roots: at γ = 0 its
+slope says whether the variance wants to grow, whereas the slope in the root is always 0 there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
+from shardwise.numerics.mixed.blocks import Problem
 
 STARTS = (1.0, 0.05, 10.0)
 TOLERANCE = 1e-13  # decrease of the deviance that a Newton step promises, relative to its size
 MOST_STEPS = 200
-SPARSE = 0.1  # share of the levels of the others that meet a level of the big factor
-
-
-Matrix = Floats | sparse.csr_array
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Problem:
-    """Cross products of the data: all that the likelihood needs."""
-
-    n: int
-    p: int
-    big: int  # which factor is eliminated
-    rest: tuple[slice, ...]  # columns of each of the other factors within U = [Z_rest, X]
-    others: tuple[int, ...]  # their numbers
-    counts: Floats  # (q,) observations of each level of the big factor
-    zb_u: Matrix  # (q, u)
-    u_u: Floats
-    zb_y: Floats
-    u_y: Floats
-    y_y: float
-
-    @property
-    def factors(self) -> int:
-        """Number of random factors."""
-        return 1 + len(self.others)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """The likelihood at one γ: K is the inverse of the mixed-model equations, scaled back."""
+    """The likelihood at one γ: K is the inverse of the mixed-model equations of U, scaled back."""
 
     gamma: Floats
-    g: Floats  # U'W_b⁻¹U
+    g: Floats  # U'W_b⁻¹U, W_b without the factors in U
     h: Floats  # U'W_b⁻¹y
     k: Floats
     logs: float  # log|W| + log|X'W⁻¹X|
     q: float  # y'P_w y
+    inner: Floats  # (P, m, m) M of each pattern: W_b⁻¹ = I - ZMZ'
+    inner_u: Floats  # (P, m, u) MZ'U
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Local:
+    """Cross products of the factors within items, summed over items: all that derivatives need of them."""
+
+    zz: Floats  # (P, m, m) Z'W_b⁻¹Z of each pattern
+    zu: Floats  # (P, m, u) Z'W_b⁻¹U
+    s: dict[int, Floats]  # factor -> (u, u) S_j = U'W_b⁻¹Z_j Z_j'W_b⁻¹U
+    x: dict[tuple[int, int], Floats]  # (u, u) U'W_b⁻¹Z_j (Z_j'W_b⁻¹Z_k) Z_k'W_b⁻¹U
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +58,6 @@ class Slopes:
     tt: Floats  # tr(P V_j P V_k)
     y: Floats  # y'P V_k P y
     yy: Floats  # y'P V_j P V_k P y
-    scores: tuple[Floats, ...]  # Z_k'P y
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,81 +82,35 @@ class Convergence:
         return f"{self.method}, {self.steps} steps, {end}; {self.agreeing} of {self.starts} starts agree"
 
 
-def problem(y: Floats, x: Floats, factors: Sequence[Ints]) -> Problem:
-    """Prepare observations y, fixed columns X and the level of each factor for each observation (-1: none)."""
-    levels = [int(code.max(initial=-1)) + 1 for code in factors]
-    big = int(np.argmax(levels))
-    others = tuple(k for k in range(len(factors)) if k != big)
-    edges = np.concatenate(([0], np.cumsum([levels[k] for k in others]))).astype(int)
-    rest = tuple(slice(int(a), int(b)) for a, b in pairwise(edges))
-    n, p = x.shape
-    width = int(edges[-1]) + p
-    u_u, u_y = np.zeros((width, width)), np.zeros(width)
-    zb_u = np.zeros((levels[big], width))
-    tail = slice(width - p, width)
-    for at, k in zip(rest, others, strict=True):
-        u_y[at] = _sums(factors[k], y, levels[k])
-        zb_u[:, at] = _crossed(factors[big], factors[k], levels[big], levels[k])
-        for at2, k2 in zip(rest, others, strict=True):
-            u_u[at, at2] = _crossed(factors[k], factors[k2], levels[k], levels[k2])
-        for j in range(p):
-            u_u[at, width - p + j] = _sums(factors[k], x[:, j], levels[k])
-        u_u[tail, at] = u_u[at, tail].T
-    for j in range(p):
-        zb_u[:, width - p + j] = _sums(factors[big], x[:, j], levels[big])
-    u_u[tail, tail] = x.T @ x
-    u_y[tail] = x.T @ y
-    counts = _sums(factors[big], np.ones(n), levels[big])
-    zb_y = _sums(factors[big], y, levels[big])
-    few = np.count_nonzero(zb_u) < SPARSE * zb_u.size
-    cross = sparse.csr_array(zb_u) if few else zb_u
-    return Problem(n, p, big, rest, others, counts, cross, u_u, zb_y, u_y, float(y @ y))
-
-
-def _sums(code: Ints, x: Floats, levels: int) -> Floats:
-    inside = code >= 0
-    return np.bincount(code[inside], weights=x[inside], minlength=levels).astype(np.float64)
-
-
-def _crossed(one: Ints, two: Ints, rows: int, columns: int) -> Floats:
-    inside = (one >= 0) & (two >= 0)
-    flat = np.bincount(one[inside] * columns + two[inside], minlength=rows * columns)
-    return flat.reshape(rows, columns).astype(float)
-
-
 def evaluate(data: Problem, gamma: Floats) -> State:
     """Solve the mixed-model equations at one γ."""
-    shrink = gamma[data.big] / (1.0 + gamma[data.big] * data.counts)
-    g = data.u_u - _dense(data.zb_u.T @ _scaled(data.zb_u, shrink))
-    h = data.u_y - data.zb_u.T @ (shrink * data.zb_y)
-    scale = np.ones(len(h))
-    for at, k in zip(data.rest, data.others, strict=True):
-        scale[at] = np.sqrt(gamma[k])
-    c = g * np.outer(scale, scale)
-    random = len(h) - data.p
-    c[np.arange(random), np.arange(random)] += 1.0
+    root = np.sqrt(gamma[data.column_factor])
+    system = data.zz * np.outer(root, root) + np.eye(root.size)
     try:
+        lower = np.linalg.cholesky(system)
+        inner = np.linalg.inv(system) * np.outer(root, root)
+        inner_u = inner @ data.zu
+        flat = (-1, data.u_u.shape[0])
+        weighted = (data.count[:, None, None] * inner_u).reshape(flat)
+        g = data.u_u - data.zu.reshape(flat).T @ weighted
+        h = data.u_y - inner_u.reshape(flat).T @ data.zy.reshape(-1)
+        scale = np.ones(len(h))
+        for at, k in zip(data.rest, data.others, strict=True):
+            scale[at] = np.sqrt(gamma[k])
+        c = g * np.outer(scale, scale)
+        random = len(h) - data.p
+        c[np.arange(random), np.arange(random)] += 1.0
         factor = linalg.cholesky(c, lower=True, check_finite=False)
-    except linalg.LinAlgError:
+    except (linalg.LinAlgError, np.linalg.LinAlgError):
         raise InputError(
             "the mean of a system cannot be told from those of others", remedy="give every system scores"
         ) from None
     inverse = linalg.solve_triangular(factor, np.diag(scale), lower=True, check_finite=False)
-    k_matrix = inverse.T @ inverse
     v = inverse @ h
-    q = data.y_y - float(shrink @ data.zb_y**2) - float(v @ v)
-    logs = float(np.log1p(gamma[data.big] * data.counts).sum() + 2.0 * np.log(np.diag(factor)).sum())
-    return State(gamma, g, h, k_matrix, logs, max(q, np.finfo(float).tiny))
-
-
-def _scaled(matrix: Matrix, rows: Floats) -> Matrix:
-    if isinstance(matrix, np.ndarray):
-        return rows[:, None] * matrix
-    return sparse.csr_array(sparse.diags_array(rows) @ matrix)
-
-
-def _dense(matrix: Any) -> Floats:
-    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+    q = data.y_y - float((inner * data.zyyz).sum()) - float(v @ v)
+    diagonal = np.diagonal(lower, axis1=-2, axis2=-1)
+    logs = 2.0 * float((data.count[:, None] * np.log(diagonal)).sum() + np.log(np.diag(factor)).sum())
+    return State(gamma, g, h, inverse.T @ inverse, logs, max(q, np.finfo(float).tiny), inner, inner_u)
 
 
 def deviance(data: Problem, at: State, sigma2: float) -> float:
@@ -186,36 +125,74 @@ def profiled_deviance(data: Problem, at: State) -> float:
     return at.logs + f * (1.0 + float(np.log(2.0 * np.pi * at.q / f)))
 
 
+def local(data: Problem, at: State) -> Local:
+    """What derivatives need of the factors within items."""
+    zz = data.zz - data.zz @ at.inner @ data.zz
+    zu = data.zu - data.zz @ at.inner_u
+    width = zu.shape[-1]
+    weighted = data.count[:, None, None] * zu
+    s, x = {}, {}
+    for j, one in data.own.items():
+        mine = weighted[:, one].reshape(-1, width)
+        s[j] = mine.T @ zu[:, one].reshape(-1, width)
+        for k, two in data.own.items():
+            x[j, k] = mine.T @ (zz[:, one, two] @ zu[:, two]).reshape(-1, width)
+    return Local(zz, zu, s, x)
+
+
 def slopes(data: Problem, at: State) -> Slopes:
     """Traces tr(PV), tr(PVPV) and their counterparts in y, without any matrix as large as the data."""
+    near = local(data, at)
     size = data.factors
-    gamma = at.gamma[data.big]
-    h_b = _scaled(data.zb_u, 1.0 / (1.0 + gamma * data.counts))  # Z_b'W_b⁻¹U
-    kg = at.k @ at.g
-    pi = at.g - at.g @ kg  # Z_r'P Z_r in its random columns
-    pi_b = _dense(h_b) - h_b @ kg  # Z_b'P Z_r
-    delta = data.counts / (1.0 + gamma * data.counts)
-    own = np.asarray((h_b * (h_b @ at.k)).sum(axis=1))
-    sk = _dense(h_b.T @ h_b) @ at.k
     kh = at.k @ at.h
-    w_b = data.zb_y / (1.0 + gamma * data.counts) - h_b @ kh
-    w = at.h - at.g @ kh
+    w = at.h - at.g @ kh  # U'Py
+    n = np.eye(len(w)) - at.k @ at.g
+    pi = n.T @ at.g  # U'PU
+    turn = np.eye(data.zz.shape[-1]) - data.zz @ at.inner
+    ours, minus = turn @ data.zy[..., None], near.zu @ kh
+    sum_w = ours[..., 0] - data.count[:, None] * minus  # Z'Py, summed over the items of a pattern
+    cross = ours * minus[:, None, :]
+    ww = turn @ data.zyyz @ turn.swapaxes(-1, -2) - cross - cross.swapaxes(-1, -2)
+    ww += data.count[:, None, None] * minus[:, :, None] * minus[:, None, :]  # its squares, likewise
+    hw = {j: np.einsum("pmu,pm->u", near.zu[:, one], sum_w[:, one]) for j, one in data.own.items()}
     t, tt, y, yy = np.zeros(size), np.zeros((size, size)), np.zeros(size), np.zeros((size, size))
-    b = data.big
-    t[b], y[b] = float((delta - own).sum()), float(w_b @ w_b)
-    tt[b, b] = float((delta**2).sum() - 2.0 * (delta * own).sum() + (sk * sk.T).sum())
-    hw = h_b.T @ w_b
-    yy[b, b] = float((delta * w_b**2).sum() - hw @ at.k @ hw)
-    scores: list[Floats] = [w_b] * size
+    for j, one in data.own.items():
+        s_j = near.s[j]
+        own = np.diagonal(near.zz[:, one, one], axis1=-2, axis2=-1)
+        t[j] = float((data.count[:, None] * own).sum() - (at.k * s_j).sum())
+        y[j] = float(np.trace(ww[:, one, one], axis1=-2, axis2=-1).sum())
+        for k, two in data.own.items():
+            both = near.zz[:, one, two]
+            tt[j, k] = float((data.count[:, None, None] * both**2).sum() - 2.0 * (at.k * near.x[j, k]).sum())
+            tt[j, k] += float(((at.k @ s_j) * (near.s[k] @ at.k)).sum())
+            yy[j, k] = float((both * ww[:, one, two]).sum() - hw[j] @ at.k @ hw[k])
+        for two, k in zip(data.rest, data.others, strict=True):
+            tt[j, k] = tt[k, j] = float((n[:, two] * (s_j @ n[:, two])).sum())
+            yy[j, k] = yy[k, j] = float(hw[j] @ n[:, two] @ w[two])
     for one, i in zip(data.rest, data.others, strict=True):
-        scores[i] = w[one]
         t[i], y[i] = float(np.trace(pi[one, one])), float(w[one] @ w[one])
-        tt[b, i] = tt[i, b] = float((pi_b[:, one] ** 2).sum())
-        yy[b, i] = yy[i, b] = float(w_b @ pi_b[:, one] @ w[one])
-        for two, j in zip(data.rest, data.others, strict=True):
-            tt[i, j] = float((pi[one, two] ** 2).sum())
-            yy[i, j] = float(w[one] @ pi[one, two] @ w[two])
-    return Slopes(t, tt, y, yy, tuple(scores))
+        for two, k in zip(data.rest, data.others, strict=True):
+            tt[i, k] = float((pi[one, two] ** 2).sum())
+            yy[i, k] = float(w[one] @ pi[one, two] @ w[two])
+    return Slopes(t, tt, y, yy)
+
+
+def predictions(data: Problem, at: State) -> tuple[Floats, ...]:
+    """Z_k'Py of each factor, which γ_k makes best linear unbiased predictions."""
+    kh = at.k @ at.h
+    w = at.h - at.g @ kh
+    turn = np.eye(data.zz.shape[-1]) - data.zz @ at.inner
+    own = np.einsum("imk,ik->im", turn[data.pattern], data.item_zy)
+    own -= (local(data, at).zu @ kh)[data.pattern]
+    found: list[Floats] = [np.empty(0)] * data.factors
+    for one, i in zip(data.rest, data.others, strict=True):
+        found[i] = w[one]
+    for j, one in data.own.items():
+        levels = data.item_levels[:, one]
+        there = levels >= 0
+        found[j] = np.zeros(int(levels.max()) + 1)
+        found[j][levels[there]] = own[:, one][there]
+    return tuple(found)
 
 
 @cache

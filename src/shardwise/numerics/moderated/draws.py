@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from shardwise.core.arrays import Floats, Words
+from shardwise.core.arrays import Floats
 from shardwise.numerics.moderated.law import BLOCK, Tally, Targets
-from shardwise.numerics.moderated.noise import Lines, draw_noise
-from shardwise.numerics.resampling import below, next_word, start
+from shardwise.numerics.moderated.noise import Noise, draw_noise
+from shardwise.numerics.resampling import below, start
 
 ROUNDING = 1e-12  # share of a sum of squares that may be left of it where there is no spread
 
@@ -26,22 +26,28 @@ ROUNDING = 1e-12  # share of a sum of squares that may be left of it where there
 class Centred(NamedTuple):
     """A world without differences, as compiled code takes it."""
 
-    z: Floats  # (R, n) scores of units (topics or cells) without unit and system means
+    z: Floats  # (R, T) scores without topic and system means
     floor: float  # differences up to this are rounding
-    draws: int  # units that a draw takes
     share: float  # weight of a pair's own variance in its moderated one
-    flips: bool  # units take random signs; else they are drawn with replacement
-    lines: Lines
+    noise: Noise  # of no systems where there is none
 
 
 class Block(NamedTuple):
     """A block of draws; the last axis is the draw."""
 
-    weights: Floats  # (n, BLOCK) times that each unit was drawn, or its sign
-    means: Floats  # (R, BLOCK) of the systems, over units
+    weights: Floats  # (T, BLOCK) times that each topic was drawn
+    means: Floats  # (R, BLOCK) of the systems
     moved: Floats  # (R, BLOCK) the same with chance effects
     variances: Floats  # (R, BLOCK) of the chance effects, as one would estimate them
     common: Floats  # (BLOCK,) s̄²
+
+
+class Peaks(NamedTuple):
+    """Largest statistics so far of each draw of a block."""
+
+    pairs: Floats  # (BLOCK,) t² of the pairs seen
+    systems: Floats  # (R, BLOCK) signed t² by which another system is above
+    toward: Floats  # (BLOCK,) room for those of a pair
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -49,15 +55,15 @@ def count_draws(
     world: Centred, targets: Targets, key: np.uint64, first: int, stop: int, tally: Tally, maxima: Floats
 ) -> None:
     """Add to the tally the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
-    systems, units = world.z.shape
+    systems, topics = world.z.shape
     block = Block(
-        np.empty((units, BLOCK)),
+        np.empty((topics, BLOCK)),
         np.empty((systems, BLOCK)),
         np.empty((systems, BLOCK)),
         np.empty((systems, BLOCK)),
         np.empty(BLOCK),
     )
-    squares, totals = np.empty((2, units)), np.empty((2, BLOCK))
+    squares, totals = np.empty((2, topics)), np.empty((2, BLOCK))
     gap, squared = np.empty(BLOCK), np.empty(BLOCK)
     peaks = Peaks(np.empty(BLOCK), np.empty((systems, BLOCK)), np.empty(BLOCK))
     for at in range(first, stop):
@@ -69,24 +75,12 @@ def count_draws(
             for j in range(2):
                 k = max(later - j, 0)
                 square_gaps(world, targets.ia[k], targets.ib[k], squares[j])
-            if world.flips:
-                totals[0] = squares[0].sum()
-                totals[1] = squares[1].sum()
-            else:
-                weigh(squares, block.weights, totals)
+            weigh(squares, block.weights, totals)
             for j in range(min(later + 1, 2)):
                 k = later - j
                 squared_t(world, block, targets.ia[k], targets.ib[k], totals[j], gap, squared)
                 tally_pair(targets, k, gap, squared, drawn, peaks, tally)
         tally_systems(targets, at * BLOCK, drawn, peaks, tally, maxima)
-
-
-class Peaks(NamedTuple):
-    """Largest statistics so far of each draw of a block."""
-
-    pairs: Floats  # (BLOCK,) t² of the pairs seen
-    systems: Floats  # (R, BLOCK) signed t² by which another system is above
-    toward: Floats  # (BLOCK,) room for those of a pair
 
 
 @njit(cache=True, nogil=True)
@@ -124,31 +118,29 @@ def tally_systems(
 @njit(cache=True, nogil=True, error_model="numpy")
 def draw_block(world: Centred, key: np.uint64, first: int, drawn: int, block: Block) -> None:
     """Draws first … first + drawn - 1 with their means and common variance; a block's other draws draw nothing."""
-    systems, units = world.z.shape
+    systems, topics = world.z.shape
     draw_weights(world, key, first, drawn, block)
     block.common[:] = 0.0
-    values, totals = np.empty((2, units)), np.empty((2, BLOCK))
+    values, totals = np.empty((2, topics)), np.empty((2, BLOCK))
     for a in range(systems):
-        for t in range(units):
+        for t in range(topics):
             values[0, t] = world.z[a, t]
             values[1, t] = world.z[a, t] * world.z[a, t]
         weigh(values, block.weights, totals)
-        if world.flips:
-            totals[1] = values[1].sum()
         for i in range(BLOCK):
-            mean = totals[0, i] / world.draws
+            mean = totals[0, i] / topics
             block.means[a, i] = mean
             block.moved[a, i] += mean
-            own = totals[1, i] - world.draws * mean * mean
+            own = totals[1, i] - topics * mean * mean
             block.common[i] += own if own > ROUNDING * totals[1, i] else 0.0
-    for i in range(BLOCK):  # unit means are 0, so that the squares of all pairs are those of all systems
-        block.common[i] *= 2.0 / ((world.draws - 1.0) * (systems - 1.0))
+    for i in range(BLOCK):  # topic means are 0, so that the squares of all pairs are those of all systems
+        block.common[i] *= 2.0 / ((topics - 1.0) * (systems - 1.0))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def draw_weights(world: Centred, key: np.uint64, first: int, drawn: int, block: Block) -> None:
-    """Times that units are drawn, or their signs; then the chance effects, from the same random numbers."""
-    systems, units = world.z.shape
+    """Times that topics are drawn; then the chance effects, from the same random numbers."""
+    systems, topics = world.z.shape
     effect, variance = np.zeros(systems), np.zeros(systems)
     state = np.empty(1, dtype=np.uint64)
     block.weights[:] = 0.0
@@ -156,31 +148,17 @@ def draw_weights(world: Centred, key: np.uint64, first: int, drawn: int, block: 
     block.variances[:] = 0.0
     for i in range(drawn):
         start(key, first + i, state)
-        if world.flips:
-            draw_signs(block.weights[:, i], state)
-        else:
-            for _ in range(world.draws):
-                block.weights[below(units, state), i] += 1.0
-        if world.lines.size.size > 0:
-            draw_noise(world.lines, state, effect, variance)
+        for _ in range(topics):
+            block.weights[below(topics, state), i] += 1.0
+        if world.noise.size.size > 0:
+            draw_noise(world.noise, state, effect, variance)
             block.moved[:, i] = effect
             block.variances[:, i] = variance
 
 
 @njit(cache=True, nogil=True)
-def draw_signs(out: Floats, state: Words) -> None:
-    """Random signs, 64 from a word."""
-    word = np.uint64(0)
-    for t in range(out.size):
-        if t % 64 == 0:
-            word = next_word(state)
-        out[t] = 1.0 - 2.0 * np.float64(word & np.uint64(1))
-        word >>= np.uint64(1)
-
-
-@njit(cache=True, nogil=True)
 def square_gaps(world: Centred, a: int, b: int, out: Floats) -> None:
-    """Squared differences of two systems unit by unit, 0 where they are rounding."""
+    """Squared differences of two systems topic by topic, 0 where they are rounding."""
     one, other = world.z[a], world.z[b]
     for t in range(out.size):
         gap = one[t] - other[t]
@@ -217,7 +195,7 @@ def squared_t(
 
     In loops of few arrays each: only those are compiled to vector instructions.
     """
-    n = world.draws
+    n = world.z.shape[1]
     share, rest = world.share / (n * (n - 1.0)), (1.0 - world.share) / n
     mean_a, mean_b, common = block.means[a], block.means[b], block.common
     for i in range(BLOCK):
@@ -226,7 +204,7 @@ def squared_t(
         own = total[i] - n * gap[i] * gap[i]
         own = own if own > ROUNDING * total[i] else 0.0
         squared[i] = share * own + rest * common[i]
-    if world.lines.size.size > 0:
+    if world.noise.size.size > 0:
         mean_a, mean_b = block.moved[a], block.moved[b]
         for i in range(BLOCK):
             gap[i] = mean_a[i] - mean_b[i]

@@ -47,24 +47,12 @@ class Law:
     p_best: Floats  # (R,) that a system is as good as the best
 
     def critical(self, alpha: float) -> float:
-        """The c of the simultaneous intervals d ± c·se: the upper α quantile of max |t*|; ∞ with too few draws.
-
-        Parameters
-        ----------
-        alpha
-            Share of draws in which the largest |t*| may be at least c.
-        """
+        """The c of the simultaneous intervals d ± c·se: the upper α quantile of max |t*|; ∞ with too few draws."""
         k = math.floor(alpha * (self.maxima.size + 1) * (1 + 1e-12))
         return math.inf if k < 1 else math.sqrt(float(self.maxima[-k]) / (1.0 - TIE))
 
     def top_group(self, alpha: float) -> Ints:
-        """Systems that hold the best with probability 1 - α (Hsu 1981): all that no system is too far above.
-
-        Parameters
-        ----------
-        alpha
-            Chance that the best system is not among them.
-        """
+        """Systems that hold the best with probability 1 - α (Hsu 1981): all that no system is too far above."""
         return np.flatnonzero(self.p_best > alpha)
 
 
@@ -78,21 +66,7 @@ def law_of(
     n_resamples: int,
     jobs: int | None,
 ) -> Law:
-    """Draw from a world without differences, in threads, and hold its pairs against their t.
-
-    Parameters
-    ----------
-    count
-        Adds blocks of draws to a tally.
-    systems
-        R.
-    ia, ib
-        Systems of each pair, as numbers.
-    t
-        (P,) observed.
-    key, n_resamples, jobs
-        As in :func:`resampled`.
-    """
+    """Draw from a world without differences, in threads, and hold its pairs against their observed t (P,)."""
     squared = t**2
     order = np.argsort(-squared, kind="stable")
     best = furthest_above(t, ia, ib, systems)
@@ -125,8 +99,6 @@ def furthest_above(t: Floats, ia: Ints, ib: Ints, systems: int) -> Floats:
 
 def _tally(count: Count, targets: Targets, key: np.uint64, maxima: Floats, blocks: tuple[int, int]) -> Tally:
     pairs, systems = targets.ia.size, targets.systems.size
-    tally = Tally(
-        np.zeros(pairs, dtype=np.int64), np.zeros(pairs, dtype=np.int64), np.zeros(systems, dtype=np.int64)
-    )
+    tally = Tally(*(np.zeros(size, dtype=np.int64) for size in (pairs, pairs, systems)))
     count(targets, key, blocks[0], blocks[1], tally, maxima)
     return tally

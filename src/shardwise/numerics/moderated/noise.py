@@ -19,7 +19,6 @@ their value times χ²/df. Where upper ≤ lower there is no effect and no estim
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -33,19 +32,7 @@ from shardwise.numerics.unified import InstanceSpread
 UNIT = 2.0**-52
 
 
-class Lines(NamedTuple):
-    """Mean squares of each system as compiled code takes them."""
-
-    upper: Floats  # (R,) or (0,) for no noise at all
-    lower: Floats
-    upper_df: Floats
-    lower_df: Floats
-    size: Floats
-    shared: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Noise:
+class Noise(NamedTuple):
     """A chance effect on each system's mean of variance max(upper - lower, 0) / size; arrays are (…, R)."""
 
     upper: Floats
@@ -61,66 +48,23 @@ class Noise:
         return np.asarray(np.maximum(self.upper - self.lower, 0.0) / self.size)
 
     def of_pairs(self, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
-        """(…, P) variance of differences by this effect, and the sum of (mean square's share)² / df in it.
-
-        Parameters
-        ----------
-        ia, ib
-            Systems of each pair, as numbers.
-        """
+        """(…, P) variance of differences by this effect, and the sum of (mean square's share)² / df in it."""
         variance = self.variance
         there = (self.upper > self.lower) / self.size**2
         spread = there * (self.upper**2 / self.upper_df + self.lower**2 / self.lower_df)
         both = spread[..., ia] + spread[..., ib]
         return variance[..., ia] + variance[..., ib], 2.0 * both if self.shared else both
 
-    def of_table(self, i: int) -> Noise:
-        """The noise of table i of a batch (B, R).
-
-        Parameters
-        ----------
-        i
-            Number of the table.
-        """
-        upper, lower, upper_df, lower_df, size = (
-            part[i] if part.ndim > 1 else part
-            for part in (self.upper, self.lower, self.upper_df, self.lower_df, self.size)
-        )
-        return Noise(upper, lower, upper_df, lower_df, size, self.shared)
-
-    def reordered(self, order: Ints) -> Noise:
-        """The noise of one table with its systems in another order.
-
-        Parameters
-        ----------
-        order
-            Number of the system that comes first, second, and so on.
-        """
-        upper, lower, upper_df, lower_df, size = (
-            part[order] for part in (self.upper, self.lower, self.upper_df, self.lower_df, self.size)
-        )
-        return Noise(upper, lower, upper_df, lower_df, size, self.shared)
-
-    def lines(self) -> Lines:
-        """The mean squares of a single table, for compiled code."""
-        systems = self.upper.shape[-1]
-        upper, lower, upper_df, lower_df, size = (
-            np.ascontiguousarray(np.broadcast_to(part, (systems,)))
-            for part in (self.upper, self.lower, self.upper_df, self.lower_df, self.size)
-        )
-        return Lines(upper, lower, upper_df, lower_df, size, self.shared)
+    def at(self, index: int | Ints) -> Noise:
+        """The noise of one table of a batch (B, R), by its number; or that of one table with systems in this order."""
+        return Noise._make([*(part[index] for part in self[:5]), self.shared])
 
 
-NO_LINES = Lines(np.empty(0), np.empty(0), np.empty(0), np.empty(0), np.empty(0), True)
+NO_NOISE = Noise._make([*np.empty((5, 0)), True])
 
 
 def of_shards(found: Decomposition) -> Noise:
-    """The system:shard effect of full scores on shards, from the mean squares of MD6.
-
-    Parameters
-    ----------
-    found
-        MD6 on (…, T, R, S) scores.
+    """The system:shard effect of full scores (…, T, R, S), from the mean squares of MD6.
 
     >>> from shardwise.numerics.balanced import all_terms, decompose
     >>> g = np.random.default_rng(1)
@@ -131,24 +75,14 @@ def of_shards(found: Decomposition) -> Noise:
     """
     term = frozenset({"system", "shard"})
     systems = found.shape["system"]
-    upper, lower = np.asarray(found.ss[term]) / found.df[term], np.asarray(found.ss_error) / found.df_error
-    return Noise(
-        np.repeat(upper[..., None], systems, axis=-1),
-        np.repeat(lower[..., None], systems, axis=-1),
-        np.full(systems, float(found.df[term])),
-        np.full(systems, float(found.df_error)),
-        np.full(systems, found.n / systems),
-        shared=True,
-    )
+    squares = np.asarray(found.ss[term]) / found.df[term], np.asarray(found.ss_error) / found.df_error
+    own = [ms[..., None] for ms in squares]
+    shape = (*squares[0].shape, systems)
+    return _noise(shape, *own, found.df[term], found.df_error, found.n / systems, shared=True)
 
 
 def of_instances(spread: InstanceSpread) -> Noise:
-    """Each system's own effect of its instances, from the mean squares of its instance by topic table.
-
-    Parameters
-    ----------
-    spread
-        Of (…, R) systems; a deterministic one has no effect.
+    """Each system's own effect of its instances, none of a deterministic one, from its instance by topic mean squares.
 
     >>> from shardwise.numerics.unified import instance_spread
     >>> g = np.random.default_rng(1)
@@ -156,16 +90,14 @@ def of_instances(spread: InstanceSpread) -> Noise:
     >>> of_instances(instance_spread(y)).variance.round(2)
     array([[1.72, 1.2 ]])
     """
-    m = spread.counts
-    free = np.maximum(m - 1.0, 1.0)
-    return Noise(
-        spread.ms_instance,
-        spread.ms_error,
-        free,
-        free * (spread.topics - 1.0),
-        m * spread.topics,
-        shared=False,
-    )
+    parts = (spread.ms_instance, spread.ms_error, spread.df_instance, spread.df_error, spread.size)
+    return _noise(spread.ms_instance.shape, *parts, shared=False)
+
+
+def _noise(shape: tuple[int, ...], *parts: Floats | float, shared: bool) -> Noise:
+    """Every part for each system, as compiled code takes it."""
+    each = (np.ascontiguousarray(np.broadcast_to(part, shape), np.float64) for part in parts)
+    return Noise._make([*each, shared])
 
 
 @njit(cache=True, nogil=True)
@@ -201,20 +133,20 @@ def chi_squared(df: float, state: Words) -> float:
 
 
 @njit(cache=True, nogil=True)
-def draw_noise(lines: Lines, state: Words, effect: Floats, variance: Floats) -> None:
+def draw_noise(noise: Noise, state: Words, effect: Floats, variance: Floats) -> None:
     """Draw a chance effect on every system's mean, and the variance that one would estimate for it.
 
     Takes the random numbers of a draw where its topics left off: all effects, then the mean squares.
     """
     systems = effect.size
     for a in range(systems):
-        spread = max(lines.upper[a] - lines.lower[a], 0.0) / lines.size[a]
+        spread = max(noise.upper[a] - noise.lower[a], 0.0) / noise.size[a]
         effect[a] = math.sqrt(spread) * normal(state)
     up, down = 1.0, 1.0
     for a in range(systems):
         variance[a] = 0.0
-        if lines.upper[a] > lines.lower[a]:
-            if a == 0 or not lines.shared:
-                up = chi_squared(lines.upper_df[a], state) / lines.upper_df[a]
-                down = chi_squared(lines.lower_df[a], state) / lines.lower_df[a]
-            variance[a] = max(lines.upper[a] * up - lines.lower[a] * down, 0.0) / lines.size[a]
+        if noise.upper[a] > noise.lower[a]:
+            if a == 0 or not noise.shared:
+                up = chi_squared(noise.upper_df[a], state) / noise.upper_df[a]
+                down = chi_squared(noise.lower_df[a], state) / noise.lower_df[a]
+            variance[a] = max(noise.upper[a] * up - noise.lower[a] * down, 0.0) / noise.size[a]

@@ -11,7 +11,7 @@ from shardwise.core.errors import InputError
 from shardwise.numerics.moderated.draws import Centred, count_draws
 from shardwise.numerics.moderated.incomplete import Incomplete, count_incomplete
 from shardwise.numerics.moderated.law import Law, law_of
-from shardwise.numerics.moderated.noise import NO_LINES, Noise
+from shardwise.numerics.moderated.noise import NO_NOISE, Noise
 from shardwise.numerics.moderated.statistics import Statistics, doubly_centred, own_share
 from shardwise.numerics.student import NOISE
 
@@ -37,22 +37,7 @@ def resampled(
     Topics that no system has (NaN) are left out first. Where systems lack different topics each pair is resampled on
     those that both have; pairs without a common topic have NaN.
 
-    Parameters
-    ----------
-    y
-        (T, R) scores.
-    ia, ib
-        Systems of each pair, as numbers.
-    found
-        Their statistics, by :func:`~shardwise.numerics.moderated.statistics.statistics`.
-    key
-        Of the random numbers (:func:`~shardwise.numerics.resampling.key_of`).
-    n_resamples
-        B, the draws.
-    noise
-        What moves system means besides the topics; the one that the statistics were given.
-    jobs
-        Threads, all processors by default. The result does not depend on it.
+    ``found`` are the statistics of the pairs, of the same noise; the result does not depend on the number of jobs.
 
     >>> from shardwise.numerics.moderated.statistics import pairs_of, statistics
     >>> from shardwise.numerics.resampling import key_of
@@ -71,10 +56,8 @@ def resampled(
         world = Centred(
             np.ascontiguousarray(doubly_centred(y).T),
             floor,
-            len(y),
             float(own_share(np.asarray(len(y) - 1.0), found.d0)),
-            False,
-            NO_LINES if noise is None else noise.lines(),
+            NO_NOISE if noise is None else noise,
         )
         return law_of(partial(count_draws, world), systems, ia, ib, found.t, key, n_resamples, jobs)
     if noise is not None:

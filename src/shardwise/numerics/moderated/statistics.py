@@ -19,9 +19,7 @@ D0 = 20.0  # degrees of freedom that the common variance counts for
 class Statistics:
     """What the moderated test knows of each pair without resampling; arrays are (…, P) unless said."""
 
-    difference: (
-        Floats  # mean of the first system less mean of the second; NaN for pairs without a common topic
-    )
+    difference: Floats  # of the means of the two systems; NaN for pairs without a common topic
     units: Floats  # topics (or cells) that both have
     own_df: Floats  # of the pair's own variance
     own: Floats  # s²_k
@@ -60,17 +58,7 @@ def statistics(
     A topic that a system lacks (NaN) does not count for the pairs of that system: their mean and variance are those of
     the n_k topics that both have, and n_k stands for T. s̄² is then the mean of s²_k with weights n_k - 1.
 
-    Parameters
-    ----------
-    y
-        (…, T, R) scores, any number of leading axes.
-    ia, ib
-        Systems of each pair, as numbers; all pairs a < b by default. s̄² is of all pairs in any case.
-    d0
-        Degrees of freedom that the common variance counts for; 0 is the paired t, ∞ the error term of HSD.
-    noise
-        What moves system means besides the topics (:func:`~shardwise.numerics.moderated.noise.of_shards`,
-        :func:`~shardwise.numerics.moderated.noise.of_instances`).
+    The pairs are all a < b by default, and s̄² is of all in any case; ``noise`` moves system means besides the topics.
 
     >>> y = np.array([[0.1, 0.3, 0.2], [0.4, 0.5, 0.5], [0.2, 0.4, 0.1], [0.6, 0.7, 0.8]])
     >>> statistics(y).t.round(3)
@@ -112,18 +100,8 @@ def moderate(
 ) -> Statistics:
     """Draw each pair's variance towards the common one, as if that were known from d0 more degrees of freedom.
 
-    Parameters
-    ----------
-    difference, units, own_df, own
-        (…, P) mean difference, number of units, variance of a unit's difference and its degrees of freedom.
-    common
-        (…) s̄².
-    spare
-        (…, P) degrees of freedom that s̄² has besides the pair's own: no more than these count.
-    d0
-        Degrees of freedom that the common variance counts for.
-    extra
-        (…, P) variance of the difference besides that of its units, and the sum of (mean square's share)² / df in it.
+    Of these no more count than ``spare`` (…, P), those that s̄² (…) has besides the pair's own. ``extra`` is the
+    variance of the difference besides that of its units, and the sum of (mean square's share)² / df in it.
     """
     share = own_share(own_df, d0)
     moderated = share * own + (1.0 - share) * common[..., None]
@@ -187,11 +165,8 @@ def spare_df(tables: Floats, units: Floats) -> Floats:
 def pair_moments(tables: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats, Floats]:
     """(N, P) common topics, mean difference and its variance over them (ddof 1, 0 for a single topic) of each pair."""
     count, topics, _ = tables.shape
-    units, mean, variance = (
-        np.empty((count, ia.size)),
-        np.empty((count, ia.size)),
-        np.empty((count, ia.size)),
-    )
+    shape = (count, ia.size)
+    units, mean, variance = np.empty(shape), np.empty(shape), np.empty(shape)
     for i in range(count):
         y = np.ascontiguousarray(tables[i].T)
         size = 0.0

@@ -120,6 +120,8 @@ _ALPHA = Parameter("alpha", 0.5, "fraction", "how much a further document on a s
 _GAMMA = Parameter("gamma", 0.5, "fraction", "weight of the share of subtopics found")
 _MAX_REL = Parameter("max_rel", 4, "grade", "highest gain there is")
 
+# a table: what a measure is, where it comes from, and how it is computed
+# fmt: off
 DEFINITIONS: tuple[Definition, ...] = (
     Definition(
         "AP",
@@ -430,3 +432,4 @@ DEFINITIONS: tuple[Definition, ...] = (
         aliases=("num_rel",),
     ),
 )
+# fmt: on

@@ -1,0 +1,290 @@
+"""How well the moderated test and its rivals keep their promise: collections × measures × topics × systems × worlds.
+
+python -m bench.moderated_grid [folder of the data] [--tables]
+
+Appends each figure to docs/bench/moderated_grid.csv as soon as it is known, so that a run goes on where one was
+stopped, and writes docs/bench/moderated_methods.md, moderated_designs.md and moderated_power.md of it; --tables writes
+these pages only.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy import stats
+
+from bench.replication import load, markdown
+from shardwise.core.arrays import Bools, Floats
+from shardwise.core.claim import Claim
+from shardwise.core.errors import InputError
+from shardwise.io.reader import read_collection
+from shardwise.io.scores import read_scores
+from shardwise.lab.error_counts import SAME, Truth, rate, tally
+from shardwise.lab.simulate_scores import TableOptions
+from shardwise.lab.simulate_scores import world as simulated
+from shardwise.lab.worlds.base import World
+from shardwise.lab.worlds.from_scores import ResampledWorld, data_null
+from shardwise.lab.worlds.tilt import similar_systems, tilted_world
+from shardwise.lab.worlds.vine import vine_world
+from shardwise.numerics.tables import TABLE, Tables
+from shardwise.procedures.vocabulary import parse
+from shardwise.scoring.scoring import score
+
+ROOT = Path(__file__).parent.parent
+FIGURES = ROOT / "docs" / "bench" / "moderated_grid.csv"
+METHODS = ("moderated", "moderated holm", "moderated bh", "MD1 hsd topic", "t holm", "max-t")
+TITLES = {"MD1 hsd topic": "HSD"}
+WORLDS = ("tilt", "vine", "margins", "permute", "flip", "resample", "planted")
+TOPICS, SYSTEMS = (25, 50, None), (5, 10, 22, 40, None)  # None: all of them
+REPETITIONS, FEW = 1000, 250  # tables of a world; with more than MANY systems
+MANY, DRAWS, CHUNK = 60, 499, 25
+ALPHA, DOUBT, SHIFT = 0.05, 0.01, 0.5  # share of the real differences that is planted
+ABOUT = Claim("topic")
+
+
+@dataclass(frozen=True)
+class Design:
+    """A cell of the grid."""
+
+    data: str
+    topics: int
+    systems: int
+    world: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a method did there; shares of tables, or of pairs for found."""
+
+    data: str
+    topics: int
+    systems: int
+    world: str
+    method: str
+    tables: int
+    error: float  # tables in which an equal pair is called different
+    together: float  # tables in which all intervals hold the truth
+    found: float  # of truly different pairs, called different the right way round
+    best: float  # share of the best systems that the top group holds
+    group: float  # its mean size
+
+
+def sources(folder: Path) -> dict[str, Floats]:
+    """(T, R) scores by name."""
+    found = {
+        "TREC-8 AP": read_scores(folder / "trec8" / "adhoc8_ap.csv"),
+        "TREC-8 P@10": read_scores(folder / "trec8" / "adhoc8_p10.csv"),
+        "TREC-3 AP": read_scores(folder / "trec3" / "adhoc3_ap.csv"),
+    }
+    robust = folder / "robust2003"
+    collections = {
+        "TREC-COVID": load(folder / "trec-covid-r1")[0],
+        "Robust 2003": read_collection(sorted(robust.glob("input.*.gz")), robust / "robust03_qrels.txt.gz"),
+    }
+    for name, runs in collections.items():
+        for measure in ("AP", "P@10"):
+            found[f"{name} {measure}"] = score(runs, [measure])[measure]
+    return {name: y.transpose(*TABLE).to_numpy() for name, y in found.items()}
+
+
+def designs(tables: dict[str, Floats]) -> Iterator[Design]:
+    """All cells; sizes that a table does not have are left out."""
+    for name, y in tables.items():
+        t, r = y.shape
+        for systems in dict.fromkeys(min(r, n or r) for n in SYSTEMS):
+            for topics in dict.fromkeys(min(t, n or t) for n in TOPICS):
+                yield from (Design(name, topics, systems, world) for world in WORLDS)
+
+
+def world_of(y: Floats, design: Design) -> World | None:
+    """The world of a cell; None where tilting finds fewer than three systems."""
+    t, r = y.shape
+    some = y[:, np.round(np.linspace(0, r - 1, design.systems)).astype(int)]
+    kind, topics = design.world, design.topics
+    if kind == "tilt":
+        alike = similar_systems(y, most=design.systems)
+        return tilted_world(y[:, alike], topics=topics) if len(alike) > 2 else None
+    if kind == "vine":
+        return vine_world(some, topics=topics)
+    if kind == "margins":
+        options = TableOptions(
+            topics=topics, effects=np.zeros(design.systems), margins="auto", generalize=ABOUT
+        )
+        return simulated(xr.DataArray(some, dims=TABLE), options)
+    if kind in ("permute", "flip"):
+        rows = np.sort(np.random.default_rng(0).permutation(t)[:topics])
+        return data_null(kind, some[rows], TABLE, ABOUT)
+    apart = some.mean(axis=0)
+    truth = np.full(design.systems, some.mean()) + (
+        SHIFT * (apart - apart.mean()) if kind == "planted" else 0.0
+    )
+    return Redrawn(kind, TABLE, ABOUT, truth, some - apart + some.mean(), topics)
+
+
+@dataclass(frozen=True)
+class Redrawn:
+    """Topics drawn with replacement from all that there are, however many are wanted."""
+
+    name: str
+    dims: tuple[str, ...]
+    claim: Claim
+    truth: Floats
+    scores: Floats
+    topics: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.topics, self.scores.shape[1])
+
+    def draw(self, first: int, count: int, seed: int) -> Floats:
+        whole = ResampledWorld(self.name, self.dims, self.claim, self.truth, self.scores)
+        times = -(-self.topics // len(self.scores))
+        drawn = [whole.draw(first, count, seed + 7919 * k) for k in range(times)]
+        return np.ascontiguousarray(np.concatenate(drawn, axis=1)[:, : self.topics])
+
+
+def truth_is_best(means: Floats) -> Bools:
+    """The best systems: where none differ, all are."""
+    return means >= means.max() - SAME
+
+
+def figures(y: Floats, design: Design) -> list[Figure]:
+    """Hold every method against the truth in the tables of one cell."""
+    try:
+        world = world_of(y, design)
+    except InputError as e:
+        print(f"{design}: {e}", flush=True)
+        world = None
+    if world is None:
+        return []
+    repetitions = FEW if design.systems > MANY else REPETITIONS
+    truth = Truth.of(world.truth)
+    best = truth_is_best(world.truth)
+    methods = [parse(name) for name in METHODS]
+    tallies: dict[str, list[tuple[Floats, ...]]] = {name: [] for name in METHODS}
+    for first in range(0, repetitions, CHUNK):
+        tables = Tables(world.draw(first, CHUNK, 0), TABLE, 0, first, n_resamples=DRAWS)
+        for name, method in zip(METHODS, methods, strict=True):
+            decided = method.decide(tables)
+            seen = tally(decided, truth, method.promise, ALPHA)
+            joint = decided.outcome.joint
+            top = joint.top(ALPHA) if name == "moderated" and joint is not None else None
+            nothing = np.full(CHUNK, np.nan)
+            found = nothing if not len(truth.sizes) else seen.right_way / (~truth.null).sum()
+            inside, size = (
+                (nothing, nothing) if top is None else (top[:, best].mean(axis=1), top.sum(axis=1) * 1.0)
+            )
+            tallies[name].append((seen.family, seen.together, found, inside, size))
+    out = []
+    for name, parts in tallies.items():
+        columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+        means = [round(rate(x).value, 5) for x in columns]
+        out.append(
+            Figure(design.data, design.topics, world.shape[1], design.world, name, repetitions, *means)
+        )
+    return out
+
+
+def run(folder: Path) -> None:
+    """All cells that are not in the file yet."""
+    tables = sources(folder)
+    names = [f.name for f in fields(Figure)]
+    if not FIGURES.exists():
+        FIGURES.write_text(",".join(["of", *names]) + "\n")
+    done = set(pd.read_csv(FIGURES)["of"])
+    todo = [d for d in designs(tables) if "/".join(map(str, astuple(d))) not in done]
+    todo.sort(key=lambda d: d.systems > MANY)
+    with ProcessPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
+        for at in range(0, len(todo), 8):
+            some = todo[at : at + 8]
+            began = time.perf_counter()
+            results = list(pool.map(figures, [tables[d.data] for d in some], some))
+            with FIGURES.open("a", newline="") as file:
+                for design, rows in zip(some, results, strict=True):
+                    key = "/".join(map(str, astuple(design)))
+                    csv.writer(file).writerows([key, *astuple(row)] for row in rows)
+            print(f"{at + len(some)} of {len(todo)}: {time.perf_counter() - began:.0f} s", flush=True)
+
+
+def fails(part: pd.DataFrame) -> Bools:
+    """Whether chance alone would bring so many false alarms at a true 5 % in fewer than 1 of 100 tries."""
+    hits = (part["error"] * part["tables"]).round()
+    return np.asarray(stats.binom.sf(hits - 1, part["tables"], ALPHA) < DOUBT)
+
+
+def of_methods(null: pd.DataFrame) -> str:
+    """One row a world, one column a method: mean, highest and number of designs that fail."""
+    rows = []
+    worlds = [*WORLDS[:-1], "all"]
+    for world in worlds:
+        part = null if world == "all" else null[null["world"] == world]
+        row = [world, str(part.groupby(["data", "topics", "systems", "world"]).ngroups)]
+        for method in METHODS:
+            own = part[part["method"] == method]
+            error = 100 * own["error"]
+            row.append(f"{error.mean():.1f} / {error.max():.1f} / {int(fails(own).sum())}")
+        rows.append(row)
+    return markdown(["world", "designs", *(TITLES.get(m, m) for m in METHODS)], rows)
+
+
+def of_designs(null: pd.DataFrame, method: str) -> str:
+    """One row a collection and number of topics, one column a number of systems: lowest to highest over the worlds."""
+    own = null[(null["method"] == method) & (null["world"] != "tilt")]  # which chooses systems of its own
+    sizes = sorted(own["systems"].unique())
+    rows = []
+    for (data, topics), part in own.groupby(["data", "topics"], sort=False):
+        cells = {n: 100 * one["error"] for n, one in part.groupby("systems")}
+        row = [f"{cells[n].min():.1f}–{cells[n].max():.1f}" if n in cells else "" for n in sizes]
+        rows.append([f"{data}, {topics} topics", *row])
+    return markdown(["", *(f"{n}" for n in sizes)], rows)
+
+
+def of_power(every: pd.DataFrame) -> str:
+    """One row a collection and number of topics: pairs found and false alarms, over all numbers of systems."""
+    rows = []
+    for (data, topics), part in every.groupby(["data", "topics"], sort=False):
+        row = [f"{data}, {topics} topics"]
+        for method in METHODS:
+            own = part[part["method"] == method]
+            found = 100 * own.loc[own["world"] == "planted", "found"].mean()
+            error = 100 * own.loc[own["world"] == "resample", "error"].mean()
+            row.append(f"{found:.0f} / {error:.1f}")
+        own = part[(part["method"] == "moderated") & (part["world"] == "planted")]
+        covered = 100 * own["together"]
+        row += [f"{covered.min():.1f}–{covered.max():.1f}", f"{100 * own['best'].min():.1f}"]
+        rows.append(row)
+    heads = [TITLES.get(m, m) for m in METHODS]
+    return markdown(["", *heads, "intervals hold", "top group holds the best"], rows)
+
+
+def pages() -> None:
+    """The tables of the documentation, out of the file."""
+    every = pd.read_csv(FIGURES)
+    null = every[every["world"] != "planted"]
+    folder = FIGURES.parent
+    (folder / "moderated_methods.md").write_text(of_methods(null) + "\n")
+    (folder / "moderated_designs.md").write_text(of_designs(null, "moderated") + "\n")
+    (folder / "moderated_power.md").write_text(of_power(every) + "\n")
+
+
+def main() -> None:
+    """Run, and write the pages."""
+    words = [w for w in sys.argv[1:] if w != "--tables"]
+    folder = Path(words[0] if words else os.environ.get("SHARDWISE_DATA", ROOT.parent / "shared" / "data"))
+    if "--tables" not in sys.argv:
+        run(folder)
+    pages()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""shardwise replicate: the tables and figures of a paper, of anybody's runs, into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from shardwise.cli import inputs
+from shardwise.cli.commands.replicate import F19Options
+from shardwise.cli.output import progress, terminal
+from shardwise.cli.shared import current
+from shardwise.core.errors import InputError, Option
+from shardwise.papers import Replication, f19
+from shardwise.scoring.measures.names import parse_measure
+
+OF_RUNS = ("measure", "shards", "splits", "fill", "corpus", "names", "depth", "seed")
+
+
+def replicate_f19(options: F19Options) -> None:
+    """Ferro & Sanderson 2019."""
+    for measure in options.measure:
+        parse_measure(measure)  # refused before the long work, here and below
+    fill = inputs.fill_policy(options.fill)
+    _replicate(
+        f19,
+        options,
+        measures=options.measure,
+        shards=options.shards,
+        samples=options.splits,
+        alpha=options.alpha,
+        fill=fill,
+        corpus=corpus(options.corpus),
+        seed=options.seed,
+    )
+
+
+def _replicate(paper: Callable[..., Replication], options: Any, **choices: Any) -> None:
+    """Read runs, or a table of scores, and write what the paper makes of them."""
+    files = tuple(options.inputs)
+    data: Any
+    if len(files) == 1:
+        _refuse_idle(files[0])
+        data = inputs.RunInputs(inputs=files, missing=options.missing, quiet=options.quiet).read().one()
+    else:
+        source = inputs.RunInputs(
+            inputs=files, missing=options.missing, names=options.names, depth=options.depth, jobs=options.jobs,
+            quiet=options.quiet,
+        )  # fmt: skip
+        data = source.collection()
+    with progress("steps", options.quiet) as bar:
+        found = paper(data, jobs=options.jobs, folder=options.out, progress=bar, **choices)
+    found.write(options.out)
+    if not options.quiet:
+        said = terminal()
+        said.print(str(found), markup=False)
+        said.print(f"written to {options.out / found.paper.lower()}.html and .md", markup=False)
+
+
+def _refuse_idle(path: Path) -> None:
+    call = current()
+    said = [name for name in OF_RUNS if call is not None and name in call.given]
+    if said:
+        words = [part for name in said for part in (", ", Option(name))][1:]
+        does, them = ("do nothing", "them") if len(said) > 1 else ("does nothing", "it")
+        raise InputError(
+            (*words, f" {does} with a table of scores"),
+            where=str(path),
+            remedy=f"leave {them} out, or give a qrels file and runs",
+        )
+
+
+def corpus(text: str | None) -> int | str | None:
+    """The size of a corpus, or the file that lists it."""
+    return int(text) if text is not None and text.isdecimal() else text

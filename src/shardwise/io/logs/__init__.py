@@ -1,0 +1,1 @@
+"""Logs of evaluation programs: lm-evaluation-harness and inspect_ai."""

@@ -1,0 +1,107 @@
+"""``samples_*.jsonl`` of lm-evaluation-harness: a model on a task, one line a document and filter."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shardwise.core.errors import InputError
+from shardwise.io.logs.log import Log, Row, number
+from shardwise.io.tables.sheet import json_lines, stem
+
+_NAME = re.compile(r"(?P<model>.*?)[-_.]?samples_(?P<task>.+?)(?P<date>_\d{4}-\d\d-\d\dT[\d\-:.]+)?\.jsonl")
+_OWN = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
+_NO_SCORE = {"doc_hash", "prompt_hash", "target_hash"}
+
+
+def is_samples(first: Mapping[str, Any]) -> bool:
+    """Whether an object is a line of such a file."""
+    return "doc_id" in first and bool({"resps", "filtered_resps", "doc_hash"} & first.keys())
+
+
+def is_results(whole: Mapping[str, Any]) -> bool:
+    """Whether an object is a file of means, as stands beside the samples."""
+    return "results" in whole and bool({"configs", "n-shot", "lm_eval_version"} & whole.keys())
+
+
+def read_samples(text: bytes, path: Path) -> Log:
+    """Read the scores of one model on one task, by all metrics and filters."""
+    found = list(json_lines(text, path))
+    metrics = _metrics(found)
+    if not metrics:
+        raise InputError("has no metric of single answers", where=str(path), remedy="log a task that has one")
+    filters = dict.fromkeys(str(row.get("filter", "none")) for row in found)
+    seen: Counter[tuple[str, str]] = Counter()
+    cells: dict[tuple[str, str], Row] = {}
+    for at, row in enumerate(found, start=1):
+        item, kept = str(row.get("doc_id", at)), str(row.get("filter", "none"))
+        seen[item, kept] += 1
+        scores = {
+            metric if len(filters) == 1 else f"{metric},{kept}": _checked(row[metric], metric, path, at)
+            for metric in metrics
+            if metric in row
+        }
+        key = (item, str(seen[item, kept]))
+        before = cells[key].scores if key in cells else {}
+        doc = row.get("doc")
+        cells[key] = Row(item, key[1], {**before, **scores}, doc if isinstance(doc, dict) else {})
+    match = _NAME.fullmatch(path.name)
+    names = list(dict.fromkeys(name for rows in cells.values() for name in rows.scores))
+    return Log(
+        source=str(path),
+        names=_names(path, match),
+        task=match["task"] if match else stem(path),
+        rows=list(cells.values()),
+        primary=names[0],
+        instances="repeat",
+        place=lambda row: f"{path}:{row + 1}",
+    )
+
+
+def _metrics(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Metrics that have one number a line, in the order of the file."""
+    named: dict[str, None] = {}
+    many: set[str] = set()
+    for row in rows:
+        for name in row.get("metrics") or [name for name in row if name not in _OWN | _NO_SCORE]:
+            if isinstance(row.get(name), list | dict):
+                many.add(name)
+            elif name in row:
+                named[name] = None
+    return [name for name in named if name not in many]
+
+
+def _checked(value: Any, metric: str, path: Path, line: int) -> float:
+    found = number(value)
+    if np.isinf(found):
+        raise InputError(
+            f"{metric}: {value!r} is not a number", where=f"{path}:{line}", remedy="mend the line"
+        )
+    return found
+
+
+def _names(path: Path, match: re.Match[str] | None) -> tuple[str, ...]:
+    """What the model may be called: by the file's name, the results beside it, its folder."""
+    folder = path.absolute().parent
+    prefix = match["model"] if match else ""
+    names = [prefix] if prefix else [*_said(folder, (match["date"] or "") if match else ""), folder.name]
+    return (*dict.fromkeys(names), f"{folder.name}/{prefix or stem(path)}", str(path))
+
+
+def _said(folder: Path, date: str) -> list[str]:
+    """The model's name in the results of the same date, or else the last."""
+    files = [folder / f"results{date}.json", *sorted(folder.glob("results*.json"), reverse=True)]
+    for file in files:
+        try:
+            found = json.loads(file.read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(found, dict) and is_results(found) and found.get("model_name"):
+            return [str(found["model_name"])]
+    return []

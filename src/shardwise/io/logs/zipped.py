@@ -1,0 +1,65 @@
+"""Members of a zip archive, also such as are compressed by zstandard, which Python's zipfile cannot inflate."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+
+import zstandard
+
+from shardwise.core.errors import InputError
+
+ZSTD = 93  # method of compression, APPNOTE 4.4.5
+MOST = 1 << 30
+"""Bytes that a member may inflate to; one that says more is not inflated."""
+
+_LOCAL = 30  # bytes of a local file header before its name
+_DAMAGE = (OSError, ValueError, struct.error, zlib.error, zstandard.ZstdError, zipfile.BadZipFile, EOFError)
+
+
+def member(archive: zipfile.ZipFile, name: str, source: Path) -> bytes:
+    """Inflate one member, no further than it says it goes.
+
+    Parameters
+    ----------
+    archive
+        An open archive.
+    name
+        Name of the member.
+    source
+        Its file, for errors.
+    """
+    info = archive.getinfo(name)
+    where = f"{source} ({name})"
+    if info.file_size > MOST:
+        raise InputError(
+            f"would inflate to {info.file_size:,} bytes",
+            where=where,
+            remedy=f"members of up to {MOST:,} bytes are read: check where the file comes from",
+        )
+    try:
+        if info.compress_type == ZSTD:
+            packed = io.BytesIO(_raw(archive, info))
+            found = zstandard.ZstdDecompressor().stream_reader(packed).read(info.file_size + 1)
+            good = len(found) == info.file_size and zlib.crc32(found) == info.CRC
+        else:
+            with archive.open(info) as stream:
+                found, good = stream.read(info.file_size + 1), True
+    except (*_DAMAGE, NotImplementedError, RuntimeError):
+        good = False
+    if not good:
+        raise InputError("cannot be inflated", where=where, remedy="the file may be damaged: fetch it again")
+    return found
+
+
+def _raw(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """The bytes of a member as they are in the file."""
+    stream = archive.fp
+    assert stream is not None
+    stream.seek(info.header_offset)
+    name, extra = struct.unpack("<HH", stream.read(_LOCAL)[26:])
+    stream.seek(name + extra, io.SEEK_CUR)
+    return stream.read(info.compress_size)

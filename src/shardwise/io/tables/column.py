@@ -1,0 +1,155 @@
+"""One column of a table: its labels as codes, or its scores as numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardwise.core.arrays import Codes, Floats, Ints
+
+NOTHING = ("", "nan", "na", "n/a", "null", "none", "<na>", "-")  # what stands where a score is not there
+WORDS = {
+    "true": 1.0, "yes": 1.0, "pass": 1.0, "passed": 1.0, "correct": 1.0, "right": 1.0, "success": 1.0,
+    "false": 0.0, "no": 0.0, "fail": 0.0, "failed": 0.0, "incorrect": 0.0, "wrong": 0.0, "failure": 0.0,
+}  # fmt: skip
+LETTERS = ({"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0}, {"t": 1.0, "f": 0.0}, {"y": 1.0, "n": 0.0})
+"""Verdicts of one letter, where a column has no others; the first are inspect's: correct, incorrect, partial, none."""
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_ID = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
+_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+
+
+class Labels(NamedTuple):
+    """Labels one by one: a code each, and the names by code."""
+
+    codes: Codes
+    names: list[str]
+
+    @classmethod
+    def same(cls, name: str, count: int) -> Labels:
+        """Return one label for all."""
+        return cls(np.zeros(count, dtype=np.int32), [name])
+
+    def taken(self, rows: Ints) -> Labels:
+        """Return the labels of some rows; names may be left that no row has."""
+        return self if len(rows) == len(self.codes) else Labels(self.codes[rows], self.names)
+
+
+def is_number(text: str) -> bool:
+    """Whether text is a plain decimal number."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column holds text, perhaps coded."""
+    return bool(pa.types.is_string(kind) or pa.types.is_dictionary(kind))
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A named column as it was read; ``comma`` where 0,5 is a number."""
+
+    name: str
+    data: pa.ChunkedArray
+    comma: bool = False
+
+    @cached_property
+    def labels(self) -> Labels:
+        """What the cells say, as text without spaces around it; an empty cell says ""."""
+        found = self.data
+        if pa.types.is_floating(found.type):  # data frames make floats of whole numbers beside a gap
+            values = found.to_numpy()
+            kept = values[np.isfinite(values)]
+            if len(kept) and np.array_equal(kept, np.round(kept)) and np.abs(kept).max() < 2**53:
+                found = pc.cast(found, pa.int64(), safe=False) if not found.null_count else _whole(found)
+        if not pa.types.is_dictionary(found.type):
+            found = pc.dictionary_encode(found)
+        whole = found.unify_dictionaries().combine_chunks()
+        coded = whole if isinstance(whole, pa.DictionaryArray) else whole.chunk(0)
+        places = coded.indices.cast(pa.int32()).fill_null(len(coded.dictionary))
+        codes: Codes = places.to_numpy(zero_copy_only=False)
+        texts = _texts(coded.dictionary) + ([""] if coded.null_count else [])
+        names = dict.fromkeys(texts)
+        if len(names) < len(texts):  # some differ in spaces only
+            number = {name: k for k, name in enumerate(names)}
+            codes = np.array([number[text] for text in texts], dtype=np.int32)[codes]
+        return Labels(codes, list(names))
+
+    @cached_property
+    def values(self) -> Floats:
+        """The cells as numbers: NaN where there is none, infinite where a word stands that is no score."""
+        kind = self.data.type
+        if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+            return np.asarray(pc.cast(self.data, pa.float64()).to_numpy(), dtype=np.float64)
+        if pa.types.is_boolean(kind):
+            return np.asarray(pc.cast(pc.cast(self.data, pa.int8()), pa.float64()).to_numpy())
+        if pa.types.is_null(kind):
+            return np.full(len(self.data), np.nan)
+        if not is_text(kind):
+            return np.full(len(self.data), np.inf)
+        codes, names = self.labels
+        lower = {name.lower() for name in names} - set(NOTHING)
+        known = next((WORDS | one for one in LETTERS if lower and lower <= set(one)), WORDS)
+        return np.array([self._number(name, known) for name in names])[codes]
+
+    def _number(self, text: str, words: dict[str, float]) -> float:
+        if _NUMBER.fullmatch(text):
+            return float(text)
+        if self.comma and _COMMA.fullmatch(text):
+            return float(text.replace(",", "."))
+        word = text.lower()
+        return words.get(word, np.nan if word in NOTHING else np.inf)
+
+    @cached_property
+    def numeric(self) -> float:
+        """The share of numbers among what stands in the cells; 1 where nothing does."""
+        kind = self.data.type
+        if is_text(kind):
+            codes, names = self.labels
+            filled = [k for k, name in enumerate(names) if name.lower() not in NOTHING]
+            first = np.unique(codes, return_index=True)
+            place = dict(zip(first[0].tolist(), first[1].tolist(), strict=True))
+            good = [k for k in filled if k in place and np.isfinite(self.values[place[k]])]
+            return len(good) / len(filled) if filled else 1.0
+        return 0.0 if pa.types.is_nested(kind) or pa.types.is_binary(kind) else 1.0
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many different things the cells say."""
+        if is_text(self.data.type):
+            return int(np.count_nonzero(np.bincount(self.labels.codes)))
+        if pa.types.is_null(self.data.type):
+            return 1
+        return int(pc.count_distinct(self.data, mode="all").as_py())
+
+    @property
+    def constant(self) -> bool:
+        """Whether all cells say the same."""
+        return self.distinct == 1
+
+    @property
+    def counts(self) -> bool:
+        """Whether the cells are whole numbers, each different from all others: they number the rows."""
+        whole = pa.types.is_integer(self.data.type) or (
+            is_text(self.data.type) and all(name.isdigit() for name in self.labels.names)
+        )
+        some = len(self.data) > (0 if _ID.search(self.name) else 2)
+        return some and whole and self.distinct == len(self.data)
+
+
+def _whole(data: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.cast(pc.if_else(pc.is_nan(data), pa.scalar(None, data.type), data), pa.int64(), safe=False)
+
+
+def _texts(values: pa.Array) -> list[str]:
+    if pa.types.is_string(values.type):
+        found: list[str] = pc.utf8_trim_whitespace(values.fill_null("")).to_pylist()
+        return found
+    return ["" if value is None or value != value else str(value).strip() for value in values.to_pylist()]

@@ -1,0 +1,344 @@
+"""Files and data frames -> a sheet: named columns, and the place of every row for those who have to mend it.
+
+Arrow reads; only what it stumbles over is read again line by line, to find the place.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet
+
+from shardwise.core.arrays import Bools
+from shardwise.core.claim import counted
+from shardwise.core.errors import InputError
+from shardwise.io.files import bare_name
+from shardwise.io.tables.column import NOTHING, Column, is_number, is_text
+from shardwise.io.tables.words import LABELS, role_words
+
+LABEL = pa.dictionary(pa.int32(), pa.string())
+_EMPTY = [*NOTHING, "NaN", "NA", "N/A", "NULL", "None", "Null", "Nan"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet:
+    """Named columns as they stand in the source."""
+
+    source: str
+    system: str  # what to call the one system, should no column name it
+    columns: Mapping[str, Column]
+    place: Callable[[int], str]  # where a row stands, in words
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(next(iter(self.columns.values())).data) if self.columns else 0
+
+
+def made(
+    table: pa.Table, source: str, place: Callable[[int], str], *, system: str = "", comma: bool = False
+) -> Sheet:
+    """Make a sheet of a table, without the rows and nameless columns in which nothing stands."""
+    names = [str(name) for name in table.column_names]
+    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
+    if twice is not None:
+        raise InputError(f"two columns are called {twice!r}", where=source, remedy="rename one")
+    table = table.cast(pa.schema([pa.field(one.name, _plain(one.type)) for one in table.schema]))
+    kept = [k for k, name in enumerate(names) if name or table.column(k).null_count < len(table)]
+    table = table.select(kept)
+    columns = {name: Column(name, table.column(name), comma) for name in table.column_names}
+    blank = _blank_rows(columns.values(), len(table))
+    if blank.any():
+        rows, before = np.flatnonzero(~blank), place
+        plain = [pc.cast(one, pa.string()) if is_text(one.type) else one for one in table.columns]
+        table = pa.table(plain, names=table.column_names).take(pa.array(rows))  # no codes of rows that went
+        columns = {name: Column(name, table.column(name), comma) for name in table.column_names}
+
+        def place(row: int) -> str:
+            return before(int(rows[row]))
+
+    return Sheet(source, system or Path(source).stem, columns, place)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """One kind of text for all that there are."""
+    texts = (pa.types.is_large_string, pa.types.is_string_view, pa.types.is_temporal)
+    return pa.string() if any(is_one(kind) for is_one in texts) else kind
+
+
+def _blank_rows(columns: Iterable[Column], rows: int) -> Bools:
+    """Rows in which nothing stands, as spreadsheets leave them."""
+    blank = np.ones(rows, dtype=bool)
+    for column in columns:
+        if not blank.any():
+            break
+        if is_text(column.data.type):
+            codes, names = column.labels
+            blank &= codes == names.index("") if "" in names else False
+        else:
+            empty = pc.is_null(column.data, nan_is_null=pa.types.is_floating(column.data.type))
+            blank &= empty.to_numpy()
+    return blank
+
+
+def from_frame(frame: pd.DataFrame, source: str = "table") -> Sheet:
+    """Make a sheet of a data frame; a named index counts as columns.
+
+    Parameters
+    ----------
+    frame
+        A table in memory.
+    source
+        What to call it in errors.
+    """
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+    names = [str(name) for name in frame.columns]
+    arrays = [_array(frame.iloc[:, k]) for k in range(len(names))]
+    return made(pa.table(arrays, names=names), source, lambda row: f"{source}:row {row + 1}")
+
+
+def _array(column: pd.Series[Any]) -> pa.Array:
+    try:
+        return pa.array(column, from_pandas=True)
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowTypeError,
+        pa.ArrowNotImplementedError,
+    ):  # numbers and words side by side
+        return pa.array([None if value is None or value != value else str(value) for value in column])
+
+
+def from_parquet(path: Path) -> Sheet:
+    """Read a Parquet file."""
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"not a Parquet file ({first_line(error)})", where=str(path)) from None
+    if "__index_level_0__" in table.column_names or b"pandas" in (table.schema.metadata or {}):
+        return replace(from_frame(table.to_pandas(), str(path)), system=stem(path))
+    return made(table, str(path), lambda row: f"{path}:row {row + 1}", system=stem(path))
+
+
+def from_excel(path: Path) -> Sheet:
+    """Read the first sheet of a workbook."""
+    try:
+        frame = pd.read_excel(path, engine="openpyxl")
+    except ImportError:
+        raise InputError(
+            "workbooks are read by openpyxl, which is not installed",
+            where=str(path),
+            remedy="pip install openpyxl, or save the sheet as CSV",
+        ) from None
+    except Exception as error:
+        raise InputError(f"not a workbook ({first_line(error)})", where=str(path)) from None
+    sheet = from_frame(frame, str(path))
+    return replace(sheet, system=stem(path), place=lambda row: f"{path}:row {row + 2}")
+
+
+def from_text(text: bytes, path: Path) -> Sheet:
+    """Read CSV or TSV: separated by commas, semicolons, tabs or, failing these, spaces; the first row has the names."""
+    first = next((line for line in text[: 1 << 20].split(b"\n") if line.strip()), b"")
+    if not first:
+        raise InputError("the file is empty", where=str(path), remedy="give a table of scores")
+    delimiter = next((mark for mark in "\t,;" if mark.encode() in first), None)
+    if delimiter == "," and first.count(b";") > first.count(b","):
+        delimiter = ";"
+    comma = delimiter == ";"
+    header, start = _header(text, delimiter, path)
+    if len(header) == 6 and header[1] in ("Q0", "0"):
+        raise InputError(
+            "is a run, not a table of scores",
+            where=str(path),
+            remedy="give the judgments first: qrels.txt and runs",
+        )
+    line = _line_of(text, delimiter, path)
+    body = memoryview(text)[start:]
+    if not bytes(body[: 1 << 20]).strip():
+        raise InputError("the table has no rows", where=line(-1), remedy="give at least one topic")
+    if delimiter is not None:
+        try:
+            return made(
+                _arrow(body, header, delimiter, comma), str(path), line, system=stem(path), comma=comma
+            )
+        except pa.ArrowException:
+            pass  # read again below, which finds the place
+    return made(_careful(text, header, delimiter, path), str(path), line, system=stem(path), comma=comma)
+
+
+def _header(text: bytes, delimiter: str | None, path: Path) -> tuple[list[str], int]:
+    """Names of the columns, and where the rows begin."""
+    number, fields = next(_fields(io.StringIO(_decoded(text[: 1 << 20], path, cut=True)), delimiter, path))
+    header = [name.strip() for name in fields]
+    start = -1
+    for _ in range(number):
+        start = text.find(b"\n", start + 1)
+        if start < 0:
+            start = len(text)
+            break
+    twice = next((name for k, name in enumerate(header) if name and name in header[:k]), None)
+    if twice is not None:
+        raise InputError(f"two columns are called {twice!r}", where=f"{path}:{number}", remedy="rename one")
+    if all("." in name and is_number(name) for name in header):
+        raise InputError(
+            "the first row has numbers instead of names", where=f"{path}:{number}", remedy="add a header"
+        )
+    return header, min(start + 1, len(text))
+
+
+def _arrow(body: memoryview, header: list[str], delimiter: str, comma: bool) -> pa.Table:
+    labels = {name: LABEL for name in header if role_words(name) & LABELS}
+    table = pyarrow.csv.read_csv(
+        pa.py_buffer(body),
+        read_options=pyarrow.csv.ReadOptions(column_names=header),
+        parse_options=pyarrow.csv.ParseOptions(
+            delimiter=delimiter, newlines_in_values=b'"' in bytes(body[: 1 << 20])
+        ),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=labels,
+            null_values=_EMPTY,
+            true_values=["true", "True", "TRUE"],
+            false_values=["false", "False", "FALSE"],
+            decimal_point="," if comma and _has_decimal_comma(bytes(body[:4096])) else ".",
+            timestamp_parsers=[],
+        ),
+    )
+    if any(pa.types.is_binary(kind) for kind in table.schema.types):
+        raise pa.ArrowInvalid("no text")
+    return table
+
+
+def _has_decimal_comma(start: bytes) -> bool:
+    return any(a.isdigit() and b.isdigit() for a, b in _around(start.decode("utf-8", "replace")))
+
+
+def _around(text: str) -> Iterable[tuple[str, str]]:
+    return ((text[k - 1 : k], text[k + 1 : k + 2]) for k, mark in enumerate(text) if mark == ",")
+
+
+def _careful(text: bytes, header: list[str], delimiter: str | None, path: Path) -> pa.Table:
+    """The table row by row, with file and line where it cannot be read."""
+    rows = _fields(io.StringIO(_decoded(text, path)), delimiter, path)
+    next(rows)
+    kept: list[list[str]] = []
+    for line, fields in rows:
+        if len(fields) != len(header):
+            raise InputError(
+                f"{counted(len(fields), 'column')} instead of {len(header)}",
+                where=f"{path}:{line}",
+                remedy="give every row as many columns as the header",
+            )
+        kept.append(fields)
+    return pa.table([pa.array(column, pa.string()) for column in zip(*kept, strict=True)], names=header)
+
+
+def _decoded(text: bytes, path: Path, *, cut: bool = False) -> str:
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if cut and len(text) - error.start < 4:
+            return text[: error.start].decode("utf-8")
+        line = text[: error.start].count(b"\n") + 1
+        raise InputError("not a text file in UTF-8", where=f"{path}:{line}") from None
+
+
+def _fields(stream: Iterable[str], delimiter: str | None, path: Path) -> Any:
+    """Line number and fields of every row that is not blank."""
+    if delimiter is None:
+        for number, line in enumerate(stream, start=1):
+            if line.strip():
+                yield number, line.split()
+        return
+    reader = csv.reader(stream, delimiter=delimiter)
+    try:
+        for fields in reader:
+            if fields and (len(fields) > 1 or fields[0].strip()):
+                yield reader.line_num, fields
+    except csv.Error as error:
+        raise InputError(
+            f"not a table of scores ({error})", where=str(path), remedy="check the quotes"
+        ) from None
+
+
+def _line_of(text: bytes, delimiter: str | None, path: Path) -> Callable[[int], str]:
+    """Where a row stands in a text, found by reading up to it; -1 is the header."""
+
+    def place(row: int) -> str:
+        rows = _fields(io.StringIO(text.decode("utf-8", "replace")), delimiter, path)
+        line = next(number for k, (number, _) in enumerate(rows, start=-1) if k == row)
+        return f"{path}:{line}"
+
+    return place
+
+
+def from_json_lines(text: bytes, path: Path) -> Sheet:
+    """Read JSON objects, one a line."""
+    starts = [k for k, line in enumerate(text.split(b"\n"), start=1) if line.strip()]
+
+    def place(row: int) -> str:
+        return f"{path}:{starts[row]}"
+
+    try:
+        options = pyarrow.json.ParseOptions(newlines_in_values=False)
+        table = pyarrow.json.read_json(pa.BufferReader(text), parse_options=options)
+    except pa.ArrowException:
+        table = _table_of(list(json_lines(text, path)))
+    return made(table.flatten(), str(path), place, system=stem(path))
+
+
+def json_lines(text: bytes, path: Path) -> Iterable[dict[str, Any]]:
+    """Yield the objects of a text that has one a line, or say which line has none."""
+    for number, line in enumerate(text.split(b"\n"), start=1):
+        if line.strip():
+            try:
+                found = json.loads(line)
+            except ValueError:  # broken JSON or bytes
+                found = None
+            if not isinstance(found, dict):
+                raise InputError(
+                    "not an object of JSON", where=f"{path}:{number}", remedy="give one object a line"
+                )
+            yield found
+
+
+def from_objects(rows: Sequence[Any], path: Path) -> Sheet:
+    """Make a sheet of a list of JSON objects."""
+    for row, found in enumerate(rows, start=1):
+        if not isinstance(found, dict):
+            raise InputError(
+                "not a table of scores", where=f"{path}:row {row}", remedy="give a list of objects"
+            )
+    return made(_table_of(rows), str(path), lambda row: f"{path}:row {row + 1}", system=stem(path))
+
+
+def _table_of(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Objects as a table, cells that are no single value left out."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    cells = {name: [_single(row.get(name)) for row in rows] for name in names}
+    return pa.table({name: _array(pd.Series(column, dtype=object)) for name, column in cells.items()})
+
+
+def _single(value: Any) -> Any:
+    return None if isinstance(value, dict | list) else value
+
+
+def stem(path: Path) -> str:
+    """Name of a file without its endings."""
+    return Path(bare_name(path)).stem
+
+
+def first_line(error: Exception) -> str:
+    """What an error of another library says first."""
+    return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__

@@ -1,0 +1,260 @@
+"""Scores one by one -> a Dataset, one variable a measure, that says how it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeVar, get_args
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from shardwise.core.arguments import chosen
+from shardwise.core.arrays import Bools, Ints
+from shardwise.core.claim import DIMENSIONS, counted
+from shardwise.core.errors import InputError, Option
+from shardwise.core.scores import missing_cells, undefined_cells
+from shardwise.io.tables.column import Labels
+from shardwise.io.tables.records import ITEM_LABELS, Records
+
+Missing = Literal["leave", "refuse", "zero"]
+Scores = TypeVar("Scores", xr.DataArray, xr.Dataset)
+
+_SPARSE = 200  # cells a score, beyond which a column was surely misunderstood
+
+
+def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
+    """Put scores into a Dataset; refuse doubles. Items keep their task and cluster as labels.
+
+    The attribute ``read_as`` says in one line what was read. An instance that a system was not run for (a seed) is
+    missing, whatever the policy.
+
+    Parameters
+    ----------
+    parts
+        Scores one by one, from one table or several.
+    missing
+        What becomes of scores without a row: ``"leave"`` (NaN), ``"refuse"`` or ``"zero"``.
+    """
+    chosen(missing, "missing", get_args(Missing), what="policy for missing rows")
+    nouns = {dim: word for part in reversed(parts) for dim, word in part.nouns.items()}
+    roles = [role for role in (*DIMENSIONS, *ITEM_LABELS) if any(role in part.labels for part in parts)]
+    for part in parts:
+        for role in roles:
+            if role not in part.labels:
+                raise InputError(
+                    f"has no column {nouns.get(role, role)!r}, unlike other files",
+                    where=part.source,
+                    remedy="add it, or read the files apart",
+                )
+    found = {role: _joined([part.labels[role] for part in parts]) for role in dict.fromkeys(roles)}
+    found |= _nested(found)
+    dims = [dim for dim in DIMENSIONS if dim in found and dim != "task"]
+    measured = _joined([part.measures for part in parts])
+    values = parts[0].values if len(parts) == 1 else np.concatenate([part.values for part in parts])
+    shape = (len(measured.names), *(len(found[dim].names) for dim in dims))
+    _refuse_sparse(shape, len(values), found, nouns, parts)
+    at = _flat([measured, *(found[dim] for dim in dims)])
+    there = np.zeros(shape, dtype=bool)
+    there.reshape(-1)[at] = True
+    if int(there.sum()) < len(at):
+        raise _double(at, parts, dims, found, measured, nouns)
+    run = _was_run(there, dims)
+    gaps = run & ~there
+    if missing == "refuse" and gaps.any():
+        raise _gap(gaps, dims, found, measured, nouns, parts[0].source)
+    out = np.full(shape, np.nan)
+    if missing == "zero":
+        out[gaps] = 0.0
+    out.reshape(-1)[at] = values
+    labels = {
+        role: _of_items(found["topic"], found[role], role, parts) for role in ITEM_LABELS if role in found
+    }
+    asked = frozenset[str]().union(*(part.asked for part in parts))
+    labels = {role: one for role, one in labels.items() if _worth(one, role in asked)}
+    coords = {dim: _coordinate(dim, found[dim].names) for dim in dims}
+    said = read_as(out, run, dims, measured.names, nouns, labels, parts)
+    attrs = {f"{dim}_noun": word for dim, word in nouns.items() if dim in dims or dim in labels}
+    absent = {"missing_rows": int((~there).sum())} if not there.all() else {}
+    data = xr.Dataset(
+        {name: (dims, out[m], {**attrs, **absent, "read_as": said}) for m, name in enumerate(measured.names)},
+        coords={**coords, **{role: ("topic", one) for role, one in labels.items()}},
+    )
+    primary = next((part.primary for part in parts if part.primary in measured.names), "")
+    return with_counts(data.assign_attrs(primary=primary) if primary else data)
+
+
+def with_counts(scores: Scores) -> Scores:
+    """Return scores whose attributes ``undefined`` and ``missing`` count their empty cells."""
+    if isinstance(scores, xr.Dataset):
+        return scores.assign({name: with_counts(values) for name, values in scores.data_vars.items()})
+    if not np.isnan(scores.values).any():
+        return scores.assign_attrs(undefined=0, missing=0)
+    undefined, missing = int(undefined_cells(scores).sum()), int(missing_cells(scores).sum())
+    return scores.assign_attrs(undefined=undefined, missing=missing)
+
+
+def read_as(
+    values: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+    run: Bools,
+    dims: Sequence[str],
+    measures: Sequence[str],
+    nouns: dict[str, str],
+    labels: dict[str, list[str]],
+    parts: Sequence[Records],
+) -> str:
+    """What was read, in one line and in the user's words."""
+    sizes = dict(zip(dims, values.shape[1:], strict=True))
+    sizes = {"topic": sizes.pop("topic"), "system": sizes.pop("system"), **sizes}
+    words = [counted(n, nouns.get(dim, dim)) for dim, n in sizes.items() if dim != "instance"]
+    if "instance" in dims:
+        axes = tuple(1 + k for k, dim in enumerate(dims) if dim not in ("system", "instance"))
+        each = run.any(axis=(0, *axes)).sum(axis=-1)
+        low, high = int(each.min()), int(each.max())
+        words.append(("" if low == high else f"{low} to ") + counted(high, nouns.get("instance", "instance")))
+    inside = [f"in {counted(len(set(one)), nouns.get(role, role))}" for role, one in labels.items()]
+    called = "" if measures == ["score"] else f", score{'s:' if measures[1:] else ' ='} {', '.join(measures)}"
+    empty = np.isnan(values) & run
+    nowhere = empty.all(axis=1 + list(dims).index("system"), keepdims=True) & empty & ("shard" in dims)
+    counts = {"undefined": int(nowhere.sum()), "missing": int((empty & ~nowhere).sum())}
+    gaps = [f"{n:,} of {int(run.sum()):,} {what}" for what, n in counts.items() if n]
+    notes = dict.fromkeys(note for part in parts for note in part.notes)
+    return "; ".join([f"read as {' '.join([' × '.join(words), *inside])}{called}", *gaps, *notes])
+
+
+def _joined(parts: Sequence[Labels]) -> Labels:
+    """Labels of several parts under common codes, in the order they first appear."""
+    if len(parts) == 1 and _used(parts[0]):
+        return parts[0]
+    names: dict[str, int] = {}
+    codes = []
+    for part in parts:
+        used = pd.unique(part.codes)
+        to = np.zeros(len(part.names), dtype=np.int32)
+        for code in used.tolist():
+            to[code] = names.setdefault(part.names[code], len(names))
+        codes.append(to[part.codes])
+    return Labels(np.concatenate(codes), list(names))
+
+
+def _used(labels: Labels) -> bool:
+    """Whether every name has a row."""
+    return bool(np.bincount(labels.codes, minlength=len(labels.names)).all())
+
+
+def _nested(found: dict[str, Labels]) -> dict[str, Labels]:
+    """Items of different tasks are different, also where they have the same name."""
+    if "task" not in found:
+        return {}
+    topics, tasks = found["topic"], found["task"]
+    pairs = tasks.codes.astype(np.int64) * len(topics.names) + topics.codes
+    codes, uniques = pd.factorize(pairs)
+    if len(uniques) == len(topics.names):
+        return {}
+    names = [f"{tasks.names[p // len(topics.names)]}/{topics.names[p % len(topics.names)]}" for p in uniques]
+    return {"topic": Labels(codes.astype(np.int32), names)}
+
+
+def _flat(labels: Sequence[Labels]) -> Ints:
+    at = labels[0].codes.astype(np.int64)
+    for one in labels[1:]:
+        at *= len(one.names)
+        at += one.codes
+    return at
+
+
+def _was_run(there: Bools, dims: Sequence[str]) -> Bools:
+    """Whether the instance of the system has a row anywhere; always, where there are no instances."""
+    if "instance" not in dims:
+        return np.ones_like(there)
+    others = tuple(1 + axis for axis, dim in enumerate(dims) if dim not in ("system", "instance"))
+    return np.broadcast_to(there.any(axis=others, keepdims=True), there.shape)
+
+
+def _of_items(topics: Labels, labels: Labels, role: str, parts: Sequence[Records]) -> list[str]:
+    """The label of every item, which must be the same in all its rows."""
+    own = np.zeros(len(topics.names), dtype=np.int64)
+    own[topics.codes[::-1]] = labels.codes[::-1]
+    odd = np.flatnonzero(own[topics.codes] != labels.codes)
+    if len(odd):
+        part, row = _find(parts, int(odd[0]))
+        names = labels.names
+        item = topics.names[topics.codes[odd[0]]]
+        raise InputError(
+            f"item {item} is in {role} {names[labels.codes[odd[0]]]!r}, and in {names[own[topics.codes[odd[0]]]]!r}"
+            " before",
+            where=part.place(row),
+            remedy=f"give every item one {role}, and items of different {role}s different names",
+        )
+    return [labels.names[code] for code in own]
+
+
+def _worth(labels: list[str], asked: bool) -> bool:
+    """Whether labels say anything: there are several, and unless the table was made so, some item shares its own."""
+    return len(set(labels)) > 1 and (asked or len(set(labels)) < len(labels))
+
+
+def _refuse_sparse(
+    shape: Sequence[int], rows: int, found: dict[str, Labels], nouns: dict[str, str], parts: Sequence[Records]
+) -> None:
+    cells = float(np.prod([float(n) for n in shape]))
+    if cells <= _SPARSE * rows + 1e6:
+        return
+    most = max((dim for dim in ("system", "instance") if dim in found), key=lambda dim: len(found[dim].names))
+    raise InputError(
+        f"{rows:,} scores for {cells:.3g} cells: {counted(len(found[most].names), nouns.get(most, most))} are too many"
+        " to be true",
+        where=parts[0].source,
+        remedy=("say which column is what by ", Option("columns")),
+    )
+
+
+def _find(parts: Sequence[Records], row: int) -> tuple[Records, int]:
+    ends = np.cumsum([len(part.values) for part in parts])
+    p = int(np.searchsorted(ends, row, side="right"))
+    return parts[p], row - int(ends[p] - len(parts[p].values))
+
+
+def _double(
+    at: Ints, parts: Sequence[Records], dims: Sequence[str], found: dict[str, Labels], measured: Labels,
+    nouns: dict[str, str],
+) -> InputError:  # fmt: skip
+    order = np.argsort(at, kind="stable")
+    again = int(np.flatnonzero(np.diff(at[order]) == 0)[0])
+    one, two = (int(k) for k in np.sort(order[again : again + 2]))
+    (early, i), (late, k) = _find(parts, one), _find(parts, two)
+    names = ", ".join(f"{nouns.get(dim, dim)} {found[dim].names[found[dim].codes[two]]}" for dim in dims)
+    return InputError(
+        f"a second score of {measured.names[measured.codes[two]]} for {names}; the first is at {early.place(i)}",
+        where=late.place(k),
+        remedy="keep one"
+        + ("" if "instance" in dims else ", or add a column such as seed that tells repeats apart"),
+    )
+
+
+def _gap(
+    gaps: Bools,
+    dims: Sequence[str],
+    found: dict[str, Labels],
+    measured: Labels,
+    nouns: dict[str, str],
+    source: str,
+) -> InputError:
+    n = int(gaps.sum())
+    m, *cell = (int(k) for k in np.argwhere(gaps)[0])
+    names = ", ".join(
+        f"{nouns.get(dim, dim)} {found[dim].names[k]}" for dim, k in zip(dims, cell, strict=True)
+    )
+    return InputError(
+        f"{counted(n, 'score')} {'is' if n == 1 else 'are'} missing, the first for {measured.names[m]}, {names}",
+        where=source,
+        remedy=(
+            *("add the rows, or choose ", Option("missing", "leave")),
+            *(" or ", Option("missing", "zero")),
+        ),
+    )
+
+
+def _coordinate(dim: str, labels: list[str]) -> list[str] | Ints:
+    numbered = dim in ("split", "instance") and all(label.isdigit() for label in labels)
+    return np.array(labels, dtype=np.int64) if numbered else labels

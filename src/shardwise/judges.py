@@ -1,0 +1,8 @@
+"""Scores by a judge for all items and by people for some: language models that judge, corrected by those who know."""
+
+from __future__ import annotations
+
+from shardwise.fits.judges import labels_worth as labels_worth
+from shardwise.fits.judges import with_human as with_human
+
+__all__ = ["labels_worth", "with_human"]

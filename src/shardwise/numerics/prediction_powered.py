@@ -1,0 +1,108 @@
+"""Prediction-powered means: a judge for all items, people for some (Angelopoulos, Duchi & Zrnic 2023, PPI++).
+
+With f the judge's scores and h those of people on n items, and N items that the judge alone saw,
+estimate = λ·mean_N(f) + mean_n(h - λf), whatever the judge's bias; its variance is λ²·var_N(f)/N + var_n(h - λf)/n.
+λ = cov_n(h, f) / ((1 + n/N)·var(f)), clipped to [0, 1], makes that variance least: 0 does without the judge.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shardwise.core.arrays import Bools, Floats
+
+
+class Powered(NamedTuple):
+    """Prediction-powered means; arrays without the axis of items."""
+
+    mean: Floats
+    se: Floats
+    df: Floats  # Welch and Satterthwaite's, of the two parts
+    weight: Floats  # λ, how far the judge is trusted
+    labels: Floats  # n
+    mean_of_labels: Floats  # of the items that people saw, without the judge
+    se_of_labels: Floats
+    bias: Floats  # of the judge on those items
+    bias_se: Floats
+
+
+def prediction_powered(
+    judge: Floats, human: Floats, weight: float | None = None, *, ddof: int = 1
+) -> Powered:
+    """Means over items of (…, T) scores of which people gave some.
+
+    Parameters
+    ----------
+    judge
+        Scores, or differences of two systems, by the judge; no gaps.
+    human
+        The same by people; NaN where nobody looked. Who looked at what must not depend on the scores.
+    weight
+        λ; the one of least variance where it is left out.
+    ddof
+        1 for unbiased variances; 0 for those of ppi-python, which are too small for few labels.
+
+    >>> f, h = np.array([0.2, 0.4, 0.6, 0.8, 1.0, 0.0]), np.array([0.0, 0.3, 0.5, np.nan, np.nan, np.nan])
+    >>> round(float(prediction_powered(f, h, weight=1.0).mean), 4)  # 0.6 by the judge, who is 0.1333 too kind
+    0.4667
+    """
+    seen = np.isfinite(human)
+    n, rest = seen.sum(axis=-1).astype(float), (~seen).sum(axis=-1).astype(float)
+    h = np.where(seen, human, 0.0)
+    mean_h, mean_f, mean_rest = _mean(h, seen), _mean(judge, seen), _mean(judge, ~seen)
+    if weight is None:
+        both = _mean((h - mean_h[..., None]) * (judge - mean_f[..., None]), seen)
+        spread = (1.0 + n / np.maximum(rest, 1.0)) * judge.var(axis=-1, ddof=1)
+        weight_ = np.clip(np.divide(both, spread, out=np.zeros_like(both), where=spread > 0.0), 0.0, 1.0)
+    else:
+        weight_ = np.full(n.shape, weight)
+    weight_ = np.where(rest > 0.0, weight_, 0.0)  # people saw everything
+    of_rest = weight_**2 * _variance(judge, ~seen, ddof) / np.maximum(rest, 1.0)
+    of_seen = _variance(h - weight_[..., None] * judge, seen, ddof) / n
+    variance = of_rest + of_seen
+    spread = of_rest**2 / np.maximum(rest - 1.0, 1.0) + of_seen**2 / np.maximum(n - 1.0, 1.0)
+    df = np.divide(variance**2, spread, out=np.asarray(n - 1.0), where=spread > 0.0)
+    return Powered(
+        mean=weight_ * mean_rest + mean_h - weight_ * mean_f,
+        se=np.sqrt(variance),
+        df=df,
+        weight=weight_,
+        labels=n,
+        mean_of_labels=mean_h,
+        se_of_labels=np.sqrt(_variance(h, seen, ddof) / n),
+        bias=mean_f - mean_h,
+        bias_se=np.sqrt(_variance(judge - h, seen, ddof) / n),
+    )
+
+
+def _mean(x: Floats, which: Bools) -> Floats:
+    """Mean over the items marked, 0 where there are none."""
+    return np.asarray(np.where(which, x, 0.0).sum(axis=-1) / np.maximum(which.sum(axis=-1), 1))
+
+
+def _variance(x: Floats, which: Bools, ddof: int) -> Floats:
+    """Variance over the items marked, 0 where there are none."""
+    n = which.sum(axis=-1)
+    return _mean((x - _mean(x, which)[..., None]) ** 2, which) * n / np.maximum(n - ddof, 1)
+
+
+def variance_with_labels(labels: Floats, items: int, variance: Floats, correlation: Floats) -> Floats:
+    """Variance of a prediction-powered mean with so many labels: σ_h²·((1 - ρ²)/n + ρ²/T), λ at its best.
+
+    Parameters
+    ----------
+    labels
+        n, of all T items.
+    items
+        T.
+    variance
+        σ_h², of a score by people.
+    correlation
+        ρ, of people and judge.
+
+    >>> variance_with_labels(np.array([50.0, 100.0]), 100, np.array(1.0), np.array(0.8))
+    array([0.0136, 0.01  ])
+    """
+    return np.asarray(variance * ((1.0 - correlation**2) / labels + correlation**2 / items))

@@ -1,0 +1,9 @@
+"""The experiments of five papers on anybody's data: every table and figure, with what was printed beside it."""
+
+from __future__ import annotations
+
+from shardwise.papers.exhibit import Exhibit as Exhibit
+from shardwise.papers.exhibit import Replication as Replication
+from shardwise.papers.f19_shards import f19 as f19
+
+__all__ = ["Exhibit", "Replication", "f19"]

@@ -1,0 +1,69 @@
+"""The steps of a long replication: each is kept when it is done, so that a second call takes up where one stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+import shardwise
+from shardwise.core.arguments import Progress
+from shardwise.io.collection import Collection
+
+Frames = dict[str, pd.DataFrame]  # rows of tables and figures, by a name of their own
+Step = Callable[[], Frames]
+FOLDER = "steps"
+
+
+def run_steps(
+    steps: Mapping[str, Step], key: str, folder: str | os.PathLike[str] | None, progress: Progress | None
+) -> Frames:
+    """Make all steps, or read those that a call with the same key left in the folder; join their rows by name."""
+    kept = None if folder is None else Path(folder) / FOLDER / key
+    found: dict[str, list[pd.DataFrame]] = {}
+    for number, (name, step) in enumerate(steps.items(), start=1):
+        place = None if kept is None else kept / name
+        if place is not None and place.is_dir():
+            frames = {file.stem: pd.read_parquet(file) for file in sorted(place.glob("*.parquet"))}
+        else:
+            frames = {label: frame for label, frame in step().items() if len(frame)}
+            if place is not None:
+                _keep(frames, place)
+        for label, frame in frames.items():
+            found.setdefault(label, []).append(frame)
+        if progress is not None:
+            progress(number, len(steps))
+    return {label: pd.concat(each, ignore_index=True) for label, each in found.items()}
+
+
+def _keep(frames: Frames, place: Path) -> None:
+    """Write a step beside its place and move it there, so that none is ever half there."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".partial-") as draft:
+        made = Path(draft) / place.name
+        made.mkdir()
+        for label, frame in frames.items():
+            frame.to_parquet(made / f"{label}.parquet")
+        made.replace(place)
+
+
+def key_of(paper: str, source: Collection | xr.DataArray | xr.Dataset, **choices: Any) -> str:
+    """What the steps of a replication depend on, as one word: paper, version, data and choices."""
+    digest = hashlib.blake2b(digest_size=8)
+    said = json.dumps([paper, shardwise.__version__, choices], default=str, sort_keys=True)
+    digest.update(said.encode())
+    if isinstance(source, Collection):
+        digest.update("\0".join([*source.systems, "", *source.topics]).encode("utf-8", "surrogateescape"))
+        for part in ("names", "docs", "starts", "grades", "qrel_docs", "qrel_grades", "qrel_starts"):
+            digest.update(np.ascontiguousarray(getattr(source, part)).tobytes())
+    else:
+        digest.update(json.dumps(source.to_dict(), default=str).encode("utf-8", "surrogateescape"))
+    return f"{paper.lower()}-{digest.hexdigest()}"

@@ -1,0 +1,172 @@
+"""What a budget buys: instances, topics, and the depth of a pool (S14 Fig. 4, J15 Fig. 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import altair as alt
+import pandas as pd
+
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.planning.instances import BudgetPlan, variance_grid
+from shardwise.planning.pools import PoolStudy
+from shardwise.plot.theme import (
+    COLOURS,
+    PLAIN,
+    SIZE,
+    bare,
+    bars_with_numbers,
+    check_columns,
+    colour,
+    dash,
+    data,
+    distinct,
+    legend,
+    level_line,
+    name_axis,
+    numbers,
+    records,
+    shape,
+    words,
+)
+
+INSTANCES = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
+SMALL_P = [0, 0.01, 0.05, 0.1, 0.2, 0.5, 1]  # labels of an axis stretched near 0
+
+
+def instance_plan_chart(
+    components: VarianceComponents,
+    *,
+    instances: Sequence[int] = INSTANCES,
+    topics: Sequence[int] = (25, 50, 100, 200),
+) -> alt.LayerChart:
+    """Draw the standard error of a difference against the number of instances, one line a number of topics.
+
+    Parameters
+    ----------
+    components : VarianceComponents
+        Components that tell what instances of a system's own add.
+    instances : sequence of int
+        The numbers of instances, from left to right.
+    topics : sequence of int
+        The numbers of topics, one line each.
+    """
+    grid = variance_grid(components, instances, topics)
+    names = [f"{n} topics" for n in topics]
+    rows = [
+        {"instances": m, "topics": name, "se": se}
+        for m, errors in zip(instances, grid.to_numpy(), strict=True)
+        for name, se in zip(names, errors, strict=True)
+    ]
+    key = legend(names, **PLAIN)
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X("instances:Q", title="instances of each system", scale=alt.Scale(type="log", nice=False)),
+        y=alt.Y(
+            "se:Q", title="standard error of the difference (units of the score)", scale=alt.Scale(zero=True)
+        ),
+        color=colour("topics", names, key),
+        tooltip=[*words("topics"), *numbers("instances", format="d"), *numbers(("se", "standard error"))],
+    )
+    lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=dash("topics", names, None))
+    points = base.mark_point(filled=True, size=40, opacity=1).encode(shape=shape("topics", names, key))
+    return bare(alt.LayerChart(layer=[lines, points]).properties(**SIZE))
+
+
+def budget_chart(plan: BudgetPlan) -> alt.LayerChart:
+    """Draw the instances and topics that a budget buys, with what they cost and reach in the title.
+
+    Parameters
+    ----------
+    plan : BudgetPlan
+        The result of `shardwise.planning.plan_budget`.
+    """
+    rows = [{"what": name, "number": getattr(plan, name)} for name in ("instances", "topics")]
+    top = 1.15 * max(row["number"] for row in rows)
+    base = alt.Chart(data(rows)).encode(
+        y=name_axis("what", ["instances", "topics"]),
+        x=alt.X("number:Q", title="number", scale=alt.Scale(domain=[0, top])),
+        tooltip=[*words("what"), *numbers("number", format="d")],
+    )
+    said = f"cost {plan.cost:g}: standard error {plan.se:.4f}, difference ± {plan.half_width:.4f}"
+    layers = bars_with_numbers(base, "number", "d")
+    return bare(alt.LayerChart(layer=layers).properties(width=SIZE["width"], height=56, title=said))
+
+
+def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05) -> alt.LayerChart:
+    """Draw how much the p-value depends on which instances one has (J15 Fig. 9), as of `p_value_spread`.
+
+    The line is the median, the band holds the middle 90 % of the p-values; the axis is stretched near 0.
+
+    Parameters
+    ----------
+    spread : DataFrame
+        What `shardwise.instances.p_value_spread` returns.
+    alpha : float
+        The level to mark.
+    """
+    check_columns(spread, "instances", "median", "lower", "upper", "share")
+    scale = alt.Scale(type="sqrt", domain=[0, 1])
+    axis = alt.Axis(values=SMALL_P, format=".2~f", labelOverlap=False)
+    base = alt.Chart(data(records(spread))).encode(
+        x=alt.X("instances:Q", title="instances", scale=alt.Scale(type="log", nice=False)),
+        tooltip=[
+            *numbers("instances", format="d"),
+            *numbers("median", "lower", "upper", format=".3g"),
+            *numbers(("share", "share p ≤ .05"), format=".0%"),
+        ],
+    )
+    band = base.mark_area(opacity=0.25, color=COLOURS[0]).encode(
+        y=alt.Y("lower:Q", title="p-value", scale=scale, axis=axis), y2="upper:Q"
+    )
+    y = alt.Y("median:Q", scale=scale, axis=axis)
+    line = base.mark_line(strokeWidth=2, color=COLOURS[0]).encode(y=y)
+    points = base.mark_point(filled=True, size=40, color=COLOURS[0], opacity=1).encode(y=y)
+    layers = [band, line, points, level_line(alpha, "y", scale=scale, axis=axis)]
+    title = f"line: median; band: 5% to 95% of the p-values; dashed: {alpha:g}"
+    return bare(alt.LayerChart(layer=layers).properties(title=title, **SIZE))
+
+
+def pool_chart(study: PoolStudy, goal: Literal["power", "interval"] | None = None) -> alt.LayerChart:
+    """Draw topics needed against documents to judge per topic, one line a measure (S14 Fig. 4).
+
+    A point is a pool depth, written beside it; the larger, the more judgments the design takes in all.
+
+    Parameters
+    ----------
+    study : PoolStudy
+        The result of `shardwise.planning.pool_depth_study`.
+    goal : {"power", "interval"}, optional
+        What the topics are for; by default power where the study has it.
+    """
+    wanted = goal or ("power" if "topics_power" in study.table else "interval")
+    check_columns(study.table, f"topics_{wanted}")
+    columns = {f"topics_{wanted}": "topics", f"judgments_{wanted}": "judgments"}
+    frame = study.table.rename(columns=columns)[["measure", "depth", "pooled", "topics", "judgments"]]
+    named = distinct(map(str, frame["measure"]))
+    names = list(named.values())
+    key = legend(names, **PLAIN)
+    base = alt.Chart(data(row | {"measure": named[str(row["measure"])]} for row in records(frame))).encode(
+        x=alt.X("pooled:Q", title="documents to judge per topic", scale=alt.Scale(zero=False, padding=20)),
+        y=alt.Y("topics:Q", title="topics needed", scale=alt.Scale(zero=False, padding=28)),
+        color=colour("measure", names, key),
+        tooltip=[
+            *words("measure"),
+            *numbers(("depth", "pool depth"), "topics", format="d"),
+            *numbers("pooled", format=".1f"),
+            *numbers("judgments", format=","),
+        ],
+    )
+    lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=dash("measure", names, None))
+    counts = sorted({int(float(f"{value:.2g}")) for value in frame["judgments"].quantile([0, 0.5, 1])})
+    size = alt.Size(
+        "judgments:Q",
+        scale=alt.Scale(range=[30, 500]),
+        legend=alt.Legend(title="judgments in all", values=counts, format=",.0f"),
+    )
+    points = base.mark_point(filled=True, opacity=0.9).encode(size=size, shape=shape("measure", names, key))
+    labels = base.mark_text(dy=-20, fontSize=10).encode(text="depth:Q")
+    title = alt.Title(
+        study.goals[0 if wanted == "power" else -1], subtitle="numbers beside the points: pool depth"
+    )
+    return bare(alt.LayerChart(layer=[lines, points, labels]).properties(title=title, **SIZE))

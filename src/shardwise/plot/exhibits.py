@@ -1,0 +1,67 @@
+"""The figures of published experiments: lines, points or bars with bands, in panels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from shardwise.core.errors import InputError
+from shardwise.papers.exhibit import Exhibit
+from shardwise.plot.theme import bare, check_columns, colour, dash, data, legend, records
+
+WIDTH, HEIGHT = 380, 240
+MOST_PANELS = 2  # beside each other
+
+
+def exhibit_chart(exhibit: Exhibit) -> Any:
+    """Draw a figure of a replicated paper: one mark a row, a colour a series, a panel a value of the panel's column.
+
+    Parameters
+    ----------
+    exhibit : Exhibit
+        A figure of a `Replication`.
+    """
+    form = exhibit.form
+    if form is None:
+        raise InputError(
+            f"{exhibit.label} is a table, not a figure", remedy="draw a figure, or read its data"
+        )
+    frame = exhibit.data
+    wanted = [form.x, form.y, *(form.band or ()), *filter(None, (form.series, form.panel))]
+    check_columns(frame, *wanted)
+    names = list(map(str, dict.fromkeys(frame[form.series]))) if form.series else []
+    kind = "Q" if pd.api.types.is_numeric_dtype(frame[form.x]) else "N"
+    x = alt.X(f"{form.x}:{kind}", title=form.titles[0], sort=None)
+    key = legend(names, direction="vertical" if len(names) > 4 else None)
+    inks: dict[str, Any] = {"color": colour(form.series, names, key)} if names else {}
+    scale = alt.Scale(zero=form.mark == "bar")
+    y = alt.Y(f"{form.y}:Q", title=form.titles[1], scale=scale)
+    base = alt.Chart().encode(x=x, **inks)
+    layers = []
+    if form.band is not None:
+        low, high = form.band
+        edges = {"y": alt.Y(f"{low}:Q", title=form.titles[1], scale=scale), "y2": alt.Y2(f"{high}:Q")}
+        layers.append(
+            base.mark_area(opacity=0.25).encode(**edges)
+            if form.mark == "line"
+            else base.mark_rule().encode(**edges)
+        )
+    if form.mark == "line":
+        lines = {"strokeDash": dash(form.series, names, key)} if names else {}
+        layers.append(base.mark_line(strokeWidth=1.2).encode(y=y, **lines))
+    elif form.mark == "point":
+        layers.append(base.mark_point(filled=True, size=18).encode(y=y))
+    else:
+        layers.append(base.mark_bar().encode(y=y))
+    drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+    rows = data(records(frame[list(dict.fromkeys(wanted))]))
+    if not form.panel:
+        return bare(drawn.properties(data=rows))
+    panels = list(map(str, dict.fromkeys(frame[form.panel])))
+    facet = alt.Facet(f"{form.panel}:N", title=None, sort=panels)
+    whole = alt.FacetChart(
+        data=rows, spec=drawn, facet=facet, columns=min(len(panels), MOST_PANELS)
+    ).resolve_scale(y="independent")
+    return whole.configure_view(stroke=None).configure_axis(gridColor="#e6e6e6", titleFontWeight="normal")

@@ -1,0 +1,296 @@
+"""What the laboratory found: error rates and power of methods, reversals on held-out topics, a simulated truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from shardwise.core.text import short, visible
+from shardwise.lab.calibrate import Calibration
+from shardwise.lab.holdout.checks import PredictiveCheck
+from shardwise.lab.simulate_collection import SimulatedCollection
+from shardwise.plot.theme import (
+    COLOURS,
+    CROWDED,
+    DASH,
+    ON_AXIS,
+    PLAIN,
+    across,
+    bare,
+    check_columns,
+    colour,
+    dash,
+    data,
+    distinct,
+    legend,
+    level_line,
+    name_axis,
+    numbers,
+    records,
+    shape,
+    system_axis,
+    words,
+)
+
+RATES = ("method", "claim", "promise", "rate", "low", "high", "nominal")
+POWERS = ("method", "difference", "power", "low", "high")
+LOW_TICKS = [0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1]
+HIGH_TICKS = [0.5, 0.7, 0.8, 0.9, 0.95, 0.99]
+LOW = alt.Scale(type="sqrt", domain=[0, 1])
+HIGH = alt.Scale(type="pow", exponent=6, domain=[0, 1])
+VERDICTS = ("below the level", "contains the level", "above the level")
+SHADES = (COLOURS[0], "#606060", COLOURS[1])
+SHAPES = ("triangle-left", "circle", "triangle-right")
+
+
+def error_rate_chart(rates: pd.DataFrame | Calibration) -> alt.VConcatChart:
+    """Draw the error rate of each method with its Monte-Carlo interval, and the level it promises.
+
+    One panel a claim; the dashed line is the nominal level. The axis is stretched near 0, so that .05 and .99 both
+    read, and near 1 where the level is high, as for coverage. A method that makes several promises has a panel for
+    each.
+
+    Parameters
+    ----------
+    rates : Calibration or DataFrame
+        The result of `shardwise.calibrate`, or a table with the columns ``method, claim, promise, rate, low, high,
+        nominal``.
+    """
+    if isinstance(rates, Calibration):
+        rates = rates.table.assign(nominal=rates.alpha)
+    check_columns(rates, *RATES)
+    single = not rates.duplicated(["claim", "method"]).any()
+    groups = ["claim"] if single else ["claim", "promise"]
+    kinds = list(dict.fromkeys(map(str, rates["promise"])))
+    rows: dict[str, list[alt.LayerChart]] = {}
+    for (claim, *promise), own in rates.groupby(groups, sort=False):
+        title = "; ".join(short(str(part), 80) for part in (*promise, claim))
+        drawn = _panel(records(own[list(RATES)]), title, named=single and len(kinds) > 1)
+        rows.setdefault(str(claim), []).append(drawn)
+    panels = [alt.hconcat(*row, spacing=30) for row in rows.values()]
+    finished: alt.VConcatChart = alt.vconcat(*panels, spacing=24)
+    return bare(finished)
+
+
+def power_chart(
+    powers: pd.DataFrame | Calibration, *, measure: str = "score"
+) -> alt.LayerChart | alt.HConcatChart:
+    """Draw the power of each method over the size of the difference, with Monte-Carlo bands.
+
+    Parameters
+    ----------
+    powers : Calibration or DataFrame
+        The result of `shardwise.calibrate`, of which the methods meant for a claim are drawn, or a table with the
+        columns ``method, difference, power, low, high``; where it has ``claim`` or ``null`` too, each of these has a
+        panel.
+    measure : str
+        What the differences are in.
+    """
+    if isinstance(powers, Calibration):
+        powers = powers.power[powers.power["meant"]]
+    check_columns(powers, *POWERS)
+    names = distinct(map(str, powers["method"]))
+    groups = [name for name in ("claim", "null") if name in powers and powers[name].nunique() > 1]
+    if not groups:
+        return bare(_curves(powers, names, measure).properties(width=460, height=300))
+    panels = [
+        _curves(own, names, measure).properties(
+            width=320, height=260, title="; ".join(short(str(part), 60) for part in parts)
+        )
+        for parts, own in powers.groupby(groups, sort=False)
+    ]
+    return bare(alt.hconcat(*panels, spacing=30))
+
+
+def _curves(powers: pd.DataFrame, names: dict[str, str], measure: str) -> alt.LayerChart:
+    methods = list(names.values())
+    rows = [row | {"method": names[str(row["method"])]} for row in records(powers[list(POWERS)])]
+    key = legend(methods, columns=4, **PLAIN)
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X("difference:Q", title=f"true difference in {short(measure)}"),
+        color=colour("method", methods, key),
+        description="method:N",
+        tooltip=[*words("method"), *numbers("difference"), *numbers("power", "low", "high", format=".1%")],
+    )
+    y = alt.Y("low:Q", title="power", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]))
+    bands = base.mark_area(opacity=0.15).encode(y=y, y2="high:Q")
+    lines = base.mark_line(strokeWidth=1.8).encode(y="power:Q", strokeDash=dash("method", methods, None))
+    points = base.mark_point(filled=True, size=40, opacity=1).encode(
+        y="power:Q", shape=shape("method", methods, key)
+    )
+    return alt.LayerChart(layer=[bands, lines, points])
+
+
+def _panel(rows: list[dict[str, Any]], title: str, named: bool) -> alt.LayerChart:
+    """One claim; where methods promise different things, the promise stands beside the name."""
+    label = {
+        str(row["method"]): f"{row['method']} ({row['promise']})" if named else str(row["method"])
+        for row in rows
+    }
+    names = distinct(label.values())
+    marked = [row | {"method": names[label[str(row["method"])]], "verdict": _verdict(row)} for row in rows]
+    methods = list(names.values())
+    levels = list(dict.fromkeys(float(row["nominal"]) for row in rows))
+    scale, ticks = (LOW, LOW_TICKS) if min(levels) <= 0.5 else (HIGH, HIGH_TICKS)
+    step = 20 if len(methods) <= 40 else 8
+    axis = alt.Axis(values=ticks, format=".2~f", labelOverlap=False)
+    axis_of_names = alt.Axis(
+        labelLimit=300, labelPadding=8, ticks=False, domain=False, grid=False, labelOverlap=True
+    )
+    key = alt.Legend(title="interval", orient="top", titleOrient="left", symbolOpacity=1)
+    tips = [
+        *words("method", "claim", "promise", ("verdict", "interval")),
+        *numbers("rate", "low", "high", "nominal"),
+    ]
+    base = alt.Chart(data(marked)).encode(
+        y=alt.Y("method:N", scale=alt.Scale(domain=methods), title=None, axis=axis_of_names),
+        color=alt.Color("verdict:N", scale=alt.Scale(domain=list(VERDICTS), range=list(SHADES)), legend=key),
+        tooltip=tips,
+    )
+    x = alt.X("low:Q", title="rate, with Monte-Carlo interval", scale=scale, axis=axis)
+    bars = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q")
+    form = alt.Shape("verdict:N", scale=alt.Scale(domain=list(VERDICTS), range=list(SHAPES)), legend=key)
+    points = base.mark_point(filled=True, size=64 if step > 8 else 20, opacity=1).encode(
+        x=alt.X("rate:Q", scale=scale, axis=axis), shape=form
+    )
+    drawn = alt.LayerChart(
+        layer=[bars, points, *(level_line(level, "x", scale=scale, axis=axis) for level in levels)]
+    )
+    return drawn.properties(width=340, height=step * len(methods), title=title)
+
+
+def _verdict(row: dict[str, Any]) -> str:
+    if row["high"] < row["nominal"]:
+        return VERDICTS[0]
+    return VERDICTS[2] if row["low"] > row["nominal"] else VERDICTS[1]
+
+
+SIDE = 300
+MOST = 0.5  # no order is predicted to be reversed more often than not
+KINDS = {"observed": "reversal", "predicted": "predicted_reversal"}
+
+
+def prediction_chart(check: PredictiveCheck) -> alt.HConcatChart:
+    """Draw reversals observed against predicted, and by procedure; on the dashed line a prediction is right.
+
+    Bars are the spread between repeats, a standard deviation either side.
+
+    Parameters
+    ----------
+    check : PredictiveCheck
+        The result of `shardwise.holdout.split_half` or `shardwise.holdout.across_collections`.
+    """
+    both = alt.hconcat(_reversals(check), _procedures(check), spacing=50)
+    apart: alt.HConcatChart = both.resolve_scale(color="independent", shape="independent")
+    return bare(apart)
+
+
+def _reversals(check: PredictiveCheck) -> alt.LayerChart:
+    rows = []
+    for row in records(check.curve):
+        spread = 0.0 if pd.isna(row["spread"]) else row["spread"]  # of one repeat there is none
+        limits = {"low": max(row["observed"] - spread, 0.0), "high": row["observed"] + spread}
+        rows.append(row | limits | {"prediction": _from(row, "prediction")})
+    kinds = list(dict.fromkeys(row["prediction"] for row in rows))
+    key = legend(kinds, direction="vertical")
+    highest = max(MOST, *(row["high"] for row in rows))
+    x = alt.X("predicted:Q", title="predicted reversals", axis=alt.Axis(format="%"), scale=_to(MOST))
+    y = alt.Y("observed:Q", title="observed reversals", axis=alt.Axis(format="%"), scale=_to(highest))
+    base = alt.Chart(data(rows)).encode(x=x, y=y, color=colour("prediction", kinds, key))
+    points = base.mark_point(filled=True, size=45, opacity=1).encode(
+        shape=shape("prediction", kinds, key),
+        tooltip=[
+            *words("prediction"),
+            *numbers("predicted", "observed", "spread", format=".1%"),
+            *numbers(("pairs", "pairs a sample"), format=".1f"),
+        ],
+    )
+    bars = base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", scale=_to(highest)), y2="high:Q")
+    ends = alt.Chart(data([{"p": 0.0}, {"p": MOST}]))
+    right = ends.mark_line(strokeDash=DASH, strokeWidth=1, color="black", aria=False).encode(x="p:Q", y="p:Q")
+    layers = [right, base.mark_line(strokeWidth=1.5), bars, points]
+    title = "all pairs" if len(kinds) > 1 else f"all pairs; {kinds[0]}"
+    return alt.LayerChart(layer=layers).properties(width=SIDE, height=SIDE, title=title)
+
+
+def _procedures(check: PredictiveCheck) -> alt.LayerChart:
+    found = [row for row in records(check.table.reset_index()) if row["found"] > 0]
+    rows = [
+        {"procedure": _from(row, "procedure"), "kind": kind, "share": row[column]}
+        | {name: row[name] for name in ("found", "found_share")}
+        for row in found
+        for kind, column in KINDS.items()
+    ]
+    order = list(dict.fromkeys(row["procedure"] for row in rows))
+    key = legend(list(KINDS))
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X("share:Q", title="of the pairs found, in the opposite order", axis=alt.Axis(format=".1~%")),
+        y=name_axis("procedure", order),
+        tooltip=[
+            *words("procedure", "kind"),
+            *numbers("share", format=".2%"),
+            *numbers(("found", "pairs found"), format=".1f"),
+            *numbers(("found_share", "of all pairs"), format=".1%"),
+        ],
+    )
+    marks = base.mark_point(filled=True, size=60, opacity=1)
+    points = marks.encode(color=colour("kind", list(KINDS), key), shape=shape("kind", list(KINDS), key))
+    lines = base.mark_line(color="grey", strokeWidth=1).encode(detail="procedure:N")
+    height = max(60, min(SIDE, 26 * len(order)))
+    return alt.LayerChart(layer=[lines, points]).properties(width=SIDE, height=height, title="pairs found")
+
+
+def _from(row: dict[str, Any], field: str) -> str:
+    """A name, with the collection that was decided on where there are two."""
+    where = f", from {visible(row['decided_on'])}" if "decided_on" in row else ""
+    return f"{row[field]}{where}"
+
+
+def _to(highest: float) -> alt.Scale:
+    return alt.Scale(domain=[0.0, highest])
+
+
+def truth_chart(made: SimulatedCollection) -> alt.HConcatChart:
+    """Draw the true quality of each system, and the difficulty of each topic, hardest first.
+
+    Parameters
+    ----------
+    made : SimulatedCollection
+        The result of `shardwise.simulate.collection`.
+    """
+    order = np.argsort(-made.difficulty, kind="stable")
+    halves = (
+        (made.systems, made.quality, "system", "true quality", "circle", COLOURS[0]),
+        (
+            [made.topics[k] for k in order],
+            made.difficulty[order],
+            "topic",
+            "difficulty",
+            "diamond",
+            COLOURS[1],
+        ),
+    )
+    panels = []
+    for names, values, what, title, form, shade in halves:
+        labels = distinct(names, ON_AXIS)
+        rows = [{what: labels[name], "value": value} for name, value in zip(names, values, strict=True)]
+        crowded = len(rows) > CROWDED
+        points = (
+            alt.Chart(data(rows))
+            .mark_point(filled=True, shape=form, size=14 if crowded else 44, color=shade, opacity=1)
+            .encode(
+                x=system_axis(
+                    list(labels.values()), f"{what}, {'best' if what == 'system' else 'hardest'} first", what
+                ),
+                y=alt.Y("value:Q", title=f"{title} (units of the document score)"),
+                tooltip=[*words(what), *numbers(("value", title))],
+            )
+        )
+        layers = [level_line(0.0, "y"), points]
+        panels.append(
+            alt.LayerChart(layer=layers).properties(width=min(520, across(len(rows), 14)), height=240)
+        )
+    return bare(alt.hconcat(*panels, spacing=40))

@@ -1,0 +1,131 @@
+"""Judges corrected by people: against ppi-python, and whether a biased judge does harm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from scipy import stats
+
+import shardwise as sw
+from command_line import shardwise
+from shardwise.numerics.prediction_powered import prediction_powered, variance_with_labels
+from shardwise.numerics.tables import TABLE, Tables
+from shardwise.procedures.vocabulary import parse
+
+GOLD = Path(__file__).parent.parent / "gold"
+
+
+@pytest.fixture(scope="module")
+def items() -> pd.DataFrame:
+    return pd.read_csv(GOLD / "factors_items.csv", dtype={"item": str})
+
+
+@pytest.fixture(scope="module")
+def judged(items: pd.DataFrame) -> xr.DataArray:
+    judge = items[["item", "judge_a", "judge_b", "judge_c"]].rename(
+        columns=lambda name: name.removeprefix("judge_")
+    )
+    return sw.judges.with_human(judge, items[items["labelled"] == 1][["item", "a", "b", "c"]])
+
+
+def test_equal_to_ppi_python(items: pd.DataFrame) -> None:
+    """Estimates and intervals of ppi-python 0.2.3 (factors_python.py), to 1e-9."""
+    gold = pd.read_csv(GOLD / "factors_ppi.csv")
+    seen = items["labelled"].to_numpy() == 1
+    for _, row in gold.iterrows():
+        f = (items[f"judge_{row['a']}"] - items[f"judge_{row['b']}"]).to_numpy(float)
+        h = np.where(seen, (items[row["a"]] - items[row["b"]]).to_numpy(float), np.nan)
+        weight = None if row["lam"] == "tuned" else float(row["lam"])
+        found = prediction_powered(f, h, weight, ddof=0)
+        half = stats.norm.isf(0.025) * found.se
+        ours = np.array([found.mean, found.mean - half, found.mean + half])
+        assert ours == pytest.approx(row[["estimate", "lower", "upper"]].to_numpy(float), abs=1e-9)
+
+
+def test_compare_takes_the_estimates_and_says_what_labels_bought(judged: xr.DataArray) -> None:
+    gold = pd.read_csv(GOLD / "factors_ppi.csv").query("lam == 'tuned'")
+    found = sw.compare(judged, only=[("a", "b"), ("a", "c"), ("b", "c")])
+    assert found.procedure == "ppi holm"
+    by_pair = found.to_frame().set_index(["a", "b"])["difference"]
+    for _, row in gold.iterrows():
+        ours = by_pair.get((row["a"], row["b"]), -by_pair.get((row["b"], row["a"]), np.nan))
+        assert ours == pytest.approx(row["estimate"], abs=1e-9)
+    assert found.notes[0].startswith("40 items of 120 with scores by people")
+    worth = sw.judges.labels_worth(judged)
+    assert (worth["labels"] == 40).all()
+    assert worth["effective_labels"].to_numpy() == pytest.approx(
+        40 * (worth["se_of_labels"] / worth["se"]) ** 2
+    )
+
+
+def test_people_who_saw_everything_need_no_judge(items: pd.DataFrame, judged: xr.DataArray) -> None:
+    everything = sw.judges.with_human(judged.drop_vars("human"), items[["item", "a", "b", "c"]])
+    alone = sw.compare(items[["item", "a", "b", "c"]], "t holm")
+    found = sw.compare(everything)
+    assert found.p == pytest.approx(alone.p)
+    assert found.se == pytest.approx(alone.se)
+
+
+def test_more_labels_as_the_formula_says() -> None:
+    """The variance of many simulated estimates against σ_h²·((1 - ρ²)/n + ρ²/T)."""
+    rng = np.random.default_rng(5)
+    h = rng.normal(size=(4000, 200))
+    f = 0.5 + 0.8 * h + 0.6 * rng.normal(size=h.shape)
+    for n in (30, 120):
+        some = h.copy()
+        some[:, n:] = np.nan
+        found = prediction_powered(f, some).mean.var()
+        expected = float(variance_with_labels(np.array(n), 200, np.array(1.0), np.array(0.8)))
+        assert found == pytest.approx(expected, rel=0.1)  # 4,000 tables know a variance to 2 %, λ costs some
+
+
+@pytest.mark.calibration
+@pytest.mark.parametrize("labels", [50, 200])
+def test_a_biased_judge_does_no_harm(labels: int, repetitions: float) -> None:
+    """A judge that favours one of two equal systems by .04: alone it nearly always calls them different."""
+    n = int(2000 * repetitions)
+    rng = np.random.default_rng(2)
+    h = np.clip(rng.normal(0.6, 0.2, (n, 1000, 1)) + rng.normal(0, 0.1, (n, 1000, 2)), 0, 1)
+    f = h + rng.normal(0, 0.1, h.shape) + [0.04, 0.0]
+    some = h.copy()
+    some[:, labels:] = np.nan
+    found = parse("ppi none").decide(Tables(f, TABLE, human=some)).p <= 0.05
+    error = 3.5 * np.sqrt(0.05 * 0.95 / n)
+    assert 0.05 - error < found.mean() < 0.05 + error + 0.005  # λ is fitted to few labels
+    assert (parse("t none").decide(Tables(f, TABLE)).p <= 0.05).mean() > 0.95
+
+
+def test_refusals(items: pd.DataFrame, judged: xr.DataArray) -> None:
+    plain = judged.drop_vars("human")
+    with pytest.raises(sw.InputError, match="moderated looks at the judge alone"):
+        sw.compare(judged, "moderated")
+    with pytest.raises(sw.InputError, match="no scores by people"):
+        sw.compare(plain, "ppi holm")
+    with pytest.raises(sw.InputError, match="item '999', which the judge did not"):
+        sw.judges.with_human(plain, items[["item", "a", "b", "c"]].replace({"item": {"0": "999"}}))
+    with pytest.raises(sw.InputError, match="nothing of 'c'"):
+        sw.judges.with_human(plain, items[["item", "a", "b"]])
+    with pytest.raises(sw.InputError, match="4 items of both"):
+        sw.compare(sw.judges.with_human(plain, items[["item", "a", "b", "c"]].head(4)))
+    with pytest.raises(sw.InputError, match="corrects a judge within clusters"):
+        sw.compare(judged.assign_coords(cluster=("topic", items["passage"].to_numpy())))
+    with pytest.raises(sw.InputError, match="none by people"):
+        sw.judges.labels_worth(plain)
+
+
+def test_on_the_command_line(items: pd.DataFrame, tmp_path: Path) -> None:
+    judge, human = tmp_path / "judge.csv", tmp_path / "human.csv"
+    items[["item", "judge_a", "judge_b"]].rename(columns=lambda n: n.removeprefix("judge_")).to_csv(
+        judge, index=False
+    )
+    items[items["labelled"] == 1][["item", "a", "b"]].to_csv(human, index=False)
+    text = shardwise("compare", judge, "--human", human).stdout
+    assert "ppi holm (prediction-powered paired differences with Holm)" in text
+    assert "40 items of 120 with scores by people" in text
+    refused = shardwise("compare", judge, "--human", human, "--fit", "bootstrap")
+    assert "--human does nothing with --fit bootstrap" in refused.stderr
+    assert refused.returncode == 2

@@ -1,0 +1,101 @@
+"""Coordinates cluster and task: who is the sample, and in which words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import shardwise as sw
+from shardwise.fits.units import by_units
+
+
+@pytest.fixture(scope="module")
+def questions() -> xr.DataArray:
+    rng = np.random.default_rng(3)
+    y = (rng.random((60, 3)) < [0.5, 0.6, 0.7]).astype(float)
+    return xr.DataArray(
+        y,
+        dims=("question", "model"),
+        coords={"question": [f"q{i}" for i in range(60)], "model": list("abc")},
+        name="correct",
+    )
+
+
+def test_real_logs_clustered_by_passage(data: Path) -> None:
+    """m2 - m1 of the lm-evaluation-harness logs: statsmodels' CR1 standard error is .04990."""
+    logs = [
+        (data / "llm" / "lm-eval" / f"m{k}-samples_toyqa.jsonl").read_text().splitlines() for k in (1, 2, 3)
+    ]
+    rows = [[json.loads(line) for line in log] for log in logs]
+    y = np.array([[row["acc"] for row in log] for log in rows]).T
+    passages = [row["doc"]["passage"] for row in rows[0]]
+    scores = xr.DataArray(y, dims=("question", "model"), coords={"model": ["m1", "m2", "m3"]})
+    scores = scores.assign_coords(cluster=("question", passages)).assign_attrs(cluster_noun="passage")
+    found = sw.compare(scores, "t none")
+    row = found.to_frame().iloc[0]
+    assert (row["a"], row["b"], row["df"]) == ("m2", "m1", 39.0)
+    assert row["se"] == pytest.approx(0.04990, abs=5e-6)
+    assert found.claim == "on passages like these 40 with 200 questions in them"
+    plain = sw.compare(scores.drop_vars("cluster"), "t none").to_frame()
+    assert row["effect_size"] == pytest.approx(plain.iloc[0]["effect_size"])  # still in items
+
+
+def test_tasks_these_or_like_these(questions: xr.DataArray) -> None:
+    task = np.repeat(["x", "y", "z"], [10, 20, 30])
+    scores = questions.assign_coords(task=("question", task))
+    here = sw.compare(scores)
+    macro = questions.groupby(xr.DataArray(task, dims="question", name="task")).mean().mean("task")
+    assert dict(zip(here.estimates.labels, here.estimates.values, strict=True)) == pytest.approx(
+        dict(zip("abc", macro.values, strict=True))
+    )
+    assert here.claim == "on questions like these 60 within these 3 tasks, each counting alike"
+    like = sw.compare(scores, "t holm", generalize="task")
+    assert like.claim == "on tasks like these 3 with 60 questions in them"
+    assert like.df == pytest.approx(2.0)
+    assert like.se.min() > 0
+    both = sw.analyze(scores, method="t holm", generalize="task")
+    assert both.comparisons.p == pytest.approx(like.p)
+
+
+def test_a_dimension_of_tasks_is_a_label(questions: xr.DataArray) -> None:
+    task = ("question", np.repeat(["x", "y"], 30))
+    labelled = questions.assign_coords(task=task)
+    parts = [questions.isel(question=slice(0, 30)), questions.isel(question=slice(30, 60))]
+    numbered = [part.assign_coords(question=range(30)) for part in parts]  # item 0 of x is not item 0 of y
+    by_task = xr.concat(numbered, dim=xr.DataArray(["x", "y"], dims="task", name="task"))
+    one, other = sw.compare(labelled, "t holm"), sw.compare(by_task, "t holm")
+    assert one.p == pytest.approx(other.p)
+    assert one.claim == other.claim
+
+
+def test_clusters_with_seeds(questions: xr.DataArray) -> None:
+    """The unified test over clusters: with clusters of one item it is the one over items."""
+    rng = np.random.default_rng(4)
+    seeds = xr.concat([questions + rng.normal(0, 0.1, questions.shape) for _ in range(4)], dim="seed")
+    alone = seeds.assign_coords(cluster=("question", np.arange(60)))
+    assert sw.compare(alone, "unified holm").p == pytest.approx(sw.compare(seeds, "unified holm").p)
+    four = seeds.assign_coords(cluster=("question", np.arange(60) // 4))
+    found = sw.compare(four, "unified holm")
+    assert found.claim == "on clusters like these 15 with 60 questions in them, whatever the seed (4 seen)"
+
+
+def test_refusals(questions: xr.DataArray) -> None:
+    clustered = questions.assign_coords(cluster=("question", np.arange(60) // 4))
+    with pytest.raises(sw.InputError, match="looks at single items"):
+        sw.compare(clustered, "sign holm")
+    with pytest.raises(sw.InputError, match="1 scores are missing, the first for question q7"):
+        sw.compare(clustered.where((clustered.question != "q7") | (clustered.model != "a")))
+    with pytest.raises(sw.InputError, match="has items of several tasks"):
+        sw.compare(clustered.assign_coords(task=("question", np.arange(60) % 2)))
+    with pytest.raises(sw.InputError, match="one unit only"):
+        sw.compare(questions.assign_coords(cluster=("question", ["p"] * 60)))
+    with pytest.raises(sw.InputError, match="along system"):
+        sw.compare(questions.assign_coords(cluster=("model", list("xyz"))))
+
+
+def test_scores_without_labels_stay_what_they_are(questions: xr.DataArray) -> None:
+    assert by_units(questions)[0] is questions

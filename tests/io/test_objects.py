@@ -1,0 +1,83 @@
+"""Results of other programs, and judgments by name."""
+
+from __future__ import annotations
+
+import sys
+from collections import namedtuple
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import shardwise as sw
+
+QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 2}}
+RUN = {"1": {"a": 1.0, "b": 2.0}, "2": {"c": 1.0}}
+
+
+def test_pytrec_eval_of_one_system_and_of_several_measures() -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    results = pytrec_eval.RelevanceEvaluator(QRELS, {"map", "recip_rank"}).evaluate(RUN)
+    found = sw.as_scores(results, measure="map")
+    assert dict(found.sizes) == {"topic": 2, "system": 1}
+    assert found.values.ravel().tolist() == [0.5, 1.0]
+    both = sw.as_scores({"x": results, "y": results}, measure="recip_rank")
+    assert both["system"].values.tolist() == ["x", "y"]
+    with pytest.raises(sw.InputError, match="2 measures"):
+        sw.as_scores({"x": results, "y": results})
+
+
+def test_ir_measures_of_one_system() -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    found = sw.as_scores(list(ir_measures.iter_calc([ir_measures.AP], QRELS, RUN)))
+    assert sorted(found.values.ravel().tolist()) == [0.5, 1.0]
+
+
+def test_a_ranx_report_has_means_only_and_its_runs_have_scores() -> None:
+    ranx = pytest.importorskip("ranx")
+    runs = [ranx.Run(RUN, name="x"), ranx.Run(RUN, name="y")]
+    with pytest.raises(sw.InputError, match="run 'x' was not evaluated"):
+        sw.as_scores(runs)
+    report = ranx.compare(ranx.Qrels(QRELS), runs, metrics=["map"])
+    with pytest.raises(sw.InputError, match="a ranx Report has means only; give its runs"):
+        sw.as_scores(report)
+    assert sw.as_scores(runs).sel(system="y").values.tolist() == [0.5, 1.0]
+
+
+def test_an_experiment_of_means_is_refused_with_the_remedy() -> None:
+    means = pd.DataFrame({"name": ["bm25", "dph"], "map": [0.3, 0.4], "ndcg": [0.5, 0.6]})
+    with pytest.raises(sw.InputError, match=r"means.*pt.Experiment\(…, perquery=True\)"):
+        sw.as_scores(means)
+
+
+Qrel = namedtuple("Qrel", ["query_id", "doc_id", "relevance", "iteration"])
+
+
+class Dataset:
+    """What ir_datasets has, as small as can be."""
+
+    def qrels_iter(self) -> Any:
+        return (Qrel(topic, doc, grade, "0") for topic, row in QRELS.items() for doc, grade in row.items())
+
+
+def load(name: str) -> Any:
+    if name == "nothing":
+        raise KeyError(name)
+    return Dataset()
+
+
+def test_judgments_of_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
+    package: Any = ModuleType("ir_datasets")
+    package.load = load
+    monkeypatch.setitem(sys.modules, "ir_datasets", package)
+    wanted = sw.score(sw.read_collection({"x": RUN}, QRELS), "AP")["AP"]
+    for qrels in ("irds:small/test", Dataset()):
+        found = sw.score(sw.read_collection({"x": RUN}, qrels), "AP")["AP"]
+        np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(sw.InputError, match="ir_datasets knows no 'nothing'"):
+        sw.read_collection({"x": RUN}, "irds:nothing")
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(sw.InputError, match=r"pip install 'shardwise\[irds\]'"):
+        sw.read_collection({"x": RUN}, "irds:small/test")
