@@ -2,9 +2,9 @@
 
 python -m bench.calibration [folder of the data]
 python -m bench.calibration --tables      (the tables again, from the figures that are there)
-python -m bench.calibration --held        (only the check of the advice on designs that it has not seen)
 
-Writes docs/bench/calibration.csv (every figure) and docs/bench/calibration_*.md (what the page shows).
+Writes docs/bench/calibration.csv (every figure) and docs/bench/calibration_*.md (what the page shows), but for
+calibration_held.md, which bench.advice makes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import xarray as xr
 from bench.replication import load, markdown
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
-from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
+from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.procedures.vocabulary import DEFAULT
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
@@ -132,72 +132,6 @@ def rates_table(own: pd.DataFrame) -> str:
     return markdown(["method", "promises about", "made for it", *names, "power"], rows)
 
 
-def held(folder: Path) -> pd.DataFrame:
-    """Advice for 20 systems of each collection, and what the advised methods do in designs that it has not seen.
-
-    The same systems, but other numbers of them, of topics and of shards, other seeds, and both kinds of margins.
-    """
-    rows = []
-    for name, scores in sources(folder).items():
-        dims = SHARDS if "shard" in scores.dims else TABLE
-        step = max(1, scores.sizes["system"] // 20)
-        some = scores.isel(system=slice(0, 20 * step, step))
-        advice = calibrate(some, [*DEFAULT[dims], *EXTRA[dims]], repetitions=REPETITIONS, seed=1)
-        for claim, verdict in zip(CLAIMS[dims], advice.verdicts, strict=True):
-            at_home = advice.table[advice.table["claim"] == verdict.claim].set_index("method")
-            other = {"margins": [], "normal": []} if verdict.use else {}
-            for null, seen in other.items():
-                for k, size in enumerate(others(some)):
-                    how: dict[str, Any] = {"claims": [claim], "nulls": [null], "seed": 100 + k, **size}
-                    found = calibrate(some, list(verdict.use.values()), repetitions=REPETITIONS, **how)
-                    seen.append(found.table.assign(design=" × ".join(map(str, size.values())), null=null))
-            for promise in ("family", "discovery", "pair"):
-                if not ((at_home["promise"] == promise) & at_home["meant"]).any():
-                    continue
-                row = {"data": name, "claim": verdict.claim, "promise": promise}
-                method = verdict.use.get(promise)
-                if method is None:
-                    row |= {"advised": "nothing"}
-                else:
-                    every = pd.concat([table for seen in other.values() for table in seen])
-                    mine = every[every["method"] == method]
-                    failed = mine[mine["status"] == "fails"]
-                    row |= {"advised": method, "there": at_home.loc[method, "rate"]}
-                    row |= {"least": mine["rate"].min(), "most": mine["rate"].max(), "designs": len(mine)}
-                    row["fails"] = "; ".join(
-                        f"{d}, {n}: {100 * r:.1f}"
-                        for d, n, r in zip(failed["design"], failed["null"], failed["rate"], strict=True)
-                    )
-                rows.append(row)
-        print(f"{name}: checked", flush=True)
-    return pd.DataFrame(rows)
-
-
-def others(some: xr.DataArray) -> list[dict[str, int]]:
-    """Sizes that the advice has not seen."""
-    r = some.sizes["system"]
-    if "shard" in some.dims:
-        sizes = ((25, r, 5), (75, r, 5), (50, r, 3), (50, r, 8), (50, r // 2, 5))
-        return [{"topics": t, "systems": n, "shards": s} for t, n, s in sizes]
-    return [{"topics": t, "systems": n} for t, n in ((25, r), (40, r), (100, r), (50, r // 2), (50, r // 4))]
-
-
-def held_table(checked: pd.DataFrame) -> str:
-    rows = []
-    for _, row in checked.iterrows():
-        head = [str(row["data"]), str(row["claim"]), ABOUT[str(row["promise"])], str(row["advised"])]
-        if row["advised"] == "nothing":
-            rows.append([*head, "–", "–", "–"])
-            continue
-        between = f"{100 * row['least']:.1f}–{100 * row['most']:.1f}"
-        rows.append([*head, f"{100 * row['there']:.1f}", between, str(row["fails"]) or "nowhere"])
-    many = int(checked["designs"].max())
-    return markdown(
-        ["data", "claim", "promise about", "advised", "there, %", f"in {many} other designs, %", "fails, %"],
-        rows,
-    )
-
-
 def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.argv[1:] == ["--tables"]:
@@ -205,16 +139,9 @@ def main() -> None:
         return
     folder = Path(
         sys.argv[1]
-        if len(sys.argv) > 1 and sys.argv[1] != "--held"
+        if len(sys.argv) > 1
         else os.environ.get("SHARDWISE_DATA", ROOT.parent / "shared" / "data")
     )
-    if sys.argv[1:] != ["--held"]:
-        grid(folder)
-    checked = held(folder)
-    (TABLES / "calibration_held.md").write_text(held_table(checked) + "\n")
-
-
-def grid(folder: Path) -> None:
     every = pd.concat([tried(name, scores) for name, scores in sources(folder).items()])
     every.round(5).to_csv(TABLES / "calibration.csv", index=False)
     write(every)

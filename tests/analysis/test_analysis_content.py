@@ -36,6 +36,7 @@ from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
 
 
+@pytest.mark.slow
 def test_trec8_has_the_published_figures(data: Path) -> None:
     """F19 Table 1: MD1 on TREC-8 AP tells 3423 of 8256 pairs apart, top group of 7, omega² .3991."""
     scores = read_scores(data / "trec8" / "adhoc8_ap.csv")

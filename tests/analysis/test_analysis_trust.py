@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ import xarray as xr
 import shardwise as sw
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
-from shardwise.analysis.trust import sentences, trust_in, usual_repetitions
-from shardwise.fits.anova import ByModel
+from shardwise.analysis.answer import of_all
+from shardwise.analysis.trust import sentences, trust_in, usual_budget
+from shardwise.fits.models import ByModel
 from shardwise.procedures.procedure import Procedure
 from shardwise.report.downloads import report_json
 from shardwise.report.html import html
@@ -37,7 +39,6 @@ def test_the_methods_of_the_report_are_tried(content: Analysis) -> None:
         content.fit.scores,
         list(dict.fromkeys(lab.table["method"])),
         claims=[(), ("topic",)],
-        nulls=["normal", "flip", "resample"],
         repetitions=60,
         seed=3,
     )
@@ -70,7 +71,33 @@ def test_unequal_variances_are_warned_of() -> None:
     wild = analyze(y + rng.normal(0, spread, (30, 8)), method="hsd", calibration=100)
     assert any(remark.warning and "more than the promised 5 %" in remark.text for remark in wild.remarks)
     (warned,) = [one for one in sentences(wild.trust) if one.warning]
-    assert warned.remedy.startswith(("Use moderated", "Nothing tried held"))
+    assert warned.remedy.startswith("Its place takes moderated, whose answer is given too. At alpha 0.0")
+    (other,) = wild.instead
+    direct = sw.compare(wild.scores, "moderated")
+    assert other.procedure.name == "moderated"
+    np.testing.assert_array_equal(other.pairs.p_adjusted, direct.p_adjusted)
+    assert f"By moderated, for topics like these: {of_all(other.found, 28)} 28 pairs" in str(wild)
+    assert f"By moderated, for topics like these: {of_all(other.found, 28)} 28 pairs" in html(wild)
+    (stored,) = report_json(wild)["instead"]
+    assert (stored["procedure"], stored["alpha"], stored["found"]) == ("moderated", 0.05, other.found)
+    assert len(stored["decisions"]["p_adjusted"]) == 28
+
+
+def test_where_only_another_level_helps_the_answer_at_that_level_is_given() -> None:
+    """The default fails, and so does all else: its own answer at the level where it would not."""
+    scores = sw.simulate.scores(topics=20, systems=4, sd=SD, mean=2.0, effects=0.1, seed=2)
+    found = analyze(scores, calibration=20)
+    lab = found.trust.calibration
+    assert lab is not None
+    (verdict,) = lab.verdicts
+    (family, *others) = verdict.advice
+    failing = replace(family, status="fails", alpha=0.017, calibrated=True)
+    table = lab.table.assign(status="fails", level=0.0171)
+    doubted = replace(lab, table=table, verdicts=(replace(verdict, advice=(failing, *others)),))
+    trust = replace(found.trust, calibration=doubted)
+    assert trust.instead() == (failing,)
+    (said,) = [one for one in sentences(trust) if one.warning]
+    assert said.remedy == "At alpha 0.017 it would err in 5 %. The answer at that level is given too."
 
 
 @pytest.mark.slow
@@ -89,12 +116,13 @@ def test_it_can_be_left_out_and_says_why_it_cannot_be_done(tmp_path: Path) -> No
 def test_the_usual_alternatives_are_tried_beside_any_procedure() -> None:
     scores = sw.simulate.scores(topics=10, systems=3, seed=2)
     own = Procedure(ByModel(sw.Model.parse("topic + system")), "scheffe", sw.Claim("topic"))
-    found = trust_in(scores, (own,), alpha=0.05, repetitions=20, seed=0)
+    found = trust_in(scores, (own,), alpha=0.05, budget=20, seed=0)
     assert found.calibration is not None
     assert found.used == (own.name,)
     assert {own.name, "t holm", "moderated"} <= set(found.calibration.table["method"])
 
 
+@pytest.mark.slow
 def test_the_default_is_tried_by_its_very_procedures() -> None:
     scores = sw.simulate.scores(topics=12, systems=3, shards=3, sd=SD, seed=2)
     found = analyze(scores, calibration=20, generalize="topic+shard")
@@ -113,6 +141,6 @@ def test_seeds_are_calibrated_as_seeds() -> None:
 
 
 def test_tables_fall_with_the_number_of_pairs() -> None:
-    counts = [usual_repetitions(r) for r in (2, 20, 60, 143, 400)]
+    counts = [usual_budget(r) for r in (2, 20, 60, 143, 400)]
     assert counts == sorted(counts, reverse=True)
     assert min(counts) == 100

@@ -84,6 +84,7 @@ def test_compare_a_table_of_scores_and_draw_it(tmp_path: Path) -> None:
     assert (tmp_path / "c.svg").read_text().startswith("<svg")
 
 
+@pytest.mark.slow
 def test_compare_writes_a_report_on_both_claims(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     done = shardwise(
@@ -101,6 +102,7 @@ def test_compare_writes_a_report_on_both_claims(folder: Path, tmp_path: Path) ->
     assert digest in text
 
 
+@pytest.mark.slow
 def test_a_report_of_a_file_of_scores_with_splits(folder: Path, tmp_path: Path) -> None:
     stored = tmp_path / "scores.nc"
     made = ("score", folder / "qrels.txt", folder / "runs", "--shards", 3, "--splits", 2, "--out", stored)
@@ -115,7 +117,7 @@ def test_a_report_of_a_file_of_scores_with_splits(folder: Path, tmp_path: Path) 
 @pytest.mark.slow
 def test_demo_needs_no_data(tmp_path: Path) -> None:
     """In a process of its own, as installed, but for the 400 tables that its report would simulate."""
-    quick = "from shardwise.analysis import trust; trust.usual_repetitions = lambda systems: 20; "
+    quick = "from shardwise.analysis import trust; trust.usual_budget = lambda systems: 20; "
     program = f"{quick}from shardwise.cli.main import main; main()"
     command = [sys.executable, "-W", "error", "-c", program, "demo"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)

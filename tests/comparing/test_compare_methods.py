@@ -157,6 +157,7 @@ def test_intervals_overlap_exactly_when_not_significant(method: str, seed: int, 
         np.testing.assert_array_equal(found.difference_intervals(1 - alpha).lower > 0, found.reject(alpha))
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 1000), order=st.permutations(range(6)))
 @settings(max_examples=30, deadline=None)
 def test_order_of_systems_is_irrelevant(seed: int, order: list[int]) -> None:

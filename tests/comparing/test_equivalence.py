@@ -38,6 +38,7 @@ def test_tost_is_two_t_tests() -> None:
     assert equivalence(result, 0.01, "superior").table["p"].iloc[0] == pytest.approx(gold)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.floats(-0.05, 0.05),

@@ -37,6 +37,7 @@ def some_scores(seed: int = 4, splits: int = 4, systems: int = 9, spread: float 
     return xr.DataArray(values, dims=("split", "topic", "system", "shard"), coords={"system": names})
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(seed=st.integers(0, 1000), spread=st.sampled_from([0.0, 0.01, 0.05]))
 def test_counts_are_those_of_a_loop_over_pairs(seed: int, spread: float) -> None:

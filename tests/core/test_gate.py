@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +144,14 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+LONG = {"simulate.scores", "calibrate", "stability.within_across"}  # the function itself, not the gate
+
+
+def marked(functions: Iterable[str]) -> list[Any]:
+    return [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in functions]
+
+
+@pytest.mark.parametrize("function", marked(FUNCTIONS))
 def test_every_table_gives_the_same_result(function: str, tmp_path: Path) -> None:
     wanted = FUNCTIONS[function](array())
     for kind, make in KINDS.items():
@@ -247,7 +254,7 @@ ON_LAYERS: dict[str, tuple[Callable[[], xr.DataArray], Callable[[Any], Any]]] = 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("function", ON_LAYERS)
+@pytest.mark.parametrize("function", marked(ON_LAYERS))
 def test_every_table_with_a_third_dimension_gives_the_same_result(function: str, tmp_path: Path) -> None:
     scores, call = ON_LAYERS[function]
     wanted = call(scores())

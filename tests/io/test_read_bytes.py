@@ -30,6 +30,7 @@ DECIMALS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=2000)
 @given(DECIMALS)
 @example("9007199254740993")  # halfway between two doubles

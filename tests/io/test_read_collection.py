@@ -143,6 +143,7 @@ RUNS = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(run=RUNS, single=st.booleans(), shuffle=st.randoms())
 def test_rankings_are_in_trec_evals_order(
@@ -191,9 +192,18 @@ def test_frames_dictionaries_and_ranx_shapes_agree() -> None:
     assert rankings(read_collection(scored, wanted))["run"] == expected["x"]
 
 
+@pytest.mark.slow
 def test_ranx_objects() -> None:
     ranx = pytest.importorskip("ranx")
-    collection = read_collection([ranx.Run(RUN, name="x")], ranx.Qrels(QRELS))
+    run, qrels = ranx.Run(name="x"), ranx.Qrels()
+    for made, scored in (
+        (run, RUN),
+        (qrels, QRELS),
+    ):  # given whole dictionaries, ranx compiles for half a minute
+        for topic, documents in scored.items():
+            for document, value in documents.items():
+                made.add_score(topic, document, value)
+    collection = read_collection([run], qrels)
     assert rankings(collection) == rankings(read_collection({"x": RUN}, QRELS))
 
 
@@ -456,6 +466,7 @@ def test_bad_tables_are_refused() -> None:
         read_collection(doubled, QRELS)
 
 
+@pytest.mark.slow
 def test_real_runs_are_read_as_by_pytrec_eval(data: Path) -> None:
     paths = sorted((data / "robust2003").glob("input.*.gz"))
     collection = read_collection(paths, data / "robust2003" / "robust03_qrels.txt.gz")

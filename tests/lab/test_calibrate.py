@@ -228,15 +228,15 @@ def test_what_holds_by_luck_is_not_recommended() -> None:
         KNOWN, ["banova MD3 marginal-1 bh"], shards=5, claims=[()], repetitions=40, planted=False
     )
     assert not found.table["meant"].any()
-    assert found.verdicts[0].use == {}
+    assert found.verdicts[0].use == {"discovery": "moderated bh these"}
 
 
-def test_nothing_to_recommend_is_said() -> None:
+def test_where_all_tried_fail_the_default_is_advised() -> None:
     found = sw.calibrate(
         KNOWN, ["MD2 hsd", "MD6 hsd"], shards=5, claims=[TOPIC], repetitions=100, planted=False
     )
     (advice,) = found.verdicts
-    assert advice.use == {}
+    assert advice.use == {"family": "moderated"}
     assert advice.fails == ("MD2 hsd", "MD6 hsd")
     assert "do not use for this claim: MD6 hsd" in str(found)
 
@@ -248,11 +248,36 @@ def test_scores_bring_their_own_nulls() -> None:
     worlds = found.rates[~found.rates["planted"]].groupby("claim", sort=False)["null"].unique()
     assert {claim: tuple(kinds) for claim, kinds in worlds.items()} == {
         "these topics, these shards": ("margins", "flip"),
-        "topics like these, these shards": ("margins", "permute", "flip", "resample"),
+        "topics like these, these shards": ("vine", "tilt", "permute", "flip", "resample"),
         "topics like these, shards like these": ("margins", "permute", "flip"),
     }
+    # false alarms where equal systems look real, intervals where there are resamples, else everywhere
+    feeds = found.rates.groupby(["claim", "null"])[["for_alarms", "for_intervals"]].first()
+    for claim, null in feeds.index:
+        resampled = "resample" in worlds[claim]
+        wanted = [null != "resample", null == "resample" or not resampled]
+        assert feeds.loc[(claim, null)].tolist() == wanted
     wide = sw.calibrate(y - 5, ["MD6 hsd topic"], repetitions=20, claims=[TOPIC], planted=False)
-    assert wide.rates["null"].unique().tolist() == ["normal", "permute", "flip", "resample"]
+    assert wide.rates["null"].unique().tolist() == ["normal", "tilt", "permute", "flip", "resample"]
+    assert (wide.table["coverage_null"] == "resample").all()
+
+
+def test_where_tilt_is_left_out_it_says_why() -> None:
+    y = sw.simulate.scores(topics=12, systems=10, margins="beta", seed=4)
+    found = sw.calibrate(y, ["moderated none"], repetitions=10, planted=False)
+    assert "tilt" not in set(found.rates["null"])
+    (note,) = found.notes
+    assert note.startswith("the world tilt is left out: ")
+    assert note in str(found)
+
+
+def test_resample_alone_counts_for_both() -> None:
+    y = sw.simulate.scores(topics=12, systems=4, seed=4)
+    found = sw.calibrate(y, ["moderated"], nulls=["resample"], repetitions=20)
+    assert (found.rates["for_alarms"] & found.rates["for_intervals"]).all()
+    (row,) = found.table.to_dict("records")
+    assert row["null"].startswith("resample")
+    assert np.isfinite([row["rate"], row["coverage"], row["best"], row["power"]]).all()
 
 
 @pytest.mark.parametrize("r", [2, 3, 9, 10, 11, 30])

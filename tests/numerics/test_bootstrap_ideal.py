@@ -75,6 +75,7 @@ def test_small_cases_equal_complete_enumeration(table: NDArray[np.float64]) -> N
             assert marginal.p_values(np.array([d]))[0] == pytest.approx(expected, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_enumeration_on_shards_with_four_draws_a_system() -> None:
     values = np.random.default_rng(5).beta(0.5, 2.0, (2, 2, 2))
     scores = xr.DataArray(values, dims=("topic", "system", "shard"))
@@ -136,6 +137,7 @@ def test_density_integrates_to_the_distribution_function() -> None:
     np.testing.assert_allclose(area, law.at_most(x) - law.at_most(x[:1]), atol=1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     seed=st.integers(0, 10_000),

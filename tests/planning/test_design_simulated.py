@@ -18,8 +18,7 @@ from shardwise.planning.simulated import (
     critical_value,
     draw,
     occurrences,
-    run_hsd,
-    run_t,
+    run,
     simulated_power,
 )
 from shardwise.planning.topics import power_at, width_at
@@ -44,7 +43,7 @@ def test_each_paired_t_is_that_of_scipy() -> None:
     tables, weights, explicit = resampled()
     planted = np.array([0.1, 0.0, 0.0, 0.0])
     critical = critical_value("t", 4, 17, 0.2)
-    found, width, covered, alarm = run_t(tables, weights, planted, np.array([1, 2, 3]), critical)
+    found, width, covered, alarm = run("t", tables, weights, planted, np.array([1, 2, 3]), critical)
     for b, table in enumerate(explicit):
         null = [stats.ttest_rel(table[:, 0], table[:, j]) for j in (1, 2, 3)]
         moved = [stats.ttest_rel(table[:, 0] + 0.1, table[:, j]) for j in (1, 2, 3)]
@@ -60,8 +59,8 @@ def test_each_paired_t_is_that_of_scipy() -> None:
 def test_each_hsd_is_that_of_the_resampled_table() -> None:
     tables, weights, explicit = resampled()
     planted = np.array([0.08, -0.08, 0.0, 0.0])
-    found, width, covered, alarm = run_hsd(
-        tables, weights, planted, np.array([1]), critical_value("hsd", 4, 17, 0.3)
+    found, width, covered, alarm = run(
+        "hsd", tables, weights, planted, np.array([1]), critical_value("hsd", 4, 17, 0.3)
     )
     q = stats.studentized_range.isf(0.3, 4, 48)
     for b, table in enumerate(explicit):

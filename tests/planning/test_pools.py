@@ -153,6 +153,7 @@ def test_subtopics_and_strata_are_cut_along() -> None:
 # --- real runs -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_robust_2003(data: Path) -> None:
     """17 of the runs of the track, its 50 new topics, whose qrels have 47,932 lines (S14 Table 9)."""
     folder = data / "robust2003"

@@ -33,6 +33,7 @@ def test_one_panel_a_claim_with_its_level() -> None:
     assert '"type": "sqrt"' in titles(chart)
 
 
+@pytest.mark.slow
 def test_a_method_with_several_promises_has_several_panels() -> None:
     coverage = RATES.assign(promise="coverage", rate=0.95, low=0.93, high=0.97, nominal=0.95)
     chart = error_rate_chart(pd.concat([RATES.assign(promise="family"), coverage]))

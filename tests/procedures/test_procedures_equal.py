@@ -14,8 +14,9 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import combined_p, majority, over_splits, unanimous
 from shardwise.core.arrays import Floats
 from shardwise.fits.anova import anova
-from shardwise.fits.bootstrap import READINGS, bootstrap_anova
+from shardwise.fits.bootstrap import bootstrap_anova
 from shardwise.fits.mixed import mixed
+from shardwise.fits.models import READINGS
 from shardwise.numerics.corrections import CORRECTIONS, STEPWISE
 from shardwise.procedures.running import compare, compare_instances, paired_tests
 from shardwise.procedures.vocabulary import available as procedures
@@ -76,6 +77,7 @@ def test_a_variance_below_zero_counts_as_zero() -> None:
     assert_same(found, [answer(compare(fit, "hsd", generalize=("topic", "shard"))) for fit in fits])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["MD1", "MD2", "MD3", "MD6"])
 def test_bootstrap_anova(model: str) -> None:
     y = tables(3, 6, 4, 3)[:3]

@@ -146,6 +146,7 @@ def plain_d(
     return dcg([gain.get(d, 0.0) for d in order]) / dcg(best), found / len(held)
 
 
+@pytest.mark.slow
 @given(run_sets, judgments, st.booleans())
 @settings(max_examples=50)
 def test_d_measures_equal_their_definitions(runs: dict[str, Run], judged: Judged, weighted: bool) -> None:

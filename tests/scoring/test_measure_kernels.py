@@ -31,6 +31,7 @@ run_sets = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(run_sets, judgments)
 @settings(max_examples=60, deadline=None)
 def test_whole_rankings_equal_trec_eval(runs: dict[str, Run], qrels: Qrels) -> None:

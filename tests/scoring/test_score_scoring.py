@@ -148,6 +148,7 @@ def test_errors_teach(collection: Collection) -> None:
         score(wrong, "AP")
 
 
+@pytest.mark.slow
 def test_importing_does_not_load_numba() -> None:
     code = (
         "import shardwise.scoring.scoring, shardwise.scoring.undefined, sys; sys.exit('numba' in sys.modules)"

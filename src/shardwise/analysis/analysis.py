@@ -163,6 +163,7 @@ class Analysis:
     versions: Mapping[str, str]
     recipe: Recipe | None  # the command, where it was one
     leads: str  # key of the claim that leads
+    instead: tuple[ClaimResult, ...]  # answers by what keeps its promise, where a procedure is shown not to
 
     @property
     def lead(self) -> ClaimResult:
@@ -316,6 +317,7 @@ class Analysis:
             answer.capital(self.repeats),
             answer.headline(self),
             *told,
+            *(answer.instead_sentence(one, self) for one in self.instead),
             splits,
             *warnings,
         ]
@@ -335,7 +337,9 @@ class Analysis:
             for one in self.remarks
             if one.warning
         )
-        sentence = html.escape(answer.headline(self))
+        sentence = html.escape(
+            " ".join([answer.headline(self), *(answer.instead_sentence(one, self) for one in self.instead)])
+        )
         return (
             f"<p>{html.escape(self.heading())}</p><p><strong>{sentence}</strong></p>{warnings}{shown}{rest}"
         )

@@ -33,9 +33,9 @@ from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of, undefined_cells
-from shardwise.fits.anova import AnovaFit, ByModel, anova
-from shardwise.fits.bootstrap import ByBootstrap
+from shardwise.fits.anova import AnovaFit, anova
 from shardwise.fits.judges import HUMAN
+from shardwise.fits.models import ByBootstrap, ByModel
 from shardwise.fits.repeats import seeds_or_samples
 from shardwise.fits.units import by_units
 from shardwise.numerics.corrections import CORRECTIONS
@@ -83,8 +83,8 @@ class AnalysisOptions:
     seed
         Seed of everything random; recorded.
     calibration
-        Tables simulated in each world to see whether the procedures can be trusted on scores like these: 0 for none,
-        None for 100 to 400.
+        Tables simulated in each world at most, to see whether the procedures can be trusted on scores like these: 0 for
+        none, None for 100 to 400.
     title
         Heading of the report.
     notes
@@ -178,7 +178,7 @@ def analyze(
         first,
         tuple(procedures),
         alpha=alpha,
-        repetitions=0 if HUMAN in first.coords else chosen.calibration,  # no world has a judge
+        budget=0 if HUMAN in first.coords else chosen.calibration,  # no world has a judge
         seed=chosen.seed or 0,
         progress=progress,
     )
@@ -243,6 +243,9 @@ def analyze(
         versions=versions(),
         recipe=chosen.recipe,
         leads=lead.key,
+        instead=tuple(
+            claim_result(table, first, parse(one.method), one.alpha, chosen.run) for one in trust.instead()
+        ),
     )
 
 

@@ -175,6 +175,14 @@ def pairs_sentence(one: ClaimResult, found: Analysis) -> str:
     return f"{capital(text)}."
 
 
+def instead_sentence(one: ClaimResult, found: Analysis) -> str:
+    """What a procedure says that takes the place of one which fails here, or the same one at another level."""
+    level = f" at alpha {one.alpha:g}" if one.alpha != found.alpha else ""
+    told = pairs_sentence(one, found)
+    top = f" {capital(_top(one, found))}." if len(one.pairs) > 1 and one.top else ""
+    return f"By {one.procedure.name}{level}, {about(one, found)}: {told[:1].lower()}{told[1:]}{top}"
+
+
 def difference(one: ClaimResult, found: Analysis, k: int = 0) -> str:
     """A pair in numbers: its difference, the interval of that, and p."""
     d = found.decimals

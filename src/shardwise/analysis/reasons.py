@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from shardwise.core.claim import plural
-from shardwise.fits.anova import ByModel
-from shardwise.fits.bootstrap import ByBootstrap
 from shardwise.fits.instances import ByInstances, ByMixed
 from shardwise.fits.judges import ByJudge
+from shardwise.fits.models import ByBootstrap, ByModel
 from shardwise.fits.moderated import ByModerated, ByStratified
 from shardwise.fits.topics import ByTopics
 from shardwise.procedures.procedure import Procedure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 import xarray as xr
@@ -13,7 +14,7 @@ from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import InputError
 from shardwise.core.scores import layout_of, nouns_of
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
-from shardwise.lab.verdict import Verdict
+from shardwise.lab.verdict import Advice, Verdict, declared
 from shardwise.numerics.tables import INSTANCES, SHARDS, TABLE, Dims
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import parse
@@ -56,6 +57,11 @@ USUAL_CLAIMS: Mapping[Dims, tuple[tuple[str, ...], ...]] = {
     SHARDS: ((), ("topic",)),
     INSTANCES: (("topic", "instance"),),
 }
+PROMISED = {
+    "family": "calls some of them different in",
+    "discovery": "makes false claims at a rate of",
+    "pair": "calls a pair of them different in",
+}
 PAIRS = 500_000  # decisions to simulate in all for one method and world
 FEWEST, MOST = 100, 400  # tables
 
@@ -85,11 +91,23 @@ class Trust:
         table = self.calibration.table
         return table.assign(used=table["method"].isin(self.used) & table["meant"])
 
+    def instead(self) -> tuple[Advice, ...]:
+        """What to use in place of the methods of the report that are shown to fail, claim by claim."""
+        rows = self.rows
+        failed = rows[rows["used"] & (rows["status"] == "fails")] if len(rows) else rows
+        return tuple(
+            one
+            for _, row in failed.iterrows()
+            for verdict in self.verdicts
+            for one in verdict.advice
+            if (verdict.claim, one.promise) == (row["claim"], row["promise"])
+        )
 
-def usual_repetitions(systems: int) -> int:
-    """Tables to simulate: fewer where there are more pairs, as the time goes with both.
 
-    >>> usual_repetitions(20), usual_repetitions(150)
+def usual_budget(systems: int) -> int:
+    """Tables to simulate at most: fewer where there are more pairs, as the time goes with both.
+
+    >>> usual_budget(20), usual_budget(150)
     (400, 100)
     """
     pairs = max(1, systems * (systems - 1) // 2)
@@ -101,12 +119,12 @@ def trust_in(
     procedures: tuple[Procedure, ...],
     *,
     alpha: float,
-    repetitions: int | None,
+    budget: int | None,
     seed: int,
     progress: Progress | None = None,
 ) -> Trust:
-    """Calibrate the methods of a report and the usual alternatives on tables like these; 0 repetitions for none."""
-    tables = usual_repetitions(table.sizes["system"]) if repetitions is None else repetitions
+    """Calibrate the methods of a report and the usual alternatives on tables like these, at most ``budget`` a world."""
+    tables = usual_budget(table.sizes["system"]) if budget is None else budget
     if tables == 0:
         return Trust(None, (), "")
     dims = layout_of(table)
@@ -115,16 +133,16 @@ def trust_in(
     own = [one for one in procedures if dims in one.dims and one.claim.over in CLAIMS[dims]]
     used = tuple(one.name for one in own)
     claims = dict.fromkeys((*USUAL_CLAIMS[dims], *(one.claim.over for one in own)))
-    bounded = dims != INSTANCES and bool((table >= 0).all() & (table <= 1).all())
-    names = {one.name: one for one in (*own, *map(parse, ALTERNATIVES[dims]))}
+    usual = [declared(dims, one.claim, one.promise) for one in own]  # what stays unless it is shown to fail
+    every = (*own, *(one for one in usual if one is not None), *map(parse, ALTERNATIVES[dims]))
+    names = {one.name: one for one in every}
     try:
         found = calibrate(
             table,
             list(names.values()),
             claims=list(claims),
-            nulls=["margins" if bounded else "normal", "flip", "resample"],
             alpha=alpha,
-            repetitions=tables,
+            budget=tables,
             seed=seed,
             progress=progress,
         )
@@ -154,18 +172,13 @@ def sentences(trust: Trust) -> tuple[Saying, ...]:
     rows = trust.rows
     systems = plural(trust.nouns.get("system", "system"))
     for _, row in rows[rows["method"].isin(trust.used)].iterrows():
-        what = {
-            "family": "calls some of them different in",
-            "discovery": "makes false claims at a rate of",
-            "pair": "calls a pair of them different in",
-        }[str(row["promise"])]
         of = " of the tables" if row["promise"] == "family" else ""
         figure = f"{100 * row['rate']:.1f} %{of} ({100 * row['low']:.1f} to {100 * row['high']:.1f} %)"
         nominal = f"{100 * lab.alpha:g} %"
         if row["used"]:
             end = {
                 "holds": f"which keeps the promised {nominal}",
-                "unclear": f"from too few tables to tell whether it keeps the promised {nominal}",
+                "unclear": f"which is not shown to break the promised {nominal}",
                 "fails": f"more than the promised {nominal}: read its differences with care",
             }[str(row["status"])]
         elif row["status"] == "fails":
@@ -173,23 +186,17 @@ def sentences(trust: Trust) -> tuple[Saying, ...]:
         else:
             continue
         claim = trust.claims[str(row["claim"])]
-        text = f"For {claim}: where {systems} are equal, {row['method']} {what} {figure}, {end}."
+        text = f"For {claim}: where {systems} are equal, {row['method']} {PROMISED[row['promise']]} {figure}, {end}."
         fails = bool(row["used"]) and row["status"] == "fails"
-        said.append(
-            Saying(
-                str(row["method"]),
-                text,
-                fails,
-                _remedy(trust, str(row["claim"]), str(row["promise"])) if fails else "",
-            )
-        )
+        said.append(Saying(str(row["method"]), text, fails, _remedy(trust, row, nominal) if fails else ""))
     return tuple(said)
 
 
-def _remedy(trust: Trust, claim: str, promise: str) -> str:
-    """What to use instead of a method that fails: what keeps the same promise for the same claim."""
-    for verdict in trust.verdicts:
-        better = verdict.use.get(promise)
-        if verdict.claim == claim and better is not None:
-            return f"Use {better} instead, which held its level."
-    return "Nothing tried held its level: read p-values near the level with care."
+def _remedy(trust: Trust, row: pd.Series[Any], nominal: str) -> str:
+    """What to do about a method that fails: what stays in its place, and the level at which it would not."""
+    level = f" At alpha {row['level']:.2g} it would err in {nominal}." if row["level"] > 0.0 else ""
+    (verdict,) = [one for one in trust.verdicts if one.claim == row["claim"]]
+    for one in verdict.advice:
+        if one.promise == row["promise"] and not one.calibrated:
+            return f"Its place takes {one.method}, whose answer is given too.{level}"
+    return f"{level.strip()} The answer at that level is given too."

@@ -8,6 +8,7 @@ import xarray as xr
 
 from shardwise.cli import inputs
 from shardwise.cli.commands.calibrate import CalibrateOptions
+from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress
 from shardwise.core.errors import InputError
 from shardwise.lab.calibrate import Calibration, calibrate
@@ -36,6 +37,7 @@ def calibrate_methods(options: CalibrateOptions) -> None:
             nulls=options.null or None,
             alpha=alpha,
             repetitions=options.repetitions,
+            budget=options.budget,
             seed=seed,
             jobs=jobs,
             progress=bar,
@@ -51,7 +53,9 @@ def calibrate_methods(options: CalibrateOptions) -> None:
         said += str(check).splitlines()
     if options.chart is not None:
         draw(lab.plot(), options.chart)
-    emit(lab.to_frame(), format, options.out, title=str(lab), notes=() if quiet else tuple(said), facts=facts)
+    table = lab.shown() if format is Format.text else lab.to_frame()
+    title, notes = lab.text(command=True), () if quiet else tuple(said)
+    emit(table, format, options.out, title=title, notes=notes, facts=facts)
 
 
 def _methods(model: str, named: list[str], scores: xr.DataArray) -> list[str] | None:
@@ -78,18 +82,11 @@ def _facts(lab: Calibration) -> dict[str, Any]:
     return {
         "alpha": lab.alpha,
         "repetitions": lab.repetitions,
+        "budget": lab.budget,
         "seed": lab.seed,
         "scores": lab.scores,
-        "verdicts": [
-            {
-                "claim": v.claim,
-                "use": v.use,
-                "holds": v.holds,
-                "unclear": v.unclear,
-                "fails": v.fails,
-                "text": v.text,
-            }
-            for v in lab.verdicts
-        ],
+        "worlds": list(lab.notes),
+        "verdicts": [one.to_dict(command=True) for one in lab.verdicts],
+        "rates": lab.rates.to_dict("records"),
         "power": lab.power.to_dict("records"),
     }

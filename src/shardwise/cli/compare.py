@@ -22,7 +22,6 @@ from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import baselines_of
 from shardwise.core.errors import InputError
-from shardwise.core.scores import nouns_of
 from shardwise.fits.bootstrap import bootstrap_anova
 from shardwise.fits.judges import with_human
 from shardwise.io.scores import read_scores
@@ -64,7 +63,7 @@ def _judged(scores: xr.DataArray, human: Path | None) -> xr.DataArray:
     """Scores with those of people beside them, where a file of these was named."""
     if human is None:
         return scores
-    people = read_scores(human, missing="undefined")
+    people = read_scores(human, missing="leave")
     if isinstance(people, xr.Dataset):
         if scores.name not in people.data_vars:
             raise InputError(
@@ -115,7 +114,7 @@ def _recorded(
     found: Analysis, options: CompareOptions, source: opt.RunInputs, used_files: tuple[Path, ...]
 ) -> Analysis:
     """The same analysis with what is needed to make it again; what was chosen automatically is written out."""
-    from shardwise.analysis.trust import usual_repetitions  # looked up late, so that it can be replaced
+    from shardwise.analysis.trust import usual_budget  # looked up late, so that it can be replaced
 
     files = [str(file) for file in used_files]
     used: dict[str, Any] = {"scores": files} if source.table else {"qrels": files[0], "runs": files[1:]}
@@ -126,7 +125,7 @@ def _recorded(
     used["method"] = options.method or ("hsd" if options.model else found.procedure.name)
     used["calibration"] = options.calibration
     if options.calibration is None:
-        used["calibration"] = usual_repetitions(len(found.systems))
+        used["calibration"] = usual_budget(len(found.systems))
     call = current()
     recipe = call.recipe(without=source.idle, **used) if call is not None else None
     return replace(found, recipe=recipe)
@@ -138,11 +137,10 @@ def _tell(found: list[Analysis], options: CompareOptions) -> None:
     several = len(found) > 1
     if format is Format.text and options.out is None:
         for one in found:
-            table = _in_words(_systems(one.comparisons, options), one)
-            emit(table, format, title=_title(one), notes=_notes(one, options))
+            emit(_in_words(one, options), format, title=_title(one), notes=_notes(one, options))
         return
     if format is Format.text:
-        tables = [_in_words(_systems(one.comparisons, options), one) for one in found]
+        tables = [_in_words(one, options) for one in found]
     else:
         tables = [_pairs(one.comparisons, options) for one in found]
     if several:
@@ -226,6 +224,11 @@ def _by_bootstrap(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
     emit(frame, options.shown, options.out, title=str(pairs), notes=said, facts=facts)
 
 
+def _in_words(found: Analysis, options: CompareOptions) -> pd.DataFrame:
+    """The systems under the user's word for them."""
+    return _systems(found.comparisons, options).rename(columns={"system": found.noun("system")})
+
+
 def _systems(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
     """The systems with intervals and letters; with a baseline how each stands to it."""
     bases = baselines_of(options.baseline)
@@ -252,11 +255,6 @@ def _pairs(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
         read = options.shown in (Format.markdown, Format.latex)
         frame["verdict"] = [MARKED[word] for word in told] if read else told
     return frame
-
-
-def _in_words(table: pd.DataFrame, found: Analysis) -> pd.DataFrame:
-    """The systems under the user's word for them."""
-    return table.rename(columns={"system": nouns_of(found.scores).get("system", "system")})
 
 
 def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:

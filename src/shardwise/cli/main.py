@@ -52,6 +52,8 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "calibrate": (calibrate.CalibrateOptions, "shardwise.cli.calibrate:calibrate_methods"),
     "replicate": {
         "f19": (replicate.F19Options, "shardwise.cli.replicate:replicate_f19"),
+        "ff21": (replicate.FF21Options, "shardwise.cli.replicate:replicate_ff21"),
+        "v17": (replicate.V17Options, "shardwise.cli.replicate:replicate_v17"),
     },
     "simulate": (simulate.SimulateOptions, "shardwise.cli.simulate:simulate"),
     "repeat": (again.RepeatOptions, "shardwise.cli.repeat:repeat"),

@@ -6,21 +6,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from shardwise.cli import inputs
-from shardwise.cli.commands.replicate import F19Options
+from shardwise.cli.commands.replicate import F19Options, FF21Options, V17Options
 from shardwise.cli.output import progress, terminal
 from shardwise.cli.shared import current
 from shardwise.core.errors import InputError, Option
-from shardwise.papers import Replication, f19
+from shardwise.papers import Replication, f19, ff21, v17
 from shardwise.scoring.measures.names import parse_measure
 
-OF_RUNS = ("measure", "shards", "splits", "fill", "corpus", "names", "depth", "seed")
+OF_RUNS = ("measure", "shards", "splits", "fill", "corpus", "names", "depth", "related")
 
 
 def replicate_f19(options: F19Options) -> None:
     """Ferro & Sanderson 2019."""
-    for measure in options.measure:
-        parse_measure(measure)  # refused before the long work, here and below
+    _check(options.measure)
     fill = inputs.fill_policy(options.fill)
     _replicate(
         f19,
@@ -33,6 +34,62 @@ def replicate_f19(options: F19Options) -> None:
         corpus=corpus(options.corpus),
         seed=options.seed,
     )
+
+
+def replicate_ff21(options: FF21Options) -> None:
+    """Faggioli & Ferro 2021."""
+    _check(options.measure)
+    if len(options.inputs) == 1:
+        raise InputError(
+            "a table of scores has no documents to divide",
+            where=str(options.inputs[0]),
+            remedy="give a qrels file and runs",
+        )
+    _replicate(
+        ff21,
+        options,
+        measures=options.measure,
+        shards=options.shards,
+        fill_shards=options.fill_shards,
+        samples=options.splits,
+        n_resamples=options.resamples,
+        alpha=options.alpha,
+        corpus=corpus(options.corpus),
+        seed=options.seed,
+    )
+
+
+def replicate_v17(options: V17Options) -> None:
+    """Voorhees, Samarov & Soboroff 2017."""
+    _check(options.measure)
+    _replicate(
+        v17,
+        options,
+        sets=None if options.related is None else related(options.related),
+        measures=options.measure or None,
+        shards=options.shards,
+        n_splits=options.splits,
+        n_resamples=options.resamples,
+        corpus=corpus(options.corpus),
+        seed=options.seed,
+    )
+
+
+def _check(measures: list[str]) -> None:
+    for measure in measures:
+        parse_measure(measure)  # refused before the long work
+
+
+def related(path: Path) -> dict[str, list[str]]:
+    """Sets of two or more related runs out of a table with the columns run and team."""
+    table = pd.read_csv(path, dtype=str)
+    absent = [name for name in ("run", "team") if name not in table.columns]
+    if absent:
+        raise InputError(
+            f"has no column {absent[0]!r}", where=str(path), remedy="name the columns run and team"
+        )
+    sets = {str(team): [str(run) for run in runs] for team, runs in table.groupby("team")["run"]}
+    return {team: runs for team, runs in sets.items() if len(runs) > 1}
 
 
 def _replicate(paper: Callable[..., Replication], options: Any, **choices: Any) -> None:

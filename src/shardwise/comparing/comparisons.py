@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,24 +18,16 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import counted
 from shardwise.core.errors import Either, InputError, Option, unknown
 from shardwise.core.estimates import Estimates
-from shardwise.numerics import groups
-from shardwise.numerics.corrections import STEPWISE, Family, known, title
+from shardwise.numerics import corrections, groups
+from shardwise.numerics.corrections import STEPWISE, known
 from shardwise.numerics.proportions import wilson
 
 COLUMNS = (
-    "a",
-    "b",
-    "difference",
-    "lower",
-    "upper",
-    "se",
-    "df",
-    "statistic",
-    "p",
-    "p_adjusted",
-    "effect_size",
+    *("a", "b", "difference", "lower", "upper"),
+    *("se", "df", "statistic", "p", "p_adjusted", "effect_size"),
 )
 FIGURES = COLUMNS[2:]
+Array = TypeVar("Array", Bools, Floats)
 SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))  # Cohen's words for a standardised difference
 
 
@@ -125,10 +117,6 @@ class Comparisons:
     @property
     def _members(self) -> Ints:
         return np.union1d(self.ia, self.ib)
-
-    @property
-    def _family(self) -> Family:
-        return self.decisions.family
 
     def __len__(self) -> int:
         return len(self.ia)
@@ -225,7 +213,7 @@ class Comparisons:
         if kind is None and self.correction == JOINT and len(self) == e.size * (e.size - 1) // 2:
             half = intervals.shares(self._half_widths(alpha), self.ia, self.ib, e.size)
         elif kind is None and intervals.has_own(e):
-            half = intervals.half_widths(e, self.correction, self._family, alpha)
+            half = intervals.half_widths(e, self.correction, self.decisions.family, alpha)
         elif kind is None or kind == "sem":
             half = intervals.sem(e, alpha)
         elif kind == "anova":
@@ -324,11 +312,11 @@ class Comparisons:
         index = pd.Index(self.names, name="system")
         return pd.DataFrame({"estimate": self.estimates.values[self._members], "letters": names}, index=index)
 
-    def _square(self, pairs: Bools) -> Bools:
+    def _square(self, pairs: Array, blank: bool | float = False) -> Array:
+        """Values of pairs where row and column of their systems meet."""
         members = self._members
-        a, b = np.searchsorted(members, self.ia), np.searchsorted(members, self.ib)
-        found = np.zeros((len(members), len(members)), dtype=bool)
-        found[a, b] = pairs
+        found = np.full((len(members), len(members)), blank, dtype=pairs.dtype)
+        found[np.searchsorted(members, self.ia), np.searchsorted(members, self.ib)] = pairs
         return found
 
     def _groups(self, alpha: float) -> list[list[int]]:
@@ -351,13 +339,11 @@ class Comparisons:
         level
             Level of the intervals; pairs are told apart at 1 - level.
         """
-        found = self._square(self.reject(1.0 - checked_level(level, "level")))
-        wins = np.where(self._square(self.difference >= 0.0), found, False)
-        wins = wins | np.where(self._square(self.difference < 0.0), found, False).T
-        r = len(found)
+        told = self.reject(1.0 - checked_level(level, "level"))
+        wins = self._square(told & (self.difference >= 0.0)) | self._square(told & (self.difference < 0.0)).T
         values = self.estimates.values[self._members]
         rank = 1 + (values[None, :] > values[:, None]).sum(axis=1)
-        frame = {"rank": rank, "lowest": 1 + wins.sum(axis=0), "highest": r - wins.sum(axis=1)}
+        frame = {"rank": rank, "lowest": 1 + wins.sum(axis=0), "highest": len(wins) - wins.sum(axis=1)}
         return pd.DataFrame(frame, index=pd.Index(self.names, name="system"))
 
     def systems(self, level: float = 0.95) -> pd.DataFrame:
@@ -398,12 +384,10 @@ class Comparisons:
         """
         if column not in FIGURES:
             raise unknown("column", column, FIGURES)
-        members = self._members
-        a, b = np.searchsorted(members, self.ia), np.searchsorted(members, self.ib)
-        values = self.to_frame()[column].to_numpy(dtype=float)
-        square = np.full((len(members), len(members)), np.nan)
-        square[a, b] = values
-        square[b, a] = -values if column in {"difference", "statistic", "effect_size"} else values
+        values: Floats = self.to_frame()[column].to_numpy(dtype=float)
+        square = self._square(values, np.nan)
+        turned = -square.T if column in {"difference", "statistic", "effect_size"} else square.T
+        square = np.where(np.isnan(square), turned, square)
         if column in {"p", "p_adjusted", "difference"}:
             np.fill_diagonal(square, 0.0 if column == "difference" else 1.0)
         index = pd.Index(self.names, name="system")
@@ -478,23 +462,10 @@ def compare_estimates(
 ) -> Comparisons:
     """Compare the systems of estimates, correcting for the number of comparisons.
 
-    Parameters
-    ----------
-    estimates
-        System means and their spread.
-    correction
-        "hsd" (Tukey; Tukey–Kramer on unequal variances), "scheffe", "dunnett" (needs `baseline`), "bonferroni", "holm",
-        "bh", "by", "none"; empty for tests that are corrected by construction.
-    only
-        A list of systems or of pairs, to which the comparison and its correction are confined.
-    baseline
-        A system, or several, with which all others are compared: each pair is (system, baseline).
-    title
-        What was done, in words; made from the correction where it is left out.
-    procedure
-        The name of the procedure that asks for this.
-    directed
-        Whether listed pairs keep their direction, whichever system is better.
+    ``correction`` is one of `CORRECTIONS`, or empty for tests that are corrected by construction; ``only`` lists
+    systems or pairs, to which the comparison and its correction are confined; with a ``baseline``, or several, all
+    others are compared, each pair being (system, baseline). ``title`` says what was done, ``procedure`` is the name of
+    who asks for it, and ``directed`` keeps listed pairs as they are, whichever system is better.
 
     >>> means = Estimates(("x", "y", "z"), np.array([0.10, 0.30, 0.12]), 0.001, 98.0, "topics like these 50")
     >>> compare_estimates(means, "holm", only=["x", "y"]).to_frame().round(6)[["a", "b", "difference", "p_adjusted"]]
@@ -511,18 +482,9 @@ def compare_estimates(
         )
     ia, ib = choose_pairs(ordered.labels, only, bases or None, directed=directed)
     found = decide(ordered, correction, ia, ib)
-    by_t = ordered.law is None and ordered.test is None
-    words = title or _words(correction, by_t)
-    return Comparisons(
-        ordered,
-        ia,
-        ib,
-        found,
-        f"{words} against {' and '.join(bases)}" if bases else words,
-        procedure,
-        directed or bool(bases),
-    )
-
-
-def _words(correction: str, by_t: bool) -> str:
-    return f"t with {title(correction)}" if correction in STEPWISE and by_t else title(correction)
+    words = title
+    if not words:
+        by_t = ordered.law is None and ordered.test is None and correction in STEPWISE
+        words = "t with " * by_t + corrections.title(correction)
+    against = f" against {' and '.join(bases)}" if bases else ""
+    return Comparisons(ordered, ia, ib, found, words + against, procedure, directed or bool(bases))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -89,19 +89,7 @@ def outcome_of(estimates: Estimates, ia: Ints, ib: Ints) -> Outcome:
 def decide(
     estimates: Estimates, correction: str, ia: Ints, ib: Ints, outcome: Outcome | None = None
 ) -> Decisions:
-    """Correct what the estimates say of pairs.
-
-    Parameters
-    ----------
-    estimates
-        System means of one table or of many.
-    correction
-        Name of a correction; empty for tests that are corrected by construction.
-    ia, ib
-        Indices of the two systems of each pair.
-    outcome
-        What the estimates say of these pairs, where it is known already.
-    """
+    """Correct what the estimates say of pairs of systems, or the outcome of these pairs where it is known already."""
     found = outcome_of(estimates, ia, ib) if outcome is None else outcome
     systems = int(np.union1d(ia, ib).size)
     if correction == JOINT:
@@ -118,6 +106,5 @@ def decide(
             value=correction,
             choices=STEPWISE,
         )
-    family = Family(found.p, np.abs(found.statistic), found.df, systems)
-    p_adjusted = np.clip(corrections.adjusted(correction, family), 0.0, 1.0)
-    return Decisions(found, p_adjusted, correction, systems, estimates.law)
+    plain = Decisions(found, found.p, correction, systems, estimates.law)
+    return replace(plain, p_adjusted=np.clip(corrections.adjusted(correction, plain.family), 0.0, 1.0))

@@ -120,19 +120,13 @@ class Aligned:
     estimates: Estimates
     ia: Ints
     ib: Ints
-    agrees: npt.NDArray[
-        np.bool_
-    ]  # (J, P): whether the comparison puts the pair in the order of the mean estimates
+    agrees: Bools  # (J, P): whether the comparison puts the pair in the order of the mean estimates
     p: Floats  # (J, P)
     p_adjusted: Floats  # (J, P)
 
     def signs(self, alpha: float) -> Signs:
         """(J, P): 1 where the first of the pair is found better, -1 where the second, 0 where neither."""
         return np.where(self.p_adjusted <= alpha, np.where(self.agrees, 1, -1), 0).astype(np.int8)
-
-    def directed(self, p: Floats) -> Floats:
-        """The p-values as evidence for the order of the mean estimates: 1 where a comparison has the other order."""
-        return directed(p, self.agrees)
 
 
 def align(comparisons: Sequence[Comparisons]) -> Aligned:
@@ -170,8 +164,7 @@ def align(comparisons: Sequence[Comparisons]) -> Aligned:
         error=first.error,
         scale=float(np.mean(scales)),
     )
-    agrees = np.stack([row[1] for row in rows])
-    p, p_adjusted = np.stack([row[2] for row in rows]), np.stack([row[3] for row in rows])
+    agrees, p, p_adjusted = (np.stack(column) for column in list(zip(*rows, strict=True))[1:])
     return Aligned(estimates, codes // len(place), codes % len(place), agrees, p, p_adjusted)
 
 
@@ -209,8 +202,8 @@ def majority(comparisons: Sequence[Comparisons]) -> Comparisons:
 
 def _agreed(comparisons: Sequence[Comparisons], needed: int, name: str, claim: str) -> Comparisons:
     both = align(comparisons)
-    p = agreed_p(both.directed(both.p), needed)
-    p_adjusted = agreed_p(both.directed(both.p_adjusted), needed)
+    p = agreed_p(directed(both.p, both.agrees), needed)
+    p_adjusted = agreed_p(directed(both.p_adjusted, both.agrees), needed)
     title = f"{name} over {len(comparisons)} splits, each {comparisons[0].title}"
     return _result(both, p, p_adjusted, name, title, claim.format(len(comparisons)))
 
@@ -236,7 +229,7 @@ def combined_p(
     chosen(how, "how", rules, what="combination")
     correction = STEPWISE[chosen(method, "correction", STEPWISE)]
     both = align(comparisons)
-    p = rules[how](both.directed(both.p))
+    p = rules[how](directed(both.p, both.agrees))
     words = {"harmonic": "harmonic mean p", "cauchy": "Cauchy combination"}[how]
     title = f"{words} over {len(comparisons)} splits with {correction.title}"
     return _result(

@@ -38,39 +38,22 @@ FF21: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 class Stability:
     """How far the conclusions from different splits agree."""
 
-    between: (
-        xr.DataArray
-    )  # (figure, split, other): counts and proportions for each two splits, NaN for a split itself
+    between: xr.DataArray  # (figure, split, other): counts and shares of each two splits, NaN for one itself
     comparisons: tuple[Comparisons, ...]
     alpha: float
     level: float
 
     def mean(self) -> pd.DataFrame:
         """Average over all pairs of splits with t-intervals, ``mean, half_width`` (FF21 Table 6)."""
-        rows = {
-            str(name): _upper(self.between.sel(figure=name).to_numpy())
-            for name in self.between["figure"].values
-        }
-        return pd.DataFrame(
-            {
-                "mean": {
-                    name: float(np.nanmean(v)) if not np.isnan(v).all() else np.nan
-                    for name, v in rows.items()
-                },
-                "half_width": {name: half_width(v, self.level) for name, v in rows.items()},
-            }
-        ).rename_axis("figure")
+        rows = self.to_frame()[[*FIGURES]]
+        half = {name: half_width(rows[name].to_numpy(), self.level) for name in FIGURES}
+        return pd.DataFrame({"mean": rows.mean(), "half_width": half}).rename_axis("figure")
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each two splits."""
-        j = self.between.sizes["split"]
-        splits = self.between["split"].to_numpy()
-        rows = [
-            {"split": splits[a], "other": splits[b]}
-            | {str(f): float(self.between.sel(figure=f).values[a, b]) for f in self.between["figure"].values}
-            for a, b in combinations(range(j), 2)
-        ]
-        return pd.DataFrame(rows)
+        a, b = np.triu_indices(self.between.sizes["split"], 1)
+        figures = dict(zip(FIGURES, self.between.to_numpy()[:, a, b], strict=True))
+        return pd.DataFrame({"split": a, "other": b, **figures})
 
     def plot(self, kind: str = "figures") -> Any:
         """Draw how far the splits agree: an altair chart.
@@ -107,20 +90,12 @@ def stability(
 
     Parameters
     ----------
-    scores
-        Any table that `as_scores` takes, with splits.
-    model
-        A `Model`, its name, or a formula, as for `anova`.
-    method
-        The correction, as for `compare`.
+    scores, model, method, progress, **options
+        As for `over_splits`.
     alpha
         Level to decide at.
     level
         Confidence level of the t-intervals of the means.
-    progress
-        Called with (splits done, splits in all).
-    **options
-        Those of `over_splits`, such as ``fit`` and ``generalize``.
 
     >>> rng = np.random.default_rng(3)
     >>> values = rng.normal([[[[0.2], [0.3], [0.4]]]], 0.05, (4, 20, 3, 2))
@@ -207,22 +182,12 @@ def stability_of_fills(
 
     Parameters
     ----------
-    scores
-        Any table that `as_scores` takes, with splits.
-    model
-        A `Model`, its name, or a formula, as for `anova`.
-    method
-        The correction, as for `compare`.
+    scores, model, method, alpha, level, **options
+        As for `stability`.
     policies
         Ways to fill, as for `fill_undefined`.
-    alpha
-        Level to decide at.
-    level
-        Confidence level of the t-intervals of the means.
     progress
         Called with (comparisons done, comparisons in all).
-    **options
-        Those of `over_splits`, such as ``fit`` and ``generalize``.
     """
     table = with_splits(scores, model)
     approaches = {
@@ -247,16 +212,10 @@ def stability_of_methods(
 
     Parameters
     ----------
-    scores
-        Any table that `as_scores` takes, with splits.
-    model
-        A `Model`, its name, or a formula, as for `anova`.
+    scores, model, alpha, level
+        As for `stability`.
     approaches
         Options of `over_splits` for each approach by name; the three of FF21, unless given.
-    alpha
-        Level to decide at.
-    level
-        Confidence level of the t-intervals of the means.
     progress
         Called with (comparisons done, comparisons in all).
     """
@@ -290,11 +249,7 @@ def _between(
     for a in range(len(approaches)):
         for b in range(len(approaches)):
             pairs = list(combinations(range(j), 2)) if a == b else [(i, i) for i in range(j)]
-            rows = [
-                (*_figures(decisions[a, x], decisions[b, y]), _extra(decisions[a, x], decisions[b, y]))
-                for x, y in pairs
-            ]
-            for f, values in enumerate(np.array(rows, np.float64).reshape(len(rows), len(names)).T):
+            for f, values in enumerate(_over(decisions[a], decisions[b], pairs)):
                 if not np.isnan(values).all():
                     mean[a, b, f] = np.nanmean(values)
                     half[a, b, f] = half_width(values, level)
@@ -312,9 +267,7 @@ def _between(
     )
 
 
-def _extra(one: Signs, other: Signs) -> float:
-    return float(np.sum((one != 0) & (other == 0)))
-
-
-def _upper(square: Floats) -> Floats:
-    return np.asarray(square[np.triu_indices(len(square), 1)])
+def _over(one: Signs, other: Signs, splits: Sequence[tuple[int, int]]) -> Floats:
+    """(figures, pairs of splits) the figures, and the pairs of systems that only the first tells apart."""
+    rows = [(*_figures(one[x], other[y]), np.sum((one[x] != 0) & (other[y] == 0))) for x, y in splits]
+    return np.array(rows, np.float64).reshape(len(rows), len(FIGURES) + 1).T

@@ -26,9 +26,7 @@ class WithinAcross:
     """Interval widths and decisions on related systems, by what the model was fitted to."""
 
     widths: pd.DataFrame  # condition × model: mean interval width over all related systems (V17 Table 6)
-    decisions: (
-        pd.DataFrame
-    )  # one row a related pair, under the last model: set, a, b, and a column a condition
+    decisions: pd.DataFrame  # one row a related pair, under the last model: set, a, b, a column a condition
 
     def agreement(self) -> pd.DataFrame:
         """Pairs on which each two conditions decide alike: ``pairs, same, share``."""
@@ -129,9 +127,7 @@ def _widths(
 ) -> list[float]:
     """V17's trimmed intervals of the bootstrap, else the intervals of the method."""
     if isinstance(fitted, BootstrapFit) and claim.get("null") == "marginal":
-        law = {
-            name: value for name, value in claim.items() if name != "generalize"
-        }  # it can only be about these
+        law = {name: value for name, value in claim.items() if name != "generalize"}  # only about these
         frame = fitted.intervals(1.0 - alpha, pairs=found.p, **law)
     else:
         frame = found.intervals(1.0 - alpha)

@@ -12,12 +12,7 @@ from dataclasses import dataclass
 from shardwise.core.errors import InputError
 
 DIMENSIONS = ("task", "split", "topic", "system", "shard", "instance")  # the canonical order of scores
-SAMPLED = (
-    "topic",
-    "shard",
-    "instance",
-    "task",
-)  # what a claim may generalise over, in the order of its sentences
+SAMPLED = ("topic", "shard", "instance", "task")  # what a claim may be about, in the order of its sentences
 ORDER = {name: place for place, name in enumerate((*SAMPLED, "split"))}
 THESE = ("these", "fixed", "none")  # words for a claim without dimensions
 

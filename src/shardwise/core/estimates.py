@@ -171,13 +171,6 @@ class Estimates:
         both = 2.0 * np.asarray(self.variance, np.float64)[..., None, None]
         return np.where(np.eye(self.size, dtype=bool), 0.0, both)
 
-    def df_of_differences(self) -> Floats:
-        """(…, R, R) degrees of freedom of each pair."""
-        if self.difference_df is not None:
-            return self.difference_df
-        df = np.asarray(self.df, np.float64)
-        return np.broadcast_to(df[..., None, None], (*df.shape, self.size, self.size))
-
     def pair_spread(self, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
         """Variance and df of the differences of pairs: (…, P), or (…, 1) where all pairs share them.
 
@@ -186,18 +179,9 @@ class Estimates:
         ia, ib
             (P,) numbers of the first and of the second system of each pair.
         """
-        variance = self.difference_variance
-        df = self.difference_df
-        return (
-            2.0 * np.asarray(self.variance, np.float64)[..., None]
-            if variance is None
-            else variance[..., ia, ib],
-            np.asarray(self.df, np.float64)[..., None] if df is None else df[..., ia, ib],
+        variance, df = (
+            np.asarray(x, np.float64)[..., None] for x in (2.0 * np.asarray(self.variance), self.df)
         )
-
-
-class SupportsEstimates(Protocol):
-    """Anything that can hand over estimates: a fit of any model."""
-
-    def estimates(self) -> Estimates:
-        """System means, their variance and the claim that goes with it."""
+        if self.difference_variance is not None:
+            variance = self.difference_variance[..., ia, ib]
+        return variance, df if self.difference_df is None else self.difference_df[..., ia, ib]

@@ -12,11 +12,6 @@ MOST_SHOWN = 60  # characters
 def visible(text: str) -> str:
     """Show control characters, and those that turn the reading direction, as their code.
 
-    Parameters
-    ----------
-    text : str
-        Any text.
-
     >>> visible("a\\x1b[31m\\u202eb")
     'a\\\\x1b[31m\\\\u202eb'
     """
@@ -25,13 +20,6 @@ def visible(text: str) -> str:
 
 def short(text: str, most: int = MOST_SHOWN) -> str:
     """Return a name that fits into a line, cut in the middle so that two long names still differ at the end.
-
-    Parameters
-    ----------
-    text : str
-        Any text; control characters are shown as their code.
-    most : int
-        The most characters to return.
 
     >>> short("abcdefghijkl", 9)
     'abcde…jkl'
@@ -44,12 +32,7 @@ def short(text: str, most: int = MOST_SHOWN) -> str:
 
 
 def script_json(value: Any) -> str:
-    r"""Return JSON that may stand in a script element: nothing in it ends the element or starts a comment.
-
-    Parameters
-    ----------
-    value
-        What JSON can hold; NaN is refused.
+    r"""Return JSON that may stand in a script element: nothing in it ends that or starts a comment; no NaN.
 
     >>> script_json("</script>")
     '"\\u003c/script\\u003e"'

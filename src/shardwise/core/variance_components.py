@@ -21,11 +21,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import label
 
 EFFECTS = ("topic", "shard", "topic:system", "topic:shard", "system:shard", "system:instance")
-TERMS = (
-    "system",
-    *EFFECTS,
-    "error",
-)  # EFFECTS are the random ones beside the error, which has all dimensions
+TERMS = ("system", *EFFECTS, "error")  # EFFECTS are random, as is the error, which has all dimensions
 LAYOUTS = (
     ("topic", "system"),
     ("topic", "system", "shard"),

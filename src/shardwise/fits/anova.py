@@ -21,9 +21,7 @@ from shardwise.core.model import Model, Term, label
 from shardwise.core.scores import as_scores, level_names, nouns_of, sizes_of
 from shardwise.fits.suitable import check_design
 from shardwise.numerics.balanced import Decomposition, decompose, rounding_floor
-from shardwise.numerics.corrections import CORRECTIONS
-from shardwise.numerics.error_terms import ERROR, combine, error_term, supports
-from shardwise.numerics.tables import LAYOUTS, SHARDS, TABLE, Dims, Tables
+from shardwise.numerics.error_terms import ERROR, combine, error_term
 from shardwise.numerics.unbalanced import Incomplete, fit_incomplete
 
 SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))  # F19 §6
@@ -107,9 +105,10 @@ class AnovaFit:
 
     def _incomplete_estimates(self, signs: dict[str, int], of: str, levels: int) -> Estimates:
         """Means adjusted for missing scores, each pair with a variance of its own where they miss different ones."""
-        ms, df = self._column("ms"), self._column("df")
+        terms, (ms, df) = self.table.index, self.table[["ms", "df"]].to_numpy(np.float64).T
         effects, unit, shares = self._effects_of(of, signs)
-        variance, freedom, words = combine(signs, unit, shares, ms, df)
+        squares, dfs = dict(zip(terms, ms, strict=True)), dict(zip(terms, df, strict=True))
+        variance, freedom, words = combine(signs, unit, shares, squares, dfs)
         uniform = unit.ndim == 0
         if not uniform:
             np.fill_diagonal(variance, 0.0)
@@ -122,7 +121,7 @@ class AnovaFit:
             claim="",
             model=self.model.title,
             error=f"{words} (unbalanced data)",
-            scale=sqrt(ms[ERROR]),
+            scale=sqrt(squares[ERROR]),
             difference_variance=None if uniform else variance,
             difference_df=None if uniform or np.ptp(freedom[others]) < 1e-9 else freedom,
         )
@@ -136,9 +135,6 @@ class AnovaFit:
             "shares" or "residuals".
         """
         return late.call("chart", self, kind)
-
-    def _column(self, name: str) -> dict[str, float]:
-        return dict(zip(self.table.index, self.table[name].to_numpy(np.float64), strict=True))
 
     def _effects_of(
         self, target: str, signs: dict[str, int]
@@ -217,96 +213,15 @@ def estimates_of(parts: Decomposition, model: Model, claim: Claim, of: str = "sy
     )
 
 
-CLAIMS = (Claim(), Claim("topic"), Claim("shard"), Claim("topic", "shard"))
-
-
-@dataclass(frozen=True, slots=True)
-class ByModel:
-    """Fit by an analysis of variance: how procedures name a model of F19."""
-
-    model: Model
-
-    @property
-    def name(self) -> str:
-        """What a user types."""
-        return self.model.short
-
-    @property
-    def title(self) -> str:
-        """The fit in words."""
-        return self.model.short
-
-    @property
-    def layouts(self) -> tuple[Dims, ...]:
-        """The layouts that the model can take; MD1 is for whole collections, or means over whatever else varies."""
-        if self._on_means:
-            return LAYOUTS
-        if self.model.name:
-            return (SHARDS,)
-        return tuple(dims for dims in LAYOUTS[:3] if set(self.model.dimensions) <= set(dims))
-
-    @property
-    def _on_means(self) -> bool:
-        return self.model.on_shards is False
-
-    @property
-    def claims(self) -> tuple[Claim, ...]:
-        """The claims that the model can speak for."""
-        dims = TABLE if self._on_means else self.layouts[0] if self.layouts else SHARDS
-        return tuple(claim for claim in CLAIMS if supports(self.model, dims, claim))
-
-    @property
-    def usual_claim(self) -> Claim:
-        """These topics, as in the paper."""
-        return Claim()
-
-    @property
-    def corrections(self) -> tuple[str, ...]:
-        """The corrections that can follow."""
-        return tuple(CORRECTIONS)
-
-    @property
-    def sound(self) -> bool:
-        """The error term is derived from the claim."""
-        return True
-
-    @property
-    def takes_gaps(self) -> bool:
-        """Least squares leave out what is missing."""
-        return True
-
-    def source(self, correction: str, claim: Claim) -> str:
-        """The paper that uses it, if one does."""
-        return {"hsd": "F19", "bh": "FF21"}.get(correction, "") if not claim.over else ""
-
-    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
-        """Means of many tables at once; a table with gaps is fitted by itself."""
-        if tables.complete or (self._on_means and np.isfinite(tables.topic_means()).all()):
-            return estimates_of(tables.decomposition(self.model, self._on_means), self.model, claim)
-        y, dims = (tables.topic_means(), TABLE) if self._on_means else (tables.y, tables.dims)
-        if len(y) != 1:
-            raise InputError("tables with gaps are fitted one by one", remedy="give complete tables")
-        found = anova(xr.DataArray(y[0], dims=dims), self.model).estimates(generalize=claim)
-        return batch_of_one(found)
-
-
 def batch_of_one(estimates: Estimates) -> Estimates:
     """The estimates of one table with an axis of tables before all others."""
 
     def lifted(x: Any) -> Any:
         return None if x is None else np.asarray(x, np.float64)[None]
 
-    names = (
-        "values",
-        "variance",
-        "df",
-        "scale",
-        "difference_variance",
-        "difference_df",
-        "own_sd",
-        "own_count",
-    )
-    return replace(estimates, **{name: lifted(getattr(estimates, name)) for name in names})
+    numbers = ("values", "variance", "df", "scale")
+    perhaps = ("difference_variance", "difference_df", "own_sd", "own_count")
+    return replace(estimates, **{name: lifted(getattr(estimates, name)) for name in (*numbers, *perhaps)})
 
 
 def anova(scores: Any, model: Model | str) -> AnovaFit:
@@ -338,12 +253,8 @@ def anova(scores: Any, model: Model | str) -> AnovaFit:
     check_design(scores, model)
     dims = tuple(str(d) for d in scores.dims)
     split = decompose(scores.data, dims, model.sets)
-    if split is not None:
-        return _from_closed_form(scores, model, split)
-    return _from_least_squares(scores.compute(), model)
-
-
-def _from_closed_form(scores: xr.DataArray, model: Model, split: Decomposition) -> AnovaFit:
+    if split is None:
+        return _from_least_squares(scores.compute(), model)
     table = _table(model, split.ss, split.df, split.ss_error, split.df_error, split.ss_total, split.n)
     effects = {label(term): _labelled(scores, term, values) for term, values in split.effects.items()}
     return AnovaFit(model, scores, table, split.grand_mean, effects, _exact_note(split.ss_error), parts=split)

@@ -23,8 +23,7 @@ from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.estimates import Estimates
 from shardwise.core.model import Model
-from shardwise.fits.anova import AnovaFit, anova, batch_of_one, estimates_of
-from shardwise.numerics.balanced import Decomposition
+from shardwise.fits.anova import AnovaFit, anova
 from shardwise.numerics.bootstrap.distributions import EffectLaw, Null, PairLaw
 from shardwise.numerics.bootstrap.draws import Draws, Spread
 from shardwise.numerics.bootstrap.ideal import ideal, smoothed
@@ -33,7 +32,6 @@ from shardwise.numerics.bootstrap.spectrum import Pool
 from shardwise.numerics.corrections import step_up
 from shardwise.numerics.error_terms import ERROR
 from shardwise.numerics.least_squares import EMPTY, solve
-from shardwise.numerics.tables import LAYOUTS, SHARDS, TABLE, Dims, Tables
 
 Density = Literal["exact", "kde"]
 Residuals = Literal["scaled", "raw"]
@@ -146,10 +144,10 @@ class BootstrapFit:
             ``scaled`` by sqrt(N / error df), so that their variance is the error mean square, or ``raw`` as in the
             papers; without a choice scaled for ``difference`` and raw for ``marginal``.
         """
-        _refuse_generalize(Claim.of(generalize, self.means.nouns))
+        refuse_generalize(Claim.of(generalize, self.means.nouns))
         chosen(null, "null", ("difference", "marginal"))
         chosen(tails, "tails", (1, 2), what="number of tails")
-        scale = self._scale(residuals or _usual(null))
+        scale = self._scale(residuals or usual_residuals(null))
         words = self._words(null, tails, density, scale)
         law = PairLaw((self._spread(null, density, None),), tails, scale, words)
         return replace(
@@ -200,7 +198,7 @@ class BootstrapFit:
         p = np.asarray(pairs)
         share = alpha * max(step_up(p, alpha), 1) / (2.0 * p.size)
         part = share / 100.0 if trim == "percent" else share
-        scale = self._scale(residuals or _usual(null))
+        scale = self._scale(residuals or usual_residuals(null))
         if self.replicates is None:
             # a count leaves estimate number count + 1 of M, whose expected place is this
             tail = part if trim != "count" else (round(share) + 1.0) / (PAPER_RESAMPLES + 1.0)
@@ -357,11 +355,13 @@ def _error(fit: AnovaFit, column: str) -> float:
     return float(fit.table[column].to_numpy(np.float64)[fit.table.index.get_loc(ERROR)])
 
 
-def _usual(null: str) -> Residuals:
+def usual_residuals(null: str) -> Residuals:
+    """Those of the papers for their reading, whose variance is the error's for ours."""
     return "scaled" if null == "difference" else "raw"
 
 
-def _refuse_generalize(claim: Claim) -> None:
+def refuse_generalize(claim: Claim) -> None:
+    """Refuse a claim about more than these topics, as residuals are drawn."""
     if claim.over:
         raise InputError(
             f"the bootstrap draws residuals, not {plural(claim.over[0])}: it speaks of these {plural(claim.over[0])}"
@@ -371,123 +371,4 @@ def _refuse_generalize(claim: Claim) -> None:
                 Either("anova with ", "an ANOVA model, without --fit bootstrap, and "),
                 Option("generalize", claim.over),
             ),
-        )
-
-
-READINGS: dict[str, tuple[Null, int, Density]] = {
-    "difference": ("difference", 2, "exact"),
-    "marginal-1": ("marginal", 1, "exact"),
-    "marginal-2": ("marginal", 2, "exact"),
-    "kde-1": ("marginal", 1, "kde"),
-    "kde-2": ("marginal", 2, "kde"),
-}
-WORDS = {
-    "difference": "law of a difference",
-    "marginal-1": "law of one system, one tail",
-    "marginal-2": "law of one system, two tails",
-    "kde-1": "law of one system, one tail, kernel density",
-    "kde-2": "law of one system, two tails, kernel density",
-}
-SOURCES = {
-    ("marginal-1", "bh"): "V17",
-    ("marginal-2", "bh"): "FF21",
-    ("kde-1", "bh"): "FF21",
-    ("kde-2", "bh"): "FF21",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ByBootstrap:
-    """Fit by the ideal bootstrap of a model, read in one of the papers' ways or in ours."""
-
-    model: Model
-    reading: str  # a key of READINGS
-
-    corrections: tuple[str, ...] = ("bh", "holm", "none")
-    claims: tuple[Claim, ...] = (Claim(),)
-    takes_gaps: bool = True
-
-    @property
-    def name(self) -> str:
-        """What a user types."""
-        return f"banova {self.model.short} {self.reading}"
-
-    @property
-    def usual_claim(self) -> Claim:
-        """The only claim it speaks for."""
-        return self.claims[0]
-
-    @property
-    def title(self) -> str:
-        """The fit in words."""
-        return f"bootstrap ANOVA, {self.model.short}, {WORDS[self.reading]}"
-
-    @property
-    def layouts(self) -> tuple[Dims, ...]:
-        """The layouts that the model can take."""
-        return LAYOUTS if self._on_means else (SHARDS,)
-
-    @property
-    def _on_means(self) -> bool:
-        return self.model.on_shards is False
-
-    @property
-    def sound(self) -> bool:
-        """Whether a difference is measured by the spread of a difference, not of one system."""
-        return self.reading == "difference"
-
-    def source(self, correction: str, claim: Claim) -> str:
-        """The paper that uses it, if one does."""
-        return SOURCES.get((self.reading, correction), "")
-
-    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
-        """Means of many tables, each with the ideal bootstrap law of its residuals."""
-        _refuse_generalize(claim)
-        if not tables.complete:
-            return self._of_gaps(tables, claim)
-        null, tails, density = READINGS[self.reading]
-        parts = tables.decomposition(self.model, self._on_means)
-        scale = sqrt(parts.n / parts.df_error) if _usual(null) == "scaled" else 1.0
-        draws = self._draws(tables, parts)
-        spreads = self._spreads(tables, draws, null, density)
-        words = f"ideal bootstrap, {WORDS[self.reading]}"
-        return replace(
-            estimates_of(parts, self.model, claim),
-            variance=np.array([scale**2 * one.variance for one in draws]),
-            df=np.full(len(tables), np.nan),
-            error="residuals",
-            law=PairLaw(tuple(spreads), tails, scale, words),
-        )
-
-    def _of_gaps(self, tables: Tables, claim: Claim) -> Estimates:
-        null, tails, density = READINGS[self.reading]
-        y, dims = (tables.topic_means(), TABLE) if self._on_means else (tables.y, tables.dims)
-        if len(y) != 1:
-            raise InputError("tables with gaps are fitted one by one", remedy="give complete tables")
-        fit = bootstrap_anova(xr.DataArray(y[0], dims=dims), self.model)
-        return batch_of_one(fit.estimates(null=null, tails=tails, density=density))
-
-    def _draws(self, tables: Tables, parts: Decomposition) -> list[Draws]:
-        """What a resampled system mean of each table is made of: its n draws from the pool of all residuals."""
-
-        def make() -> list[Draws]:
-            y = tables.topic_means() if self._on_means else tables.y
-            residuals = parts.residuals(y).reshape(len(tables), -1)
-            n = parts.n // tables.systems
-            return [
-                Draws(Pool.of(row if some else np.zeros_like(row)), np.array([1.0 / n]), np.array([float(n)]))
-                for row, some in zip(residuals, parts.ss_error > 0.0, strict=True)
-            ]
-
-        return tables.once(("draws", self.model.short), make)
-
-    def _spreads(self, tables: Tables, draws: list[Draws], null: Null, density: Density) -> list[Spread]:
-        """The ideal law of an error in each table: of a difference, or of one system's effect."""
-        own = [one.twice() if null == "difference" else one.minus(tables.systems) for one in draws]
-        plain = tables.once(("laws", self.model.short, null), lambda: [ideal(one) for one in own])
-        if density == "exact":
-            return plain
-        return tables.once(
-            ("smoothed laws", self.model.short, null),
-            lambda: [smoothed(one, PAPER_RESAMPLES, law) for one, law in zip(own, plain, strict=True)],
         )

@@ -166,11 +166,7 @@ WORDS = {
 }
 DRAWN = ("randomization", "bootstrap", "tukey", "max-t")
 JOINT = ("tukey", "max-t")  # corrected by construction
-ONE_SIDED = (
-    "t",
-    "unpaired-t",
-    "randomization",
-)  # whose law is symmetric, of a statistic with the sign of the mean
+ONE_SIDED = ("t", "unpaired-t", "randomization")  # of a symmetric law, the statistic has the mean's sign
 SOURCES = {"t": "V17", "unpaired-t": "V17", "wilcoxon": "V17", "bootstrap": "J15"}
 
 

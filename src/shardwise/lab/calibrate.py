@@ -96,19 +96,24 @@ class Calibration:
     def shown(self) -> pd.DataFrame:
         """The table as a page shows it: false alarms and coverage in per cent, each with its interval and world."""
         t = self.table
-        found = t[["claim", "method", "promise", "meant"]].copy()
-        for name, key, world in (
-            ("false alarms", "", "null"),
-            ("interval coverage", "coverage", "coverage_null"),
-        ):
-            ends = [t[f"{key}_{end}" if key else end] for end in ("low", "high")]
-            found[f"{name}, %"] = [
+
+        def percent(*names: str) -> list[str]:
+            each = zip(*(t[name] for name in names), strict=True)
+            return [
                 "–" if np.isnan(x) else f"{100 * x:.1f} ({100 * low:.1f}–{100 * high:.1f})"
-                for x, low, high in zip(t[key or "rate"], *ends, strict=True)
+                for x, low, high in each
             ]
-            found["in" if key else "worst in"] = t[world]
-            found["true" if key else "status"] = t["intervals" if key else "status"]
-        return found.assign(power=t["power"])
+
+        columns: dict[str, Any] = {
+            "false alarms, %": percent("rate", "low", "high"),
+            "worst in": t["null"],
+            "shown": t["status"],
+            "interval coverage, %": percent("coverage", "coverage_low", "coverage_high"),
+            "counted in": t["coverage_null"],
+            "intervals": t["intervals"],
+            "power, %": percent("power", "power_low", "power_high"),
+        }
+        return t[["claim", "method", "promise", "meant"]].assign(**columns)
 
     def plot(self, kind: str = "errors") -> Any:
         """Draw what methods do: an altair chart.

@@ -14,7 +14,7 @@ NEAR_ZERO = 0.01  # share of the largest score
 TWINS = 0.02  # variance of a pair's difference over the mean of all pairs
 UNSTEADY = 2.0  # mean variance of a system's differences over that of all
 FEW, MUCH = 0.1, 0.5  # share of topics, and of what happens between topics and systems
-BLAMED = 3.0  # times as many false alarms as systems have on average
+BLAMED = 2.0  # times as many false alarms as systems have on average
 NAMED = 3  # systems or topics called by their names
 
 

@@ -8,7 +8,7 @@ takes its place, or the level at which it would hold.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,26 @@ class Verdict:
         head = f"{self.claim[:1].upper()}{self.claim[1:]}, at {self.alpha:.2g}:"
         return "\n".join([head, *(f"  {line}" for line in self.said(command))])
 
+    def to_dict(self, command: bool = False) -> dict[str, Any]:
+        """Return the verdict in plain values, as JSON takes them.
+
+        Parameters
+        ----------
+        command
+            Whether what to do now is said for the command line.
+        """
+        advice = [{**asdict(one), "now": one.call(command)} for one in self.advice]
+        return {
+            "claim": self.claim,
+            "advice": advice,
+            "use": self.use,
+            "holds": list(self.holds),
+            "unclear": list(self.unclear),
+            "fails": list(self.fails),
+            "causes": list(self.causes),
+            "text": self.text(command),
+        }
+
     def __str__(self) -> str:
         return self.text()
 
@@ -180,8 +200,12 @@ def verdict(
     lines = [f"{PROMISES[one.promise]}: {_chosen(one, rows, alpha)}" for one in advice]
     chosen = {one.method for one in advice if not one.calibrated}
     others = [row for row in rows.values() if row["method"] not in chosen]
-    if also := [_figure(row) for row in others if row["meant"] and row["status"] == "holds"]:
+    if also := [_figure(row) for row in others if _good(row)]:
         lines.append(f"hold as well: {'; '.join(also)}")
+    half = [row for row in others if row["meant"] and row["status"] == "holds" and not _good(row)]
+    if half:
+        shown = (f"{_figure(row)}{_intervals(row)}" for row in half)
+        lines.append(f"hold, but not their intervals: {' / '.join(shown)}")
     wrong = sorted((row for row in others if row["status"] == "fails"), key=lambda row: -row["rate"])
     if wrong:
         lines.append(f"do not use for this claim: {'; '.join(_failure(row, alpha) for row in wrong)}")
@@ -210,12 +234,12 @@ def _advice(
     found = Advice(promise, default.name, alpha, default.name, state, False)
     if row is None or state != "fails":
         return found
-    good = [m for m in methods if rows[m.name]["meant"] and rows[m.name]["status"] == "holds"]
+    good = [m for m in methods if _good(rows[m.name])]
     alike = [m for m in good if m.promise == promise]
     for other in sorted(alike, key=lambda m: m.fit != default.fit):  # the same statistic first
         return replace(found, method=other.name)
     if row["level"] > 0.0:
-        return replace(found, alpha=_two_digits(row["level"]), calibrated=True)
+        return replace(found, alpha=two_digits(row["level"]), calibrated=True)
     stronger = [
         m.name for m in good if m.promise == "family"
     ]  # no false claim at all is what the others promise and more
@@ -223,8 +247,16 @@ def _advice(
     return replace(found, method=stronger[0] if stronger else strongest.name if strongest else default.name)
 
 
-def _two_digits(level: float) -> float:
-    """A level cut after two digits, so that it is not made larger."""
+def _good(row: Row) -> bool:
+    return bool(row["meant"]) and row["status"] == "holds" and row["intervals"] != "fails"
+
+
+def two_digits(level: float) -> float:
+    """A level cut after two digits, so that it is not made larger.
+
+    >>> two_digits(0.01799), two_digits(0.0083)
+    (0.017, 0.0083)
+    """
     unit = 10.0 ** (np.floor(np.log10(level)) - 1)
     return float(f"{np.floor(level / unit + 1e-9) * unit:.2g}")
 
@@ -241,11 +273,15 @@ def _chosen(one: Advice, rows: Rows, alpha: float) -> str:
         )
     opening = f"{one.declared}, the default, fails: false alarms {_rate(row)}; use "
     if one.calibrated:
-        return f"{opening}it at alpha {one.alpha:g}, where it errs in {100 * alpha:g} %"
+        return f"{opening}it at alpha {_level(row)}, where it errs in {100 * alpha:g} %"
     if one.method not in rows:
         return f"{opening}{one.method}, which promises more"
     other = rows[one.method]
     return f"{opening}{one.method}, which holds: {_rate(other)}{_intervals(other)}{_power(other)}"
+
+
+def _level(row: Row) -> str:
+    return f"{two_digits(row['level']):g} ({row['level_low']:.2g} to {row['level_high']:.2g})"
 
 
 def _rate(row: Row) -> str:
@@ -280,7 +316,7 @@ def _failure(row: Row, alpha: float) -> str:
     if not row["meant"]:
         return said
     if row["level"] > 0.0:
-        return f"{said}, {100 * alpha:g} % at alpha {_two_digits(row['level']):g}"
+        return f"{said}, {100 * alpha:g} % at alpha {_level(row)}"
     if row["promise"] == "pair":
         return said
     return f"{said}, and no other level is sure to help"

@@ -7,8 +7,9 @@ and what remains is factored by Cholesky with pivoting, which also tells the ran
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 
 import numpy as np
@@ -87,12 +88,13 @@ class Solution:
     def fitted(self) -> Floats:
         """(C, Q) fitted means of the cells."""
         fitted = np.zeros_like(self.table.means)
-        start = 0
-        for block in self.blocks:
-            stop = start + self.table.levels(block)
-            fitted += self.parameters[start:stop][self.table.place(block)]
-            start = stop
+        for block, values in self._by_block():
+            fitted += values[self.table.place(block)]
         return fitted
+
+    def _by_block(self) -> Iterator[tuple[Term, Floats]]:
+        ends = np.cumsum([self.table.levels(block) for block in self.blocks])
+        return zip(self.blocks, np.split(self.parameters, ends)[: len(self.blocks)], strict=True)
 
     def reduced(self, rows: Floats) -> tuple[Floats, Floats]:
         """Linear functions after elimination: their direct part over its root weight, and the rest."""
@@ -137,24 +139,21 @@ class Solution:
                 pieces.append(np.zeros((table.levels(term), table.levels(block))))
                 continue
             factors = [
-                _centring(table.shape[d]) if d in term else np.full((1, table.shape[d]), 1.0 / table.shape[d])
-                for d in table.order(block)
+                np.eye(n) - 1.0 / n if d in term else np.full((1, n), 1.0 / n)
+                for d, n in ((d, table.shape[d]) for d in table.order(block))
             ]
-            pieces.append(_kronecker(factors))
+            pieces.append(reduce(np.kron, factors, np.ones((1, 1))))
         return np.hstack(pieces)
 
     def effects(self, term: Term) -> Floats:
         """(levels, Q) effects of a term, summing to zero over each of its dimensions."""
         table = self.table
         total = np.zeros((*(table.shape[d] for d in table.order(term)), table.means.shape[1]))
-        start = 0
-        for block in self.blocks:
-            stop = start + table.levels(block)
+        for block, parameters in self._by_block():
             if term <= block:
                 order = table.order(block)
-                values = self.parameters[start:stop].reshape(*(table.shape[d] for d in order), -1)
+                values = parameters.reshape(*(table.shape[d] for d in order), -1)
                 total += values.mean(axis=tuple(axis for axis, d in enumerate(order) if d not in term))
-            start = stop
         for axis in range(len(term)):
             total -= total.mean(axis=axis, keepdims=True)
         return total.reshape(table.levels(term), -1)
@@ -207,16 +206,5 @@ def _inverse_or_zero(weights: Floats) -> Floats:
     return np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)
 
 
-def _centring(levels: int) -> Floats:
-    return np.eye(levels) - 1.0 / levels
-
-
 def _totals(index: Ints, weights: Floats, length: int) -> Floats:
     return np.asarray(np.bincount(index, weights, length), np.float64)
-
-
-def _kronecker(factors: Iterable[Floats]) -> Floats:
-    product: Floats = np.ones((1, 1))
-    for factor in factors:
-        product = np.asarray(np.kron(product, factor), np.float64)
-    return product

@@ -85,12 +85,12 @@ class Tables:
     @property
     def systems(self) -> int:
         """Number of systems, R."""
-        return int(self.y.shape[1 + self.dims.index("system")])
+        return self.shape["system"]
 
     @property
     def topics(self) -> int:
         """Number of topics, T."""
-        return int(self.y.shape[1 + self.dims.index("topic")])
+        return self.shape["topic"]
 
     @property
     def df(self) -> float:

@@ -104,7 +104,8 @@ class Generalizability:
                 "the systems show no variance of their own", remedy="no number of topics can rank them"
             )
         noise = self.error + (self.topic if coefficient == "phi" else 0.0)
-        return topics_needed(self.system / noise if noise > 0 else np.inf, target)
+        # the least n ≥ 1 with n·ratio / (1 + n·ratio) ≥ target, where ratio is signal to noise of one topic
+        return max(1, int(np.ceil(target * noise / ((1.0 - target) * self.system) - 1e-9)))
 
     def intervals(self, topics: int | None = None, level: float = 0.95) -> pd.DataFrame:
         """Estimate and confidence limits of both coefficients for n topics.
@@ -150,11 +151,6 @@ class Generalizability:
             f"Φ {self.phi():.3f} (scores); variance of system {self.system:.4g}, topic {self.topic:.4g}, "
             f"topic:system and error {self.error:.4g}{note}"
         )
-
-
-def topics_needed(ratio: float, target: float) -> int:
-    """Smallest n ≥ 1 with n·ratio / (1 + n·ratio) ≥ target, where ratio is signal to noise of one topic."""
-    return max(1, int(np.ceil(target / ((1.0 - target) * ratio) - 1e-9)))
 
 
 def erho_ratio(ms: MeanSquares, p: float) -> float:

@@ -136,6 +136,7 @@ def pool_depth_study(
     jobs = workers(jobs)
     pools = [best_ranks(collection, cuts[-1]) for collection in each]
     kept, notes = _topics_kept(each, pools, names, cuts[0], no_relevant, jobs)
+    test: Any = {"min_diff": min_diff, "systems": systems, "alpha": alpha, "power": power, "method": method}
     rows = []
     for depth in cuts:
         counts = np.zeros(3)
@@ -154,14 +155,7 @@ def pool_depth_study(
             row |= {"relevant": relevant, "variance": sigma_sq}
             needed = {}
             if min_diff is not None:
-                needed["power"] = topics_for_power(
-                    variance=sigma_sq,
-                    min_diff=min_diff,
-                    systems=systems,
-                    alpha=alpha,
-                    power=power,
-                    method=method,
-                )
+                needed["power"] = topics_for_power(variance=sigma_sq, **test)
             if width is not None:
                 needed["interval"] = topics_for_interval(variance=sigma_sq, width=width, alpha=alpha)
             for goal, topics in needed.items():
@@ -225,14 +219,12 @@ def _ranked_keys(collection: Collection, which: Ints) -> Ints:
     n_topics = len(collection.topics)
     topic_of = np.tile(np.arange(n_topics, dtype=np.int64), len(collection.systems))
     topics = np.repeat(topic_of, np.diff(collection.starts))[which]
-    keys: Ints = topics * collection.n_docs + collection.docs[which]
-    return keys
+    return np.asarray(topics * collection.n_docs + collection.docs[which])
 
 
 def _judged_keys(collection: Collection) -> Ints:
     topic_of = np.repeat(np.arange(len(collection.topics), dtype=np.int64), np.diff(collection.qrel_starts))
-    keys: Ints = topic_of * collection.n_docs + collection.qrel_docs
-    return keys
+    return np.asarray(topic_of * collection.n_docs + collection.qrel_docs)
 
 
 def _cut(collection: Collection, pool: BestRanks, depth: int) -> Collection:
@@ -317,9 +309,8 @@ def _counts(shallow: Collection, pool: BestRanks, depth: int, keep: Bools) -> In
     """Documents pooled, judged and relevant, over the topics kept."""
     topics = pool.keys[pool.ranks < depth] // max(shallow.n_docs, 1)
     judged = np.repeat(np.arange(len(shallow.topics)), np.diff(shallow.qrel_starts))
-    return np.array(
-        [keep[topics].sum(), keep[judged].sum(), keep[judged[shallow.qrel_grades > 0]].sum()], dtype=np.int64
-    )
+    relevant = judged[shallow.qrel_grades > 0]
+    return np.array([keep[which].sum() for which in (topics, judged, relevant)], dtype=np.int64)
 
 
 def _goals(

@@ -110,7 +110,7 @@ def design_for_shards(
     if width is not None:
         checked |= {"width": width}
         goal = f"an interval of expected width {width:g} at alpha {alpha:g}, {systems} systems"
-    designs(variance=1.0, difference_variance=None, **checked)
+    designs(1.0, None, **checked)
 
     topics = np.arange(2.0, most_topics + 1.0)
     quantity = "power" if width is None else "width"
@@ -155,15 +155,7 @@ def least_noncentrality(min_diff: float, v: Floats) -> Floats:
 
 
 def components_by_shards(source: Any, shards: Iterable[int] | None) -> dict[int, VarianceComponents]:
-    """Return the components for each number of shards asked for.
-
-    Parameters
-    ----------
-    source
-        As for `design_for_shards`.
-    shards
-        Numbers of shards; all of a mapping, or some usual ones, if None.
-    """
+    """Return the components for each number of shards: those asked for, all of a mapping, or some usual ones."""
     if _by_number(source):
         counts = list(source) if shards is None else list(shards)
         absent = [s for s in counts if s not in source]

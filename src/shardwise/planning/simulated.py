@@ -35,6 +35,8 @@ PLANTS = {
 }
 BLOCK = 4_000_000  # numbers held at a time
 
+Results = tuple[Bools, Floats, Bools, Bools]  # one entry a repetition
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimulatedPower:
@@ -150,7 +152,7 @@ def simulated_power(
     planted[1] -= min_diff / 2.0 if plant == "pair" else 0.0
     partners = np.array([1]) if plant == "pair" else np.arange(1, m)
 
-    found = {int(n): [] for n in counts}  # type: dict[int, list[tuple[Bools, Floats, Bools, Bools]]]
+    found: dict[int, list[Results]] = {int(n): [] for n in counts}
     critical = {int(n): critical_value(test, m, int(n), alpha) for n in counts}
     size = max(1, BLOCK // (n_own * m + int(counts[-1])))
     for start in range(0, repetitions, size):
@@ -160,8 +162,7 @@ def simulated_power(
         tables = np.moveaxis(x[:, picked], 1, 0)  # (repetitions, own topics, systems)
         for n, blocks in found.items():
             weights = occurrences(drawn[:, :n], n_own)
-            run = run_hsd if test == "hsd" else run_t
-            blocks.append(run(tables, weights, planted, partners, critical[n]))
+            blocks.append(run(test, tables, weights, planted, partners, critical[n]))
 
     rows = [summary(n, blocks, level) for n, blocks in found.items()]
     return SimulatedPower(
@@ -221,45 +222,26 @@ def critical_value(test: str, m: int, n: int, alpha: float) -> float:
     return float(studentized_range.isf(alpha, m, (n - 1) * (m - 1)) / np.sqrt(2.0))
 
 
-def run_hsd(
-    tables: Floats, weights: Floats, planted: Floats, partners: Ints, critical: float
-) -> tuple[Bools, Floats, Bools, Bools]:
-    """Tukey HSD on the resampled tables: were all planted pairs found, width, coverage, false alarm."""
+def run(
+    test: str, tables: Floats, weights: Floats, planted: Floats, partners: Ints, critical: float
+) -> Results:
+    """Tests of the planted pairs on resampled tables: were all found, mean width, coverage, false alarm."""
     n, m = weights[0].sum(), tables.shape[2]
-    within = tables - tables.mean(axis=2, keepdims=True)
-    means = np.einsum("bt,btm->bm", weights, within) / n
-    squares = np.einsum("bt,btm->b", weights, within**2) - n * np.sum(means**2, axis=1)
-    half = critical * np.sqrt(np.maximum(squares, 0.0) * 2.0 / ((n - 1.0) * (m - 1.0) * n))
-    false_alarm = np.ptp(means, axis=1) > half
-    blur = means[:, :1] - means[:, partners]
-    size = planted[0] - planted[partners]
-    return (
-        (blur + size > half[:, None]).all(axis=1),
-        2.0 * half,
-        np.abs(blur) <= half[:, None],
-        false_alarm,
-    )
+    pooled = test == "hsd"
+    y = tables - tables.mean(axis=2, keepdims=True) if pooled else tables[:, :, :1] - tables[:, :, partners]
+    means = np.einsum("bt,btm->bm", weights, y) / n
+    squares = np.maximum(np.einsum("bt,btm->bm", weights, y**2) - n * means**2, 0.0)
+    if pooled:
+        half = critical * np.sqrt(squares.sum(axis=1) * 2.0 / ((n - 1.0) * (m - 1.0) * n))[:, None]
+        blur, apart = means[:, :1] - means[:, partners], np.ptp(means, axis=1, keepdims=True)
+    else:
+        half = critical * np.sqrt(squares / ((n - 1.0) * n))
+        blur, apart = means, np.abs(means)
+    found = blur + planted[0] - planted[partners] > half
+    return found.all(axis=1), 2.0 * half.mean(axis=1), np.abs(blur) <= half, (apart > half).any(axis=1)
 
 
-def run_t(
-    tables: Floats, weights: Floats, planted: Floats, partners: Ints, critical: float
-) -> tuple[Bools, Floats, Bools, Bools]:
-    """Paired t-tests of the planted pairs on the resampled tables, in the same terms."""
-    n = weights[0].sum()
-    differences = tables[:, :, :1] - tables[:, :, partners]
-    blur = np.einsum("bt,btm->bm", weights, differences) / n
-    squares = np.einsum("bt,btm->bm", weights, differences**2) - n * blur**2
-    half = critical * np.sqrt(np.maximum(squares, 0.0) / ((n - 1.0) * n))
-    size = planted[0] - planted[partners]
-    return (
-        (blur + size > half).all(axis=1),
-        2.0 * half.mean(axis=1),
-        np.abs(blur) <= half,
-        (np.abs(blur) > half).any(axis=1),
-    )
-
-
-def summary(n: int, blocks: list[tuple[Bools, Floats, Bools, Bools]], level: float) -> dict[str, float]:
+def summary(n: int, blocks: list[Results], level: float) -> dict[str, float]:
     """One row of the table, with exact binomial limits for the power."""
     found, width, covered, false_alarm = (np.concatenate(part) for part in zip(*blocks, strict=True))
     limits = stats.binomtest(int(found.sum()), found.size).proportion_ci(level)

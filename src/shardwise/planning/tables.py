@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import SupportsFloat
+from typing import Any, SupportsFloat
 
 import numpy as np
 import pandas as pd
@@ -114,13 +114,7 @@ def design_curve(
         σ² of a score by measure, or one alone.
     systems
         Numbers of systems.
-    min_diff
-        Smallest range between the best and the worst system that is worth finding.
-    alpha
-        Level of the test.
-    power
-        Probability of finding the difference.
-    method
+    min_diff, alpha, power, method
         As for `topics_for_power`.
 
     >>> design_curve({"Q": .0387}, systems=[10, 200], method="sakai")
@@ -133,13 +127,8 @@ def design_curve(
     topics = topics_for_power(
         variance=sigma_sq[:, None], min_diff=min_diff, systems=counts, alpha=alpha, power=power, method=method
     )
-    return pd.DataFrame(
-        {
-            "measure": np.repeat(names, len(counts)),
-            "systems": np.tile(counts, len(names)),
-            "topics": np.ravel(topics),
-        }
-    )
+    points = {"measure": np.repeat(names, len(counts)), "systems": np.tile(counts, len(names))}
+    return pd.DataFrame({**points, "topics": np.ravel(topics)})
 
 
 def reach_curve(
@@ -161,11 +150,7 @@ def reach_curve(
         Numbers of topics.
     systems
         Numbers of systems.
-    alpha
-        Level of the test.
-    power
-        Probability of finding the difference.
-    method
+    alpha, power, method
         As for `topics_for_power`.
 
     >>> reach_curve({"D-nDCG": .0375}, topics=[50], systems=[2, 10, 100]).round(2)
@@ -178,24 +163,9 @@ def reach_curve(
     names, sigma_sq = by_measure(variances)
     n = np.array(list(topics))
     v = sigma_sq[:, None]
-    goals = {
-        f"min_diff, {m} systems": min_diff_at(
-            n=n, variance=v, systems=m, alpha=alpha, power=power, method=method
-        )
-        for m in systems
-    }
+    test: Any = {"alpha": alpha, "power": power, "method": method}
+    goals = {f"min_diff, {m} systems": min_diff_at(n=n, variance=v, systems=m, **test) for m in systems}
     goals["width"] = width_at(n=n, variance=v, alpha=alpha)
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "measure": np.repeat(names, len(n)),
-                    "topics": np.tile(n, len(names)),
-                    "goal": goal,
-                    "value": np.ravel(value),
-                }
-            )
-            for goal, value in goals.items()
-        ],
-        ignore_index=True,
-    )
+    points = {"measure": np.repeat(names, len(n)), "topics": np.tile(n, len(names))}
+    frames = [pd.DataFrame({**points, "goal": goal, "value": np.ravel(y)}) for goal, y in goals.items()]
+    return pd.concat(frames, ignore_index=True)

@@ -44,15 +44,11 @@ class Designs:
 
     def whole(self, answer: Floats) -> int | Ints:
         """Whole numbers in the shape of the question."""
-        return self.number(answer, np.int64, int)  # type: ignore[no-any-return]
+        return int(answer[0]) if self.shape == () else answer.astype(np.int64).reshape(self.shape)
 
     def real(self, answer: Floats) -> float | Floats:
         """Real numbers in the shape of the question."""
-        return self.number(answer, np.float64, float)  # type: ignore[no-any-return]
-
-    def number(self, answer: Floats, dtype: type, scalar: Callable[[Any], Any]) -> Any:
-        """Answer as an array, or as one number where only one was asked for."""
-        return scalar(answer[0]) if self.shape == () else answer.astype(dtype).reshape(self.shape)
+        return float(answer[0]) if self.shape == () else answer.reshape(self.shape)
 
 
 RULES: dict[str, tuple[Callable[[Floats], Bools], str]] = {
@@ -67,7 +63,7 @@ RULES: dict[str, tuple[Callable[[Floats], Bools], str]] = {
 
 
 def designs(
-    *, variance: Variances | None, difference_variance: npt.ArrayLike | None, **rest: npt.ArrayLike
+    variance: Variances | None, difference_variance: npt.ArrayLike | None, **rest: npt.ArrayLike
 ) -> Designs:
     """Check and broadcast the arguments of a question; refuse what cannot be answered, with the reason."""
     if (variance is None) == (difference_variance is None):
@@ -233,14 +229,7 @@ def topics_for_power(
     >>> topics_for_power(variance=.053, min_diff=[.10, .20], systems=10)
     array([167,  43])
     """
-    d = designs(
-        variance=variance,
-        difference_variance=difference_variance,
-        min_diff=min_diff,
-        systems=systems,
-        alpha=alpha,
-        power=power,
-    )
+    d = designs(variance, difference_variance, min_diff=min_diff, systems=systems, alpha=alpha, power=power)
     name = checked(method, d["systems"])
     delta = effect(d)
 
@@ -266,30 +255,13 @@ def power_at(
     ----------
     n
         Number of topics.
-    min_diff
-        Range between the best and the worst system.
-    variance
-        σ², the variance of one system's score: numbers, or what `variance` returns.
-    systems
-        How many systems are compared.
-    alpha
-        Level of the test.
-    method
+    min_diff, variance, systems, alpha, method, difference_variance
         As for `topics_for_power`.
-    difference_variance
-        σ_t² = 2σ² of a pair, in place of ``variance``.
 
     >>> round(power_at(n=50, variance=.053, min_diff=.10, systems=10), 3)
     0.261
     """
-    d = designs(
-        variance=variance,
-        difference_variance=difference_variance,
-        n=n,
-        min_diff=min_diff,
-        systems=systems,
-        alpha=alpha,
-    )
+    d = designs(variance, difference_variance, n=n, min_diff=min_diff, systems=systems, alpha=alpha)
     name = checked(method, d["systems"])
     return d.real(planned_test(name, d["n"], d["systems"], d["alpha"])(d["n"] * effect(d)))
 
@@ -310,30 +282,13 @@ def min_diff_at(
     ----------
     n
         Number of topics.
-    variance
-        σ², the variance of one system's score: numbers, or what `variance` returns.
-    systems
-        How many systems are compared.
-    alpha
-        Level of the test.
-    power
-        Probability of finding the difference.
-    method
+    variance, systems, alpha, power, method, difference_variance
         As for `topics_for_power`.
-    difference_variance
-        σ_t² = 2σ² of a pair, in place of ``variance``.
 
     >>> round(min_diff_at(n=50, variance=.053, systems=10), 3)
     0.184
     """
-    d = designs(
-        variance=variance,
-        difference_variance=difference_variance,
-        n=n,
-        systems=systems,
-        alpha=alpha,
-        power=power,
-    )
+    d = designs(variance, difference_variance, n=n, systems=systems, alpha=alpha, power=power)
     name = checked(method, d["systems"])
     high = np.log(enough_noncentrality(d))
     low = high - 1.0
@@ -387,17 +342,15 @@ def topics_for_interval(
     ----------
     width
         Width of the interval, on average.
-    variance
-        σ², the variance of one system's score: numbers, or what `variance` returns.
     alpha
         1 less the confidence of the interval.
-    difference_variance
-        σ_t² = 2σ² of a pair, in place of ``variance``.
+    variance, difference_variance
+        As for `topics_for_power`.
 
     >>> topics_for_interval(variance=.053, width=.10)
     165
     """
-    d = designs(variance=variance, difference_variance=difference_variance, width=width, alpha=alpha)
+    d = designs(variance, difference_variance, width=width, alpha=alpha)
     sigma_t_sq = 2.0 * d["sigma_sq"]
 
     def enough(n: Floats, k: Ints) -> Bools:
@@ -420,15 +373,11 @@ def width_at(
     ----------
     n
         Number of topics.
-    variance
-        σ², the variance of one system's score: numbers, or what `variance` returns.
-    alpha
-        1 less the confidence of the interval.
-    difference_variance
-        σ_t² = 2σ² of a pair, in place of ``variance``.
+    variance, alpha, difference_variance
+        As for `topics_for_interval`.
 
     >>> round(width_at(n=50, variance=.053), 3)
     0.184
     """
-    d = designs(variance=variance, difference_variance=difference_variance, n=n, alpha=alpha)
+    d = designs(variance, difference_variance, n=n, alpha=alpha)
     return d.real(expected_width(np.sqrt(2.0 * d["sigma_sq"] / d["n"]), d["n"] - 1.0, d["alpha"]))

@@ -18,12 +18,6 @@ from shardwise.core.scores import Scores, as_scores, complete
 from shardwise.fits.variance_components import mean_squares as mean_squares_of
 
 NAMELESS = (None, "score")  # what tables without the name of a measure are called
-METHODS = {
-    "two-way": "two-way ANOVA (S14 eq. 7)",
-    "one-way": "one-way ANOVA (S14 eq. 4)",
-    "percentile95": "95th percentile of the variances of pairwise differences (S14 eq. 1)",
-    "residual": "two-way ANOVA, residual only: topic difficulty taken out",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +63,7 @@ class MeanSquares:
 
 
 def table_of(scores: Any, measure: str | None = None) -> tuple[Scores, Floats]:
-    """Return topic × system scores that passed the gate, and their numbers, topics down and systems across.
-
-    Parameters
-    ----------
-    scores
-        Anything that `as_scores` takes, complete.
-    measure
-        Which measure to take, where there are several.
-    """
+    """Return complete topic × system scores that passed the gate, and their numbers, systems across."""
     table = as_scores(scores, measure=measure, only=True)
     return table, complete(table)
 
@@ -120,11 +106,14 @@ def residual(y: Floats) -> float:
     return mean_squares(y).error
 
 
-ESTIMATORS = {
-    "two-way": two_way,
-    "one-way": one_way,
-    "percentile95": percentile95,
-    "residual": residual,
+METHODS = {
+    "two-way": (two_way, "two-way ANOVA (S14 eq. 7)"),
+    "one-way": (one_way, "one-way ANOVA (S14 eq. 4)"),
+    "percentile95": (
+        percentile95,
+        "95th percentile of the variances of pairwise differences (S14 eq. 1)",
+    ),
+    "residual": (residual, "two-way ANOVA, residual only: topic difficulty taken out"),
 }
 
 
@@ -155,16 +144,16 @@ def variance(
     variance of a score 0.015, of a difference 0.03; 95th percentile of the variances of pairwise
     differences (S14 eq. 1), 3 topics, 2 systems
     """
-    chosen(method, "method", ESTIMATORS, what="variance method")
+    estimator, words = METHODS[chosen(method, "method", METHODS, what="variance method")]
     if isinstance(scores, xr.Dataset) and measure is None:
         return {str(name): variance(scores, method, measure=str(name)) for name in scores.data_vars}
     table, y = table_of(scores, measure)
     return VarianceEstimate(
-        sigma_sq=ESTIMATORS[method](y),
+        sigma_sq=estimator(y),
         topics=y.shape[0],
         systems=y.shape[1],
         df=y.shape[0] - 1,
-        method=METHODS[method],
+        method=words,
         measure="" if table.name in NAMELESS else str(table.name),
     )
 

@@ -55,13 +55,15 @@ def exhibit_chart(exhibit: Exhibit) -> Any:
         layers.append(base.mark_point(filled=True, size=18).encode(y=y))
     else:
         layers.append(base.mark_bar().encode(y=y))
-    drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
     rows = data(records(frame[list(dict.fromkeys(wanted))]))
     if not form.panel:
-        return bare(drawn.properties(data=rows))
+        return bare(alt.LayerChart(layer=layers, data=rows, width=WIDTH, height=HEIGHT))
     panels = list(map(str, dict.fromkeys(frame[form.panel])))
     facet = alt.Facet(f"{form.panel}:N", title=None, sort=panels)
-    whole = alt.FacetChart(
-        data=rows, spec=drawn, facet=facet, columns=min(len(panels), MOST_PANELS)
-    ).resolve_scale(y="independent")
-    return whole.configure_view(stroke=None).configure_axis(gridColor="#e6e6e6", titleFontWeight="normal")
+    drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+    whole = alt.FacetChart(data=rows, spec=drawn, facet=facet, columns=min(len(panels), MOST_PANELS))
+    return (
+        whole.resolve_scale(y="independent")
+        .configure_view(stroke=None)
+        .configure_axis(gridColor="#e6e6e6", titleFontWeight="normal")
+    )

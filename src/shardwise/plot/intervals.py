@@ -51,14 +51,9 @@ def interval_chart(
         Which intervals: that of `Comparisons.intervals`.
     """
     named = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
-    rows = [
-        row | {"claim": name}
-        for name, pairs in named.items()
-        for row in records(pairs.intervals(level, kind).reset_index())
-    ]
     title = f"{short(measure)}, {100 * level:g}% intervals"
     word = next(iter(named.values())).estimates.nouns.get("system", "system")
-    return bare(beside(rows, "claim", title, word=word))
+    return bare(beside(_rows(named, "claim", level, kind), "claim", title, word=word))
 
 
 def beside(
@@ -69,38 +64,66 @@ def beside(
     `field` tells the rows of a system apart by colour and shape; systems come in the order of `order`, or as given, and
     are called by `word`.
     """
+    base, systems, kinds, key = _by_system(rows, field, order, word)
+    marks = systems * len(kinds)
+    if len(kinds) > 1:
+        base = base.encode(xOffset=alt.XOffset("place:O", sort="ascending"))
+    bars = base.mark_rule(strokeWidth=1 if marks > CROWDED else 2).encode(y=_y("lower", title), y2="upper:Q")
+    size = 40 if marks <= CROWDED else 22 if marks <= 2 * CROWDED else 10
+    points = base.mark_point(filled=True, size=size, opacity=1)
+    layers = [bars, points.encode(y=_y("estimate"), shape=shape(field, kinds, key))]
+    return alt.LayerChart(layer=layers).properties(width=across(systems), height=320)
+
+
+def bands(rows: list[dict[str, Any]], field: str, title: str, order: list[str]) -> alt.LayerChart:
+    """Draw rows of `system, estimate, lower, upper` as lines with bands, for systems too many to draw apart."""
+    base, systems, kinds, key = _by_system(rows, field, order, symbolType="stroke", symbolSize=300)
+    filled = base.mark_area(opacity=0.22, line=False).encode(y=_y("lower", title), y2="upper:Q")
+    lines = [
+        base.mark_line(strokeWidth=wide).encode(y=_y(name), strokeDash=dash(field, kinds, key))
+        for name, wide in (("lower", 1), ("upper", 1), ("estimate", 1.8))
+    ]
+    return alt.LayerChart(layer=[filled, *lines]).properties(width=across(systems, 12), height=340)
+
+
+def _by_system(
+    rows: list[dict[str, Any]], field: str, order: list[str] | None, word: str = "system", **symbol: Any
+) -> tuple[alt.Chart, int, list[str], alt.Legend | None]:
+    """What both ways of drawing have in common, the number of systems, and the kinds of rows with their legend."""
     systems = distinct(order or [str(row["system"]) for row in rows], ON_AXIS)
     names = distinct([str(row[field]) for row in rows], most=120)
-    labels = list(systems.values())
-    kinds = list(names.values())
     place = {name: number for number, name in enumerate(names)}
     marked = [
         row
-        | {
-            "system": systems[str(row["system"])],
-            field: names[str(row[field])],
-            "place": place[str(row[field])],
-        }
+        | {"system": systems[str(row["system"])], field: names[str(row[field])]}
+        | {"place": place[str(row[field])]}
         for row in rows
     ]
-    marks = len(labels) * len(names)
-    key = legend(kinds)
+    kinds = list(names.values())
+    key = legend(kinds, **symbol)
     base = alt.Chart(data(marked)).encode(
-        x=system_axis(labels, f"{short(word)}, best first"),
+        x=system_axis(list(systems.values()), f"{short(word)}, best first"),
         color=colour(field, kinds, key),
         description="system:N",
         tooltip=[*words("system", field), *numbers("estimate", "lower", "upper")],
     )
-    if len(kinds) > 1:
-        base = base.encode(xOffset=alt.XOffset("place:O", sort="ascending"))
-    scale = alt.Scale(zero=False)
-    bars = base.mark_rule(strokeWidth=1 if marks > CROWDED else 2).encode(
-        y=alt.Y("lower:Q", title=title, scale=scale), y2="upper:Q"
-    )
-    points = base.mark_point(
-        filled=True, size=40 if marks <= CROWDED else 22 if marks <= 2 * CROWDED else 10, opacity=1
-    ).encode(y=alt.Y("estimate:Q", scale=scale), shape=shape(field, kinds, key))
-    return alt.LayerChart(layer=[bars, points]).properties(width=across(len(labels)), height=320)
+    return base, len(systems), kinds, key
+
+
+def _rows(
+    comparisons: Mapping[str, Comparisons], field: str, level: float, kind: str | None
+) -> list[dict[str, Any]]:
+    """Intervals of the systems by each comparison, its name in the field."""
+    return [
+        row | {field: name}
+        for name, pairs in comparisons.items()
+        for row in records(pairs.intervals(level, kind).reset_index())
+    ]
+
+
+def _y(field: str, title: str | None = None) -> alt.Y:
+    shown = alt.Y(f"{field}:Q", scale=alt.Scale(zero=False))
+    return shown if title is None else shown.title(title)
 
 
 FEW = 30  # systems; of more, intervals are drawn as bands
@@ -130,11 +153,7 @@ def model_chart(
     measure : str
         What the means are of.
     """
-    rows = [
-        row | {"model": name}
-        for name, pairs in comparisons.items()
-        for row in records(pairs.intervals(level, kind).reset_index())
-    ]
+    rows = _rows(comparisons, "model", level, kind)
     order = list(next(iter(comparisons.values())).names)
     title = f"{short(measure)}, {100 * level:g}% intervals ({KINDS.get(kind, kind)})"
     draw = beside if len(order) <= FEW else bands
@@ -177,41 +196,12 @@ def kind_chart(
         ]
         draw = beside if len(pairs.names) <= FEW else bands
         panel = draw(rows, "interval", f"{short(measure)}, {100 * level:g}% intervals", list(pairs.names))
-        tau = (
-            ""
-            if pairs is first
-            else f", Kendall's τ with {short(next(iter(named)), 30)} {_tau(first, pairs)}"
-        )
+        like = f", Kendall's τ with {short(next(iter(named)), 30)} {_tau(first, pairs)}"
+        tau = "" if pairs is first else like
         width = across(len(pairs.names), 44) if len(named) == 1 else min(560, across(len(pairs.names), 30))
         panels.append(panel.properties(title=f"{label or name}{tau}", width=width))
     drawn: alt.HConcatChart = alt.hconcat(*panels, spacing=40)
     return bare(drawn.resolve_scale(y="shared") if len(panels) > 1 else drawn)
-
-
-def bands(rows: list[dict[str, Any]], field: str, title: str, order: list[str]) -> alt.LayerChart:
-    """Draw rows of `system, estimate, lower, upper` as lines with bands, for systems too many to draw apart."""
-    systems = distinct(order, ON_AXIS)
-    names = distinct([str(row[field]) for row in rows], most=120)
-    labels, kinds = list(systems.values()), list(names.values())
-    marked = [row | {"system": systems[str(row["system"])], field: names[str(row[field])]} for row in rows]
-    key = legend(kinds, symbolType="stroke", symbolSize=300)
-    scale = alt.Scale(zero=False)
-    base = alt.Chart(data(marked)).encode(
-        x=system_axis(labels, "system, best first"),
-        color=colour(field, kinds, key),
-        description="system:N",
-        tooltip=[*words("system", field), *numbers("estimate", "lower", "upper")],
-    )
-    y = alt.Y("lower:Q", title=title, scale=scale)
-    filled = base.mark_area(opacity=0.22, line=False).encode(y=y, y2="upper:Q")
-    dashes = dash(field, kinds, key)
-    edges = [
-        base.mark_line(strokeWidth=1).encode(y=alt.Y(f"{end}:Q", scale=scale), strokeDash=dashes)
-        for end in ("lower", "upper")
-    ]
-    middle = base.mark_line(strokeWidth=1.8).encode(y=alt.Y("estimate:Q", scale=scale), strokeDash=dashes)
-    width = across(len(labels), 12)
-    return alt.LayerChart(layer=[filled, *edges, middle]).properties(width=width, height=340)
 
 
 def _agreement(comparisons: Mapping[str, Comparisons]) -> str:

@@ -14,10 +14,9 @@ from functools import lru_cache
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED
-from shardwise.fits.anova import ByModel
-from shardwise.fits.bootstrap import READINGS, ByBootstrap
 from shardwise.fits.instances import PAIRWISE, ByMixed
 from shardwise.fits.judges import ByJudge
+from shardwise.fits.models import READINGS, ByBootstrap, ByModel
 from shardwise.fits.moderated import MODERATED, ByStratified
 from shardwise.fits.topics import TESTS, ByTopics
 from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims
@@ -42,6 +41,7 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "moderated",
         "moderated holm",
         "moderated bh",
+        "moderated none",
     ),
     SHARDS: (
         "MD1 hsd topic",
@@ -60,7 +60,9 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "moderated",
         "moderated bh",
         "moderated holm these",
+        "moderated bh these",
         "moderated topic+shard",
+        "moderated bh topic+shard",
         "stratified holm",
     ),
     INSTANCES: (
@@ -79,9 +81,12 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "samples holm",
         "moderated topic+instance",
         "moderated bh topic+instance",
+        "moderated none topic+instance",
         "moderated samples",
     ),
     SPLITS: (
+        "moderated",
+        "moderated bh",
         "first MD6 hsd",
         "first banova MD3 marginal-1 bh",
         "unanimous banova MD3 marginal-1 bh",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shardwise.analysis.analysis import Analysis
+from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.answer import headline
 from shardwise.analysis.trust import Trust
 from shardwise.report.charts import interval_figure
@@ -100,38 +100,11 @@ def report_json(content: Analysis) -> dict[str, Any]:
     return {
         "title": c.title,
         "answer": headline(c),
-        "claims": [
-            {
-                "key": claim.key,
-                "claim": claim.claim,
-                "leads": claim.key == c.leads,
-                "procedure": claim.procedure.name,
-                "method": claim.pairs.title,
-                "error": claim.pairs.estimates.error or None,
-                "df": _plain(claim.pairs.estimates.df),
-                "resamples": claim.n_resamples,
-                "intervals": "comparison" if claim.comparison else "confidence",
-                "first_split": claim.first_split,
-                "pairs": len(claim.pairs),
-                "found": claim.found,
-                "critical_difference": _plain(claim.critical),
-                "top": list(claim.top),
-                "may_be_best": claim.may_be_best,
-            }
-            for claim in c.claims
-        ],
+        "claims": [{**_claim(claim), "leads": claim.key == c.leads} for claim in c.claims],
+        "instead": [{**_claim(claim), "decisions": _pairs(claim, c)} for claim in c.instead],
         "unsupported": c.unsupported or None,
         "systems": _rows(systems_frame(c)),
-        "pairs": {
-            claim.key: {
-                **{name: at.tolist() for name, at in zip("ab", claim.places(c.systems), strict=True)},
-                **{
-                    name: [_plain(value) for value in getattr(claim.pairs, name)]
-                    for name in ("difference", "se", "p", "p_adjusted")
-                },
-            }
-            for claim in c.claims
-        },
+        "pairs": {claim.key: _pairs(claim, c) for claim in c.claims},
         "anova": _rows(c.fit.table.reset_index()),
         "splits": [
             {
@@ -186,16 +159,48 @@ def report_json(content: Analysis) -> dict[str, Any]:
     }
 
 
+def _claim(claim: ClaimResult) -> dict[str, Any]:
+    return {
+        "key": claim.key,
+        "claim": claim.claim,
+        "procedure": claim.procedure.name,
+        "alpha": claim.alpha,
+        "method": claim.pairs.title,
+        "error": claim.pairs.estimates.error or None,
+        "df": _plain(claim.pairs.estimates.df),
+        "resamples": claim.n_resamples,
+        "intervals": "comparison" if claim.comparison else "confidence",
+        "first_split": claim.first_split,
+        "pairs": len(claim.pairs),
+        "found": claim.found,
+        "critical_difference": _plain(claim.critical),
+        "top": list(claim.top),
+        "may_be_best": claim.may_be_best,
+    }
+
+
+def _pairs(claim: ClaimResult, c: Analysis) -> dict[str, Any]:
+    return {
+        **{name: at.tolist() for name, at in zip("ab", claim.places(c.systems), strict=True)},
+        **{
+            name: [_plain(value) for value in getattr(claim.pairs, name)]
+            for name in ("difference", "se", "p", "p_adjusted")
+        },
+    }
+
+
 def _calibration(trust: Trust) -> dict[str, Any] | None:
     lab = trust.calibration
     if lab is None:
         return None
     return {
         "repetitions": lab.repetitions,
+        "budget": lab.budget,
         "seed": lab.seed,
         "used": list(trust.used),
         "methods": _rows(lab.table),
-        "verdicts": [{"claim": one.claim, "use": dict(one.use), "text": one.text} for one in lab.verdicts],
+        "verdicts": [one.to_dict(command=True) for one in lab.verdicts],
+        "notes": list(lab.notes),
     }
 
 

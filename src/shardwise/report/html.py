@@ -24,7 +24,7 @@ from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import counted
 from shardwise.core.text import script_json, short, visible
-from shardwise.fits.anova import ByModel
+from shardwise.fits.models import ByModel
 from shardwise.io.atomic import write_atomically
 from shardwise.report import words
 from shardwise.report.axis import Axis, axis_for

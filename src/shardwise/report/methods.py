@@ -8,10 +8,9 @@ from shardwise.analysis.figures import degrees
 from shardwise.analysis.reasons import plain_title
 from shardwise.core.claim import counted
 from shardwise.core.text import short
-from shardwise.fits.anova import ByModel
-from shardwise.fits.bootstrap import WORDS as READINGS
-from shardwise.fits.bootstrap import ByBootstrap
 from shardwise.fits.instances import ByInstances, ByMixed
+from shardwise.fits.models import WORDS as READINGS
+from shardwise.fits.models import ByBootstrap, ByModel
 from shardwise.fits.moderated import ByModerated, ByStratified
 from shardwise.fits.topics import ByTopics
 from shardwise.report.names import tex

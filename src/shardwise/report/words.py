@@ -11,7 +11,7 @@ from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
 from shardwise.analysis.figures import number
 from shardwise.analysis.power import Power
 from shardwise.core.claim import counted
-from shardwise.fits.anova import ByModel
+from shardwise.fits.models import ByModel
 
 MEANINGS = {
     "topic": "Some {topics} are harder than others, for all {systems} alike.",

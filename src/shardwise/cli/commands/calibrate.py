@@ -37,10 +37,20 @@ class CalibrateOptions(opt.Written):
     null: Annotated[
         list[str],
         typer.Option(
-            help="World to try them in: normal, margins, vine, tilt, permute, flip or resample; repeatable."
+            help="World to try them in: normal, margins, vine, tilt, permute, flip (false alarms) or resample"
+            " (coverage of intervals); repeatable. Without: those that suit the scores."
         ),
     ] = opt.several()
-    repetitions: Annotated[int, typer.Option(help="Tables drawn in each world.", min=10)] = 500
+    repetitions: Annotated[
+        int | None,
+        typer.Option(
+            help="Tables drawn in each world, exactly. Without: until the verdict is clear.", min=10
+        ),
+    ] = None
+    budget: Annotated[
+        int | None,
+        typer.Option(help="Tables drawn in each world at most, without --repetitions; 2000 without.", min=10),
+    ] = None
     halves: Annotated[
         int,
         typer.Option(help="Also halve the topics so often, and check each half against the other.", min=0),

@@ -65,7 +65,7 @@ class CompareOptions(opt.Written):
     calibration: Annotated[
         int | None,
         typer.Option(
-            help="Tables that a report simulates to see whether its methods can be trusted; 0 for none.",
+            help="Tables that a report simulates at most to see whether its methods can be trusted; 0 for none.",
             min=0,
         ),
     ] = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +14,22 @@ HELP = "Make the tables and figures of a published paper of your own runs, with 
 
 
 @dataclass(frozen=True, kw_only=True)
-class F19Options:
+class _Replicated:
+    """What every paper is told of runs and of the folder that it is written to."""
+
+    inputs: opt.Inputs
+    out: opt.Folder
+    corpus: opt.Corpus = None
+    seed: opt.Seed = 0
+    missing: opt.Missing = ""
+    names: opt.Names = "auto"
+    depth: opt.Depth = None
+    jobs: opt.Jobs = None
+    quiet: opt.Quiet = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class F19Options(_Replicated):
     """Ferro & Sanderson 2019: Tables 1 and 2, Figures 1, 3, 4 and 5.
 
     Writes f19.html and f19.md into the folder, all rows as CSV and the charts as SVG. Stopped and called again with
@@ -22,8 +38,6 @@ class F19Options:
     Example: shardwise replicate f19 qrels.txt runs/*.gz --out f19/
     """
 
-    inputs: opt.Inputs
-    out: opt.Folder
     measure: opt.Measures = opt.several("AP", "P@10", "RBP(p=0.8)", "nDCG(base=10)")
     shards: Annotated[list[int], typer.Option(help="A number of shards; repeatable.", min=2)] = opt.several(
         2, 3, 4, 5, 10, 25, 50
@@ -31,10 +45,56 @@ class F19Options:
     splits: Annotated[int, typer.Option(help="Independent splits of each number of shards.", min=2)] = 10
     alpha: opt.Alpha = 0.05
     fill: opt.Fill = "zero"
-    corpus: opt.Corpus = None
-    seed: opt.Seed = 0
-    missing: opt.Missing = ""
-    names: opt.Names = "auto"
-    depth: opt.Depth = None
-    jobs: opt.Jobs = None
-    quiet: opt.Quiet = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class FF21Options(_Replicated):
+    """Faggioli & Ferro 2021: Tables 1 to 8.
+
+    Writes ff21.html and ff21.md into the folder, and all rows as CSV. Stopped and called again with the same options,
+    it takes up where it was.
+
+    Example: shardwise replicate ff21 qrels.txt runs/*.gz --out ff21/
+    """
+
+    measure: opt.Measures = opt.several("AP", "P@10")
+    shards: Annotated[list[int], typer.Option(help="Shards of Tables 1 to 4; repeatable.", min=2)] = (
+        opt.several(2, 3, 5)
+    )
+    fill_shards: Annotated[list[int], typer.Option(help="Shards of Tables 7 and 8; repeatable.", min=2)] = (
+        opt.several(5, 10, 25)
+    )
+    splits: Annotated[int, typer.Option(help="Independent splits of each kind.", min=2)] = 5
+    resamples: opt.Resamples = None
+    alpha: opt.Alpha = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class V17Options(_Replicated):
+    """Voorhees, Samarov & Soboroff 2017: Tables 1 to 6, Figures 2 to 7.
+
+    Writes v17.html and v17.md into the folder, all rows as CSV and the charts as SVG. Of a table of scores it makes the
+    rows of the classic tests. Stopped and called again with the same options, it takes up where it was.
+
+    Example: shardwise replicate v17 qrels.txt runs/*.gz --related teams.csv --out v17/
+    """
+
+    measure: Annotated[
+        list[str],
+        typer.Option(
+            "--measure",
+            "-m",
+            help="A measure; repeatable. Without: AP and P@10, or infAP for a sampled pool.",
+        ),
+    ] = opt.several()
+    related: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV of related runs for Table 6: columns run and team.", exists=True, dir_okay=False
+        ),
+    ] = None
+    shards: Annotated[list[int], typer.Option(help="Parts of Table 3; repeatable.", min=2)] = opt.several(
+        2, 3, 5
+    )
+    splits: Annotated[int, typer.Option(help="Independent splits into two parts.", min=2)] = 11
+    resamples: Annotated[int, typer.Option(help="Resamples of the randomization test.", min=1)] = 10_000

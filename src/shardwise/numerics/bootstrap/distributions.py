@@ -80,9 +80,8 @@ class PairLaw:
 
     def _critical(self, spread: Spread, alpha: float) -> float:
         reach = max(abs(end) for end in spread.span) * (1.0 + 1e-9)
-        beyond = (
-            reach * (1.0 + 1e-6) + 1e-300
-        )  # where nothing is left but what resampling adds to every count
+        # beyond it nothing is left but what resampling adds to every count
+        beyond = reach * (1.0 + 1e-6) + 1e-300
         nothing, most, more = self._p(spread, np.array([0.0, reach, beyond])) <= alpha
         if nothing or not most:
             return 0.0 if nothing else beyond if more else np.inf

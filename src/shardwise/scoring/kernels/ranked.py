@@ -16,22 +16,6 @@ from shardwise.scoring.kernels.walk import blank_notes, compiled, longest, note_
 from shardwise.scoring.measures.definitions import Kernel, Norm
 from shardwise.scoring.measures.tables import OFFSET, Tables
 
-_AVERAGE_PRECISION = int(Kernel.AVERAGE_PRECISION)
-_WEIGHTED_SUM = int(Kernel.WEIGHTED_SUM)
-_FIRST = int(Kernel.FIRST)
-_CASCADE = int(Kernel.CASCADE)
-_PREFERENCES = int(Kernel.PREFERENCES)
-_R_PRECISION = int(Kernel.R_PRECISION)
-_SHARE = int(Kernel.SHARE)
-_RETRIEVED = int(Kernel.RETRIEVED)
-_BLENDED_RATIO = int(Kernel.BLENDED_RATIO)
-_INFERRED = int(Kernel.INFERRED)
-_CUTOFF = int(Norm.CUTOFF)
-_TOTAL = int(Norm.TOTAL)
-_IDEAL = int(Norm.IDEAL)
-_CAPPED = int(Norm.CAPPED)
-_IDEAL_CASCADE = int(Norm.IDEAL_CASCADE)
-
 EPSILON = 1e-5  # keeps estimated precisions from 0/0, as trec_eval and sample_eval have it
 
 
@@ -169,26 +153,26 @@ def inferred(found: Found, rule: Rule) -> float:
 def value(found: Found, rule: Rule, pool: Pool) -> float:
     """One measure on one ranking in one shard."""
     kernel, norm = rule.kernel, pool.norm
-    if kernel == _AVERAGE_PRECISION:
+    if kernel == Kernel.AVERAGE_PRECISION:
         return average_precision(found, rule) / norm
-    if kernel == _WEIGHTED_SUM:
+    if kernel == Kernel.WEIGHTED_SUM:
         return weighted_sum(found, rule, rule.cutoff) / norm
-    if kernel == _FIRST:
+    if kernel == Kernel.FIRST:
         return first(found, rule)
-    if kernel == _CASCADE:
+    if kernel == Kernel.CASCADE:
         return cascade(found, rule) / norm
-    if kernel == _PREFERENCES:
+    if kernel == Kernel.PREFERENCES:
         return preferences(found, rule, pool) / norm
-    if kernel == _R_PRECISION:
+    if kernel == Kernel.R_PRECISION:
         return weighted_sum(found, rule, int(norm)) / norm
-    if kernel == _SHARE:
+    if kernel == Kernel.SHARE:
         depth = min(rule.cutoff, found.retrieved)
         return weighted_sum(found, rule, depth) / depth if depth else 0.0
-    if kernel == _RETRIEVED:
+    if kernel == Kernel.RETRIEVED:
         return float(found.retrieved)
-    if kernel == _BLENDED_RATIO:
+    if kernel == Kernel.BLENDED_RATIO:
         return blended_ratio(found, rule, pool.counts) / norm
-    if kernel == _INFERRED:
+    if kernel == Kernel.INFERRED:
         return inferred(found, rule) / norm
     return norm
 
@@ -196,15 +180,15 @@ def value(found: Found, rule: Rule, pool: Pool) -> float:
 @compiled
 def norm_of(counts: Codes, rule: Rule) -> float:
     """What a sum is divided by, given the number of documents of each level."""
-    if rule.norm == _CUTOFF:
+    if rule.norm == Norm.CUTOFF:
         return float(rule.cutoff)
-    if rule.norm == _TOTAL:
+    if rule.norm == Norm.TOTAL:
         return total_gain(counts, rule.gain)
-    if rule.norm == _CAPPED:
+    if rule.norm == Norm.CAPPED:
         return min(float(rule.cutoff), relevant_count(counts, rule.gain))
-    if rule.norm == _IDEAL_CASCADE:
+    if rule.norm == Norm.IDEAL_CASCADE:
         return ideal_cascade(counts, rule)
-    if rule.norm != _IDEAL:
+    if rule.norm != Norm.IDEAL:
         return 1.0
     total, rank = 0.0, 0
     for level in rule.order:

@@ -28,7 +28,6 @@ from shardwise.scoring.kernels.walk import (
 from shardwise.scoring.measures.definitions import Kernel
 from shardwise.scoring.measures.tables import Tables
 
-_PRECISION = int(Kernel.STRATIFIED_PRECISION)
 _POOLED, _SAMPLED, _RELEVANT = 0, 1, 2
 
 
@@ -162,7 +161,7 @@ def score_strata(
             for s in range(n_shards):
                 ideal[m, s] = (
                     estimated_relevant(pool[m, s])
-                    if rule.kernel == _PRECISION
+                    if rule.kernel == Kernel.STRATIFIED_PRECISION
                     else ideal_gain(counts[s], pool[m, s], rule)
                 )
 
@@ -187,7 +186,7 @@ def score_strata(
                     drawn = Drawn(notes.ranks[a:b], drawn_strata[a:b], drawn_levels[a:b])
                     out[m, split, t, r, s] = (
                         stratified_precision(drawn, rule, pool[m, s], above)
-                        if rule.kernel == _PRECISION
+                        if rule.kernel == Kernel.STRATIFIED_PRECISION
                         else stratified_gain(drawn, rule, above, gained) / ideal[m, s]
                     )
         close_shards(judged, place_of)

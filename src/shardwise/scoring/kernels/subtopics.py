@@ -23,10 +23,6 @@ from shardwise.scoring.kernels.walk import (
 from shardwise.scoring.measures.definitions import Kernel, Norm
 from shardwise.scoring.measures.tables import Tables
 
-_NOVELTY = int(Kernel.NOVELTY)
-_COVERAGE = int(Kernel.COVERAGE)
-_GREEDY = int(Norm.GREEDY)
-
 
 class Topic(NamedTuple):
     """The judgments of one topic, and a place to count down in."""
@@ -195,13 +191,13 @@ def score_subtopics(
 
         for m in range(n_measures):
             rule = rule_of(tables, m)
-            topic = alike if rule.kernel == _NOVELTY else weighted
+            topic = alike if rule.kernel == Kernel.NOVELTY else weighted
             for s in range(n_shards):
                 inside = members[begin[s] : begin[s + 1]]
                 held[m, s] = weight_held(inside, alike, rule.gain)
-                if rule.kernel == _COVERAGE:
+                if rule.kernel == Kernel.COVERAGE:
                     ideal[m, s] = ideal_gain(inside, weighted, rule) if rule.number < 1.0 else held[m, s]
-                elif rule.norm == _GREEDY:
+                elif rule.norm == Norm.GREEDY:
                     ideal[m, s] = greedy(inside, topic, rule)
                 else:
                     ideal[m, s] = rule.endless * weight_held(inside, topic, rule.gain)
@@ -215,7 +211,7 @@ def score_subtopics(
                 return ranking
             for m in range(n_measures):
                 rule = rule_of(tables, m)
-                topic = alike if rule.kernel == _NOVELTY else weighted
+                topic = alike if rule.kernel == Kernel.NOVELTY else weighted
                 for s in range(n_shards):
                     if ideal[m, s] <= 0.0:
                         out[m, split, t, r, s] = np.nan
@@ -224,7 +220,7 @@ def score_subtopics(
                     found = Found(notes.ranks[a:b], notes.places[a:b])
                     out[m, split, t, r, s] = (
                         coverage(found, topic, rule, ideal[m, s], held[m, s])
-                        if rule.kernel == _COVERAGE
+                        if rule.kernel == Kernel.COVERAGE
                         else novelty(found, topic, rule) / ideal[m, s]
                     )
         close_shards(judged, place_of)

@@ -1,0 +1,192 @@
+"""Fits by a model of the scores, as procedures name them: analysis of variance, and the bootstrap of its residuals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import sqrt
+
+import numpy as np
+import xarray as xr
+
+from shardwise.core.claim import Claim
+from shardwise.core.errors import InputError
+from shardwise.core.estimates import Estimates
+from shardwise.core.model import Model
+from shardwise.fits.anova import anova, batch_of_one, estimates_of
+from shardwise.fits.bootstrap import (
+    PAPER_RESAMPLES,
+    Density,
+    bootstrap_anova,
+    refuse_generalize,
+    usual_residuals,
+)
+from shardwise.numerics.balanced import Decomposition
+from shardwise.numerics.bootstrap.distributions import Null, PairLaw
+from shardwise.numerics.bootstrap.draws import Draws, Spread
+from shardwise.numerics.bootstrap.ideal import ideal, smoothed
+from shardwise.numerics.bootstrap.spectrum import Pool
+from shardwise.numerics.corrections import CORRECTIONS
+from shardwise.numerics.error_terms import supports
+from shardwise.numerics.tables import LAYOUTS, SHARDS, TABLE, Dims, Tables
+
+CLAIMS = (Claim(), Claim("topic"), Claim("shard"), Claim("topic", "shard"))
+READINGS: dict[str, tuple[Null, int, Density]] = {
+    "difference": ("difference", 2, "exact"),
+    "marginal-1": ("marginal", 1, "exact"),
+    "marginal-2": ("marginal", 2, "exact"),
+    "kde-1": ("marginal", 1, "kde"),
+    "kde-2": ("marginal", 2, "kde"),
+}
+WORDS = {
+    "difference": "law of a difference",
+    "marginal-1": "law of one system, one tail",
+    "marginal-2": "law of one system, two tails",
+    "kde-1": "law of one system, one tail, kernel density",
+    "kde-2": "law of one system, two tails, kernel density",
+}
+SOURCES = {
+    ("marginal-1", "bh"): "V17",
+    ("marginal-2", "bh"): "FF21",
+    ("kde-1", "bh"): "FF21",
+    ("kde-2", "bh"): "FF21",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _OfModel:
+    model: Model
+
+    @property
+    def _on_means(self) -> bool:
+        return self.model.on_shards is False
+
+    def _with_gaps(self, tables: Tables) -> xr.DataArray:
+        y, dims = (tables.topic_means(), TABLE) if self._on_means else (tables.y, tables.dims)
+        if len(y) != 1:
+            raise InputError("tables with gaps are fitted one by one", remedy="give complete tables")
+        return xr.DataArray(y[0], dims=dims)
+
+
+@dataclass(frozen=True, slots=True)
+class ByModel(_OfModel):
+    """Fit by an analysis of variance: how procedures name a model of F19."""
+
+    corrections: tuple[str, ...] = tuple(CORRECTIONS)
+    usual_claim: Claim = Claim()  # noqa: RUF009, these topics, as in the paper
+    sound: bool = True  # the error term is derived from the claim
+    takes_gaps: bool = True  # least squares leave out what is missing
+
+    @property
+    def name(self) -> str:
+        """What a user types."""
+        return self.model.short
+
+    @property
+    def title(self) -> str:
+        """The fit in words."""
+        return self.model.short
+
+    @property
+    def layouts(self) -> tuple[Dims, ...]:
+        """The layouts that the model can take; MD1 is for whole collections, or means over whatever else varies."""
+        if self._on_means:
+            return LAYOUTS
+        if self.model.name:
+            return (SHARDS,)
+        return tuple(dims for dims in LAYOUTS[:3] if set(self.model.dimensions) <= set(dims))
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims that the model can speak for."""
+        dims = TABLE if self._on_means else self.layouts[0] if self.layouts else SHARDS
+        return tuple(claim for claim in CLAIMS if supports(self.model, dims, claim))
+
+    def source(self, correction: str, claim: Claim) -> str:
+        """The paper that uses it, if one does."""
+        return {"hsd": "F19", "bh": "FF21"}.get(correction, "") if not claim.over else ""
+
+    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
+        """Means of many tables at once; a table with gaps is fitted by itself."""
+        if tables.complete or (self._on_means and np.isfinite(tables.topic_means()).all()):
+            return estimates_of(tables.decomposition(self.model, self._on_means), self.model, claim)
+        return batch_of_one(anova(self._with_gaps(tables), self.model).estimates(generalize=claim))
+
+
+@dataclass(frozen=True, slots=True)
+class ByBootstrap(_OfModel):
+    """Fit by the ideal bootstrap of a model, read in one of the papers' ways or in ours."""
+
+    reading: str  # a key of READINGS
+
+    corrections: tuple[str, ...] = ("bh", "holm", "none")
+    claims: tuple[Claim, ...] = (Claim(),)
+    usual_claim: Claim = Claim()  # noqa: RUF009, a frozen value
+    takes_gaps: bool = True
+
+    @property
+    def name(self) -> str:
+        """What a user types."""
+        return f"banova {self.model.short} {self.reading}"
+
+    @property
+    def title(self) -> str:
+        """The fit in words."""
+        return f"bootstrap ANOVA, {self.model.short}, {WORDS[self.reading]}"
+
+    @property
+    def layouts(self) -> tuple[Dims, ...]:
+        """The layouts that the model can take."""
+        return LAYOUTS if self._on_means else (SHARDS,)
+
+    @property
+    def sound(self) -> bool:
+        """Whether a difference is measured by the spread of a difference, not of one system."""
+        return self.reading == "difference"
+
+    def source(self, correction: str, claim: Claim) -> str:
+        """The paper that uses it, if one does."""
+        return SOURCES.get((self.reading, correction), "")
+
+    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
+        """Means of many tables, each with the ideal bootstrap law of its residuals."""
+        refuse_generalize(claim)
+        null, tails, density = READINGS[self.reading]
+        if not tables.complete:
+            fit = bootstrap_anova(self._with_gaps(tables), self.model)
+            return batch_of_one(fit.estimates(null=null, tails=tails, density=density))
+        parts = tables.decomposition(self.model, self._on_means)
+        scale = sqrt(parts.n / parts.df_error) if usual_residuals(null) == "scaled" else 1.0
+        draws = self._draws(tables, parts)
+        spreads = tuple(self._spreads(tables, draws, null, density))
+        return replace(
+            estimates_of(parts, self.model, claim),
+            variance=np.array([scale**2 * one.variance for one in draws]),
+            df=np.full(len(tables), np.nan),
+            error="residuals",
+            law=PairLaw(spreads, tails, scale, f"ideal bootstrap, {WORDS[self.reading]}"),
+        )
+
+    def _draws(self, tables: Tables, parts: Decomposition) -> list[Draws]:
+        """What a resampled system mean of each table is made of: its n draws from the pool of all residuals."""
+
+        def make() -> list[Draws]:
+            y = tables.topic_means() if self._on_means else tables.y
+            residuals = parts.residuals(y).reshape(len(tables), -1)
+            n = parts.n // tables.systems
+            return [
+                Draws(Pool.of(row if some else np.zeros_like(row)), np.array([1.0 / n]), np.array([float(n)]))
+                for row, some in zip(residuals, parts.ss_error > 0.0, strict=True)
+            ]
+
+        return tables.once(("draws", self.model.short), make)
+
+    def _spreads(self, tables: Tables, draws: list[Draws], null: Null, density: Density) -> list[Spread]:
+        """The ideal law of an error in each table: of a difference, or of one system's effect."""
+        own = [one.twice() if null == "difference" else one.minus(tables.systems) for one in draws]
+        plain = tables.once(("laws", self.model.short, null), lambda: [ideal(one) for one in own])
+        if density == "exact":
+            return plain
+        return tables.once(
+            ("smoothed laws", self.model.short, null),
+            lambda: [smoothed(one, PAPER_RESAMPLES, law) for one, law in zip(own, plain, strict=True)],
+        )

@@ -1,0 +1,240 @@
+"""Faggioli & Ferro 2021 and Voorhees et al. 2017 on real runs: against plain numpy and against print."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import papers_by_hand as by_hand
+import shardwise as sw
+from command_line import shardwise
+from shardwise.core.errors import InputError
+from shardwise.papers import published_ff21, published_v17
+
+
+@pytest.fixture(scope="module")
+def runs(data: Path, covid_runs: Path) -> sw.Collection:
+    """Every sixth run of TREC-COVID's first round."""
+    qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"
+    files = sorted(covid_runs.iterdir())[::6]
+    return sw.read_collection(files, qrels, missing="zero", topics="judged", names="file")
+
+
+@pytest.fixture(scope="module")
+def ff21(runs: sw.Collection) -> sw.papers.Replication:
+    return sw.papers.ff21(runs, measures=["AP"], shards=(3,), fill_shards=(10, 25), samples=3, seed=2)
+
+
+@pytest.fixture(scope="module")
+def five(runs: sw.Collection) -> np.ndarray:
+    """(split, topic, system, shard): the five shards of Tables 5 and 6."""
+    scores = sw.score(runs, "AP", sw.split(runs, 5, n_splits=3, seed=2))["AP"]
+    return np.nan_to_num(scores.transpose("split", "topic", "system", "shard").values)
+
+
+def figures(decided: np.ndarray) -> tuple[float, float]:
+    """PAA and PPA over all pairs of splits, by the definitions of FF21 §5.2."""
+    paa, ppa = [], []
+    for one, other in combinations(decided, 2):
+        aa = np.sum((one == other) & (one != 0))
+        pa = np.sum((one == 0) & (other == 0))
+        pd_ = np.sum((one == 0) != (other == 0))
+        paa.append(2 * aa / (2 * aa + pd_))
+        ppa.append(2 * pa / (2 * pa + pd_))
+    return float(np.mean(paa)), float(np.mean(ppa))
+
+
+@pytest.mark.parametrize("model", ["MD2", "MD3", "MD6"])
+def test_classic_approaches_are_those_of_plain_numpy(
+    ff21: sw.papers.Replication, five: np.ndarray, model: str
+) -> None:
+    found = ff21["Table 5"].data.query("model == @model and approach == other").set_index("approach")
+    steady = ff21["Table 6"].data.query("model == @model").set_index("approach")
+    hand = {
+        "tANOVA(HSD)": [by_hand.hsd(y, model) for y in five],
+        "tANOVA(BH)": [by_hand.benjamini_hochberg(by_hand.t_p_values(y, model), 0.05) for y in five],
+    }
+    for approach, each in hand.items():
+        assert found.loc[approach, "pairs"] == pytest.approx(np.mean([one.sum() for one in each]))
+        signs = np.array(
+            [np.where(one, np.sign(by_hand.pairs(y)[1]), 0) for one, y in zip(each, five, strict=True)]
+        )
+        expected = figures(signs)
+        assert tuple(steady.loc[approach, ["PAA", "PPA"]]) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_bootstrap_is_that_of_a_simulation(ff21: sw.papers.Replication, five: np.ndarray) -> None:
+    rng = np.random.default_rng(7)
+    raw, corrected = [], []
+    for y in five:
+        errors = np.sort(by_hand.bootstrap_errors(y, "MD6", 2_000, rng).ravel())
+        gaps = np.abs(by_hand.pairs(y)[1])
+        upper = 1 - np.searchsorted(errors, gaps) / errors.size
+        lower = np.searchsorted(errors, -gaps) / errors.size
+        p = upper + lower  # two tails of one system's effect, as in the authors' code
+        raw.append((p <= 0.05).sum())
+        corrected.append(by_hand.benjamini_hochberg(p, 0.05).sum())
+    found = ff21["Table 5"].data.query("model == 'MD6' and approach == other").set_index("approach")["pairs"]
+    # of 276 pairs; a kernel density widens the law by less than one percent
+    assert found["bANOVA(raw)"] == pytest.approx(np.mean(raw), abs=3)
+    assert found["bANOVA(BH)"] == pytest.approx(np.mean(corrected), abs=3)
+
+
+def test_the_pattern_of_ff21_holds_on_other_runs(ff21: sw.papers.Replication) -> None:
+    table = ff21["Table 5"].data.set_index(["model", "approach", "other"])["pairs"]
+    for model in ("MD2", "MD3", "MD6"):
+        hsd, bh, raw = (table[model, a, a] for a in ("tANOVA(HSD)", "tANOVA(BH)", "bANOVA(raw)"))
+        assert hsd < bh < raw
+        assert table[model, "bANOVA(raw)", "tANOVA(BH)"] == pytest.approx(
+            raw - bh
+        )  # it finds all that t does
+        assert table[model, "tANOVA(BH)", "tANOVA(HSD)"] == pytest.approx(bh - hsd)
+    widths = ff21["Table 3"].data.query("sample == 'avg'").set_index(["model", "trim"])["width"]
+    for model in ("MD2", "MD3"):
+        assert (
+            1.65 < widths[model, "percent"] / widths[model, "share"] < 1.81
+        )  # V17's printed widths over FF21's
+        assert widths[model, "count"] / widths[model, "share"] > 1.81
+    eight = ff21["Table 8"].data
+    assert set(eight["shards"]) == {10, 25}
+    assert (eight["undefined"] > 0).all()
+    assert (eight.loc[eight["fill"] != eight["other"], "PD"] == 0).all()  # F19 Prop. 7.4
+    seven = ff21["Table 7"].data.query("shards == 25").set_index(["approach", "fill", "other"])["PD"]
+    assert seven["tANOVA(HSD)", "zero", "one"] > seven["bANOVA(BH)", "zero", "one"] > 0
+
+
+def test_the_printed_tables_of_ff21_contradict_each_other() -> None:
+    """Two splits that find n pairs each on average disagree on PD = 2 (1 - PPA)(8256 - n) = 2 (1 - PAA) n of them."""
+    diagonal = {row["model"]: row["pairs"] for row in published_ff21.TABLE_5 if row["other"] == "bANOVA(raw)"}
+    steady = {row["model"]: row for row in published_ff21.TABLE_6 if row["approach"] == "bANOVA(BH)"}
+    implied = {}
+    paa, ppa = (1 - steady["MD2"][name] + np.array([-5e-4, 5e-4]) for name in ("PAA", "PPA"))
+    implied["MD2"] = [8256 * b / (a + b) for a in paa for b in ppa]
+    for row in published_ff21.TABLES_7_8:
+        if row["approach"] == "bANOVA(BH)" and row["fill"] == row["other"] == "zero":
+            ppa = 1 - steady[row["model"]]["PPA"] + np.array([-5e-4, 5e-4])
+            implied[row["model"]] = (8256 - row["PD"] / 2 / ppa).tolist()
+    ranges = {model: (round(min(n)), round(max(n))) for model, n in implied.items()}
+    assert ranges == {"MD2": (6752, 6822), "MD3": (7198, 7205), "MD6": (7549, 7553)}
+    assert all(diagonal[model] > most for model, (_, most) in ranges.items())  # so it is of raw p-values
+
+
+def test_rows_of_tests_are_printed_for_public_tables(data: Path) -> None:
+    scores = sw.read_scores(data / "trec8" / "adhoc8_ap.csv").rename("AP")
+    found = sw.papers.v17(scores, n_resamples=1_000)
+    table = found["Table 4"].data.set_index(["test", "alpha"])
+    for alpha in (0.05, 0.01):
+        row = table.loc[("unpaired t", alpha)]
+        assert row["pairs"] == row["pairs_V17"]
+        row = table.loc[("randomization, one-sided", alpha)]
+        assert row["pairs"] == pytest.approx(row["pairs_V17"], rel=0.01)
+    assert found.labels == ("Table 2", "Table 4")
+    small = sw.papers.v17(sw.read_scores(data / "trec3" / "adhoc3_ap.csv").rename("AP"), n_resamples=200)
+    assert small["Table 2"].data.set_index("test").loc["unpaired t", ["pairs", "pairs_V17"]].tolist() == [
+        409,
+        409,
+    ]
+
+
+@pytest.fixture(scope="module")
+def v17(runs: sw.Collection) -> sw.papers.Replication:
+    sets = {"first": runs.systems[:4], "last": runs.systems[-3:]}
+    return sw.papers.v17(runs, sets=sets, n_splits=5, n_resamples=500, seed=3)
+
+
+def test_the_pattern_of_v17_holds_on_other_runs(v17: sw.papers.Replication) -> None:
+    table = v17["Table 4"].data.query("alpha == 0.05").set_index(["measure", "test"])["pairs"]
+    for measure in ("AP", "P@10"):
+        order = ("unpaired t", "randomization, one-sided", "multiple 2 parts", "2 parts, mean of splits")
+        counts = [table[measure, test] for test in order]
+        assert counts == sorted(counts)
+    widths = v17["Table 3"].data.query("measure == 'AP'").set_index(["model", "shards"])["width"]
+    assert widths["MD2", 2] > widths["MD2", 3] > widths["MD2", 5]
+    assert widths["MD3", 2] < widths["MD3", 3] < widths["MD2", 3]
+    divided = v17["Table 5"].data.query("splits == 'divided' and alpha == 0.05").set_index("measure")["share"]
+    assert divided["AP"] < divided["P@10"]
+
+
+def test_tests_of_v17_are_scipys(v17: sw.papers.Replication, runs: sw.Collection) -> None:
+    y = sw.score(runs, "AP")["AP"].values
+    pairs = list(combinations(range(y.shape[1]), 2))
+    found = v17["Table 4"].data.query("alpha == 0.05 and measure == 'AP'").set_index("test")["pairs"]
+    assert found["unpaired t"] == sum(stats.ttest_ind(y[:, a], y[:, b]).pvalue <= 0.05 for a, b in pairs)
+    assert found["paired t"] == sum(stats.ttest_rel(y[:, a], y[:, b]).pvalue <= 0.05 for a, b in pairs)
+
+
+def test_figures_and_table_6_follow_from_the_rows(v17: sw.papers.Replication, tmp_path: Path) -> None:
+    decided = v17["Figure 7"].data
+    count = (
+        v17["Table 4"]
+        .data.query("test == 'multiple 2 parts' and alpha == 0.05")
+        .set_index("measure")["pairs"]
+    )
+    assert decided.groupby("measure")["differ"].sum().to_dict() == count.to_dict()
+    six = v17["Table 6"].data.set_index("condition")
+    assert six.loc["across", ["same", "lost", "gained"]].tolist() == [6 + 3, 0, 0]
+    assert (six["same"] + six["lost"] + six["gained"] <= 9).all()
+    assert (v17["Figure 6"].data["rank"] < v17["Figure 6"].data["other"]).all()
+    v17.write(tmp_path)
+    assert (tmp_path / "v17.html").read_text().count("<svg") == 5
+
+
+def test_commands(tmp_path: Path, trec3: Path) -> None:
+    made = sw.simulate.collection(
+        topics=12, systems=5, depth=60, corpus=3000, relevant=20, pool_depth=30, seed=3
+    )
+    made.write(tmp_path)
+    runs = sw.read_collection(tmp_path / "runs", tmp_path / "qrels.txt")
+    teams = tmp_path / "teams.csv"
+    pd.DataFrame({"run": runs.systems, "team": ["a", "a", "b", "b", "c"]}).to_csv(teams, index=False)
+    inputs = (tmp_path / "qrels.txt", tmp_path / "runs")
+    out = tmp_path / "out"
+    done = shardwise(
+        "replicate",
+        "v17",
+        *inputs,
+        "--splits",
+        2,
+        "--shards",
+        2,
+        "--related",
+        teams,
+        "--resamples",
+        100,
+        "--out",
+        out,
+    )
+    assert done.returncode == 0, done.stderr
+    sets = {"a": runs.systems[:2], "b": runs.systems[2:4]}
+    expected = sw.papers.v17(runs, sets=sets, shards=(2,), n_splits=2, n_resamples=100)
+    pd.testing.assert_frame_equal(
+        pd.read_csv(out / "table-6.csv"), expected["Table 6"].data, check_dtype=False
+    )
+    small = ("--shards", 2, "--fill-shards", 3, "--splits", 2, "-m", "AP")
+    done = shardwise("replicate", "ff21", *inputs, *small, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "| MD6 | bANOVA(raw) |" in (out / "ff21.md").read_text()
+    done = shardwise("replicate", "ff21", trec3, "--out", out)
+    assert done.returncode == 2
+    assert "no documents to divide" in done.stderr
+    teams.write_text("system,team\nx,a\n")
+    done = shardwise("replicate", "v17", *inputs, "--related", teams, "--out", out)
+    assert done.returncode == 2
+    assert "has no column 'run'" in done.stderr
+
+
+def test_printed_rows_are_whole() -> None:
+    assert len(published_v17.TABLE_4) == 5 * 5 * 2
+    for row in published_v17.TABLE_5:  # the counts of all ways to be divided make up the total
+        if row["splits"] == "divided":
+            keys = ("collection", "measure", "alpha")
+            rows = (one for one in published_v17.TABLE_5 if all(one[key] == row[key] for key in keys))
+            same = [one["pairs"] for one in rows if one["splits"] != "divided"]
+            assert sum(same) == row["pairs"]
+    with pytest.raises(InputError):
+        sw.papers.ff21(sw.simulate.collection(topics=4, systems=3, seed=1).collection(), samples=1)
