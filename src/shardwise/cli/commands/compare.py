@@ -48,6 +48,15 @@ class CompareOptions(opt.Written):
     ] = None
     fit: opt.Fit = "anova"
     resamples: opt.Resamples = None
+    null: opt.Null = None
+    tails: opt.Tails = None
+    density: opt.Density = None
+    trim: Annotated[
+        str | None,
+        typer.Option(
+            help="Bootstrap: show V17's intervals of the effects, a share, percent or count of the estimates dropped."
+        ),
+    ] = None
     baseline: opt.Baselines = opt.several()
     only: Annotated[list[str], typer.Option(help="Compare these systems only; repeatable.")] = opt.several()
     repeats: opt.Repeats = None
@@ -57,6 +66,7 @@ class CompareOptions(opt.Written):
     splits: opt.Splits = 1
     kind: opt.Kind = "even"
     by: opt.By = None
+    proportions: opt.Proportions = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
     missing: opt.Missing = ""
