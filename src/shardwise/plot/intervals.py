@@ -122,8 +122,8 @@ def _rows(
 
 
 def _y(field: str, title: str | None = None) -> alt.Y:
-    titled = {} if title is None else {"title": title}
-    return alt.Y(f"{field}:Q", scale=alt.Scale(zero=False), **titled)
+    shown = alt.Y(f"{field}:Q", scale=alt.Scale(zero=False))
+    return shown if title is None else shown.title(title)
 
 
 FEW = 30  # systems; of more, intervals are drawn as bands

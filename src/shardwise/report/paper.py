@@ -107,7 +107,7 @@ def paper(*found: Analysis, columns: int | None = None) -> tuple[PaperFile, ...]
 
 def _figure(found: Analysis) -> tuple[bytes, str]:
     """The critical-difference diagram of few systems, means of many, differences from baselines: as PDF and as SVG."""
-    if found.lead.complete and len(found.systems) <= MOST_JOINED:
+    if found.lead.pairs.complete and len(found.systems) <= MOST_JOINED:
         chart: Any = found.plot("cd", alpha=found.alpha)
     else:
         level = f"{100 * (1.0 - found.alpha):g}%"
@@ -301,7 +301,7 @@ def numbers_latex(found: Sequence[Analysis]) -> str:
         for name, row in mean_intervals(one).iterrows():
             for column in ("mean", "lower", "upper"):
                 values[f"{column}/{name}/{m}"] = _math(number(float(row[column]), d))
-        if own.complete:
+        if own.pairs.complete:
             ranks = own.pairs.ranks(1.0 - one.alpha)
             for name, rank, may in zip(ranks.index, ranks["rank"], ranged(ranks), strict=True):
                 values |= {f"rank/{name}/{m}": f"{rank}", f"ranks/{name}/{m}": may.replace("–", "--")}
