@@ -27,7 +27,8 @@ from shardwise.lab.verdict import two_digits
 from shardwise.procedures.vocabulary import parse
 
 ALPHA = 0.05
-BUDGET, REPETITIONS = 400, 1000  # tables of a world where the advice is asked, and where it is tried
+BUDGET = 400  # tables of a world where the advice is asked
+REPETITIONS = {TABLE: 1000, SHARDS: 400}  # where it is tried
 SEED = 13  # of the halves
 METHODS = {
     TABLE: "moderated; moderated holm; moderated bh; moderated none; MD1 hsd topic; MD1 bh topic;"
@@ -83,9 +84,10 @@ def tried(advice: pd.DataFrame, other: xr.DataArray) -> list[dict[str, Any]]:
     wanted: dict[float, set[str]] = {ALPHA: {rival}, level: {rival}}
     for method, alpha in zip(advice["advised"], advice["alpha"], strict=True):
         wanted.setdefault(alpha, set()).add(method)
+    tables = REPETITIONS[SHARDS if "shard" in other.dims else TABLE]
     how: dict[str, Any] = {
         "claims": [parse(rival).claim],
-        "repetitions": REPETITIONS,
+        "repetitions": tables,
         "seed": 101 + int(first["half"]),
     }
     away = {

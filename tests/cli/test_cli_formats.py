@@ -44,12 +44,19 @@ LINES: dict[str, list[tuple[object, ...]]] = {
     "stability": [("qrels.txt", "runs", "--shards", 2, "--splits", 2), ("scores.nc", "--model", "MD3")],
     "instances": [
         ("seeds/new_seed0.run", "seeds/new_seed1.run", "--", "seeds/old_seed0.run", "seeds/old_seed2.run", *SEEDS[:2]),
-        ("seeds/new_seed0.run", "seeds/new_seed1.run", "--", "seeds/old_seed0.run", *SEEDS[:2], "--deterministic", "b",
-         "--method", "bootstrap"),
+        ("seeds/new_seed0.run", "seeds/new_seed1.run", "--", "seeds/old_seed0.run", *SEEDS[:2], "--deterministic",
+         "old", "--method", "bootstrap"),
         ("seeds", *SEEDS),
         ("seeds", *SEEDS, "--side", "lower"),
         ("seeds", *SEEDS, "--side", "superior"),
+        ("repeats.csv", "--table", "shares"),
+        ("repeats.csv", "--table", "seeds"),
+        ("repeats.csv", "--table", "spread"),
+        ("repeats.csv", "--verdict", "hpd"),
+        ("repeats.csv", "--table", "settings", "--baseline", "m1"),
     ],
+    "design instances": [("repeats.csv",)],
+    "design equivalence": [("repeats.csv", "--margin", 0.5)],
     "design power": [("--variance", 0.05), ("--variance", "AP=0.05", "--topics", 30), ("long.csv",)],
     "design interval": [("--variance", 0.05), ("qrels.txt", "runs", "--topics", 30)],
     "design table": [("--variance", 0.05), ("--variance", "AP=0.05", "--variance", "Q=.1", "--width", 0.2)],
@@ -72,6 +79,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows.writerows(
             [t, *(f"{0.9 - 0.05 * k + 0.03 * ((t * k) % 4):.3f}" for k in range(10))] for t in range(9)
         )
+    repeats = [
+        f"{t},m{m},{k},{0.3 * m + 0.1 * ((t * m + k) % 5)}"
+        for t in range(9)
+        for m in (1, 2)
+        for k in range(3)
+    ]
+    (where / "repeats.csv").write_text("\n".join(["question,model,seed,points", *repeats, ""]))
     for name in ("old", "new"):
         rows = "".join(f"{k},{(k + len(name)) % 4 / 3:.3f}\n" for k in range(9))
         (where / f"{name}.csv").write_text(f"topic,{name}\n{rows}", encoding="utf-8")
@@ -237,7 +251,8 @@ def test_an_option_without_effect_is_none() -> None:
     """What is random nowhere has no seed, and what one processor does no number of workers."""
     has = {name: {o for p in one.params for o in p.opts} for name, one in leaves().items()}
     assert {name for name, options in has.items() if "--seed" not in options} == {
-        "design power", "design interval", "design table", "design pools", "gate", "repeat", "schema"
+        "design power", "design interval", "design table", "design pools", "design instances", "design equivalence",
+        "gate", "repeat", "schema"
     }  # fmt: skip
     assert {name for name, options in has.items() if "--jobs" not in options} == {
         "gate",

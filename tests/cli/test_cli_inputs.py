@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -149,3 +150,55 @@ def test_nothing_is_written_over_what_is_read_or_written(
     assert told in found.stderr
     assert (tmp_path / "scores.csv").read_text() == table
     assert [p.name for p in tmp_path.iterdir()] == ["scores.csv"]
+
+
+def logs(folder: Path) -> tuple[Path, ...]:
+    """Samples of two models as lm-evaluation-harness writes them, two metrics each."""
+    files = []
+    for model in ("one", "two"):
+        path = folder / model / "samples_quiz.jsonl"
+        path.parent.mkdir()
+        rows = [
+            {"doc_id": k, "resps": [], "metrics": ["acc", "f1"], "acc": k % 2, "f1": 0.5} for k in range(4)
+        ]
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        files.append(path)
+    return tuple(files)
+
+
+def test_several_logs_are_one_table_and_their_first_metric_is_taken(tmp_path: Path) -> None:
+    source = RunInputs(inputs=logs(tmp_path))
+    assert source.table
+    read = source.read()
+    assert single(read).name == "acc"
+    assert single(read)["system"].values.tolist() == ["one", "two"]
+    assert read.notes == (
+        "read as 4 questions × 2 models, scores: acc, f1",
+        "of acc, f1 this is acc; --measure chooses another",
+    )
+    assert single(RunInputs(inputs=source.inputs, measure=("f1",)).read()).name == "f1"
+    named = RunInputs(inputs=source.inputs, system=("x", "y")).read()
+    assert single(named)["system"].values.tolist() == ["x", "y"]
+    folder = RunInputs(inputs=(tmp_path,)).read()
+    assert folder.files == source.inputs
+
+
+def test_columns_are_named_on_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("w,x,y\n" + "".join(f"{k},{s},{k % 2}\n" for k in range(4) for s in "ab"))
+    read = RunInputs(inputs=(path,), columns=("item=w,system=x", "score=y")).read()
+    assert dict(single(read).sizes) == {"topic": 4, "system": 2}
+    with pytest.raises(InputError, match="names no column; write for instance item=question,system=model"):
+        RunInputs(inputs=(path,), columns=("item",)).read()
+    with pytest.raises(InputError, match="columns does nothing with runs"):
+        RunInputs(inputs=RUNS, given=frozenset({"columns"})).check()
+
+
+def test_a_table_with_gaps_is_read_and_the_gaps_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("question,model,correct\n1,a,1\n1,b,0\n2,a,1\n")
+    read = RunInputs(inputs=(path,)).read()
+    assert read.notes == ("read as 2 questions × 2 models, score = correct; 1 of 4 missing",)
+    assert int(single(read).isnull().sum()) == 1
+    with pytest.raises(InputError, match="1 score is missing"):
+        RunInputs(inputs=(path,), missing="refuse").read()

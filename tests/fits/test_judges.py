@@ -55,7 +55,15 @@ def test_compare_takes_the_estimates_and_says_what_labels_bought(judged: xr.Data
         ours = by_pair.get((row["a"], row["b"]), -by_pair.get((row["b"], row["a"]), np.nan))
         assert ours == pytest.approx(row["estimate"], abs=1e-9)
     assert found.notes[0].startswith("40 items of 120 with scores by people")
+    assert found.notes[1].startswith("twice as many would make standard errors")
     worth = sw.judges.labels_worth(judged)
+    gaps = {}
+    for name, table in (("people", judged["human"]), ("judge", judged)):
+        gaps[name] = (table.sel(system="a") - table.sel(system="b")).to_numpy()
+    seen = np.isfinite(gaps["people"])
+    assert worth["correlation"][0] == pytest.approx(
+        np.corrcoef(gaps["people"][seen], gaps["judge"][seen])[0, 1]
+    )
     assert (worth["labels"] == 40).all()
     assert worth["effective_labels"].to_numpy() == pytest.approx(
         40 * (worth["se_of_labels"] / worth["se"]) ** 2

@@ -61,6 +61,14 @@ def test_tasks_these_or_like_these(questions: xr.DataArray) -> None:
     assert both.comparisons.p == pytest.approx(like.p)
 
 
+def test_tasks_of_very_unequal_sizes_are_left_to_t(questions: xr.DataArray) -> None:
+    """Three items that count for a third: their df is 3.4 of 59, and draws of items do not show it."""
+    unequal = questions.assign_coords(task=("question", np.repeat(["x", "y", "z"], [3, 17, 40])))
+    assert sw.compare(unequal).procedure == "t holm"
+    assert sw.analyze(unequal).procedure.name == "t holm"
+    assert sw.compare(unequal.drop_vars("task")).procedure == "moderated"
+
+
 def test_a_dimension_of_tasks_is_a_label(questions: xr.DataArray) -> None:
     task = ("question", np.repeat(["x", "y"], 30))
     labelled = questions.assign_coords(task=task)

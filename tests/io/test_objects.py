@@ -35,6 +35,7 @@ def test_ir_measures_of_one_system() -> None:
     assert sorted(found.values.ravel().tolist()) == [0.5, 1.0]
 
 
+@pytest.mark.filterwarnings("ignore")  # of its kernels
 def test_a_ranx_report_has_means_only_and_its_runs_have_scores() -> None:
     ranx = pytest.importorskip("ranx")
     runs = [ranx.Run(RUN, name="x"), ranx.Run(RUN, name="y")]

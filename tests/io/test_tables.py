@@ -212,6 +212,18 @@ def test_text_is_left_out_and_a_score_beside_other_numbers_is_found(tmp_path: Pa
     assert tokens.sel(topic="2", system="b") == 52
 
 
+def test_cells_that_hold_more_than_a_value_are_left_out(tmp_path: Path) -> None:
+    rows = [
+        {"question": q, "model": m, "messages": [{"role": "user"}], "meta": {"seed": q}, "correct": bool(q)}
+        for q in range(2)
+        for m in "ab"
+    ]
+    for name, text in (("t.jsonl", "\n".join(map(json.dumps, rows))), ("t.json", json.dumps(rows))):
+        found = read_scores(file(tmp_path, text, name))
+        np.testing.assert_array_equal(found.values, [[0, 0], [1, 1]])
+        assert "messages (text)" in found.attrs["read_as"]
+
+
 def test_columns_that_say_the_same_are_one(tmp_path: Path) -> None:
     rows = "".join(f"{q},what is {q}?,{m},{q % 2}\n" for q in range(3) for m in "ab")
     found = read(tmp_path, f"question_id,prompt,model,correct\n{rows}")

@@ -90,6 +90,19 @@ def test_means_stay_and_order_is_nothing(sizes: list[int], seed: int) -> None:
     assert unit_scores(y[order], cluster[order], none) == pytest.approx(units)
 
 
+@pytest.mark.calibration
+@pytest.mark.parametrize("sizes", [[50] * 6, [5, 10, 20, 40, 60, 80, 120, 200]], ids=["equal", "unequal"])
+def test_tasks_keep_the_level(sizes: list[int], repetitions: float) -> None:
+    """The macro mean of these tasks, three equal systems: t with the pooled df, 5 % family-wise at most."""
+    n = int(1000 * repetitions)
+    task = np.repeat(np.arange(len(sizes)), sizes)
+    y = np.random.default_rng(4).normal(size=(n, task.size, 3))
+    df = unit_df(np.arange(task.size), task)
+    tables = Tables(unit_scores(y, np.arange(task.size), task), TABLE, unit_df=df)
+    found = (parse("t holm").decide(tables).p_adjusted <= 0.05).any(axis=1).mean()
+    assert 0.02 < found < 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / n)
+
+
 UNEQUAL = [1] * 10 + [5] * 20 + [20] * 5
 
 

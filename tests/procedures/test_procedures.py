@@ -74,7 +74,7 @@ def test_promises_follow_the_correction() -> None:
 
 
 def test_defaults_exist() -> None:
-    for dims, count in {TABLE: 16, SHARDS: 18, INSTANCES: 16, SPLITS: 12}.items():
+    for dims, count in {TABLE: 17, SHARDS: 20, INSTANCES: 17, SPLITS: 14}.items():
         assert set(DEFAULT[dims]) <= set(procedures(dims))
         assert len(set(DEFAULT[dims])) == count
 

@@ -41,10 +41,8 @@ def plainly(pairs: Comparisons, measure: str = "", alpha: float = 0.05) -> str:
         better, worse = (int((told & side).sum()) for side in (pairs.difference > 0, pairs.difference < 0))
         rest = len(pairs) - better - worse
         verb = "is" if better == 1 else "are"
-        return (
-            f"{counted(better, system)} {verb} better than {short(second.pop())}, {worse} worse, {rest} not told from it, "
-            f"{_about(pairs)}"
-        )
+        said = f"{counted(better, system)} {verb} better than {short(second.pop())}"
+        return f"{said}, {worse} worse, {rest} not told from it, {_about(pairs)}"
     try:
         top = [short(name) for name in pairs.top_group(alpha)]
     except InputError:  # the best did not meet all others

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 import xarray as xr
@@ -21,8 +21,9 @@ from shardwise.cli.output import draw, emit, progress
 from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import baselines_of
-from shardwise.core.errors import InputError
-from shardwise.fits.bootstrap import bootstrap_anova
+from shardwise.core.arguments import chosen as checked
+from shardwise.core.errors import InputError, Option
+from shardwise.fits.bootstrap import Trim, bootstrap_anova
 from shardwise.fits.judges import with_human
 from shardwise.io.scores import read_scores
 from shardwise.numerics.corrections import CORRECTIONS, known
@@ -33,6 +34,9 @@ from shardwise.procedures.vocabulary import parse
 def compare_systems(options: CompareOptions) -> None:
     """Compare systems and print who differs; draw it and write a report of it where asked."""
     chosen = _chosen(options)
+    opt.bootstrap_options(options.fit, options.resamples)
+    opt.bootstrap_law(options)
+    _trimmed(options)
     source = opt.RunInputs.of(options)
     if options.report is not None or options.chart is not None:
         source.one_measure()
@@ -40,7 +44,7 @@ def compare_systems(options: CompareOptions) -> None:
     measures = [str(name) for name in read.scores.data_vars]
     if not source.measure and len(measures) > 1:
         opt.single(read)  # refuses to choose
-    if opt.bootstrap_options(options.fit, options.resamples):
+    if options.fit == "bootstrap":
         if options.human is not None:
             raise InputError(
                 "--human does nothing with --fit bootstrap", remedy="leave out --fit, or leave out --human"
@@ -203,12 +207,17 @@ def _by_bootstrap(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
         generalize=options.generalize or None,
         only=options.only or None,
         baseline=options.baseline or None,
+        **opt.bootstrap_law(options),
     )
     if options.chart is not None:
         draw(pairs.plot(level=1 - options.alpha, measure=str(scores.name or "score")), options.chart)
     said = () if options.quiet else (*notes, *told)
     if options.shown is Format.text:
         table = _systems(pairs, options)
+        if options.trim is not None:
+            law = {"null": "marginal", "tails": 1} | opt.bootstrap_law(options)
+            table = fit.intervals(1 - options.alpha, trim=options.trim, **law).reset_index(names="system")  # type: ignore[arg-type]
+            table = table.sort_values("estimate", ascending=False, kind="stable")
         emit(table, options.shown, options.out, title=pairs.summary(options.alpha), notes=said)
         return
     facts = {
@@ -222,6 +231,20 @@ def _by_bootstrap(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
     }
     frame = _pairs(pairs, options)
     emit(frame, options.shown, options.out, title=str(pairs), notes=said, facts=facts)
+
+
+def _trimmed(options: CompareOptions) -> None:
+    """Refuse a way to trim intervals where none are shown."""
+    if options.trim is None:
+        return
+    checked(options.trim, "trim", get_args(Trim))
+    if options.fit != "bootstrap":
+        raise InputError((Option("trim"), " is for a bootstrap"), remedy=("add ", Option("fit", "bootstrap")))
+    if options.shown is not Format.text:
+        raise InputError(
+            (Option("trim"), " is of the systems' intervals, which only text shows"),
+            remedy=("add ", Option("format", "text")),
+        )
 
 
 def _in_words(found: Analysis, options: CompareOptions) -> pd.DataFrame:

@@ -7,15 +7,29 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from shardwise import plot
-from shardwise.cli.commands.design import IntervalOptions, PoolsOptions, PowerOptions, Sourced, TableOptions
+from shardwise.cli.commands.design import (
+    IntervalOptions,
+    PlanEquivalenceOptions,
+    PlanInstancesOptions,
+    PoolsOptions,
+    PowerOptions,
+    Repeated,
+    Sourced,
+    TableOptions,
+)
 from shardwise.cli.config import NothingGiven
-from shardwise.cli.inputs import RunInputs
+from shardwise.cli.inputs import RunInputs, single
 from shardwise.cli.output import draw, emit, progress
 from shardwise.cli.shared import current
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.fits.mixed import mixed
+from shardwise.planning.components import variance_components
+from shardwise.planning.instances import plan_equivalence, plan_instances, what_next
 from shardwise.planning.pools import pool_depth_study
 from shardwise.planning.tables import design_curve, design_table
 from shardwise.planning.topics import (
@@ -144,6 +158,52 @@ def pools(options: PoolsOptions) -> None:
     notes = () if options.quiet else (*collection.notes, *study.notes)
     facts = {"goals": list(study.goals), "variance_method": study.variance_method}
     emit(study.table, format, options.out, title="; ".join(study.goals), notes=notes, facts=facts)
+
+
+def instances(options: PlanInstancesOptions) -> None:
+    """Print what more instances and more topics buy, and the instances needed to find a difference."""
+    format = options.shown
+    parts, sizes, notes = _components(options)
+    how: dict[str, Any] = {"min_diff": options.min_diff, "alpha": options.alpha}
+    more = {"more_instances": options.more_instances, "more_topics": options.more_topics}
+    now = what_next(parts, sizes["instance"], sizes["topic"], **how, **more)
+    needed = plan_instances(parts, **how, power=options.power, topics=options.topics).assign(what="needed")
+    needed["half_width"] = stats.t.isf(options.alpha / 2.0, needed["df"]) * needed["se"]
+    if options.chart is not None:
+        draw(parts.plot("instances"), options.chart)
+    rows = pd.concat([now.astype({"instances": "Int64"}), needed[now.columns]], ignore_index=True)
+    title = f"what finds a difference of {options.min_diff:g}; needed for a power of {options.power:g}"
+    facts = {"components": dict(parts), **how}
+    emit(rows, format, options.out, title=f"{title}\n{parts}", notes=notes, facts=facts)
+
+
+def equivalence(options: PlanEquivalenceOptions) -> None:
+    """Print the instances that each number of topics needs to show equivalence."""
+    format = options.shown
+    parts, _, notes = _components(options)
+    how: dict[str, Any] = {"margin": options.margin, "difference": options.difference, "alpha": options.alpha}
+    rows = plan_equivalence(parts, **how, power=options.power, topics=options.topics)
+    if options.chart is not None:
+        draw(parts.plot("instances"), options.chart)
+    title = f"what shows equivalence within ±{options.margin:g} with a power of {options.power:g}"
+    facts = {"components": dict(parts), **how}
+    emit(rows, format, options.out, title=f"{title}\n{parts}", notes=notes, facts=facts)
+
+
+def _components(options: Repeated) -> tuple[VarianceComponents, dict[str, int], tuple[str, ...]]:
+    """Variances of scores with instances, their sizes, and what was decided on the way."""
+    read = RunInputs.of(options, inputs=options.sources).one_measure().read()
+    scores = single(read)
+    if "instance" not in scores.dims:
+        raise InputError(
+            "holds one score of each system on each topic, which does not show what instances add",
+            where=str(read.files[0]),
+            remedy="give scores of several instances of each system",
+        )
+    gaps = bool(scores.isnull().any())
+    parts = mixed(scores).variance_components if gaps else variance_components(scores)
+    sizes = {str(dim): int(n) for dim, n in scores.sizes.items()}
+    return parts, sizes, () if options.quiet else read.notes
 
 
 def _refuse(idle: tuple[str, ...], beside: str) -> None:

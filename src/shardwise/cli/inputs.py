@@ -7,20 +7,23 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import xarray as xr
 
 from shardwise.cli.output import progress
 from shardwise.cli.shared import current
+from shardwise.core.arguments import chosen
 from shardwise.core.claim import plural
 from shardwise.core.errors import InputError, Option, unknown
 from shardwise.core.model import NAMED, Model
 from shardwise.core.scores import missing_cells, undefined_cells
+from shardwise.fits.bootstrap import Density
 from shardwise.io.collection import Collection
 from shardwise.io.files import expand
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import are_score_files, read_scores, score_files
+from shardwise.numerics.bootstrap.distributions import Null
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
@@ -29,7 +32,18 @@ from shardwise.sharding.splits import Splits
 UNNAMED = "score"  # the measure of a table that names none
 FITS = ("anova", "bootstrap")
 FILLS = ("zero", "one", "lq", "mean", "drop", "leave")
-OF_RUNS = ("shards", "splits", "kind", "by", "corpus", "names", "depth", "subtopics", "intents")
+OF_RUNS = (
+    "shards",
+    "splits",
+    "kind",
+    "by",
+    "proportions",
+    "corpus",
+    "names",
+    "depth",
+    "subtopics",
+    "intents",
+)
 """Options that say something about runs, and nothing about a table of scores."""
 OF_TABLES = ("columns", "system")
 """Options that say something about tables of scores, and nothing about runs."""
@@ -42,6 +56,7 @@ class Read:
     scores: xr.Dataset
     notes: tuple[str, ...]
     files: tuple[Path, ...]
+    collection: Collection | None = None  # the runs, where the input is runs
 
     def one(self) -> xr.DataArray:
         """Return the scores of the first measure."""
@@ -58,6 +73,7 @@ class RunInputs:
     splits: int = 1
     kind: str = "even"
     by: str | None = None
+    proportions: str | None = None
     corpus: str | None = None
     seed: int = 0
     missing: str = ""  # refuse for runs, leave for tables
@@ -125,6 +141,12 @@ class RunInputs:
                 (*words, f" {does} with ", Option("kind", "attribute")),
                 remedy="the names of documents decide",
             )
+        if self.kind == "uneven":
+            raise InputError(
+                (*words, f" {does} with ", Option("kind", "uneven")), remedy="the proportions say how many"
+            )
+        if said == ["proportions"]:
+            raise InputError((*words, f" {does} here"), remedy=("add ", Option("kind", "uneven")))
         if said == ["by"]:
             raise InputError((*words, f" {does} here"), remedy=("add ", Option("kind", "attribute")))
         raise InputError((*words, f" {does} with one shard"), remedy=("add ", Option("n_shards", 5)))
@@ -150,7 +172,7 @@ class RunInputs:
         with progress("scoring", self.quiet) as told:
             found = score(collection, list(self.measure or ("AP",)), made, jobs=self.jobs, progress=told)
         notes = (*collection.notes, *(made.notes if made is not None else ()))
-        return Read(found, notes, files)
+        return Read(found, notes, files, collection)
 
     def files(self) -> tuple[Path, ...]:
         """Return the qrels file and the runs, folders and patterns expanded."""
@@ -186,7 +208,7 @@ class RunInputs:
         """Split the documents as the options say; none for one shard."""
         if self.kind == "attribute":
             return split(collection, kind="attribute", by=self.by)
-        if self.shards == 1:
+        if self.shards == 1 and self.kind != "uneven":
             return None
         numeric = self.corpus is not None and self.corpus.isdecimal()
         how: dict[str, Any] = {
@@ -194,7 +216,10 @@ class RunInputs:
             "corpus": int(self.corpus) if numeric and self.corpus is not None else self.corpus,
             "unlisted": "add",
         }
-        return split(collection, self.shards, n_splits=self.splits, seed=self.seed, **how)
+        if self.kind == "uneven":
+            how["proportions"] = _numbers(self.proportions)
+        shards = None if self.kind == "uneven" else self.shards
+        return split(collection, shards, n_splits=self.splits, seed=self.seed, **how)
 
     def _scores(self) -> Read:
         policy: Any = self.missing or "leave"
@@ -246,13 +271,32 @@ def idle(*, table: bool, shards: int, kind: str) -> tuple[str, ...]:
     """Return the options that do nothing: with a table of scores, with one shard, with shards by attribute.
 
     >>> idle(table=False, shards=1, kind="even")
-    ('columns', 'system', 'splits', 'kind', 'by', 'corpus')
+    ('columns', 'system', 'splits', 'kind', 'by', 'proportions', 'corpus')
     """
     if table:
         return OF_RUNS
     if kind == "attribute":
-        return (*OF_TABLES, "shards", "splits", "corpus")
-    return (*OF_TABLES, *(("splits", "kind", "by", "corpus") if shards == 1 else ("by",)))
+        return (*OF_TABLES, "shards", "splits", "proportions", "corpus")
+    if kind == "uneven":
+        return (*OF_TABLES, "shards", "by")
+    return (
+        *OF_TABLES,
+        *(("splits", "kind", "by", "proportions", "corpus") if shards == 1 else ("by", "proportions")),
+    )
+
+
+def _numbers(text: str | None) -> list[float] | None:
+    """Numbers between commas.
+
+    >>> _numbers("3,2,1")
+    [3.0, 2.0, 1.0]
+    """
+    try:
+        return None if text is None else [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"'{text}' are no proportions", remedy=("write for instance ", Option("proportions", "3,2,1"))
+        ) from None
 
 
 def single(read: Read) -> xr.DataArray:
@@ -304,6 +348,20 @@ def bootstrap_options(fit: str, resamples: int | None) -> bool:
             "an ANOVA draws no resamples", remedy="add --fit bootstrap, or leave out --resamples"
         )
     return fit == "bootstrap"
+
+
+def bootstrap_law(options: Any) -> dict[str, Any]:
+    """What the options say of the law that bootstrap p-values are of; refused where nothing is bootstrapped."""
+    said = {name: getattr(options, name) for name in ("null", "tails", "density")}
+    said = {name: value for name, value in said.items() if value is not None}
+    if said and options.fit != "bootstrap":
+        raise InputError(
+            (Option(next(iter(said))), " is for a bootstrap"), remedy=("add ", Option("fit", "bootstrap"))
+        )
+    for name, choices in (("null", get_args(Null)), ("density", get_args(Density))):
+        if name in said:
+            chosen(said[name], name, choices)
+    return said
 
 
 def dimensions(generalize: str) -> tuple[str, ...]:

@@ -175,8 +175,10 @@ def group_name(paths: Sequence[Path]) -> str:
     alike = (
         column[0] for column in takewhile(lambda column: len(set(column)) == 1, zip(*stems, strict=False))
     )
-    counted = re.compile(r"[\W_]*(seed|run|sample)?[\W_]*\d*$")
-    shared = stems[0] if len(stems) == 1 else counted.sub("", "".join(alike))
+    counter = (
+        r"[\W_]+(seed|run|sample)[\W_]*\d+$" if len(stems) == 1 else r"[\W_]*(seed|run|sample)?[\W_]*\d*$"
+    )
+    shared = re.sub(counter, "", "".join(alike))
     folders = {path.parent.name for path in paths}
     return shared or (folders.pop() if len(folders) == 1 else "")
 

@@ -46,6 +46,8 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
         "interval": (design.IntervalOptions, "shardwise.cli.design:interval"),
         "table": (design.TableOptions, "shardwise.cli.design:table"),
         "pools": (design.PoolsOptions, "shardwise.cli.design:pools"),
+        "instances": (design.PlanInstancesOptions, "shardwise.cli.design:instances"),
+        "equivalence": (design.PlanEquivalenceOptions, "shardwise.cli.design:equivalence"),
     },
     "stability": (stability.StabilityOptions, "shardwise.cli.stability:compare_splits"),
     "instances": (instances.InstancesOptions, "shardwise.cli.instances:compare_runs"),

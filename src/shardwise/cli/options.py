@@ -131,9 +131,22 @@ Resamples = Annotated[
     int | None,
     typer.Option(help="Draw so many bootstrap resamples; without, as from infinitely many.", min=1),
 ]
+Null = Annotated[
+    str | None,
+    typer.Option(
+        help="Bootstrap: the law of a difference, or marginal, that of one system's effect (the papers')."
+    ),
+]
+Tails = Annotated[int | None, typer.Option(help="Bootstrap: both tails (2), or one (1).", min=1, max=2)]
+Density = Annotated[str | None, typer.Option(help="Bootstrap: exact, or kde, smoothed by a kernel.")]
+Proportions = Annotated[
+    str | None, typer.Option(help="Relative sizes of the shards, such as 3,2,1 (kind uneven).")
+]
 Shards = Annotated[int, typer.Option(help="Number of shards; 1 scores the whole collection.", min=1)]
 Splits = Annotated[int, typer.Option(help="Number of independent splits.", min=1)]
-Kind = Annotated[str, typer.Option(help="How documents fall into shards: even, die, covered or attribute.")]
+Kind = Annotated[
+    str, typer.Option(help="How documents fall into shards: even, die, covered, uneven or attribute.")
+]
 By = Annotated[
     str | None,
     typer.Option(

@@ -117,7 +117,11 @@ def progress_bar(quiet: bool) -> Progress:
 @contextmanager
 def progress(doing: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar for one piece of work, as a function to be called with (done, in all)."""
-    with progress_bar(quiet) as bar:
+    made = progress_bar(quiet)
+    if made.disable:  # before 14.3, rich ends one that is not shown with an empty line
+        yield lambda done, total: None
+        return
+    with made as bar:
         task = bar.add_task(doing, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import pandas as pd
+import xarray as xr
 
 from shardwise.cli import inputs
 from shardwise.cli.commands.stability import StabilityOptions
 from shardwise.cli.output import emit, progress
-from shardwise.comparing.stability import stability
+from shardwise.cli.shared import current
+from shardwise.comparing.over_splits import over_splits
+from shardwise.comparing.split_tables import agreement_over_splits, found_over_splits, summary_over_splits
+from shardwise.comparing.stability import stability_of, stability_of_fills, stability_of_methods
+from shardwise.core.arguments import chosen
+from shardwise.core.errors import InputError, Option
 from shardwise.numerics.corrections import known
+from shardwise.scoring.scoring import score
 
 MEANINGS = {
     "AA": "pairs where both splits find the same system better",
@@ -18,33 +28,117 @@ MEANINGS = {
     "PAA": "agreement on differences, 2AA/(2AA+PD)",
     "PPA": "agreement on no difference, 2PA/(2PA+PD)",
 }
+MODELS = ("MD2", "MD3", "MD4", "MD5", "MD6")
+TABLES = ("agreement", "summary", "found", "divided", "models", "methods", "fills")
+IDLE = {  # options that a table does not listen to, as it has all of them side by side
+    "models": ("model",),
+    "methods": ("method", "fit", "resamples", "null", "tails", "density", "generalize"),
+    "fills": ("fill",),
+}
 
 
 def compare_splits(options: StabilityOptions) -> None:
     """Compare the systems on each split and print how far the splits agree."""
     format = options.shown
     bootstrap = inputs.bootstrap_options(options.fit, options.resamples)
+    law = inputs.bootstrap_law(options)
+    _check(options)
     parsed = inputs.model(options.model)  # refused before the long work, here and below
     method = known(options.method or ("bh" if bootstrap else "hsd"))
     inputs.fill_policy(options.fill)
     read = inputs.RunInputs.of(options).one_measure().read()
-    scores, told = inputs.filled(inputs.single(read), options.fill)
+    scores, told = inputs.filled(inputs.single(read), "leave" if options.table == "fills" else options.fill)
     how: dict[str, Any] = (
-        {"fit": "bootstrap", "n_resamples": options.resamples, "seed": options.seed} if bootstrap else {}
+        {"fit": "bootstrap", "n_resamples": options.resamples, "seed": options.seed, **law}
+        if bootstrap
+        else {}
     )
+    how["generalize"] = inputs.dimensions(options.generalize)
+    alpha = options.alpha
+    facts: dict[str, Any] = {"alpha": alpha, "splits": scores.sizes.get("split", 1)}
     with progress("comparing splits", options.quiet) as bar:
-        result = stability(
-            scores,
-            parsed,
-            method,
-            alpha=options.alpha,
-            generalize=inputs.dimensions(options.generalize),
-            progress=bar,
-            **how,
-        )
-    frame = result.mean().reset_index()
-    frame["meaning"] = frame["figure"].map(MEANINGS)
-    title = str(result).splitlines()[0]
-    facts = {"alpha": options.alpha, "splits": len(result.comparisons), "claim": result.comparisons[0].claim}
-    notes = () if options.quiet else (*read.notes, *told)
-    emit(frame, format, options.out, title=title, notes=notes, facts=facts)
+        if options.table in SIDE_BY_SIDE:
+            frame = SIDE_BY_SIDE[options.table](scores, parsed, method, alpha, bar, how)
+            title = f"{facts['splits']} splits at {alpha:g}: {options.table} side by side"
+        else:
+            found = over_splits(scores, parsed, method, progress=bar, **how)
+            result = stability_of(found, alpha=alpha)
+            title, facts["claim"] = str(result).splitlines()[0], found[0].claim
+            frame = result.mean().reset_index()
+            frame["meaning"] = frame["figure"].map(MEANINGS)
+            if options.table == "summary":
+                frame = summary_over_splits(found, _whole(read), alpha=alpha).reset_index(names="figure")
+            elif options.table == "found":
+                frame = found_over_splits(found, (alpha,)).reset_index()
+            elif options.table == "divided":
+                frame = agreement_over_splits(found, (alpha,))[alpha].reset_index()
+    emit(
+        frame,
+        format,
+        options.out,
+        title=title,
+        notes=() if options.quiet else (*read.notes, *told),
+        facts=facts,
+    )
+
+
+def _check(options: StabilityOptions) -> None:
+    """Refuse an unknown table, and options that the one asked for does not listen to."""
+    chosen(options.table, "table", TABLES)
+    call = current()
+    for name in IDLE.get(options.table, ()):
+        if call is not None and name in call.given:
+            raise InputError(
+                (Option(name), " does nothing with ", Option("table", options.table)), remedy="leave it out"
+            )
+
+
+def _whole(read: inputs.Read) -> xr.DataArray | None:
+    """Means of the systems on the whole collection, where there are runs to score."""
+    if read.collection is None:
+        return None
+    measure = next(iter(read.scores.data_vars))
+    return score(read.collection, [str(measure)])[measure].mean("topic")
+
+
+def _models(scores: Any, _: Any, method: str, alpha: float, __: Any, how: dict[str, Any]) -> pd.DataFrame:
+    """Pairs found, widths and agreement under each model."""
+    rows = []
+    for model in MODELS:
+        found = over_splits(scores, model, method, **how)
+        figures = {
+            **summary_over_splits(found, alpha=alpha)["mean"],
+            **stability_of(found, alpha=alpha).mean()["mean"],
+        }
+        rows.append({"model": model, **figures})
+    return pd.DataFrame(rows)
+
+
+def _methods(scores: Any, model: Any, _: str, alpha: float, bar: Any, __: dict[str, Any]) -> pd.DataFrame:
+    """FF21's three approaches: pairs found, agreement, and what each finds beyond the others."""
+    table = stability_of_methods(scores, model, alpha=alpha, progress=bar)
+    rows = []
+    for name in map(str, table["approach"].values):
+        own = table.sel(approach=name)
+        figures = {f: float(own["mean"].sel(other=name, figure=f)) for f in ("PAA", "PPA", "AD")}
+        beyond = {
+            f"beyond {other}": float(own["mean"].sel(other=other, figure="extra"))
+            for other in map(str, table["other"].values)
+            if other != name
+        }
+        rows.append({"approach": name, "significant": float(own["significant"]), **figures, **beyond})
+    return pd.DataFrame(rows)
+
+
+def _fills(scores: Any, model: Any, method: str, alpha: float, bar: Any, how: dict[str, Any]) -> pd.DataFrame:
+    """Passive disagreements between fills; on the diagonal between splits."""
+    table = stability_of_fills(scores, model, method, alpha=alpha, progress=bar, **how)
+    square = table["mean"].sel(figure="PD").to_pandas()
+    return square.assign(significant=table["significant"].to_numpy()).reset_index()
+
+
+SIDE_BY_SIDE: dict[str, Callable[..., pd.DataFrame]] = {
+    "models": _models,
+    "methods": _methods,
+    "fills": _fills,
+}

@@ -185,10 +185,12 @@ def _canonical(scores: xr.DataArray, keep: frozenset[str]) -> xr.DataArray:
     renamed = {}
     words = {}
     taken = {str(d) for d in scores.dims}
-    for dimension in taken:
+    places = {word: place for place, word in enumerate(ROLE_OF)}
+    for dimension in sorted(taken, key=lambda d: (places.get(d.lower(), len(places)), d)):
         role = ROLE_OF.get(dimension.lower())
         if role is not None and role != dimension and role not in taken and dimension not in keep:
             renamed[dimension] = role
+            taken.add(role)  # of two words for one role, such as question and prompt, the first has it
             if noun(dimension) != role:
                 words[f"{role}_noun"] = noun(dimension)
     if not renamed:

@@ -241,7 +241,7 @@ def anova(scores: Any, model: Model | str) -> AnovaFit:
 
     >>> scores = xr.DataArray([[.1, .2, .4], [.3, .3, .6], [.2, .5, .6]], dims=("topic", "system"))
     >>> fit = anova(scores, "topic + system")
-    >>> fit.table.loc["system", ["ss", "df", "F"]].round(4).tolist()
+    >>> fit.table.loc["system", ["ss", "df", "F"]].to_numpy(float).round(4).tolist()
     [0.1689, 2.0, 13.8182]
     >>> fit.estimates(generalize=("topic",)).claim
     'on topics like these 3'

@@ -156,6 +156,18 @@ def _bought(tables: Tables, human: Floats) -> tuple[str, ...]:
         f"{counted(labels, 'item')} of {tables.topics:,} with scores by people: with the judge's they tell as much as"
         f" {labels * ratio:,.0f} such items would alone (median of pairs)"
     ]
+    ia, ib = tables.pairs
+    rho = _correlations(human[0][:, ia] - human[0][:, ib], tables.y[0][:, ia] - tables.y[0][:, ib])
+    one = np.ones(rho.size)
+    now, twice, every = (
+        float(np.median(variance_with_labels(np.array(float(n)), tables.topics, one, rho)))
+        for n in (labels, min(2 * labels, tables.topics), tables.topics)
+    )
+    if labels < tables.topics:
+        said.append(
+            f"twice as many would make standard errors {1 - np.sqrt(twice / now):.0%} smaller, all"
+            f" {tables.topics:,} {1 - np.sqrt(every / now):.0%}"
+        )
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(found.bias_se > 0, np.abs(found.bias) / found.bias_se, 0.0)
     biased = int((student.two_sided(t, found.labels - 1.0) <= 0.05 / found.bias.size).sum())
@@ -204,7 +216,7 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
     items = judge.shape[0]
     gap_h, gap_f = human[:, ia] - human[:, ib], judge[:, ia] - judge[:, ib]
     variance = np.nanvar(gap_h, axis=0, ddof=1)
-    rho = np.array([_correlation(h, f) for h, f in zip(gap_h.T, gap_f.T, strict=True)])
+    rho = _correlations(gap_h, gap_f)
     z = float(stats.norm.isf(alpha / 2) + stats.norm.ppf(power))
     least = variance_with_labels(np.array(np.inf), items, variance, rho)
     room = (found.mean / z) ** 2 - least
@@ -231,9 +243,15 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
     )
 
 
-def _correlation(human: Floats, judge: Floats) -> float:
-    """Correlation of people and judge on the items that both saw, 0 where one of them does not vary."""
+def _correlations(human: Floats, judge: Floats) -> Floats:
+    """(P,) correlations of people and judge over the items (T, P) that both saw; 0 where one of them does not vary."""
     seen = np.isfinite(human)
-    h, f = human[seen] - human[seen].mean(), judge[seen] - judge[seen].mean()
-    spread = float(np.sqrt((h @ h) * (f @ f)))
-    return float(h @ f) / spread if spread > 0.0 else 0.0
+    n = np.maximum(seen.sum(axis=0), 1)
+
+    def centred(x: Floats) -> Floats:
+        inside = np.where(seen, x, 0.0)
+        return np.where(seen, inside - inside.sum(axis=0) / n, 0.0)
+
+    h, f = centred(human), centred(judge)
+    spread = np.sqrt((h**2).sum(axis=0) * (f**2).sum(axis=0))
+    return np.divide((h * f).sum(axis=0), spread, out=np.zeros(spread.shape), where=spread > 0.0)

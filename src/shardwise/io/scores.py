@@ -254,14 +254,30 @@ def _records(
     logs = [one for one in read if isinstance(one, Log)]
     if len(logs) == len(read):
         return joined(logs, systems, columns)
-    parts = []
-    for k, (one, path) in enumerate(zip(read, paths, strict=True)):
+    sheets = []
+    for one, path in zip(read, paths, strict=True):
         if not isinstance(one, Sheet):
             raise InputError(
                 "is of another kind than the other files", where=str(path), remedy="read the files apart"
             )
-        parts.append(records(one, measure, columns, systems[k] if systems else ""))
+        sheets.append(one)
+    names = systems or [""] * len(sheets)
+    parts = [records(one, measure, columns, name) for one, name in zip(sheets, names, strict=True)]
+    if _one_each(parts) or (systems and all(part.wide for part in parts)):
+        return [
+            records(one, measure, columns, name, single=True) for one, name in zip(sheets, names, strict=True)
+        ]
     return parts
+
+
+def _one_each(parts: Sequence[Records]) -> bool:
+    """Whether files have the same columns for the same items: then a file is a system, and a column a measure."""
+    if len(parts) < 2 or not all(part.wide for part in parts):
+        return False
+    first, second = (parts[k].labels for k in (0, 1))
+    return first["system"].names == second["system"].names and bool(
+        set(first["topic"].names) & set(second["topic"].names)
+    )
 
 
 def _read_netcdf(path: Path) -> xr.Dataset:

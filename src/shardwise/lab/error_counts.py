@@ -14,6 +14,7 @@ from scipy import stats
 
 from shardwise.comparing.decisions import JOINT, Decisions
 from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.numerics.proportions import clopper_pearson
 
 TAIL = 0.025  # on each side of a Monte-Carlo interval
 SAME = 1e-12  # true differences below this are none
@@ -153,13 +154,9 @@ def rate(x: Floats, tail: float = TAIL) -> Rate:
 
 
 def exact(hits: int, n: int, tail: float = TAIL) -> tuple[float, float]:
-    """Clopper and Pearson's (1934) interval of a probability.
-
-    >>> [round(end, 4) for end in exact(0, 100)]
-    [0.0, 0.0362]
-    """
-    low = float(stats.beta.ppf(tail, hits, n - hits + 1)) if hits else 0.0
-    return low, float(stats.beta.isf(tail, hits + 1, n - hits)) if hits < n else 1.0
+    """Clopper and Pearson's interval of a probability, by its tail."""
+    low, high = clopper_pearson(np.asarray(float(hits)), np.asarray(float(n)), 2.0 * tail)
+    return float(low), float(high)
 
 
 def ratio(part: Floats, whole: Floats, tail: float = TAIL) -> Rate:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
 from math import prod
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -138,11 +138,11 @@ class Solution:
             if not term <= block:
                 pieces.append(np.zeros((table.levels(term), table.levels(block))))
                 continue
-            factors = [
-                np.eye(n) - 1.0 / n if d in term else np.full((1, n), 1.0 / n)
-                for d, n in ((d, table.shape[d]) for d in table.order(block))
-            ]
-            pieces.append(reduce(np.kron, factors, np.ones((1, 1))))
+            product: Any = np.ones((1, 1))
+            for d in table.order(block):
+                n = table.shape[d]
+                product = np.kron(product, np.eye(n) - 1.0 / n if d in term else np.full((1, n), 1.0 / n))
+            pieces.append(product)
         return np.hstack(pieces)
 
     def effects(self, term: Term) -> Floats:

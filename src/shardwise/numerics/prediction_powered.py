@@ -85,7 +85,8 @@ def _mean(x: Floats, which: Bools) -> Floats:
 def _variance(x: Floats, which: Bools, ddof: int) -> Floats:
     """Variance over the items marked, 0 where there are none."""
     n = which.sum(axis=-1)
-    return _mean((x - _mean(x, which)[..., None]) ** 2, which) * n / np.maximum(n - ddof, 1)
+    squares = _mean((x - _mean(x, which)[..., None]) ** 2, which)
+    return np.asarray(squares * n / np.maximum(n - ddof, 1))
 
 
 def variance_with_labels(labels: Floats, items: int, variance: Floats, correlation: Floats) -> Floats:

@@ -240,8 +240,8 @@ def unified_order(
     """Lines and order of the posterior that belongs to the unified test of a pair, and their weights in the variance.
 
     φ_d of the per-topic differences, φ_I ≥ φ_E of each system, φ_d ≥ Σ φ_E/M. The prior is 1/φ for each but φ_I, which
-    has φ_I^(-3/2), one degree of freedom more: with 1/φ_I the 95 % interval of two seeds covers 100 % and is four times as
-    wide as that of the test, with this one as wide and covers 98 %. The spread is that of one table.
+    has φ_I^(-3/2), one degree of freedom more: with 1/φ_I the 95 % interval of two seeds covers 100 % and is four times
+    as wide as that of the test, with this one as wide, and covers 98 %. The spread is that of one table.
     """
     ss, df, weights = [topic_se**2 * topics * (topics - 1.0)], [topics - 1.0], [1.0 / topics]
     lower = [1.0]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.planning.components import variance_components
 from shardwise.planning.generalizing import Generalizability, generalizability
-from shardwise.planning.instances import BudgetPlan, plan_budget, plan_instances, variance_grid
+from shardwise.planning.instances import (
+    BudgetPlan,
+    plan_budget,
+    plan_equivalence,
+    plan_instances,
+    variance_grid,
+    what_next,
+)
 from shardwise.planning.pools import PoolStudy, pool_depth_study, pool_qrels
 from shardwise.planning.shards import ShardDesign, design_for_shards
 from shardwise.planning.simulated import SimulatedPower, simulated_power
@@ -27,6 +34,7 @@ __all__ = [
     "generalizability",
     "min_diff_at",
     "plan_budget",
+    "plan_equivalence",
     "plan_instances",
     "pool_depth_study",
     "pool_qrels",
@@ -40,5 +48,6 @@ __all__ = [
     "variance_components",
     "variance_grid",
     "variance_table",
+    "what_next",
     "width_at",
 ]

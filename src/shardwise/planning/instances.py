@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from shardwise.numerics.unified import complete_moments, instance_spread, unifie
 from shardwise.planning.components import variance_components
 
 MOST_TOPICS, MOST_INSTANCES = 2_000, 200
+POINTS = 400  # of the law of a standard deviation
 
 
 def variance_grid(source: Any, instances: Sequence[int], topics: Sequence[int]) -> pd.DataFrame:
@@ -89,21 +90,149 @@ def plan_instances(
     if not min_diff > 0:
         raise InputError(f"min_diff = {min_diff:g}: it must be positive", argument="min_diff", value=min_diff)
     level(alpha)
-    level(power, "power")
+
+    def reached(se: Floats, df: Floats) -> Floats:
+        return two_sided_power(min_diff, se, df, alpha)
+
+    return _fewest(components, reached, level(power, "power"), topics, most_instances)
+
+
+def plan_equivalence(
+    source: Any,
+    *,
+    margin: float,
+    difference: float = 0.0,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    topics: Sequence[int] = (25, 50, 100, 200),
+    most_instances: int = MOST_INSTANCES,
+) -> pd.DataFrame:
+    """Find for each number of topics the instances needed to show equivalence: `topics, instances, se, df, power`.
+
+    Parameters
+    ----------
+    source
+        Variance components, or scores or a mixed model that show them.
+    margin
+        The smallest difference that matters.
+    difference
+        The true difference to allow for, within the margin.
+    power
+        The probability of showing it.
+    alpha
+        The level of the two one-sided tests.
+    topics
+        Numbers of topics to plan for.
+    most_instances
+        Where to stop looking.
+
+    >>> parts = VarianceComponents({"topic:system": .001, "system:instance": .0001, "error": .0064})
+    >>> plan_equivalence(parts, margin=.02, topics=[50, 100]).round(3)
+       topics  instances     se      df  power
+    0      50         83  0.007  54.368  0.801
+    1     100         13  0.007  57.526  0.804
+    """
+    components = _of_instances(source)
+    if not 0.0 <= abs(difference) < margin:
+        raise InputError(
+            f"a difference of {difference:g} is not within a margin of {margin:g}",
+            remedy="give a smaller difference, or a larger margin",
+            argument="difference",
+            value=difference,
+        )
+    level(alpha, most=0.5)
+
+    def reached(se: Floats, df: Floats) -> Floats:
+        return equivalence_power(margin, difference, se, df, alpha)
+
+    return _fewest(components, reached, level(power, "power"), topics, most_instances)
+
+
+def _fewest(
+    components: VarianceComponents,
+    reached: Callable[[Floats, Floats], Floats],
+    power: float,
+    topics: Sequence[int],
+    most_instances: int,
+) -> pd.DataFrame:
+    """The fewest instances with which each number of topics reaches the power; missing where none will do."""
     rows: list[dict[str, object]] = []
     m = np.arange(2.0, whole(most_instances, "most_instances", least=2) + 1.0)
     for n in _numbers(topics, "topics", 2):
         se, df = _precision(components, m, n)
-        reached = two_sided_power(min_diff, se, df, alpha)
-        enough = np.flatnonzero(reached >= power)
+        found = reached(se, df)
+        enough = np.flatnonzero(found >= power)
         if not len(enough):
             rows.append({"topics": int(n), "instances": pd.NA})
             continue
         k = int(enough[0])
-        rows.append({"topics": int(n), "instances": int(m[k]), "se": se[k], "df": df[k], "power": reached[k]})
+        rows.append({"topics": int(n), "instances": int(m[k]), "se": se[k], "df": df[k], "power": found[k]})
     return pd.DataFrame(rows, columns=["topics", "instances", "se", "df", "power"]).astype(
         {"instances": "Int64"}
     )
+
+
+def what_next(
+    source: Any,
+    instances: int,
+    topics: int,
+    *,
+    min_diff: float,
+    more_instances: int = 2,
+    more_topics: int = 20,
+    alpha: float = 0.05,
+) -> pd.DataFrame:
+    """Return what more instances, more topics and both would buy: `what, instances, topics, se, df, half_width, power`.
+
+    Parameters
+    ----------
+    source
+        Variance components, or scores or a mixed model that show them.
+    instances, topics
+        What there is now.
+    min_diff
+        The smallest difference worth finding, for the power.
+    more_instances, more_topics
+        What might be added.
+    alpha
+        The level of the two-sided unified test and of the interval.
+
+    >>> parts = VarianceComponents({"topic:system": .01, "system:instance": .0009, "error": .0064})
+    >>> what_next(parts, 5, 50, min_diff=.05).round(3)[["what", "se", "half_width", "power"]]
+              what     se  half_width  power
+    0          now  0.028       0.059  0.394
+    1  2 instances  0.026       0.053  0.459
+    2    20 topics  0.026       0.054  0.449
+    3         both  0.024       0.048  0.534
+    """
+    components = _of_instances(source)
+    level(alpha)
+    more = (whole(more_instances, "more_instances"), whole(more_topics, "more_topics"))
+    rows = []
+    for what, i, t in (
+        ("now", 0, 0),
+        (f"{more[0]} instances", more[0], 0),
+        (f"{more[1]} topics", 0, more[1]),
+        ("both", *more),
+    ):
+        m, n = np.array([instances + i], dtype=float), np.array([topics + t], dtype=float)
+        se, df = _precision(components, m, n)
+        half = float(stats.t.isf(alpha / 2.0, df[0]) * se[0])
+        power = float(two_sided_power(min_diff, se, df, alpha)[0])
+        numbers = {"instances": instances + i, "topics": topics + t, "se": float(se[0]), "df": float(df[0])}
+        rows.append({"what": what, **numbers, "half_width": half, "power": power})
+    return pd.DataFrame(rows)
+
+
+def equivalence_power(margin: float, difference: float, se: Floats, df: Floats, alpha: float) -> Floats:
+    """Power of two one-sided t-tests: the chance that difference ± t·s lies within the margin, over the law of s."""
+    chances = (np.arange(POINTS) + 0.5) / POINTS
+    spread = np.sqrt(stats.chi2.ppf(chances, np.asarray(df)[..., None]) / np.asarray(df)[..., None])
+    cut = stats.t.isf(alpha, df)[..., None] * spread
+    unit = np.where(se > 0.0, se, 1.0)[..., None]
+    upper, lower = (margin - difference) / unit - cut, -(margin + difference) / unit + cut
+    held = np.maximum(special.ndtr(upper) - special.ndtr(lower), 0.0).mean(axis=-1)
+    return np.asarray(np.where(se > 0.0, held, 1.0))
 
 
 def two_sided_power(difference: float, se: Floats, df: Floats, alpha: float) -> Floats:

@@ -24,7 +24,7 @@ from shardwise.fits.posterior import Mixture, posterior
 from shardwise.fits.repeats import KINDS
 from shardwise.fits.topics import JOINT as JOINT_TESTS
 from shardwise.fits.topics import ONE_SIDED, TESTS, ByTopics
-from shardwise.fits.units import by_units
+from shardwise.fits.units import DF, by_units
 from shardwise.io.instances import flag_deterministic
 from shardwise.numerics import paired
 from shardwise.numerics.corrections import STEPWISE
@@ -35,6 +35,7 @@ from shardwise.procedures.vocabulary import for_claims, parse
 
 USUAL = {TABLE: "moderated", SHARDS: "moderated", INSTANCES: "moderated topic+instance", SPLITS: "moderated"}
 """The procedure of each layout that keeps its promise on realistic scores, for topics like these."""
+UNEQUAL = "t holm"  # where so few of many units decide that draws of units do not show it (docs/clusters.md)
 CORRECTED = "ppi holm"  # where people's scores for some items stand beside a judge's
 OF_REPEATS = {"seeds": USUAL[INSTANCES], "samples": "moderated samples"}
 METHODS = ("mixed", "bootstrap", "t-means", "t-single")
@@ -119,7 +120,11 @@ def compare(
 
 def usual(scores: Any) -> str:
     """The name of the procedure for scores of this layout where none is asked for; people's scores correct a judge."""
-    return CORRECTED if HUMAN in scores.coords else USUAL[layout_of(scores)]
+    if HUMAN in scores.coords:
+        return CORRECTED
+    dims = layout_of(scores)
+    few = float(scores.attrs.get(DF, np.inf)) < (scores.sizes["topic"] - 1.0) / 3.0
+    return UNEQUAL if few and dims == TABLE else USUAL[dims]
 
 
 def usual_of(dims: Dims, method: str | Procedure | None, repeats: str) -> str:

@@ -20,7 +20,12 @@ class CompareOptions(opt.Written):
     one file; with several splits also how far they agree. With --baseline all systems are compared with that one, and
     with no other: ▲ is better, ▼ worse.
 
+    Scores may come from any table (question,model,seed,correct), from samples_*.jsonl of lm-evaluation-harness and from
+    .eval logs of inspect; the line "read as" says what was understood.
+
     Example: shardwise compare qrels.txt runs/*.gz --measure AP --measure nDCG@10 --shards 5
+
+    Example: shardwise compare logs/*.eval
     """
 
     inputs: opt.Inputs
@@ -43,6 +48,15 @@ class CompareOptions(opt.Written):
     ] = None
     fit: opt.Fit = "anova"
     resamples: opt.Resamples = None
+    null: opt.Null = None
+    tails: opt.Tails = None
+    density: opt.Density = None
+    trim: Annotated[
+        str | None,
+        typer.Option(
+            help="Bootstrap: show V17's intervals of the effects, a share, percent or count of the estimates dropped."
+        ),
+    ] = None
     baseline: opt.Baselines = opt.several()
     only: Annotated[list[str], typer.Option(help="Compare these systems only; repeatable.")] = opt.several()
     repeats: opt.Repeats = None
@@ -52,6 +66,7 @@ class CompareOptions(opt.Written):
     splits: opt.Splits = 1
     kind: opt.Kind = "even"
     by: opt.By = None
+    proportions: opt.Proportions = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
     missing: opt.Missing = ""

@@ -127,3 +127,49 @@ class PoolsOptions(opt.Written):
     names: opt.Names = "auto"
     jobs: opt.Jobs = None
     chart: opt.Chart = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeated(opt.Written):
+    """Options of plans for systems that give another result each time."""
+
+    sources: Annotated[
+        list[Path],
+        typer.Argument(help="Scores by topic, system and instance: a table or logs.", metavar="SCORES"),
+    ]
+    measure: opt.Measure = opt.several()
+    topics: Annotated[list[int], typer.Option(help="Numbers of topics to plan for; repeatable.")] = (
+        opt.several(25, 50, 100, 200)
+    )
+    alpha: opt.Alpha = 0.05
+    power: Annotated[float, typer.Option(help="Power wanted.")] = 0.8
+    missing: opt.Missing = ""
+    columns: opt.Columns = opt.several()
+    system: opt.System = opt.several()
+    jobs: opt.Jobs = None
+    chart: opt.Chart = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanInstancesOptions(Repeated):
+    """Two more seeds or twenty more topics? What each buys, and the instances needed to find a difference.
+
+    Example: shardwise design instances scores.csv --min-diff 0.05 --more-instances 2 --more-topics 20
+    """
+
+    min_diff: Annotated[float, typer.Option("--min-diff", help="Smallest difference worth finding.")] = 0.05
+    more_instances: Annotated[
+        int, typer.Option(help="Instances of each system that might be added.", min=1)
+    ] = 2
+    more_topics: Annotated[int, typer.Option(help="Topics that might be added.", min=1)] = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanEquivalenceOptions(Repeated):
+    """Instances and topics needed to show that two systems differ by less than a margin.
+
+    Example: shardwise design equivalence scores.csv --margin 0.02
+    """
+
+    margin: Annotated[float, typer.Option(help="Differences smaller than this do not matter.")] = 0.01
+    difference: Annotated[float, typer.Option(help="True difference to allow for, within the margin.")] = 0.0

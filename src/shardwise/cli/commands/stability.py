@@ -14,6 +14,8 @@ from shardwise.cli import options as opt
 class StabilityOptions(opt.Written):
     """Compare the systems on many splits and count how often two splits agree (Faggioli & Ferro 2021).
 
+    --table shows other sides of the same splits, such as F19's Table 2 (summary) and V17's Table 5 (divided).
+
     Example: shardwise stability qrels.txt runs/*.gz --measure AP --shards 5 --splits 11
     """
 
@@ -29,11 +31,22 @@ class StabilityOptions(opt.Written):
     generalize: opt.Generalize = ""
     fit: opt.Fit = "anova"
     resamples: opt.Resamples = None
+    null: opt.Null = None
+    tails: opt.Tails = None
+    density: opt.Density = None
+    table: Annotated[
+        str,
+        typer.Option(
+            help="agreement of each two splits; summary: rank correlation, widths and counts; found: pairs by one "
+            "split, most and all; divided: pairs by how the splits are divided; models, methods or fills side by side."
+        ),
+    ] = "agreement"
     alpha: opt.Alpha = 0.05
     fill: opt.Fill = "zero"
     shards: opt.Shards = 5
     splits: opt.Splits = 11
     kind: opt.Kind = "even"
+    proportions: opt.Proportions = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
     missing: opt.Missing = ""

@@ -86,18 +86,19 @@ class Column:
     def values(self) -> Floats:
         """The cells as numbers: NaN where there is none, infinite where a word stands that is no score."""
         kind = self.data.type
-        if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
-            return np.asarray(pc.cast(self.data, pa.float64()).to_numpy(), dtype=np.float64)
-        if pa.types.is_boolean(kind):
-            return np.asarray(pc.cast(pc.cast(self.data, pa.int8()), pa.float64()).to_numpy())
+        if is_text(kind):
+            return self._numbers[self.labels.codes]
         if pa.types.is_null(kind):
             return np.full(len(self.data), np.nan)
-        if not is_text(kind):
-            return np.full(len(self.data), np.inf)
-        codes, names = self.labels
-        lower = {name.lower() for name in names} - set(NOTHING)
+        data = pc.cast(self.data, pa.int8()) if pa.types.is_boolean(kind) else self.data
+        return np.asarray(pc.cast(data, pa.float64()).to_numpy(), dtype=np.float64)
+
+    @cached_property
+    def _numbers(self) -> Floats:
+        """The numbers that the labels stand for."""
+        lower = {name.lower() for name in self.labels.names} - set(NOTHING)
         known = next((WORDS | one for one in LETTERS if lower and lower <= set(one)), WORDS)
-        return np.array([self._number(name, known) for name in names])[codes]
+        return np.array([self._number(name, known) for name in self.labels.names])
 
     def _number(self, text: str, words: dict[str, float]) -> float:
         if _NUMBER.fullmatch(text):
@@ -110,15 +111,10 @@ class Column:
     @cached_property
     def numeric(self) -> float:
         """The share of numbers among what stands in the cells; 1 where nothing does."""
-        kind = self.data.type
-        if is_text(kind):
-            codes, names = self.labels
-            filled = [k for k, name in enumerate(names) if name.lower() not in NOTHING]
-            first = np.unique(codes, return_index=True)
-            place = dict(zip(first[0].tolist(), first[1].tolist(), strict=True))
-            good = [k for k in filled if k in place and np.isfinite(self.values[place[k]])]
-            return len(good) / len(filled) if filled else 1.0
-        return 0.0 if pa.types.is_nested(kind) or pa.types.is_binary(kind) else 1.0
+        if not is_text(self.data.type):
+            return 1.0
+        filled = self._numbers[~np.isnan(self._numbers)]
+        return float(np.isfinite(filled).mean()) if len(filled) else 1.0
 
     @cached_property
     def distinct(self) -> int:

@@ -31,10 +31,16 @@ class Records:
     notes: tuple[str, ...] = ()
     primary: str = ""  # the measure to take where there are several, if the source says so
     asked: frozenset[str] = field(default_factory=frozenset)  # item labels that have a column of their own
+    wide: bool = False  # whether its systems were the columns of a table
 
 
 def records(
-    sheet: Sheet, measure: str | None = None, columns: Columns | None = None, system: str = ""
+    sheet: Sheet,
+    measure: str | None = None,
+    columns: Columns | None = None,
+    system: str = "",
+    *,
+    single: bool = False,
 ) -> Records:
     """Take the scores out of a sheet.
 
@@ -48,8 +54,10 @@ def records(
         Which column is what, where the headers do not say it.
     system
         What to call the one system of a table that names none.
+    single
+        Whether the columns are measures of one system, and not systems.
     """
-    reading = understood(sheet, columns, measure)
+    reading = understood(sheet, columns, measure, single=single)
     rows, notes = _items(sheet, reading)
     labels = {
         role: _labels(sheet, name).taken(rows)
@@ -92,6 +100,7 @@ def records(
         nouns=reading.nouns,
         notes=told,
         asked=frozenset(role for role in ITEM_LABELS if role in labels),
+        wide=reading.wide,
     )
 
 

@@ -41,7 +41,9 @@ class Reading:
         return {role: word for role, word in words.items() if word != role}
 
 
-def understood(sheet: Sheet, columns: Columns | None = None, measure: str | None = None) -> Reading:
+def understood(
+    sheet: Sheet, columns: Columns | None = None, measure: str | None = None, *, single: bool = False
+) -> Reading:
     """Say which column is what, or refuse with the readings that there are and the option that chooses.
 
     Parameters
@@ -52,6 +54,8 @@ def understood(sheet: Sheet, columns: Columns | None = None, measure: str | None
         What the caller says: item, system, instance, score, cluster, task … -> the name of a column.
     measure
         The score that is asked for, where a column has its name.
+    single
+        Whether columns of numbers are measures of one system rather than systems.
     """
     named = _named(sheet, columns or {})
     roles = {role: names[0] for role, names in named.items() if len(names) == 1}
@@ -83,7 +87,7 @@ def understood(sheet: Sheet, columns: Columns | None = None, measure: str | None
                 remedy="call it value or score",
             )
         roles["value"] = value[0]
-    wide = not (roles.keys() & {"system", "value"} or _value_word(rest))
+    wide = not (single or roles.keys() & {"system", "value"} or _value_word(rest))
     wide = wide or "topic" not in roles
     scores, more = _scores(sheet, roles, rest, measure, wide)
     return Reading(roles, scores, wide, left | more)

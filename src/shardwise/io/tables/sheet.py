@@ -28,6 +28,7 @@ from shardwise.io.files import bare_name
 from shardwise.io.tables.column import NOTHING, Column, is_number, is_text
 from shardwise.io.tables.words import LABELS, role_words
 
+MORE = "…"  # in place of a cell that holds more than one value
 LABEL = pa.dictionary(pa.int32(), pa.string())
 _EMPTY = [*NOTHING, "NaN", "NA", "N/A", "NULL", "None", "Null", "Nan"]
 
@@ -55,7 +56,7 @@ def made(
     twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
     if twice is not None:
         raise InputError(f"two columns are called {twice!r}", where=source, remedy="rename one")
-    table = table.cast(pa.schema([pa.field(one.name, _plain(one.type)) for one in table.schema]))
+    table = pa.table([_plain(one) for one in table.columns], names=names)
     kept = [k for k, name in enumerate(names) if name or table.column(k).null_count < len(table)]
     table = table.select(kept)
     columns = {name: Column(name, table.column(name), comma) for name in table.column_names}
@@ -72,10 +73,13 @@ def made(
     return Sheet(source, system or Path(source).stem, columns, place)
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """One kind of text for all that there are."""
+def _plain(data: pa.ChunkedArray) -> pa.ChunkedArray:
+    """One kind of text for all that there are; what is no single value in a cell says nothing."""
+    kind = data.type
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind):
+        return pa.chunked_array([pa.repeat(pa.scalar(MORE), len(data))])
     texts = (pa.types.is_large_string, pa.types.is_string_view, pa.types.is_temporal)
-    return pa.string() if any(is_one(kind) for is_one in texts) else kind
+    return pc.cast(data, pa.string()) if any(is_one(kind) for is_one in texts) else data
 
 
 def _blank_rows(columns: Iterable[Column], rows: int) -> Bools:
@@ -324,14 +328,14 @@ def from_objects(rows: Sequence[Any], path: Path) -> Sheet:
 
 
 def _table_of(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Objects as a table, cells that are no single value left out."""
+    """Objects as a table."""
     names = dict.fromkeys(name for row in rows for name in row)
     cells = {name: [_single(row.get(name)) for row in rows] for name in names}
     return pa.table({name: _array(pd.Series(column, dtype=object)) for name, column in cells.items()})
 
 
 def _single(value: Any) -> Any:
-    return None if isinstance(value, dict | list) else value
+    return MORE if isinstance(value, dict | list) else value
 
 
 def stem(path: Path) -> str:

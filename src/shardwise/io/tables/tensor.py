@@ -57,9 +57,10 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
     at = _flat([measured, *(found[dim] for dim in dims)])
     there = np.zeros(shape, dtype=bool)
     there.reshape(-1)[at] = True
-    if int(there.sum()) < len(at):
+    filled = int(np.count_nonzero(there))
+    if filled < len(at):
         raise _double(at, parts, dims, found, measured, nouns)
-    run = _was_run(there, dims)
+    run = there if filled == there.size else _was_run(there, dims)
     gaps = run & ~there
     if missing == "refuse" and gaps.any():
         raise _gap(gaps, dims, found, measured, nouns, parts[0].source)
@@ -75,7 +76,7 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
     coords = {dim: _coordinate(dim, found[dim].names) for dim in dims}
     said = read_as(out, run, dims, measured.names, nouns, labels, parts)
     attrs = {f"{dim}_noun": word for dim, word in nouns.items() if dim in dims or dim in labels}
-    absent = {"missing_rows": int((~there).sum())} if not there.all() else {}
+    absent = {"missing_rows": there.size - filled} if filled < there.size else {}
     data = xr.Dataset(
         {name: (dims, out[m], {**attrs, **absent, "read_as": said}) for m, name in enumerate(measured.names)},
         coords={**coords, **{role: ("topic", one) for role, one in labels.items()}},
@@ -115,8 +116,11 @@ def read_as(
     inside = [f"in {counted(len(set(one)), nouns.get(role, role))}" for role, one in labels.items()]
     called = "" if measures == ["score"] else f", score{'s:' if measures[1:] else ' ='} {', '.join(measures)}"
     empty = np.isnan(values) & run
-    nowhere = empty.all(axis=1 + list(dims).index("system"), keepdims=True) & empty & ("shard" in dims)
-    counts = {"undefined": int(nowhere.sum()), "missing": int((empty & ~nowhere).sum())}
+    undefined = 0
+    if "shard" in dims:
+        nowhere = empty.all(axis=1 + list(dims).index("system"), keepdims=True) & empty
+        undefined = int(np.count_nonzero(nowhere))
+    counts = {"undefined": undefined, "missing": int(np.count_nonzero(empty)) - undefined}
     gaps = [f"{n:,} of {int(run.sum()):,} {what}" for what, n in counts.items() if n]
     notes = dict.fromkeys(note for part in parts for note in part.notes)
     return "; ".join([f"read as {' '.join([' × '.join(words), *inside])}{called}", *gaps, *notes])

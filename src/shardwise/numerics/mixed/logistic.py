@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import optimize, special
@@ -37,7 +38,7 @@ class Answers:
 
 def _mode(data: Answers, beta: Floats, sd: float) -> tuple[Floats, Floats, Floats]:
     """Likeliest u of each item, by Newton's steps for all at once; probabilities, and the curvature at u."""
-    u = np.zeros(data.items)
+    u: Floats = np.zeros(data.items)
     for _ in range(STEPS):
         p = special.expit(beta[data.system] + sd * u[data.item])
         curve = 1.0 + sd**2 * np.bincount(data.item, p * (1.0 - p), data.items)
@@ -46,7 +47,7 @@ def _mode(data: Answers, beta: Floats, sd: float) -> tuple[Floats, Floats, Float
         if np.abs(step).max() < 1e-12:
             break
     p = special.expit(beta[data.system] + sd * u[data.item])
-    return u, p, 1.0 + sd**2 * np.bincount(data.item, p * (1.0 - p), data.items)
+    return u, p, np.asarray(1.0 + sd**2 * np.bincount(data.item, p * (1.0 - p), data.items), np.float64)
 
 
 def laplace_deviance(data: Answers, beta: Floats, sd: float) -> float:
@@ -82,19 +83,15 @@ def logistic(y: Floats, system: Ints, item: Ints) -> LogisticMaximum:
             "a system is right, or wrong, in every answer: its log-odds are infinite",
             remedy="use McNemar's test, 'mcnemar holm'",
         )
-    found = optimize.minimize(
-        lambda x: laplace_deviance(data, x[:-1], float(abs(x[-1]))),
-        np.append(special.logit(share), 1.0),
-        method="BFGS",
-        options={"gtol": 1e-6},
-    )
+    minimize: Any = optimize.minimize
+
+    def deviance(x: Floats) -> float:
+        return laplace_deviance(data, x[:-1], float(abs(x[-1])))
+
+    start = minimize(deviance, np.append(special.logit(share), 1.0), method="BFGS", options={"gtol": 1e-6}).x
     # a last word by a method without slopes, which finite differences blur
-    found = optimize.minimize(
-        lambda x: laplace_deviance(data, x[:-1], float(abs(x[-1]))),
-        found.x,
-        method="Nelder-Mead",
-        options={"xatol": 1e-8, "fatol": 1e-11, "maxiter": 4000, "initial_simplex": _simplex(found.x)},
-    )
+    precise = {"xatol": 1e-8, "fatol": 1e-11, "maxiter": 4000, "initial_simplex": _simplex(start)}
+    found = minimize(deviance, start, method="Nelder-Mead", options=precise)
     beta, sd = found.x[:-1], float(abs(found.x[-1]))
     _, p, curve = _mode(data, beta, sd)
     w = p * (1.0 - p)
