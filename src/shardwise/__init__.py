@@ -13,6 +13,8 @@ late.bind(
     report="shardwise.report.html:save",
     paper="shardwise.report.paper:write_paper",
     leaderboard="shardwise.analysis.leaderboard:leaderboard",
+    notebook_answer="shardwise.report.notebook:answer_html",
+    notebook="shardwise.report.notebook:html",
     leaderboard_html="shardwise.report.leaderboard:html",
     save_chart="shardwise.plot.saving:save_chart",
 )

@@ -107,7 +107,7 @@ def tables(folder: Path) -> dict[str, list[str]]:
 
 def said(command: str, line: tuple[object, ...], format: str) -> str:
     done = shardwise(*command.split(), *line, "--format", format)
-    assert done.returncode == 0, (command, line, done.stderr)
+    assert done.returncode in (0, 3), (command, line, done.stderr)  # 3: a gate that does not pass
     assert done.stderr == ""
     return done.stdout
 

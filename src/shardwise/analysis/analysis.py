@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,8 +28,6 @@ from shardwise.procedures.procedure import Procedure
 
 if TYPE_CHECKING:
     from shardwise.analysis.leaderboard import Leaderboard
-
-MOST_SHOWN = 12  # systems of a table in a notebook
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -327,19 +324,6 @@ class Analysis:
         return f"<Analysis of {self.heading()}>"
 
     def _repr_html_(self) -> str:
-        """The answer as a notebook shows it: what was done, a sentence, and the first systems."""
-        board = self.leaderboard().shown()
-        shown = board.head(MOST_SHOWN).to_html(index=False)
-        more = len(board) - MOST_SHOWN
-        rest = f"<p>and {self.counted(more, 'system')} more</p>" if more > 0 else ""
-        warnings = "".join(
-            f"<p><strong>Warning:</strong> {html.escape(one.sentence)}</p>"
-            for one in self.remarks
-            if one.warning
-        )
-        sentence = html.escape(
-            " ".join([answer.headline(self), *(answer.instead_sentence(one, self) for one in self.instead)])
-        )
-        return (
-            f"<p>{html.escape(self.heading())}</p><p><strong>{sentence}</strong></p>{warnings}{shown}{rest}"
-        )
+        """The answer as a notebook shows it: what was done, a sentence, the first systems, and a chart."""
+        text: str = late.call("notebook_answer", self)
+        return text

@@ -13,6 +13,7 @@ from shardwise.comparing.equivalence import equivalence
 from shardwise.core.claim import counted, plural
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import layout_of, level_names, nouns_of
+from shardwise.core.shown import Shown
 from shardwise.core.text import short
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.planning.margins import topics_for_margin
@@ -23,7 +24,7 @@ MOST_TOPICS = 1e7  # beyond these a number says no more than that there are too 
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Gate:
+class Gate(Shown):
     """What the interval of the difference new - base says, given a margin that does not matter.
 
     Better: it lies above 0. No worse: above -margin. Worse: below 0, and not above -margin. Otherwise "underpowered"

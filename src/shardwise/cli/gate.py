@@ -29,15 +29,15 @@ def judge(options: GateOptions) -> None:
 
 def _read(options: GateOptions) -> tuple[xr.DataArray, str, str, tuple[str, ...]]:
     """The scores, the names of the two systems, and what was left out."""
-    named = options.baseline is not None or options.system is not None
+    named = options.baseline is not None or options.new is not None
     if len(options.inputs) == 1:
-        if options.baseline is None or options.system is None:
+        if options.baseline is None or options.new is None:
             raise InputError(
                 "which two of its systems are to be compared is not said",
                 where=str(options.inputs[0]),
                 remedy="name --baseline and --system",
             )
-        return _table(options, options.inputs[0]), options.baseline, options.system, ()
+        return _table(options, options.inputs[0]), options.baseline, options.new, ()
     if len(options.inputs) != 2:
         raise InputError(f"{len(options.inputs)} files, and a gate compares two", remedy="give BASE and NEW")
     if named:

@@ -18,6 +18,7 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import counted
 from shardwise.core.errors import Either, InputError, Option, unknown
 from shardwise.core.estimates import Estimates
+from shardwise.core.shown import Shown
 from shardwise.numerics import corrections, groups
 from shardwise.numerics.corrections import STEPWISE, known
 from shardwise.numerics.proportions import wilson
@@ -32,7 +33,7 @@ SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))  # Cohen's words for a
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparisons:
+class Comparisons(Shown):
     """One row a pair of systems, the better one first: difference, interval, p-value and corrected p-value.
 
     Against a baseline the first of a pair is the other system, so that a difference below 0 is one that is worse.

@@ -16,6 +16,7 @@ from shardwise.core.arguments import chosen
 from shardwise.core.arguments import level as level_of
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import Either, InputError, Option
+from shardwise.core.shown import Shown
 from shardwise.fits.posterior import Mixture
 from shardwise.numerics.corrections import STEPWISE, title
 from shardwise.numerics.student import t_statistic
@@ -29,7 +30,7 @@ METHODS = {
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Equivalence:
+class Equivalence(Shown):
     """Whether differences a - b lie where they should, given a margin that matters.
 
     `table` has `a, b, difference, lower, upper, p, p_adjusted, holds, smallest_margin`; p is NaN where an interval
@@ -214,7 +215,7 @@ def _verdict(lower: Floats, upper: Floats, margin: float, side: str) -> tuple[Bo
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SettingSeries:
+class SettingSeries(Shown):
     """A series of settings, each tested for being no worse (J15 Fig. 12).
 
     `table` has one row a setting, smallest first: `setting, difference, lower, upper, p, holds`.

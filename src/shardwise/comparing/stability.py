@@ -20,6 +20,7 @@ from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
 from shardwise.core.model import Model
+from shardwise.core.shown import Shown
 from shardwise.scoring.undefined import fill_undefined
 
 FIGURES = ("AA", "AD", "PA", "PD", "PAA", "PPA")
@@ -34,8 +35,8 @@ FF21: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stability:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Stability(Shown):
     """How far the conclusions from different splits agree."""
 
     between: xr.DataArray  # (figure, split, other): counts and shares of each two splits, NaN for one itself

@@ -15,6 +15,7 @@ from shardwise.core import late
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, Model
 from shardwise.core.scores import as_scores, level_names
+from shardwise.core.shown import Shown
 from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import BootstrapFit, bootstrap_anova
 
@@ -22,7 +23,7 @@ CONDITIONS = ("across", "confined", "within")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WithinAcross:
+class WithinAcross(Shown):
     """Interval widths and decisions on related systems, by what the model was fitted to."""
 
     widths: pd.DataFrame  # condition × model: mean interval width over all related systems (V17 Table 6)

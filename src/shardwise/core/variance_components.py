@@ -19,6 +19,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import label
+from shardwise.core.shown import Shown
 
 EFFECTS = ("topic", "shard", "topic:system", "topic:shard", "system:shard", "system:instance")
 TERMS = ("system", *EFFECTS, "error")  # EFFECTS are random, as is the error, which has all dimensions
@@ -59,7 +60,7 @@ def canonical(term: str, further: Iterable[str] = ()) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class VarianceComponents(Mapping[str, float]):
+class VarianceComponents(Shown, Mapping[str, float]):
     """Variances of the effects that make up a score; a mapping from their names.
 
     The parts of a name come in any order, ``residual`` is ``error``, and ``instance`` finds ``system:instance``.

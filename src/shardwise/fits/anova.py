@@ -19,6 +19,7 @@ from shardwise.core.errors import Either, InputError
 from shardwise.core.estimates import Estimates
 from shardwise.core.model import Model, Term, label
 from shardwise.core.scores import as_scores, level_names, nouns_of, sizes_of
+from shardwise.core.shown import Shown
 from shardwise.fits.suitable import check_design
 from shardwise.numerics.balanced import Decomposition, decompose, rounding_floor
 from shardwise.numerics.error_terms import ERROR, combine, error_term
@@ -27,8 +28,8 @@ from shardwise.numerics.unbalanced import Incomplete, fit_incomplete
 SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))  # F19 §6
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AnovaFit:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AnovaFit(Shown):
     """A linear model of the scores: what each term explains, and what may be said about the systems."""
 
     model: Model

@@ -23,6 +23,7 @@ from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.estimates import Estimates
 from shardwise.core.model import Model
+from shardwise.core.shown import Shown
 from shardwise.fits.anova import AnovaFit, anova
 from shardwise.numerics.bootstrap.distributions import EffectLaw, Null, PairLaw
 from shardwise.numerics.bootstrap.draws import Draws, Spread
@@ -40,8 +41,8 @@ Trim = Literal["share", "percent", "count"]
 PAPER_RESAMPLES = 10_000  # V17 §2.2, FF21 §3.2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BootstrapFit:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BootstrapFit(Shown):
     """A model of the scores with the bootstrap laws of its system effects."""
 
     anova: AnovaFit

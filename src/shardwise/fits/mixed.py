@@ -17,6 +17,7 @@ from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.estimates import Estimates
 from shardwise.core.scores import as_scores, nouns_of
+from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.factors import FactorFit, fit_factors
 from shardwise.fits.logistic import LogisticFit, fit_logistic
@@ -36,7 +37,7 @@ from shardwise.numerics.mixed.reml import Convergence
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class MixedFit(RestrictedFit):
+class MixedFit(Shown, RestrictedFit):
     """A linear mixed model with systems fixed and topic, system:topic, instance random, by restricted likelihood."""
 
     design: Design

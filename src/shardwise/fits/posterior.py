@@ -19,6 +19,7 @@ from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
+from shardwise.core.shown import Shown
 from shardwise.fits.mixed import MixedFit
 from shardwise.numerics.mixed import balanced as balanced
 from shardwise.numerics.mixed import blocks
@@ -83,8 +84,8 @@ class Mixture:
         return self.quantile(share * tail), self.quantile(1.0 - (1.0 - share) * tail)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Posterior:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Posterior(Shown):
     """Posterior of a mixed model: draws of the variances, and for each the law of the system means."""
 
     systems: tuple[str, ...]

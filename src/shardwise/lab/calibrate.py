@@ -20,6 +20,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import complete, layout_of, level_names, nouns_of
+from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.variance_components import complete_table, variance_components
 from shardwise.lab.causes import causes, culprits
@@ -40,7 +41,7 @@ CLAIMS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Calibration:
+class Calibration(Shown):
     """Error rates, coverage and power of methods on data like these.
 
     ``table`` has one row for each method and claim, with two columns that matter: false alarms (``rate``, the promised

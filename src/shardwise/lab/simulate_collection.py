@@ -17,6 +17,7 @@ from shardwise.core.arguments import whole
 from shardwise.core.arrays import Bytes, Codes, Floats, Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
+from shardwise.core.shown import Shown
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
 
@@ -24,7 +25,7 @@ _SOURCES = ("GAZ", "WIRE", "REGISTER", "TIMES")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SimulatedCollection:
+class SimulatedCollection(Shown):
     """Runs and judgments, and the truth they were drawn from."""
 
     systems: tuple[str, ...]

@@ -11,6 +11,7 @@ import pandas as pd
 
 from shardwise.core import late
 from shardwise.core.errors import unknown
+from shardwise.core.shown import Shown
 
 Mark = Literal["line", "point", "bar"]
 
@@ -29,7 +30,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exhibit:
+class Exhibit(Shown):
     """One table or figure of a paper, made of somebody's data.
 
     Columns that end in the tag of a paper, as ``significant_F19`` does, hold what that paper printed.

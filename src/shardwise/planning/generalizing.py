@@ -15,13 +15,14 @@ from shardwise.core.arguments import chosen
 from shardwise.core.arguments import level as check_level
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
+from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.variance_components import components_of
 from shardwise.planning.variances import MeanSquares, mean_squares, table_of
 
 
-@dataclass(frozen=True, slots=True)
-class Generalizability:
+@dataclass(frozen=True, slots=True, repr=False)
+class Generalizability(Shown):
     """Variance components of a topic × system table, and the two coefficients they give for n topics.
 
     Eρ² says how well differences between systems would repeat on new topics, Φ how well the scores

@@ -15,6 +15,7 @@ from shardwise.core.arguments import level, whole
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
+from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.instance_pairs import Source, pair_of
 from shardwise.numerics.student import t_statistic, two_sided
@@ -246,8 +247,8 @@ def two_sided_power(difference: float, se: Floats, df: Floats, alpha: float) -> 
     return np.asarray(np.where(still, 1.0, power))
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetPlan:
+@dataclass(frozen=True, slots=True, repr=False)
+class BudgetPlan(Shown):
     """The best numbers of instances and topics for a budget."""
 
     instances: int

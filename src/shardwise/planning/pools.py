@@ -14,6 +14,7 @@ from shardwise.core import late
 from shardwise.core.arguments import chosen, whole, workers
 from shardwise.core.arrays import Bools, Ints
 from shardwise.core.errors import Either, InputError, Option
+from shardwise.core.shown import Shown
 from shardwise.io.collection import UNJUDGED, Collection, Strata, Subtopics
 from shardwise.planning.topics import topics_for_interval, topics_for_power
 from shardwise.planning.variances import VarianceEstimate, pool_variances, variance
@@ -24,8 +25,8 @@ Barren = Literal["drop", "zero"]
 _BEYOND = np.int64(2**62)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PoolStudy:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PoolStudy(Shown):
     """What each pool depth costs for the same goal.
 
     ``table`` has one row a measure and depth: documents per topic in the pool (``pooled``), of these ``judged`` in

@@ -18,6 +18,7 @@ from shardwise.core.arguments import whole
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import InputError
+from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.planning.components import variance_components
 from shardwise.planning.topics import critical_f, designs, expected_width, power_exact
@@ -27,8 +28,8 @@ SHARDS = (1, 2, 3, 4, 5, 10, 20)
 BLURS = ("topic:system", "system:shard", "error")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ShardDesign:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ShardDesign(Shown):
     """Topics needed for each number of shards, and the claim that they support.
 
     ``table`` has one row a number of shards: ``topics`` (missing where no number up to ``most_topics`` is

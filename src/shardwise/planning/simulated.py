@@ -22,6 +22,7 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
 from shardwise.core.scores import nouns_of, sizes_of
+from shardwise.core.shown import Shown
 from shardwise.numerics import studentized_range
 from shardwise.planning.variances import table_of
 
@@ -38,8 +39,8 @@ BLOCK = 4_000_000  # numbers held at a time
 Results = tuple[Bools, Floats, Bools, Bools]  # one entry a repetition
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SimulatedPower:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SimulatedPower(Shown):
     """What each number of topics gave in simulation.
 
     ``table`` has one row a number of topics: ``power`` (share of repetitions in which every planted pair was

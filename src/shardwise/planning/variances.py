@@ -15,13 +15,14 @@ from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import Scores, as_scores, complete
+from shardwise.core.shown import Shown
 from shardwise.fits.variance_components import mean_squares as mean_squares_of
 
 NAMELESS = (None, "score")  # what tables without the name of a measure are called
 
 
-@dataclass(frozen=True, slots=True)
-class VarianceEstimate:
+@dataclass(frozen=True, slots=True, repr=False)
+class VarianceEstimate(Shown):
     """Variance of one system's scores over topics, and where the estimate comes from."""
 
     sigma_sq: float  # of one system's score

@@ -29,7 +29,7 @@ class GateOptions(opt.Written):
         ),
     ]
     baseline: Annotated[str | None, typer.Option(help="The system in use, in a file of several.")] = None
-    system: Annotated[str | None, typer.Option(help="The new system, in a file of several.")] = None
+    new: Annotated[str | None, typer.Option("--system", help="The new system, in a file of several.")] = None
     measure: opt.Measure = opt.several()
     margin: Annotated[float, typer.Option(help="The largest loss that does not matter.", min=0.0)] = 0.01
     power: Annotated[

@@ -20,6 +20,7 @@ from shardwise.core.claim import plural
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.rng import generator
 from shardwise.core.scores import as_scores, layout_of, level_names
+from shardwise.core.shown import Shown
 from shardwise.fits.variance_components import complete_table
 from shardwise.lab.holdout.counts import FIGURES
 from shardwise.lab.holdout.plan import Plan, Tally, joined, tables
@@ -32,7 +33,7 @@ Scores = xr.DataArray | xr.Dataset | pd.DataFrame
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PredictiveCheck:
+class PredictiveCheck(Shown):
     """How well what was decided on one sample of topics holds on another.
 
     ``table`` has one row a procedure: of all pairs the share on which both samples decide alike (``agreement``); of the

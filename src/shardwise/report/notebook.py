@@ -1,0 +1,98 @@
+"""A result as a notebook shows it: a sentence, a table, a small chart; nothing is fetched, and no name is run."""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+from typing import Any
+
+import pandas as pd
+import vl_convert
+
+from shardwise.analysis import answer
+from shardwise.analysis.analysis import Analysis
+from shardwise.core.errors import InputError
+from shardwise.core.text import visible
+from shardwise.plot.dispatch import chart
+
+MOST_ROWS = 10
+WIDTH = 420  # pixels of the chart, at the most
+
+
+def html(result: Any) -> str:
+    """Return a result as an element of a page.
+
+    Parameters
+    ----------
+    result
+        Any result of the library.
+
+    >>> import numpy as np, shardwise as sw
+    >>> means = sw.Estimates(("x", "<b>"), np.array([0.3, 0.1]), 0.001, 98.0, "topics like these 50")
+    >>> shown = html(sw.compare(means))
+    >>> "<p>Tukey HSD" in shown, "<b>" in shown, "data:image/svg+xml" in shown
+    (True, False, True)
+    """
+    lines = [line for line in str(result).splitlines() if line.strip()]
+    table = table_of(result)
+    said = lines[:1] if table is not None else lines
+    words = "".join(f"<p>{escape(visible(line))}</p>" for line in said)
+    return f"<div>{words}{_table(table)}{picture(result)}</div>"
+
+
+def answer_html(found: Analysis) -> str:
+    """Return an analysis as an element of a page: what was done, the answer, warnings, the first systems, a chart.
+
+    Parameters
+    ----------
+    found
+        An analysis.
+    """
+    told = [answer.headline(found), *(answer.instead_sentence(one, found) for one in found.instead)]
+    warnings = [f"<strong>Warning:</strong> {escape(one.sentence)}" for one in found.remarks if one.warning]
+    lines = [
+        escape(visible(found.heading())),
+        f"<strong>{escape(visible(' '.join(told)))}</strong>",
+        *warnings,
+    ]
+    board = found.comparisons.to_frame(1.0 - found.alpha) if found.baselines else found.leaderboard().shown()
+    words = "".join(f"<p>{line}</p>" for line in lines)
+    return f"<div>{words}{_table(board)}{picture(found.comparisons)}</div>"
+
+
+def table_of(result: Any) -> pd.DataFrame | None:
+    """Return the table of a result, where it has one.
+
+    Parameters
+    ----------
+    result
+        Any result of the library.
+    """
+    made = result.to_frame() if hasattr(result, "to_frame") else getattr(result, "table", None)
+    return made if isinstance(made, pd.DataFrame) else None
+
+
+def _table(table: pd.DataFrame | None) -> str:
+    if table is None:
+        return ""
+    named = not isinstance(table.index, pd.RangeIndex)
+    head = table.head(MOST_ROWS).map(lambda value: visible(value) if isinstance(value, str) else value)
+    shown: str = head.to_html(index=named, float_format="{:.4g}".format, na_rep="–", border=0)
+    more = len(table) - MOST_ROWS
+    return shown + (f"<p>and {more:,} more rows</p>" if more > 0 else "")
+
+
+def picture(result: Any) -> str:
+    """Return the usual chart of a result as an image, in which no script is run; empty where it cannot be drawn.
+
+    Parameters
+    ----------
+    result
+        Any result of the library.
+    """
+    try:
+        drawn: str = vl_convert.vegalite_to_svg(chart(result).to_dict())
+    except InputError:  # too many systems, too few draws: the table says it
+        return ""
+    packed = base64.b64encode(drawn.encode()).decode("ascii")
+    return f'<img alt="chart" style="max-width: {WIDTH}px" src="data:image/svg+xml;base64,{packed}">'
