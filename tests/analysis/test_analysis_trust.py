@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -42,7 +43,8 @@ def test_the_methods_of_the_report_are_tried(content: Analysis) -> None:
         repetitions=60,
         seed=3,
     )
-    assert direct.table.equals(lab.table)
+    # levels are p-values of the studentized range, whose table is filled as it is asked: equal but for rounding
+    pd.testing.assert_frame_equal(direct.table, lab.table, rtol=1e-6)
     used = content.trust.rows.query("used")
     assert sorted(zip(used["claim"], used["method"], strict=True)) == [
         ("these topics, these shards", "MD6 hsd"),

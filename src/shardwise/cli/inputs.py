@@ -104,8 +104,11 @@ class RunInputs:
         call = current()
         named = {one.name: getattr(options, one.name) for one in fields(cls) if hasattr(options, one.name)}
         named["inputs"] = tuple(inputs if inputs is not None else options.inputs)
+        given = call.given if call is not None else frozenset()
+        if not isinstance(named.get("system"), list):  # of a command that means one of the systems by it
+            named["system"], given = (), given - {"system"}
         named |= {name: tuple(named.get(name) or ()) for name in ("measure", *OF_TABLES)}
-        found = cls(**named, tables=tables, given=call.given if call is not None else frozenset())
+        found = cls(**named, tables=tables, given=given)
         found.check()
         return found
 

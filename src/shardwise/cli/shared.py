@@ -125,7 +125,9 @@ def _refuse_to_overwrite(call: Call) -> None:
             taken |= {os.path.realpath(one): "is read" for one in many if isinstance(one, str | Path)}
     for parameter in call.parameters:
         value = call.values.get(parameter.name)
-        if parameter.key not in WRITTEN or not isinstance(value, Path) or value.is_char_device():
+        if parameter.argument or parameter.key not in WRITTEN or not isinstance(value, Path):
+            continue
+        if value.exists() and not value.is_file():  # a terminal or a pipe takes more than one
             continue
         if told := taken.get(os.path.realpath(value)):
             raise InputError(

@@ -254,4 +254,4 @@ def _correlations(human: Floats, judge: Floats) -> Floats:
 
     h, f = centred(human), centred(judge)
     spread = np.sqrt((h**2).sum(axis=0) * (f**2).sum(axis=0))
-    return np.divide((h * f).sum(axis=0), spread, out=np.zeros(spread.shape), where=spread > 0.0)
+    return np.asarray(np.divide((h * f).sum(axis=0), spread, out=np.zeros(spread.shape), where=spread > 0.0))

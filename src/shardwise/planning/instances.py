@@ -228,7 +228,7 @@ def equivalence_power(margin: float, difference: float, se: Floats, df: Floats, 
     """Power of two one-sided t-tests: the chance that difference ± t·s lies within the margin, over the law of s."""
     chances = (np.arange(POINTS) + 0.5) / POINTS
     spread = np.sqrt(stats.chi2.ppf(chances, np.asarray(df)[..., None]) / np.asarray(df)[..., None])
-    cut = stats.t.isf(alpha, df)[..., None] * spread
+    cut = np.asarray(stats.t.isf(alpha, df))[..., None] * spread
     unit = np.where(se > 0.0, se, 1.0)[..., None]
     upper, lower = (margin - difference) / unit - cut, -(margin + difference) / unit + cut
     held = np.maximum(special.ndtr(upper) - special.ndtr(lower), 0.0).mean(axis=-1)

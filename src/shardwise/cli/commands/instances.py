@@ -19,8 +19,6 @@ class InstancesOptions(opt.Written):
     with Holm's correction, which the verdicts on the margin share.
 
     Example: shardwise instances a/*.run -- b/*.run --qrels qrels.txt --margin 0.01
-
-    Example: shardwise instances scores.csv --baseline base --side lower --chart verdicts.html
     """
 
     runs: Annotated[
