@@ -185,7 +185,7 @@ def test_a_measure_that_the_scores_lack(tmp_path: Path, folder: Path) -> None:
         "RR",
     ]
     done = design("power", tmp_path / "long.csv", "-m", "P@10")
-    assert "holds no P@10; choose among AP, RR" in done.stderr
+    assert "has no measure 'P@10'; it has AP, RR" in done.stderr
     pools = design("pools", folder / "qrels.txt", folder / "runs", "--pool", 500)
     assert "no run is deeper than 60" in pools.stderr
 

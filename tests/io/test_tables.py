@@ -193,7 +193,7 @@ def test_ids_and_constants_are_no_systems(tmp_path: Path) -> None:
         found = read(tmp_path, f"{header}\n{rows}")
         assert found["system"].values.tolist() == ["A", "B"], header
         assert found["topic"].values.tolist() == [str(100 + k) for k in range(6)], header
-        assert "year (constant)" in said(found)
+        assert "year (constant, so no system unless columns names it)" in said(found)
         assert "hash (a number of its own in every row)" in said(found)
     named = read(tmp_path, f"question,A,B,year,hash\n{rows}", columns={"system": "A+B+year"})
     assert named["system"].values.tolist() == ["A", "B", "year"]

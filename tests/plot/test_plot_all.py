@@ -36,12 +36,14 @@ NOT_DRAWN = {
     "Measure",
     "Model",
     "Procedure",
+    "Repeats",
+    "Replication",
     "Analysis",
     "Splits",
     "Verdict",
 }
 # results of other parts, with tests of their own
-ELSEWHERE = {"Calibration", "PredictiveCheck"}
+ELSEWHERE = {"Calibration", "Exhibit", "PredictiveCheck"}
 NAMES = [*HOSTILE, "zz';alert(1);'zz", 'zz"+alert(1)+"zz', "y" * 299 + "1", "y" * 299 + "2"]
 MARKS = ("alert", "zz", "onerror", "yyyy")
 

@@ -13,7 +13,7 @@ import xarray as xr
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import AnalysisOptions, analyze
 from shardwise.analysis.answer import headline
-from shardwise.analysis.leaderboard import MARKED, verdicts, versus
+from shardwise.analysis.leaderboard import MARKED, MOST_GROUPS, ranged, verdicts, versus
 from shardwise.cli import inputs as opt
 from shardwise.cli.commands.compare import CompareOptions
 from shardwise.cli.options import Format
@@ -169,7 +169,7 @@ def _tell(found: list[Analysis], options: CompareOptions) -> None:
 def _title(found: Analysis) -> str:
     """What was analysed and how, what came out, and what the other claim says."""
     if found.baselines and len(found.comparisons) > 1:
-        return f"{found.heading()}\n{headline(found)}"
+        return f"{found.heading()}\n{_why(found)}\n{headline(found)}"
     beside = [
         f"beside it, {one.claim}: {one.found} of {len(one.pairs)} pairs differ"
         for one in found.claims
@@ -177,7 +177,11 @@ def _title(found: Analysis) -> str:
     ]
     said = found.comparisons.summary(found.alpha).splitlines()
     lines = said[:1] if len(found.comparisons) == 1 else said[1:]  # what was done stands in the heading
-    return "\n".join(line for line in (found.heading(), found.repeats, *lines, *beside) if line)
+    return "\n".join(line for line in (found.heading(), _why(found), found.repeats, *lines, *beside) if line)
+
+
+def _why(found: Analysis) -> str:
+    return f"{found.procedure.name}: {found.why()}"
 
 
 def _notes(found: Analysis, options: CompareOptions) -> tuple[str, ...]:
@@ -281,11 +285,14 @@ def _pairs(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
 
 
 def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
-    """Systems best first with intervals, and letters where all pairs were compared."""
+    """Systems best first with intervals, and with ranks and groups where all pairs were compared."""
     frame = pairs.intervals(1 - alpha).reset_index().rename(columns={"estimate": "mean"})
-    if pairs.complete:
-        with suppress(InputError):  # thousands of overlapping groups explain nothing
-            frame["groups"] = pairs.letters(alpha)["letters"].to_numpy()
+    if pairs.complete and len(pairs) > 1:
+        frame["ranks"] = ranged(pairs.ranks(1 - alpha))
+        with suppress(InputError):  # many overlapping groups explain nothing
+            letters = pairs.letters(alpha)["letters"]
+            if len({letter for own in letters for letter in own.split()}) <= MOST_GROUPS:
+                frame["groups"] = letters.to_numpy()
     return frame
 
 

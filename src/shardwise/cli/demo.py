@@ -6,6 +6,7 @@ from pathlib import Path
 
 from shardwise import plot
 from shardwise.analysis.analysis import Analysis
+from shardwise.analysis.leaderboard import ranged
 from shardwise.cli.commands.simulate import DemoOptions
 from shardwise.cli.compare import systems_table
 from shardwise.cli.options import Format
@@ -72,9 +73,10 @@ def _tell(content: Analysis, made: SimulatedCollection, out: Path, undefined: in
         f"[bold]{len(content.systems)} systems, {content.topics} topics, {content.shards} shards; AP[/bold]"
         f"  ({undefined} of {content.fit.scores.size} cells without relevant documents count as zero)"
     )
-    leaders = systems_table(like.pairs, content.alpha).rename(columns={"groups": "on topics like these"})
-    leaders["on these topics"] = here.pairs.letters()["letters"].to_numpy()
-    emit(leaders, Format.text, title="Systems, best first; those that share a letter are not told apart")
+    leaders = systems_table(like.pairs, content.alpha).rename(columns={"ranks": "on topics like these"})
+    leaders["on these topics"] = ranged(here.pairs.ranks(1.0 - content.alpha).loc[leaders["system"]])
+    shown = leaders.drop(columns="groups", errors="ignore")
+    emit(shown, Format.text, title="Systems, best first, with the ranks that each may have")
     console.print(f"On topics like these {_best(like.top)};")
     console.print(f"on these {content.topics} topics {_best(here.top)}.")
     console.print(f"Kendall's tau with the simulated truth: {_tau(content, made):.3f}")

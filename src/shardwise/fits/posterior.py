@@ -175,6 +175,11 @@ def posterior(fit: MixedFit, draws: int | None = None, seed: int = 0) -> Posteri
     """
     if draws is not None and draws < 100:
         raise InputError(f"{draws} draws are too few for an interval", remedy="take 1,000 or more")
+    if not isinstance(fit, MixedFit):
+        raise InputError(
+            "only a model of topics, systems and instances has a posterior here",
+            remedy="give the fit of a design",
+        )
     rng = generator(seed)
     if fit.balanced is not None:
         return _exact(fit, fit.balanced, draws or DRAWS, rng)

@@ -240,7 +240,7 @@ def _scores(
     found = [name for name in rest if name not in left]
     same = [name for name in found if sheet.columns[name].constant]
     if sheet.rows >= _FEW and len(found) - len(same) >= (2 if wide else 1):
-        left |= dict.fromkeys(same, "constant")
+        left |= dict.fromkeys(same, "constant, so no system unless columns names it" if wide else "constant")
         found = [name for name in found if name not in same]
     if not found:
         words_only = next(
