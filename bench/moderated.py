@@ -1,6 +1,6 @@
 """The moderated test: its speed against max-t, and how well it keeps its promise.
 
-python -m bench.moderated [folder of the data] [speed | topics | cells | effects | holes …]
+python -m bench.moderated [folder of the data] [speed | topics | rejected | cells | effects | holes …]
 
 Prints one table a part; docs/moderated.md quotes them.
 """
@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from scipy import optimize, special
+from sklearn.covariance import LedoitWolf
 
 from bench.replication import load, markdown
 from shardwise.core.arrays import Floats
@@ -115,15 +117,82 @@ def redrawn(z: Floats, topics: int, g: np.random.Generator) -> Floats:
     return np.ascontiguousarray(z[g.integers(len(z), size=topics)])
 
 
-def topics(folder: Path, pool: ProcessPoolExecutor) -> str:
-    """TREC-8 AP: systems moved to one mean, topics redrawn."""
+def worlds_of_topics(folder: Path) -> dict[str, World]:
     y = np.genfromtxt(folder / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)
     worlds = {}
     for step, t in ((6, 50), (6, 25), (3, 50)):
         some = y[:, ::step]
         z = some - some.mean(axis=0)
         worlds[f"TREC-8 AP, {t} topics × {some.shape[1]} systems"] = World(partial(redrawn, z, t))
-    return table_of(worlds, TOPICS, pool)
+    return worlds
+
+
+def topics(folder: Path, pool: ProcessPoolExecutor) -> str:
+    """TREC-8 AP: systems moved to one mean, topics redrawn."""
+    return table_of(worlds_of_topics(folder), TOPICS, pool)
+
+
+def estimated(y: Floats, seed: int) -> Floats:
+    """d0 by normal theory from how the variances of pairs spread (Smyth 2004), and the law of the moderated test."""
+    found = statistics(y)
+    df = len(y) - 1.0
+    e = np.log(found.own) - special.digamma(df / 2) + np.log(df / 2)
+    more = float(e.var(ddof=1) - special.polygamma(1, df / 2))
+    if more <= 0.0:
+        d0 = 1e6
+    else:
+        d0 = 2.0 * optimize.brentq(lambda x: float(special.polygamma(1, x)) - more, 1e-3, 1e6)
+    return resampled(y, *pairs_of(y.shape[1]), statistics(y, d0=d0), key_of(seed), DRAWS, jobs=1).p_adjusted
+
+
+def normal_law(y: Floats, seed: int) -> Floats:
+    """Largest t under a normal law with Ledoit and Wolf's covariance of the systems."""
+    covariance = LedoitWolf().fit(y).covariance_
+    ia, ib = pairs_of(y.shape[1])
+    spread = np.sqrt(covariance[ia, ia] + covariance[ib, ib] - 2.0 * covariance[ia, ib])
+    t = np.sqrt(len(y)) * np.abs(y.mean(axis=0)[ia] - y.mean(axis=0)[ib]) / spread
+    draws = np.random.default_rng(seed).multivariate_normal(np.zeros(y.shape[1]), covariance, 4 * DRAWS)
+    largest = (np.abs(draws[:, ia] - draws[:, ib]) / spread).max(axis=1)
+    return np.asarray((1 + (largest[:, None] >= t).sum(axis=0)) / (1 + len(largest)))
+
+
+def skewed(y: Floats, seed: int, how: str) -> Floats:
+    """Paired t corrected for skewness, with Holm: Johnson (1978), or Hall (1992)."""
+    ia, ib = pairs_of(y.shape[1])
+    d = y[:, ia] - y[:, ib]
+    n, mean, s = len(d), d.mean(axis=0), d.std(axis=0, ddof=1)
+    third = ((d - mean) ** 3).mean(axis=0)
+    if how == "johnson":
+        t = (mean + third / (6 * s**2 * n) + third * mean**2 / (3 * s**4)) * np.sqrt(n) / s
+    else:
+        skew, t0 = third / s**3, np.sqrt(n) * mean / s
+        root = np.sqrt(n)
+        t = t0 + skew * t0**2 / (3 * root) + skew**2 * t0**3 / (27 * n) + skew / (6 * root)
+    return holm(two_sided(t, np.full(t.shape, n - 1.0)))
+
+
+def trimmed(y: Floats, seed: int) -> Floats:
+    """Yuen's t of differences without the outer tenth on either side, with Holm."""
+    ia, ib = pairs_of(y.shape[1])
+    d = np.sort(y[:, ia] - y[:, ib], axis=0)
+    n, cut = len(d), len(d) // 10
+    kept = d[cut : n - cut].mean(axis=0)
+    wide = np.clip(d, d[cut], d[n - cut - 1]).std(axis=0, ddof=1)
+    left = n - 2 * cut
+    t = kept * left / (wide * np.sqrt(n))
+    return holm(two_sided(t, np.full(t.shape, left - 1.0)))
+
+
+REJECTED: Methods = {
+    "moderated": moderated, "d0 estimated": estimated, "normal law": normal_law,
+    "Johnson's t, holm": partial(skewed, how="johnson"), "Hall's t, holm": partial(skewed, how="hall"),
+    "trimmed, holm": trimmed, "max-t": max_t,
+}  # fmt: skip
+
+
+def rejected(folder: Path, pool: ProcessPoolExecutor) -> str:
+    """What else was tried, in the worlds of `topics`."""
+    return table_of(worlds_of_topics(folder), REJECTED, pool)
 
 
 def cells_hsd(y: Floats, seed: int) -> Floats:
@@ -311,7 +380,14 @@ def speed(folder: Path, pool: ProcessPoolExecutor) -> str:
     return markdown(["", "seconds", "processor seconds", "ratio", "ratio, processor"], rows)
 
 
-PARTS = {"speed": speed, "topics": topics, "cells": cells, "effects": effects, "holes": holes}
+PARTS = {
+    "speed": speed,
+    "topics": topics,
+    "rejected": rejected,
+    "cells": cells,
+    "effects": effects,
+    "holes": holes,
+}
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -37,6 +38,8 @@ from shardwise.lab.worlds.from_scores import ResampledWorld, data_null
 from shardwise.lab.worlds.tilt import similar_systems, tilted_world
 from shardwise.lab.worlds.vine import vine_world
 from shardwise.numerics.tables import TABLE, Tables
+from shardwise.plot.saving import save_chart
+from shardwise.plot.theme import bare, data, records
 from shardwise.procedures.vocabulary import parse
 from shardwise.scoring.scoring import score
 
@@ -242,18 +245,18 @@ def of_designs(null: pd.DataFrame, method: str) -> str:
     own = null[(null["method"] == method) & (null["world"] != "tilt")]  # which chooses systems of its own
     sizes = sorted(own["systems"].unique())
     rows = []
-    for (data, topics), part in own.groupby(["data", "topics"], sort=False):
+    for (name, topics), part in own.groupby(["data", "topics"], sort=False):
         cells = {n: 100 * one["error"] for n, one in part.groupby("systems")}
         row = [f"{cells[n].min():.1f}–{cells[n].max():.1f}" if n in cells else "" for n in sizes]
-        rows.append([f"{data}, {topics} topics", *row])
+        rows.append([f"{name}, {topics} topics", *row])
     return markdown(["", *(f"{n}" for n in sizes)], rows)
 
 
 def of_power(every: pd.DataFrame) -> str:
     """One row a collection and number of topics: pairs found and false alarms, over all numbers of systems."""
     rows = []
-    for (data, topics), part in every.groupby(["data", "topics"], sort=False):
-        row = [f"{data}, {topics} topics"]
+    for (name, topics), part in every.groupby(["data", "topics"], sort=False):
+        row = [f"{name}, {topics} topics"]
         for method in METHODS:
             own = part[part["method"] == method]
             found = 100 * own.loc[own["world"] == "planted", "found"].mean()
@@ -275,6 +278,27 @@ def pages() -> None:
     (folder / "moderated_methods.md").write_text(of_methods(null) + "\n")
     (folder / "moderated_designs.md").write_text(of_designs(null, "moderated") + "\n")
     (folder / "moderated_power.md").write_text(of_power(every) + "\n")
+    save_chart(picture(null), folder.parent / "images" / "moderated_errors.png")
+
+
+def picture(null: pd.DataFrame) -> alt.LayerChart:
+    """One point a design, one column a method: false alarms in per cent, on a log axis, with the 5 % promised."""
+    rows = null.assign(
+        method=[TITLES.get(m, m) for m in null["method"]], error=100 * np.maximum(null["error"], 0.002)
+    )
+    rows["place"] = (
+        np.arange(len(rows)) // len(METHODS) * 0.618 % 1.0
+    )  # apart from each other, the same every time
+    names = [TITLES.get(m, m) for m in METHODS]
+    x = alt.X("method:N", sort=names, title=None, axis=alt.Axis(labelAngle=0))
+    y = alt.Y("error:Q", title="false alarms, %", scale=alt.Scale(type="log", domain=[0.2, 100]))
+    points = (
+        alt.Chart(data(records(rows[["method", "error", "world", "place"]])))
+        .mark_point(filled=True, size=14, opacity=0.5)
+        .encode(x=x, y=y, xOffset="place:Q", color=alt.Color("world:N", title="world"))
+    )
+    line = alt.Chart(data([{"promised": 100 * ALPHA}])).mark_rule(strokeDash=[4, 3]).encode(y="promised:Q")
+    return bare(alt.LayerChart(layer=[points, line]).properties(width=640, height=320))
 
 
 def main() -> None:

@@ -14,7 +14,8 @@ from scipy import stats
 
 from report_pages import simulated
 from shardwise import analyze, as_scores, compare
-from shardwise.analysis.leaderboard import MOST_GROUPS, leaderboard, mean_intervals
+from shardwise.analysis.claims import MOST_GROUPS
+from shardwise.analysis.leaderboard import leaderboard, mean_intervals
 from shardwise.core.errors import InputError
 
 DRAWS = 199

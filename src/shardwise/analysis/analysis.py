@@ -247,7 +247,8 @@ class Analysis:
 
     def heading(self) -> str:
         """One line: the measure, how many of what were analysed, the procedure and its claim."""
-        sizes = " × ".join(self.counted(int(n), str(d)) for d, n in self.scores.sizes.items())
+        dims = sorted(self.scores.sizes, key=lambda d: d not in ("topic", "system"))  # "split" may come first
+        sizes = " × ".join(self.counted(int(self.scores.sizes[d]), str(d)) for d in dims)
         title = plain_title(self.procedure)
         return f"{self.measure}: {sizes}; {self.procedure.name} ({title}), {self.lead.claim}"
 

@@ -24,6 +24,8 @@ from shardwise.numerics.groups import letter
 from shardwise.numerics.tables import SPLITS
 from shardwise.procedures.procedure import Procedure, usual_resamples
 
+MOST_GROUPS = 12  # groups that letters explain; beyond these rank intervals say it better
+
 
 def claim_result(
     table: xr.DataArray, first: xr.DataArray, procedure: Procedure, alpha: float, run: Mapping[str, Any]
@@ -119,7 +121,7 @@ def _letters(pairs: Comparisons, alpha: float) -> tuple[tuple[str, ...], ...] | 
         groups = pairs.groups(alpha)
     except InputError:  # thousands of overlapping groups, or not all pairs
         return None
-    if len(groups) > 2 * len(pairs.names):  # letters that explain less than the matrix of pairs
+    if len(groups) > MOST_GROUPS:
         return None
     found: dict[str, list[str]] = {name: [] for name in pairs.names}
     for k, group in enumerate(groups):

@@ -28,7 +28,6 @@ from shardwise.io.atomic import write_atomically
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics.single_means import mean_spread
 
-MOST_GROUPS = 12  # groups that letters explain; beyond these rank intervals say it better
 MARKS = {1: "▲", -1: "▼", 0: ""}
 VERDICTS = {1: "better", -1: "worse", 0: "not told apart"}
 MARKED = {VERDICTS[sign]: mark for sign, mark in MARKS.items()} | {"": ""}
@@ -166,7 +165,7 @@ def leaderboard(*found: Analysis, baseline: str | Sequence[str] | None = None) -
     own = _own(first)
     table = own[list(OWN)].reset_index()
     table.insert(3, "system", table.pop("system"))
-    if lead.letters is not None and len(set().union(*lead.letters)) <= MOST_GROUPS:
+    if lead.letters is not None:
         table["group"] = ["".join(letters) for letters in lead.letters]
     table["to_best"] = table["mean"] - float(table["mean"].iloc[0])
     table["top"] = [name in lead.top for name in names]

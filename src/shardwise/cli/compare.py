@@ -13,7 +13,8 @@ import xarray as xr
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import AnalysisOptions, analyze
 from shardwise.analysis.answer import headline
-from shardwise.analysis.leaderboard import MARKED, MOST_GROUPS, ranged, verdicts, versus
+from shardwise.analysis.claims import MOST_GROUPS
+from shardwise.analysis.leaderboard import MARKED, ranged, verdicts, versus
 from shardwise.cli import inputs as opt
 from shardwise.cli.commands.compare import CompareOptions
 from shardwise.cli.options import Format

@@ -18,7 +18,7 @@ from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.analyze import AnalysisOptions, analyze
 from shardwise.analysis.figures import equated, number, p_value
-from shardwise.analysis.leaderboard import MARKED, versus
+from shardwise.analysis.leaderboard import MARKED, ranged, versus
 from shardwise.analysis.trust import sentences
 from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats
@@ -184,6 +184,7 @@ def _axis(content: Analysis) -> Axis:
 
 def _rows(content: Analysis) -> list[dict[str, Any]]:
     axis = _axis(content)
+    told = [(claim.letters, _ranks(claim, content)) for claim in content.shown]
     rows = []
     for k, name in enumerate(content.systems):
         bars = []
@@ -204,14 +205,18 @@ def _rows(content: Analysis) -> list[dict[str, Any]]:
                 "mean": mean,
                 "x": axis.place(mean),
                 "bars": bars,
-                "groups": [
-                    words.shortened(claim.letters[k]) if claim.letters is not None else ""
-                    for claim in content.shown
-                ],
+                "groups": [words.shortened(letters[k]) if letters else ranks[k] for letters, ranks in told],
                 "tops": [claim.key for claim in content.shown if name in claim.top],
             }
         )
     return rows
+
+
+def _ranks(claim: ClaimResult, content: Analysis) -> list[str]:
+    """The ranks that each system may have, in the order of the analysis; nothing where not all pairs were compared."""
+    if not claim.pairs.complete:
+        return [""] * len(content.systems)
+    return ranged(claim.pairs.ranks(1.0 - content.alpha).loc[list(content.systems)])
 
 
 def _anova_rows(content: Analysis) -> list[dict[str, Any]]:
