@@ -16,6 +16,8 @@ from command_line import shardwise
 from shardwise.core.errors import InputError
 from shardwise.papers import published_ff21, published_v17
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def runs(data: Path, covid_runs: Path) -> sw.Collection:

@@ -15,6 +15,8 @@ from shardwise.core.errors import InputError
 from shardwise.papers.f19_shards import MODELS, _changes
 from shardwise.papers.published_f19 import TABLE_1, TABLE_2
 
+pytestmark = pytest.mark.slow
+
 SHARDS = (3, 25)
 
 
