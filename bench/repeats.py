@@ -6,6 +6,7 @@ import sys
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from shardwise.core.arrays import Bools, Floats
 from shardwise.numerics.tables import INSTANCES, Tables
@@ -67,14 +68,8 @@ def tables(world: World, size: int, seed: int, lift: float = 0.0) -> Floats:
     y[:, :, 0] += lift * np.sqrt(both + (sd[0] ** 2 + sd[-1] ** 2) / world.instances)
     if world.right:
         spread = np.hypot(world.interaction, world.error)
-        y = (y < spread * _quantile(world.right)).astype(np.float64)
+        y = (y < spread * stats.norm.ppf(world.right)).astype(np.float64)
     return np.where(g.random(shape) < world.lost, np.nan, y)
-
-
-def _quantile(share: float) -> float:
-    from scipy import stats
-
-    return float(stats.norm.ppf(share))
 
 
 def alarms(y: Floats) -> list[Bools]:
@@ -88,11 +83,12 @@ def alarms(y: Floats) -> list[Bools]:
 def run(size: int = 1000) -> str:
     """Markdown table of false alarms in % and power."""
     lines = [
-        f"{size:,} tables of {TOPICS} questions a row ({size // 2:,} with ten models), half as many for power; a pair is"
-        f" told apart at 5 %, all pairs together. Monte-Carlo error of 5 %: {100 * (0.0475 / size) ** 0.5:.1f}"
+        f"{size:,} tables of {TOPICS} questions a row ({size // 2:,} with ten models), half as many for power; a pair"
+        f" is told apart at 5 %, all pairs together. Monte-Carlo error of 5 %: {100 * (0.0475 / size) ** 0.5:.1f}"
         f" ({100 * (0.095 / size) ** 0.5:.1f}). Power: a difference of 2.8 standard errors, 4 with ten models.",
         "",
-        "| repeats | models | taken as seeds (default) | `unified holm` | taken as samples | tested first at 5 % | at 25 % |",
+        "| repeats | models | taken as seeds (default) | `unified holm` | taken as samples | tested first at 5 % |"
+        " at 25 % |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, world in WORLDS.items():

@@ -107,13 +107,12 @@ def test_clusters_by_hand(items: pd.DataFrame, judged: xr.DataArray) -> None:
         sums.append((a, b - c))
     a, b = np.array(sums).T
     weight = min(max((a @ b) / (b @ b), 0.0), 1.0)
-    groups = len(a)
+    groups, labelled = len(a), len({p for p, s in zip(passages, seen, strict=True) if s})
     assert abs(found.difference[0]) == pytest.approx(
         abs(weight * f[~seen].mean() + h[seen].mean() - weight * f[seen].mean())
     )
-    assert found.se[0] == pytest.approx(np.sqrt(groups / (groups - 1) * ((a - weight * b) ** 2).sum()))
-    labelled = len({p for p, s in zip(passages, seen, strict=True) if s})
-    assert found.df[0] == labelled - 1
+    assert found.se[0] == pytest.approx(np.sqrt(labelled / (labelled - 2) * ((a - weight * b) ** 2).sum()))
+    assert found.df[0] == labelled - 2
     assert f"in clusters like these {groups}" in found.claim
 
 

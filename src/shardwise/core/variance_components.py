@@ -271,9 +271,24 @@ class VarianceComponents(Shown, Mapping[str, float]):
         return f"<VarianceComponents: {self}>"
 
     def __str__(self) -> str:
+        return self.said({})
+
+    def said(self, nouns: Mapping[str, str]) -> str:
+        """Mean and standard deviations in a line.
+
+        Parameters
+        ----------
+        nouns
+            The user's own words for dimensions.
+        """
+
+        def word(term: str) -> str:
+            return ":".join(nouns.get(part, part) for part in term.split(":"))
+
         mean = [] if self.mean is None else [f"mean {self.mean:.3g}"]
-        parts = ", ".join(f"{term} {sqrt(v):.3g}" for term, v in self.items() if v) or "all 0"
-        note = f" (estimated below 0, counted as 0: {', '.join(self.negative)})" if self.negative else ""
+        parts = ", ".join(f"{word(term)} {sqrt(v):.3g}" for term, v in self.items() if v) or "all 0"
+        below = ", ".join(map(word, self.negative))
+        note = f" (estimated below 0, counted as 0: {below})" if below else ""
         return "; ".join([*mean, f"standard deviations {parts}{note}"])
 
 

@@ -76,6 +76,15 @@ def refuse_without_error(error: float, spread: float) -> None:
         )
 
 
+def said(term: str, nouns: Mapping[str, str]) -> str:
+    """A term in the user's words.
+
+    >>> said("topic:system", {"topic": "question"})
+    'question:system'
+    """
+    return ":".join(nouns.get(part, part) for part in term.split(":"))
+
+
 def singular_note(singular: Sequence[str]) -> tuple[str, ...]:
     """What a variance of 0 means, where there is one."""
     if not singular:
@@ -189,7 +198,7 @@ class RestrictedFit:
             df=float(np.median(table[pairs])),
             claim=claim,
             model=model,
-            error=f"{' + '.join(blurs)}, {WORDS[kind]} df",
+            error=f"{' + '.join(said(name, self.nouns) for name in blurs)}, {WORDS[kind]} df",
             scale=self.residual_sd,
             difference_variance=None if alike else variance,
             difference_df=None if alike else table,
@@ -203,7 +212,7 @@ class RestrictedFit:
         return [
             f"{heading}, {self.n} scores; {self.convergence}",
             *(
-                f"  {name:<16} sd {np.sqrt(v):.5f}  {v / total:6.1%} of the variance"
+                f"  {said(name, self.nouns):<16} sd {np.sqrt(v):.5f}  {v / total:6.1%} of the variance"
                 for name, v in self.variance_components.items()
             ),
             f"  REML criterion {self.criterion:.4f}, AIC {self.aic:.4f}, BIC {self.bic:.4f}",

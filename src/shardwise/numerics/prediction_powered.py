@@ -5,8 +5,8 @@ estimate = λ·mean_N(f) + mean_n(h - λf), whatever the judge's bias; its varia
 λ = cov_n(h, f) / ((1 + n/N)·var(f)), clipped to [0, 1], makes that variance least: 0 does without the judge.
 
 Items in clusters: A_g = Σ_{t ∈ g, seen} (h_t - mean)/n, and B_g the same of f less Σ_{t ∈ g, unseen} (f_t - mean)/N.
-Cluster g adds A_g - λB_g to the error of the estimate, whose variance is G/(G - 1)·Σ (A_g - λB_g)², least for
-λ = ΣA_gB_g / ΣB_g², on one degree of freedom less than clusters have labels.
+Cluster g adds A_g - λB_g to the error of the estimate, whose variance is G/(G - 2)·Σ (A_g - λB_g)², least for
+λ = ΣA_gB_g / ΣB_g², on G - 2 degrees of freedom (G - 1 with λ given), G the number of clusters with labels.
 """
 
 from __future__ import annotations
@@ -85,9 +85,11 @@ def prediction_powered(
         labels, bias = (_variance(x, seen, ddof) / n for x in (h, f - h))
     else:
         labelled = (cluster_sums(seen, cluster) > 0).sum(axis=-1).astype(float)
-        all_of = (cluster_sums(there, cluster) > 0).sum(axis=-1).astype(float)
-        variance = _robust(of_h - weight_[..., None] * apart, all_of)
-        df = labelled - 1.0
+        fitted = 1.0 + (
+            (weight is None) & (rest > 0.0)
+        )  # numbers that were fitted to clusters, λ one of them
+        variance = _robust(of_h - weight_[..., None] * apart, labelled, fitted)
+        df = np.maximum(labelled - fitted, 1.0)
         labels, bias = _robust(of_h, labelled), _robust(of_f - of_h, labelled)
     return Powered(
         mean=weight_ * mean_rest + mean_h - weight_ * mean_f,
@@ -102,9 +104,9 @@ def prediction_powered(
     )
 
 
-def _robust(sums: Floats, clusters: Floats) -> Floats:
-    """Variance of a mean whose error is the sum of these over clusters."""
-    return np.asarray((sums**2).sum(axis=-1) * clusters / np.maximum(clusters - 1.0, 1.0))
+def _robust(sums: Floats, clusters: Floats, fitted: Floats | float = 1.0) -> Floats:
+    """Variance of a mean whose error is the sum of these over clusters, so many numbers fitted to them."""
+    return np.asarray((sums**2).sum(axis=-1) * clusters / np.maximum(clusters - fitted, 1.0))
 
 
 def _sums(x: Floats, which: Bools, cluster: Ints) -> Floats:

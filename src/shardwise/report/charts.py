@@ -85,11 +85,7 @@ def charts(content: Analysis) -> dict[str, str]:
         )
     if content.trust.calibration is not None:
         drawn["trust"] = inline_svg(
-            error_rate_chart(
-                content.trust.rows.assign(
-                    nominal=content.alpha, claim=content.trust.rows["claim"].map(content.trust.claims)
-                )
-            ),
+            error_rate_chart(content.trust.rows.assign(nominal=content.alpha)),
             "trust-chart",
             "Simulated error rate of each method with its interval, one panel a claim, beside the promised level",
         )
