@@ -23,12 +23,12 @@ from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import baselines_of
 from shardwise.core.arguments import chosen as checked
+from shardwise.core.claim import said
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import nouns_of
 from shardwise.fits.bootstrap import Trim, bootstrap_anova
 from shardwise.fits.judges import with_human
 from shardwise.fits.mixed import mixed
-from shardwise.fits.restricted import said
 from shardwise.io.scores import read_scores
 from shardwise.numerics.corrections import CORRECTIONS, known
 from shardwise.procedures.running import compare

@@ -16,7 +16,7 @@ import numpy as np
 from shardwise.core import late
 from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import Claim
+from shardwise.core.claim import Claim, said
 from shardwise.core.errors import InputError
 from shardwise.core.model import label
 from shardwise.core.shown import Shown
@@ -281,13 +281,9 @@ class VarianceComponents(Shown, Mapping[str, float]):
         nouns
             The user's own words for dimensions.
         """
-
-        def word(term: str) -> str:
-            return ":".join(nouns.get(part, part) for part in term.split(":"))
-
         mean = [] if self.mean is None else [f"mean {self.mean:.3g}"]
-        parts = ", ".join(f"{word(term)} {sqrt(v):.3g}" for term, v in self.items() if v) or "all 0"
-        below = ", ".join(map(word, self.negative))
+        parts = ", ".join(f"{said(term, nouns)} {sqrt(v):.3g}" for term, v in self.items() if v) or "all 0"
+        below = ", ".join(said(term, nouns) for term in self.negative)
         note = f" (estimated below 0, counted as 0: {below})" if below else ""
         return "; ".join([*mean, f"standard deviations {parts}{note}"])
 

@@ -10,13 +10,13 @@ import numpy as np
 import xarray as xr
 
 from shardwise.core.arrays import Ints
-from shardwise.core.claim import Claim, counted
+from shardwise.core.claim import Claim, counted, said
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates
 from shardwise.core.model import label
 from shardwise.core.scores import ROLE_OF, as_scores, level_names, nouns_of
 from shardwise.core.variance_components import PARTS, VarianceComponents
-from shardwise.fits.restricted import RestrictedFit, restricted, said, singular_note
+from shardwise.fits.restricted import RestrictedFit, restricted, singular_note
 from shardwise.io.scores import read_scores
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.claim import Claim
+from shardwise.core.claim import Claim, said
 from shardwise.core.errors import InputError, Option
 from shardwise.core.estimates import Estimates
 from shardwise.core.variance_components import VarianceComponents
@@ -74,15 +74,6 @@ def refuse_without_error(error: float, spread: float) -> None:
             "the scores of a system's instances differ by nothing but a constant, which leaves no residual",
             remedy=("if the instances are copies, keep one and name the system in ", Option("deterministic")),
         )
-
-
-def said(term: str, nouns: Mapping[str, str]) -> str:
-    """A term in the user's words.
-
-    >>> said("topic:system", {"topic": "question"})
-    'question:system'
-    """
-    return ":".join(nouns.get(part, part) for part in term.split(":"))
 
 
 def singular_note(singular: Sequence[str]) -> tuple[str, ...]:
