@@ -19,6 +19,7 @@ from shardwise.analysis.provenance import Hashed, Recipe
 from shardwise.analysis.reasons import plain_title, why
 from shardwise.analysis.trust import Trust
 from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.split_noise import SplitNoise
 from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import counted, plural
@@ -121,6 +122,7 @@ class SplitResult:
     key: str
     procedure: Procedure  # which every split was put to by itself
     splits: int
+    noise: SplitNoise | None  # None for tests without standard errors
     summary: pd.DataFrame  # interval_width, significant, share_significant, common, share_common
     agreement: pd.DataFrame  # AA AD PA PD PAA PPA: mean, half_width
     divided: pd.DataFrame  # 0:11, 1:10, …: pairs, share

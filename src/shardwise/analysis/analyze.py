@@ -25,6 +25,7 @@ from shardwise.analysis.provenance import Recipe, hashed, scores_hash, versions
 from shardwise.analysis.trust import sentences, trust_in
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import baselines_of
+from shardwise.comparing.split_noise import split_noise
 from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress
@@ -43,7 +44,7 @@ from shardwise.numerics.error_terms import supports
 from shardwise.numerics.tables import SHARDS, TABLE
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.running import USUAL, usual, usual_of
-from shardwise.procedures.vocabulary import for_claims, parse
+from shardwise.procedures.vocabulary import for_claims, of_all_splits, parse
 from shardwise.scoring.undefined import fill_undefined
 
 HERE, LIKE = Claim(), Claim("topic")
@@ -176,14 +177,14 @@ def analyze(
     residuals = residual_figures(fit)
     trust = trust_in(
         first,
-        tuple(procedures),
+        tuple(one.on_one_split for one in procedures),
         alpha=alpha,
         budget=0 if HUMAN in first.coords else chosen.calibration,  # no world has a judge
         seed=chosen.seed or 0,
         progress=progress,
     )
     steps = table.sizes.get("split", 1)
-    tried = [one for one in claims if steps > 1 and SHARDS in one.procedure.dims]
+    tried = [one for one in claims if steps > 1 and SHARDS in one.procedure.on_one_split.dims]
     name = chosen.measure or str(table.name or "score")
     planned = any(one.procedure.claim == LIKE for one in claims) and HUMAN not in first.coords
     return Analysis(
@@ -350,6 +351,8 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
         if len(found) > 1 or found[0].claim.over
         else (f"{lead.fit.name} speaks of {HERE.phrase(nouns)} alone")
     )
+    if "split" in dims:
+        found = [of_all_splits(one) for one in found]
     return found, unsupported
 
 
@@ -420,10 +423,10 @@ def _over_splits(
     table: xr.DataArray, claim: ClaimResult, chosen: AnalysisOptions, progress: Progress | None
 ) -> SplitResult:
     each: list[Comparisons] = []
-    total = table.sizes["split"]
+    total, procedure = table.sizes["split"], claim.procedure.on_one_split
     for i in range(total):
         try:
-            each.append(claim.procedure.run(table.isel(split=i, drop=True), **chosen.run))
+            each.append(procedure.run(table.isel(split=i, drop=True), **chosen.run))
         except InputError as error:
             raise error.placed(f"split {i}") from error
         if progress is not None:
@@ -431,8 +434,9 @@ def _over_splits(
     summary = summary_over_splits(each, alpha=chosen.alpha)
     return SplitResult(
         key=claim.key,
-        procedure=claim.procedure,
+        procedure=procedure,
         splits=len(each),
+        noise=split_noise(each),
         summary=summary,
         agreement=stability_of(each, alpha=chosen.alpha).mean(),
         divided=agreement_over_splits(each, (chosen.alpha,)).droplevel("alpha", axis=1),

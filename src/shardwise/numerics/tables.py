@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, TypeVar, cast
 
@@ -144,6 +144,14 @@ class Tables:
             return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
         return self.once("topic means", make)
+
+    def each_split(self) -> Tables:
+        """Every split as a table of its own, those of one table next to each other."""
+
+        def make() -> Tables:
+            return replace(self, y=self.y.reshape(-1, *self.y.shape[2:]), dims=SHARDS, _kept={})
+
+        return self.once("each split", make)
 
     def require_complete(self, what: str) -> None:
         """Refuse tables with gaps where a test needs all scores."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 
+from shardwise.comparing.decisions import JOINT
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED
@@ -87,6 +88,9 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
     SPLITS: (
         "moderated",
         "moderated bh",
+        "mean moderated holm these",
+        "mean MD6 hsd",
+        "mean MD6 hsd topic",
         "first MD6 hsd",
         "first banova MD3 marginal-1 bh",
         "unanimous banova MD3 marginal-1 bh",
@@ -99,6 +103,8 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "harmonic MD6 bh topic",
         "cauchy MD3 bh",
         "cauchy MD6 bh topic",
+        "quantile MD3 bh",
+        "quantile MD6 bh topic",
     ),
 }
 BOOTSTRAPPED = (MD1, MD2, MD3, MD6)  # the models that the papers bootstrap
@@ -125,12 +131,14 @@ def _procedures() -> Iterator[Procedure]:
         for claim in fit.claims:
             for correction in fit.corrections:
                 yield Procedure(fit, correction, claim)
+                if averages(fit) and correction != JOINT:
+                    yield Procedure(fit, correction, claim, "mean")
                 if not isinstance(fit, ByModel | ByBootstrap) or fit.model == MD1:
                     continue
                 for rule in ("first", "unanimous", "majority"):
                     if correction in WITHIN:
                         yield Procedure(fit, correction, claim, rule)
-                for rule in ("harmonic", "cauchy"):
+                for rule in ("harmonic", "cauchy", "quantile"):
                     if correction in AFTER:
                         yield Procedure(fit, correction, claim, rule)
 
@@ -156,6 +164,24 @@ def available(dims: Dims) -> dict[str, Procedure]:
         known = "; ".join(", ".join(layout) for layout in LAYOUTS)
         raise InputError(f"no layout is {', '.join(dims)}", remedy=f"the layouts are {known}")
     return {name: one for name, one in everything().items() if tuple(dims) in one.dims}
+
+
+def averages(fit: Fit) -> bool:
+    """Whether estimates of splits can be averaged: a fit of the shards of one split, by variances."""
+    return fit.layouts == (SHARDS,) and not isinstance(fit, ByBootstrap)
+
+
+def of_all_splits(procedure: Procedure) -> Procedure:
+    """The procedure for several splits, where it is made for one: the mean, or for p-values alone their quantile.
+
+    >>> of_all_splits(parse("MD6 hsd")).name, of_all_splits(parse("t holm")).name
+    ('mean MD6 hsd', 't holm')
+    """
+    if procedure.rule or SPLITS in procedure.dims or SHARDS not in procedure.dims:
+        return procedure
+    if averages(procedure.fit) and procedure.correction != JOINT:
+        return replace(procedure, rule="mean")
+    return replace(procedure, rule="quantile") if isinstance(procedure.fit, ByBootstrap) else procedure
 
 
 def for_claims(procedure: Procedure, dims: Dims) -> dict[Claim, Procedure]:
