@@ -52,7 +52,6 @@ class ClaimResult:
     alpha: float
     n_resamples: int | None  # of a test that draws
     resolution: float  # smallest corrected p-value that its resamples can show; 0 where none are drawn
-    first_split: bool  # whether it rests on the first of several splits
 
     @property
     def claim(self) -> str:

@@ -171,7 +171,7 @@ def analyze(
     fit = anova(first.mean("instance", keep_attrs=True) if "instance" in first.dims else first, model)
     unused = original.sizes["topic"] - table.sizes["topic"] - (filled if policy == "drop" else 0)
     claims, lead = _in_one_order(
-        [claim_result(table, first, one, alpha, chosen.run) for one in procedures], chosen, nouns
+        [claim_result(table, one, alpha, chosen.run) for one in procedures], chosen, nouns
     )
     repeats, doubt = _repeats(first, lead.procedure, chosen)
     residuals = residual_figures(fit)
@@ -189,7 +189,7 @@ def analyze(
     planned = any(one.procedure.claim == LIKE for one in claims) and HUMAN not in first.coords
     return Analysis(
         scores=original,
-        analysed=first if lead.first_split else table,
+        analysed=table,
         baselines=baselines_of(chosen.baseline),
         title=chosen.title
         or f"{name}: which of {counted(len(lead.pairs.names), nouns.get('system', 'system'))} differ?",
@@ -245,7 +245,8 @@ def analyze(
         recipe=chosen.recipe,
         leads=lead.key,
         instead=tuple(
-            claim_result(table, first, parse(one.method), one.alpha, chosen.run) for one in trust.instead()
+            claim_result(table, _of_splits(parse(one.method), table), one.alpha, chosen.run)
+            for one in trust.instead()
         ),
     )
 
@@ -283,8 +284,13 @@ def _notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
     """What the fits have to say; gaps are spoken of elsewhere, and the table of variance only where it decides."""
     decides = isinstance(lead.procedure.fit, ByModel)
     own = [note for note in fit.notes if decides or "exactly" in note]
-    notes = dict.fromkeys((*own, *(note for note in lead.pairs.notes if "missing" not in note)))
+    notes = dict.fromkeys((*own, *(note for note in lead.pairs.notes if not _told_elsewhere(note))))
     return [Remark(f"{answer.capital(note)}.", name="about the fit") for note in notes]
+
+
+def _told_elsewhere(note: str) -> bool:
+    """Whether gaps or splits have a sentence of their own that says it."""
+    return "missing" in note or "split's own" in note
 
 
 def _repeats(table: xr.DataArray, procedure: Procedure, chosen: AnalysisOptions) -> tuple[str, list[Remark]]:
@@ -351,9 +357,12 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
         if len(found) > 1 or found[0].claim.over
         else (f"{lead.fit.name} speaks of {HERE.phrase(nouns)} alone")
     )
-    if "split" in dims:
-        found = [of_all_splits(one) for one in found]
-    return found, unsupported
+    return [_of_splits(one, table) for one in found], unsupported
+
+
+def _of_splits(procedure: Procedure, table: xr.DataArray) -> Procedure:
+    """The procedure that puts all splits of the scores to use."""
+    return of_all_splits(procedure) if "split" in table.dims else procedure
 
 
 def _procedure(table: xr.DataArray, chosen: AnalysisOptions) -> Procedure:

@@ -12,7 +12,7 @@ import xarray as xr
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import AnalysisOptions, analyze
-from shardwise.analysis.answer import headline
+from shardwise.analysis.answer import headline, splits_sentence
 from shardwise.analysis.claims import MOST_GROUPS
 from shardwise.analysis.leaderboard import MARKED, ranged, verdicts, versus
 from shardwise.cli import inputs as opt
@@ -191,7 +191,8 @@ def _notes(found: Analysis, options: CompareOptions) -> tuple[str, ...]:
     told = opt.filled(found.scores, options.fill)[1]
     told = (*told, *found.comparisons.notes) if options.human is not None else told
     written = (f"report: {options.report}",) if options.report is not None else ()
-    return (*found.notes, *told, *written)
+    splits = (splits_sentence(found),) if found.n_splits > 1 else ()
+    return (*found.notes, *told, *splits, *written)
 
 
 def _by_bootstrap(options: CompareOptions, scores: xr.DataArray, notes: tuple[str, ...]) -> None:

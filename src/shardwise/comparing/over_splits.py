@@ -165,6 +165,8 @@ def align(comparisons: Sequence[Comparisons]) -> Aligned:
         model=first.model,
         error=first.error,
         scale=float(np.mean(scales)),
+        over=first.over,
+        nouns=first.nouns,
     )
     figures = (np.stack(column) for column in list(zip(*rows, strict=True))[1:])
     return Aligned(estimates, codes // len(place), codes % len(place), *figures)
@@ -225,9 +227,9 @@ def combined_p(
     comparisons
         Comparisons of the same pairs, one a split.
     how
-        ``quantile``, the smallest quantile times what makes it valid under any dependence (Meinshausen, Meier & Bühlmann
-        2009), ``harmonic``, the harmonic mean times the factor that makes it valid under any dependence (Vovk & Wang 2020), or
-        ``cauchy`` (Liu & Xie 2020), which is sharper, and valid for small p-values.
+        ``quantile``, the smallest quantile times the factor that makes it valid under any dependence (Meinshausen,
+        Meier & Bühlmann 2009); ``harmonic``, the harmonic mean times such a factor (Vovk & Wang 2020); or ``cauchy``
+        (Liu & Xie 2020), which is sharper, and valid for small p-values.
     method
         The correction: bonferroni, holm, bh, by or none.
     """

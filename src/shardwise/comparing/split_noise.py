@@ -20,7 +20,7 @@ class SplitNoise:
     splits: int
     removable: float  # share of the variance that is the split's own
     left: float  # share of the variance that the mean over these splits has
-    enough: int  # splits from which on p-values down to .01 are steady
+    enough: int  # splits from which on p-values down to .001 are steady
 
     def __str__(self) -> str:
         return in_words(self.removable, self.splits)
@@ -30,8 +30,8 @@ def split_noise(comparisons: Sequence[Comparisons]) -> SplitNoise | None:
     """Say how much splits matter here, and how many are enough; None for tests without standard errors.
 
     Averaged over J splits a difference has the variance V - (1 - 1/J) B, of which B is the variance over splits of
-    the same documents: what re-splitting removes. From ``enough`` splits on, the p-value of a pair with p = .01 differs
-    by less than a factor 2 among 20 sets of so many splits, with probability .95.
+    the same documents: what re-splitting removes. From ``enough`` splits on, the p-value of a pair with p = .001
+    differs by less than a factor 2 among 20 sets of so many splits, with probability .95.
 
     Parameters
     ----------
@@ -39,7 +39,9 @@ def split_noise(comparisons: Sequence[Comparisons]) -> SplitNoise | None:
         Comparisons of the same pairs, one a split; at least two.
     """
     if len(comparisons) < 2:
-        raise InputError("one split shows no spread", remedy=("give at least two, as with ", Option("n_splits", 10)))
+        raise InputError(
+            "one split shows no spread", remedy=("give at least two, as with ", Option("n_splits", 10))
+        )
     both = align(comparisons)
     if not np.isfinite(both.se).all():
         return None

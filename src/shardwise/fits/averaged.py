@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,18 +57,15 @@ def averaged(found: Estimates, splits: int) -> Estimates:
 
     >>> one = Estimates(("x", "y"), np.array([[0.3, 0.1], [0.4, 0.1]]), np.full(2, 0.01), np.full(2, 98.0), "")
     >>> both = averaged(one, 2)
-    >>> both.values.round(3), both.variance.round(4)
-    (array([[0.35, 0.1 ]]), array([0.0088]))
+    >>> both.values.round(3), both.variance.round(5)
+    (array([[0.35, 0.1 ]]), array([0.00875]))
     """
     r = found.size
     ia, ib = np.triu_indices(r, 1)
     difference = found.values[:, ia] - found.values[:, ib]
-    if found.test is None:
-        variance = found.pair_spread(ia, ib)[0]
-    else:
-        variance = found.test.outcome(ia, ib).se ** 2
+    spread = found.pair_spread(ia, ib)[0] if found.test is None else found.test.outcome(ia, ib).se ** 2
     share = removable(
-        _by_split(difference, splits), _by_split(np.broadcast_to(variance, difference.shape), splits)
+        _by_split(difference, splits), _by_split(np.broadcast_to(spread, difference.shape), splits)
     )
     means: dict[str, Any] = {}
     for name in (*ARRAYS, *NUMBERS):
@@ -90,14 +87,14 @@ def averaged(found: Estimates, splits: int) -> Estimates:
 def stacked(each: list[Estimates]) -> Estimates:
     """Estimates of single tables as those of many, for fits that take tables with gaps one by one."""
     first = each[0]
-    joined = {
-        one.name: np.concatenate([np.asarray(getattr(e, one.name)) for e in each])
-        for one in fields(Estimates)
-        if one.name in ARRAYS and getattr(first, one.name) is not None
+    joined: dict[str, Any] = {
+        name: np.concatenate([np.asarray(getattr(e, name)) for e in each])
+        for name in ARRAYS
+        if getattr(first, name) is not None
     }
-    numbers = {name: np.concatenate([np.atleast_1d(getattr(e, name)) for e in each]) for name in NUMBERS}
+    joined |= {name: np.concatenate([np.atleast_1d(getattr(e, name)) for e in each]) for name in NUMBERS}
     notes = tuple(dict.fromkeys(note for e in each for note in e.notes))
-    return replace(first, **joined, **numbers, notes=notes)
+    return replace(first, **joined, notes=notes)
 
 
 def _by_split(x: Floats, splits: int) -> Floats:

@@ -22,7 +22,9 @@ from scipy import stats
 
 from shardwise.core.arrays import Floats
 
-MOST = 0.5  # of V that may be taken off: where splits are nearly all of the error, V - B is a small difference
+MOST = (
+    0.5  # of V that may be taken off: where splits are nearly all of the error, V - B is a small difference
+)
 
 
 def removable(difference: Floats, variance: Floats) -> Floats:
@@ -40,7 +42,8 @@ def removable(difference: Floats, variance: Floats) -> Floats:
     """
     between = difference.var(axis=0, ddof=1).sum(axis=-1)
     whole = np.broadcast_to(variance, difference.shape).mean(axis=0).sum(axis=-1)
-    return np.clip(np.divide(between, whole, out=np.zeros_like(whole), where=whole > 0.0), 0.0, 1.0)
+    share = np.divide(between, whole, out=np.zeros_like(whole), where=whole > 0.0)
+    return np.asarray(np.clip(share, 0.0, 1.0))
 
 
 def left(share: Floats, splits: int) -> Floats:
@@ -77,12 +80,12 @@ def freedom(df: Any, share: Floats, splits: int, systems: int) -> Floats:
     return np.asarray((1.0 - taken) ** 2 / (1.0 / np.asarray(df) + taken**2 / ((splits - 1) * (systems - 1))))
 
 
-def splits_enough(share: float, *, p: float = 0.01, factor: float = 2.0, sets: int = 20) -> int:
+def splits_enough(share: float, *, p: float = 0.001, factor: float = 2.0, sets: int = 20) -> int:
     """Number of splits after which a p-value no longer depends on which they are.
 
-    The smallest J with which, for a pair of this p-value, the largest p-value from several independent sets of J splits is
-    less than ``factor`` times the smallest, with probability .95. Over sets of splits t = d / sqrt(V) has the variance
-    B / (J V - (J - 1) B), and log p falls by φ(t) / (1 - Φ(t)) with t.
+    The smallest J with which, for a pair of this p-value, the largest p-value from several independent sets of J splits
+    is less than ``factor`` times the smallest, with probability .95. Over sets of splits t = d / sqrt(V) has the
+    variance B / (J V - (J - 1) B), and log p falls by φ(t) / (1 - Φ(t)) with t.
 
     Parameters
     ----------
@@ -96,7 +99,7 @@ def splits_enough(share: float, *, p: float = 0.01, factor: float = 2.0, sets: i
         Number of sets.
 
     >>> [splits_enough(share) for share in (0.0, 0.01, 0.13)]
-    [1, 5, 66]
+    [1, 7, 99]
     """
     t = stats.norm.isf(p / 2.0)
     slope = stats.norm.pdf(t) / (p / 2.0)
@@ -105,16 +108,16 @@ def splits_enough(share: float, *, p: float = 0.01, factor: float = 2.0, sets: i
 
 
 def in_words(share: float, splits: int) -> str:
-    """What splits do to the error, and how many are enough.
+    """Say what splits do to the error, and how many are enough.
 
-    >>> in_words(0.13, 11)
-    "13 % of the error of one split is the split's own; p-values down to .01 are steady from 66 splits on, and these are 11"
+    >>> print(in_words(0.13, 11))
+    13 % of the error of one split is the split's own; p-values to .001 are steady from 99 splits on, and these are 11
     """
     enough = splits_enough(share)
     have = f"and these are {splits}" if splits < enough else f"and {splits} are enough"
     percent = f"{100 * share:.0f} %" if share >= 0.01 or share == 0.0 else "less than 1 %"
     many = f"{enough} splits on" if enough > 1 else "the first split on"
-    return f"{percent} of the error of one split is the split's own; p-values down to .01 are steady from {many}, {have}"
+    return f"{percent} of the error of one split is the split's own; p-values to .001 are steady from {many}, {have}"
 
 
 def _range(sets: int) -> float:

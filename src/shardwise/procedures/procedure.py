@@ -365,7 +365,7 @@ class Procedure:
         estimates = replace(
             found,
             labels=labels,
-            claim=self.claim.sentence(seen(scores, tables), nouns, beside=scores.attrs.get(WORDS, "")),
+            claim=self._sentence(scores, tables),
             over=self.claim,
             nouns=nouns,
             posterior=posterior,
@@ -381,6 +381,14 @@ class Procedure:
             directed=directed,
         )
 
+    def _sentence(self, scores: xr.DataArray, tables: Tables) -> str:
+        """The claim in words; where splits are averaged, it is about no split and no shards of one."""
+        sizes = seen(scores, tables)
+        splits = sizes.pop("split", None)
+        if splits is not None and "shard" not in self.claim:
+            del sizes["shard"]
+        said = self.claim.sentence(sizes, nouns_of(scores), beside=scores.attrs.get(WORDS, ""))
+        return said if splits is None else f"{said}, whatever the split ({splits} seen)"
 
     def _combined(self, scores: xr.DataArray, run: dict[str, Any]) -> Comparisons:
         """One conclusion from the comparisons of every split."""
@@ -400,7 +408,12 @@ class Procedure:
             found = {"unanimous": over_splits.unanimous, "majority": over_splits.majority}.get(
                 self.rule, lambda one: one[0]
             )(each)
-        return replace(found, procedure=self.name)
+        over_topics = scores.mean([d for d in scores.dims if d not in TABLE]).sel(
+            system=list(found.estimates.labels)
+        )
+        spread = over_topics.std("topic", ddof=1).to_numpy()
+        own = {"own_sd": spread, "own_count": np.full(spread.shape, float(scores.sizes["topic"]))}
+        return replace(found, estimates=replace(found.estimates, **own), procedure=self.name)
 
 
 def seen(scores: xr.DataArray, tables: Tables) -> dict[str, int | tuple[int, int]]:

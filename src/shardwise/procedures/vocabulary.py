@@ -168,7 +168,7 @@ def available(dims: Dims) -> dict[str, Procedure]:
 
 def averages(fit: Fit) -> bool:
     """Whether estimates of splits can be averaged: a fit of the shards of one split, by variances."""
-    return fit.layouts == (SHARDS,) and not isinstance(fit, ByBootstrap)
+    return SHARDS in fit.layouts and SPLITS not in fit.layouts and not isinstance(fit, ByBootstrap)
 
 
 def of_all_splits(procedure: Procedure) -> Procedure:

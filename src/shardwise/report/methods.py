@@ -226,8 +226,7 @@ def _pairs(one: ClaimResult, found: Analysis) -> str:
 def _result(one: ClaimResult, found: Analysis) -> tuple[str, str]:
     """What came out for one claim."""
     system, systems = found.noun("system"), found.nouns_for("system")
-    where = f", in the first of the {found.n_splits} splits" if one.first_split else ""
-    opening = f"{answer.capital(one.claim)}{where}, "
+    opening = f"{answer.capital(one.claim)}, "
     if isinstance(one.procedure.fit, ByModel):
         opening += f"held against the {_error(one)}, "
     if len(one.pairs) == 1:
