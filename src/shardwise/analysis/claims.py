@@ -16,6 +16,7 @@ from shardwise.comparing.intervals import has_own, shares
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.fits.instances import ByInstances
+from shardwise.fits.models import ByBootstrap
 from shardwise.fits.moderated import ByModerated
 from shardwise.fits.topics import DRAWN, ByTopics
 from shardwise.numerics.corrections import critical_t, uncorrected_level
@@ -80,7 +81,7 @@ def _draws(procedure: Procedure) -> bool:
         return procedure.correction == JOINT
     if isinstance(fit, ByTopics):
         return fit.name in DRAWN
-    return isinstance(fit, ByInstances) and fit.drawn
+    return isinstance(fit, ByInstances | ByBootstrap) and fit.drawn
 
 
 def _top(pairs: Comparisons, alpha: float, hsu: bool) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from shardwise.cli.commands import (
     gate,
     instances,
     leaderboard,
+    moments,
     paper,
     replicate,
     score,
@@ -41,6 +42,7 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "leaderboard": (leaderboard.LeaderboardOptions, "shardwise.cli.leaderboard:rank_systems"),
     "paper": (paper.PaperOptions, "shardwise.cli.paper:write_files"),
     "gate": (gate.GateOptions, "shardwise.cli.gate:judge"),
+    "moments": (moments.MomentsOptions, "shardwise.cli.moments:compare_moments"),
     "design": {
         "power": (design.PowerOptions, "shardwise.cli.design:power"),
         "interval": (design.IntervalOptions, "shardwise.cli.design:interval"),

@@ -112,16 +112,17 @@ class Tables:
     def keys(self) -> Words:
         """The 64 bits from which each table's resamples are derived, from (seed, number of the replicate) alone."""
 
-        def make() -> Words:
-            if not self.keyed:
-                return np.full(len(self), key_of(self.seed), dtype=np.uint64)
-            seeds = [
-                int(np.random.SeedSequence(self.seed, spawn_key=(self.first + i,)).generate_state(1)[0])
-                for i in range(len(self))
-            ]
-            return np.array([key_of(seed) for seed in seeds], dtype=np.uint64)
+        return self.once("keys", lambda: np.array([key_of(seed) for seed in self.seeds], dtype=np.uint64))
 
-        return self.once("keys", make)
+    @property
+    def seeds(self) -> list[int]:
+        """The seed of each table's resamples, from (seed, number of the replicate) alone."""
+        if not self.keyed:
+            return [self.seed] * len(self)
+        return [
+            int(np.random.SeedSequence(self.seed, spawn_key=(self.first + i,)).generate_state(1)[0])
+            for i in range(len(self))
+        ]
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """The value of this key, made the first time that it is asked for."""

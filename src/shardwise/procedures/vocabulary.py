@@ -17,7 +17,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED
 from shardwise.fits.instances import PAIRWISE, ByMixed
 from shardwise.fits.judges import ByJudge
-from shardwise.fits.models import READINGS, ByBootstrap, ByModel
+from shardwise.fits.models import READINGS, USUAL_READINGS, ByBootstrap, ByModel
 from shardwise.fits.moderated import MODERATED, ByStratified
 from shardwise.fits.topics import TESTS, ByTopics
 from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims
@@ -116,7 +116,7 @@ def fits() -> tuple[Fit, ...]:
     """Every fit that procedures are made of."""
     return (
         *(ByModel(model) for model in NAMED.values()),
-        *(ByBootstrap(model, reading) for model in BOOTSTRAPPED for reading in READINGS),
+        *(ByBootstrap(model, reading) for model in BOOTSTRAPPED for reading in USUAL_READINGS),
         *(ByTopics(test) for test in TESTS),
         *MODERATED,
         ByStratified(),
@@ -211,6 +211,16 @@ def common_error(procedure: Procedure) -> bool:
     return isinstance(fit, ByModel | ByBootstrap | ByMixed) or fit.name == "tukey"
 
 
+def _bootstrapped(words: list[str]) -> Procedure | None:
+    """A bootstrap of any of the papers' models in any reading, drawn or ideal: too many to be listed."""
+    drawn = "drawn" in words[3:-1]
+    plain = [word for word in words if word != "drawn"]
+    if len(plain) != 4 or plain[0] != "banova" or plain[1].upper() not in NAMED or plain[2] not in READINGS:
+        return None
+    fit = ByBootstrap(NAMED[plain[1].upper()], plain[2], drawn)
+    return Procedure(fit, plain[3], Claim()) if plain[3] in fit.corrections else None
+
+
 def parse(name: str | Procedure) -> Procedure:
     """Return the procedure of a name, whatever the case and the spaces.
 
@@ -227,6 +237,8 @@ def parse(name: str | Procedure) -> Procedure:
     known = everything()
     plain = {key.casefold(): key for key in known}
     asked = " ".join(str(name).split()).casefold()
+    if asked not in plain and (other := _bootstrapped(asked.split())) is not None:
+        return other
     if asked not in plain:
         near = [plain[key] for key in get_close_matches(asked, plain, n=4, cutoff=0.5)]
         remedy = (

@@ -76,7 +76,8 @@ def _test(one: ClaimResult, found: Analysis) -> tuple[str, tuple[str, ...]]:
         return f"an analysis of variance ({model})", ("FerroSanderson2019",) if fit.model.name else ()
     if isinstance(fit, ByBootstrap):
         law = READINGS[fit.reading]
-        return f"a bootstrap ANOVA (model {fit.model.title}; {law})", (
+        drawn = f", {one.n_resamples:,} resamples" if fit.drawn else ""
+        return f"a bootstrap ANOVA (model {fit.model.title}; {law}{drawn})", (
             "VoorheesEtAl2017",
             "FaggioliFerro2021",
         )
