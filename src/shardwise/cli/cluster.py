@@ -37,7 +37,10 @@ def on_cluster(address: str | None, quiet: bool = False) -> Iterator[Executor | 
         try:
             if address == LOCAL:
                 cluster = distributed.LocalCluster(
-                    n_workers=processors(), threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
+                    n_workers=processors(),
+                    threads_per_worker=1,
+                    dashboard_address=":0",
+                    silence_logs=logging.ERROR,
                 )
                 client = held.enter_context(distributed.Client(held.enter_context(cluster)))
             else:

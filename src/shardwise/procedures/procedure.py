@@ -412,8 +412,9 @@ class Procedure:
             system=list(found.estimates.labels)
         )
         spread = over_topics.std("topic", ddof=1).to_numpy()
-        own = {"own_sd": spread, "own_count": np.full(spread.shape, float(scores.sizes["topic"]))}
-        return replace(found, estimates=replace(found.estimates, **own), procedure=self.name)
+        count = np.full(spread.shape, float(scores.sizes["topic"]))
+        estimates = replace(found.estimates, own_sd=spread, own_count=count)
+        return replace(found, estimates=estimates, procedure=self.name)
 
 
 def seen(scores: xr.DataArray, tables: Tables) -> dict[str, int | tuple[int, int]]:

@@ -23,8 +23,8 @@ class ResplitWorld:
 
     A cell's error is the mean of what the shard's documents do to a system on a topic, and noise of the split.
     Documents keep their effects from split to split and only change shards, so that the mean over shards is the same
-    on every split but for that noise, whose share of the error variance is ``share``. With 1 splits have nothing in common but
-    topics, as in `NormalWorld`; with 0 they agree on every system mean, and re-splitting removes nothing.
+    on every split but for that noise, whose share of the error variance is ``share``. With 1 splits have nothing in
+    common but topics, as in `NormalWorld`; with 0 they agree on every system mean, and re-splitting removes nothing.
 
     >>> sd = VarianceComponents.of({"topic": .2, "topic:system": .08, "error": .06}, kind="sd")
     >>> world = ResplitWorld(np.full(3, .3), sd, (5, 30, 3, 4), share=0.0)
@@ -80,4 +80,4 @@ class ResplitWorld:
             moved = rng.permuted(np.tile(np.arange(shards * UNITS), (topics, 1)), axis=1)
             shuffled = np.take_along_axis(own, moved[:, :, None], axis=1)
             errors[split] += shuffled.reshape(topics, shards, UNITS, systems).mean(axis=2).swapaxes(1, 2)
-        return errors
+        return np.asarray(errors)
