@@ -42,7 +42,7 @@ def calibrate_methods(options: CalibrateOptions) -> None:
             jobs=jobs,
             progress=bar,
         )
-    facts = _facts(lab)
+    facts = facts_of(lab)
     said = [*read.notes, *told]
     if options.halves:
         with progress("halving topics", quiet) as bar:
@@ -78,7 +78,8 @@ def _claim(text: str) -> tuple[str, ...]:
     return () if text.strip() == "these" else inputs.dimensions(text)
 
 
-def _facts(lab: Calibration) -> dict[str, Any]:
+def facts_of(lab: Calibration) -> dict[str, Any]:
+    """Everything that is said of a calibration beside its table."""
     return {
         "alpha": lab.alpha,
         "repetitions": lab.repetitions,

@@ -34,7 +34,7 @@ from shardwise.procedures.vocabulary import parse
 
 def compare_systems(options: CompareOptions) -> None:
     """Compare systems and print who differs; draw it and write a report of it where asked."""
-    chosen = _chosen(options)
+    _chosen(options)  # refused before the long work
     opt.bootstrap_options(options.fit, options.resamples)
     opt.bootstrap_law(options)
     _trimmed(options)
@@ -52,16 +52,23 @@ def compare_systems(options: CompareOptions) -> None:
             )
         _by_bootstrap(options, opt.single(read), read.notes)
         return
-    found = []
-    for name in measures:
-        with progress(f"{name}: comparing", options.quiet) as told:
-            how = replace(chosen, notes=read.notes, inputs=_listed(options, source, read.files))
-            found.append(analyze(_judged(read.scores[name], options.human), how, progress=told))
+    found = analyses(options, source, read)
     if options.report is not None:
-        _recorded(found[0], options, source, read.files).report(options.report)
+        found[0].report(options.report)
     if options.chart is not None:
         draw(found[0].plot(level=1.0 - options.alpha), options.chart)
     _tell(found, options)
+
+
+def analyses(options: CompareOptions, source: opt.RunInputs, read: opt.Read) -> list[Analysis]:
+    """Analyse each measure of scores that were read; where a report is asked for, with what makes it again."""
+    chosen = replace(_chosen(options), notes=read.notes, inputs=_listed(options, source, read.files))
+    found = []
+    for name in map(str, read.scores.data_vars):
+        with progress(f"{name}: comparing", options.quiet) as told:
+            one = analyze(_judged(read.scores[name], options.human), chosen, progress=told)
+        found.append(one if options.report is None else _recorded(one, options, source, read.files))
+    return found
 
 
 def _judged(scores: xr.DataArray, human: Path | None) -> xr.DataArray:
@@ -125,7 +132,7 @@ def _recorded(
     used: dict[str, Any] = {"scores": files} if source.table else {"qrels": files[0], "runs": files[1:]}
     if source.table and len(files) == 1:
         used["scores"] = files[0]
-    if not source.table:
+    if not source.table or len(source.measure) > 1:
         used["measure"] = found.measure
     used["method"] = options.method or ("hsd" if options.model else found.procedure.name)
     used["calibration"] = options.calibration
