@@ -49,7 +49,8 @@ class Job:
 class Queue:
     """Analyses in the order in which they came; readings, which people wait for, have a worker of their own.
 
-    One process more than can be busy is kept warm, so that one that is killed costs nobody a wait.
+    Processes are started as they are needed, up to one more than can be busy: that one is kept warm, so that one that
+    is killed costs nobody a wait.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
@@ -60,6 +61,7 @@ class Queue:
         self._listeners: dict[str, set[asyncio.Event]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._processes: set[asyncio.subprocess.Process] = set()
+        self._hiring = 0
 
     async def start(self) -> None:
         """Start the workers."""
@@ -67,8 +69,8 @@ class Queue:
         self._news = {True: asyncio.Event(), False: asyncio.Event()}
         for reading in [True] + [False] * self.settings.workers:
             self._keep(self._lane(reading))
-        for _ in range(self.settings.workers + 2):
-            self._keep(self._hire())
+        self._keep(self._hire())
+        self._keep(self._hire())
 
     async def stop(self) -> None:
         """Stop the workers; what they were at says that it was not finished."""
@@ -89,10 +91,12 @@ class Queue:
 
     async def _hire(self) -> None:
         """Start a process; it is idle once it has loaded what it needs."""
+        self._hiring += 1
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "shardwise.app.worker", str(self.settings.memory),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LONGEST_LINE, start_new_session=True,
         )  # fmt: skip
+        self._hiring -= 1
         self._processes.add(process)
         assert process.stdout is not None
         if await process.stdout.readline():
@@ -182,6 +186,8 @@ class Queue:
         assert process.stdin is not None
         assert process.stdout is not None
         job.process = process
+        if len(self._processes) + self._hiring < self.settings.workers + 2:
+            self._keep(self._hire())
         if job.kind != "read":
             self.store.update(job.id, state=RUNNING)
         order = {

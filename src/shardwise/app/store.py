@@ -67,6 +67,7 @@ class Store:
             self._index.execute("PRAGMA journal_mode = WAL")
             self._index.execute(TABLE)
         except BlockingIOError:
+            self._lock.close()
             raise InputError(
                 "another server keeps its analyses here",
                 where=str(folder),

@@ -225,7 +225,7 @@ def _is_object(line: bytes) -> bool:
 def _read_json(text: bytes, path: Path) -> Sheet | Log:
     try:
         whole = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"is not JSON ({first_line(error)})", where=str(path), remedy="check it") from None
     if isinstance(whole, list):
         return from_objects(whole, path)
