@@ -45,7 +45,7 @@ def calibrate_methods(options: CalibrateOptions) -> None:
                 executor=executor,
                 progress=bar,
             )
-        facts = _facts(lab)
+        facts = facts_of(lab)
         said = [*read.notes, *told]
         if options.halves:
             with progress("halving topics", quiet) as bar:
@@ -88,7 +88,8 @@ def _claim(text: str) -> tuple[str, ...]:
     return () if text.strip() == "these" else inputs.dimensions(text)
 
 
-def _facts(lab: Calibration) -> dict[str, Any]:
+def facts_of(lab: Calibration) -> dict[str, Any]:
+    """Everything that is said of a calibration beside its table."""
     return {
         "alpha": lab.alpha,
         "repetitions": lab.repetitions,

@@ -37,7 +37,7 @@ from shardwise.procedures.vocabulary import parse
 
 def compare_systems(options: CompareOptions) -> None:
     """Compare systems and print who differs; draw it and write a report of it where asked."""
-    how = _chosen(options)
+    _chosen(options)  # refused before the long work
     _trimmed(options)
     source = opt.RunInputs.of(options)
     if options.report is not None or options.chart is not None:
@@ -46,18 +46,25 @@ def compare_systems(options: CompareOptions) -> None:
     measures = [str(name) for name in read.scores.data_vars]
     if not source.measure and len(measures) > 1:
         opt.single(read)  # refuses to choose
-    found = []
-    for name in measures:
-        with progress(f"{name}: comparing", options.quiet) as told:
-            own = replace(how, notes=read.notes, inputs=_listed(options, source, read.files))
-            if options.fit == "bootstrap":
-                own = replace(own, model=None, method=_bootstrapped(options, read.scores[name].dims))
-            found.append(analyze(_judged(read.scores[name], options.human), own, progress=told))
+    found = analyses(options, source, read)
     if options.report is not None:
-        _recorded(found[0], options, source, read.files).report(options.report)
+        found[0].report(options.report)
     if options.chart is not None:
         draw(found[0].plot(level=1.0 - options.alpha), options.chart)
     _tell(found, options)
+
+
+def analyses(options: CompareOptions, source: opt.RunInputs, read: opt.Read) -> list[Analysis]:
+    """Analyse each measure of scores that were read; where a report is asked for, with what makes it again."""
+    how = replace(_chosen(options), notes=read.notes, inputs=_listed(options, source, read.files))
+    found = []
+    for name in map(str, read.scores.data_vars):
+        if options.fit == "bootstrap":
+            how = replace(how, model=None, method=_bootstrapped(options, read.scores[name].dims))
+        with progress(f"{name}: comparing", options.quiet) as told:
+            one = analyze(_judged(read.scores[name], options.human), how, progress=told)
+        found.append(one if options.report is None else _recorded(one, options, source, read.files))
+    return found
 
 
 def _judged(scores: xr.DataArray, human: Path | None) -> xr.DataArray:
@@ -128,7 +135,7 @@ def _recorded(
     used: dict[str, Any] = {"scores": files} if source.table else {"qrels": files[0], "runs": files[1:]}
     if source.table and len(files) == 1:
         used["scores"] = files[0]
-    if not source.table:
+    if not source.table or len(source.measure) > 1:
         used["measure"] = found.measure
     plain = "bh" if options.fit == "bootstrap" else "hsd" if options.model else found.procedure.name
     used["method"] = options.method or plain
