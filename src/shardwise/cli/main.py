@@ -49,6 +49,7 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
         "interval": (design.IntervalOptions, "shardwise.cli.design:interval"),
         "table": (design.TableOptions, "shardwise.cli.design:table"),
         "pools": (design.PoolsOptions, "shardwise.cli.design:pools"),
+        "budget": (design.BudgetOptions, "shardwise.cli.design:budget"),
         "instances": (design.PlanInstancesOptions, "shardwise.cli.design:instances"),
         "equivalence": (design.PlanEquivalenceOptions, "shardwise.cli.design:equivalence"),
     },
