@@ -18,7 +18,7 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates, Joint, Outcome, Settled
-from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of, sizes_of
+from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of
 from shardwise.fits.averaged import averaged, stacked
 from shardwise.fits.instances import UNIFIED, unified_posterior
 from shardwise.fits.judges import HUMAN, ByJudge
@@ -419,7 +419,7 @@ class Procedure:
 
 def seen(scores: xr.DataArray, tables: Tables) -> dict[str, int | tuple[int, int]]:
     """Sizes of the dimensions that a claim speaks of; what a test averages out is not spoken of."""
-    sizes: dict[str, int | tuple[int, int]] = dict(sizes_of(in_canonical_order(scores)))
+    sizes: dict[str, int | tuple[int, int]] = {name: scores.sizes[name] for name in layout_of(scores)}
     if "instance" in sizes:
         there = np.isfinite(tables.y[0]).any(axis=0).sum(axis=-1)
         random = there[~np.array(tables.deterministic)] if any(tables.deterministic) else there
