@@ -180,6 +180,7 @@ def analyze(
         alpha=alpha,
         budget=0 if HUMAN in first.coords else chosen.calibration,  # no world has a judge
         seed=chosen.seed or 0,
+        baseline=chosen.baseline,
         progress=progress,
     )
     steps = table.sizes.get("split", 1)

@@ -37,6 +37,9 @@ class Trial:
     alpha: float
     seed: int
     looks: tuple[int, ...]
+    baselines: tuple[
+        int, ...
+    ] = ()  # places of systems with which all others are compared; all pairs without them
 
     def run(self, jobs: int | None, progress: Progress | None) -> list[list[Tally]]:
         """Tallies of every case and method. Chunks of replicates go to threads; each depends on its numbers alone."""
@@ -48,7 +51,10 @@ class Trial:
             case = self.cases[at]
             drawn = case.world.draw(first, count, _path(self.seed, case.path))
             tables = Tables(drawn, case.world.dims, self.seed, first)
-            return [tally(m.decide(tables), truths[at], m.promise, self.alpha) for m in self.methods]
+            return [
+                tally(m.decide(tables, self.baselines), truths[at], m.promise, self.alpha)
+                for m in self.methods
+            ]
 
         parts: list[list[list[Tally]]] = [[[] for _ in self.methods] for _ in self.cases]
         tallies: list[list[Tally]] = []
