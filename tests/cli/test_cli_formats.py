@@ -42,6 +42,7 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ("scores.csv", "--baseline", "y", "--baseline", "z"),
         ("hostile.csv", "--method", "t holm"),
     ],
+    "moments": [("scores.csv",), ("scores.csv", "--method", "t holm", "--baseline", "x")],
     "stability": [("qrels.txt", "runs", "--shards", 2, "--splits", 2), ("scores.nc", "--model", "MD3")],
     "instances": [
         ("seeds/new_seed0.run", "seeds/new_seed1.run", "--", "seeds/old_seed0.run", "seeds/old_seed2.run", *SEEDS[:2]),

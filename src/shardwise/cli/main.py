@@ -22,9 +22,11 @@ from shardwise.cli.commands import (
     gate,
     instances,
     leaderboard,
+    moments,
     paper,
     replicate,
     score,
+    serve,
     simulate,
     stability,
 )
@@ -41,6 +43,7 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "leaderboard": (leaderboard.LeaderboardOptions, "shardwise.cli.leaderboard:rank_systems"),
     "paper": (paper.PaperOptions, "shardwise.cli.paper:write_files"),
     "gate": (gate.GateOptions, "shardwise.cli.gate:judge"),
+    "moments": (moments.MomentsOptions, "shardwise.cli.moments:compare_moments"),
     "design": {
         "power": (design.PowerOptions, "shardwise.cli.design:power"),
         "interval": (design.IntervalOptions, "shardwise.cli.design:interval"),
@@ -59,13 +62,14 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
         "v17": (replicate.V17Options, "shardwise.cli.replicate:replicate_v17"),
     },
     "simulate": (simulate.SimulateOptions, "shardwise.cli.simulate:simulate"),
+    "serve": (serve.ServeOptions, "shardwise.cli.serve:serve"),
     "repeat": (again.RepeatOptions, "shardwise.cli.repeat:repeat"),
     "schema": (again.SchemaOptions, "shardwise.cli.schema:print_schema"),
 }
 """Every command by name: its options, and the function that takes them; or, for a group, its commands."""
 
 GROUPS = {"design": design.HELP, "replicate": replicate.HELP}
-NO_CONFIG = frozenset({"repeat", "schema"})  # they do no analysis of their own
+NO_CONFIG = frozenset({"repeat", "schema", "serve"})  # they do no analysis of their own
 UsageError: Any = typer.BadParameter.__bases__[0]  # typer brings its own click, or uses another's
 
 

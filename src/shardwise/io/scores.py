@@ -99,7 +99,7 @@ def read_scores(
                 remedy="name one a file",
                 argument="system",
             )
-        read = [_read(path) for path in paths]
+        read = [read_file(path) for path in paths]
         parts = _records(read, paths, measure, columns, named)
     return _picked(tensor(parts, missing), measure, parts[0].source)
 
@@ -189,7 +189,7 @@ def are_score_files(paths: Sequence[Path]) -> bool:
     return all(path.is_dir() or Path(bare_name(path)).suffix.lower() in endings for path in paths)
 
 
-def _read(path: Path) -> Sheet | Log:
+def read_file(path: Path) -> Sheet | Log:
     """What a file holds, by its ending and its first bytes."""
     ending = Path(bare_name(path)).suffix.lower()
     if ending in _PARQUET:
@@ -225,7 +225,7 @@ def _is_object(line: bytes) -> bool:
 def _read_json(text: bytes, path: Path) -> Sheet | Log:
     try:
         whole = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"is not JSON ({first_line(error)})", where=str(path), remedy="check it") from None
     if isinstance(whole, list):
         return from_objects(whole, path)
