@@ -59,6 +59,8 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "replicate": {
         "f19": (replicate.F19Options, "shardwise.cli.replicate:replicate_f19"),
         "ff21": (replicate.FF21Options, "shardwise.cli.replicate:replicate_ff21"),
+        "j15": (replicate.J15Options, "shardwise.cli.replicate:replicate_j15"),
+        "s14": (replicate.S14Options, "shardwise.cli.replicate:replicate_s14"),
         "v17": (replicate.V17Options, "shardwise.cli.replicate:replicate_v17"),
     },
     "simulate": (simulate.SimulateOptions, "shardwise.cli.simulate:simulate"),
