@@ -7,6 +7,7 @@ from typing import Any
 import xarray as xr
 
 from shardwise.cli import inputs
+from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands.calibrate import CalibrateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress
@@ -29,28 +30,37 @@ def calibrate_methods(options: CalibrateOptions) -> None:
         scores = scores.isel(split=0, drop=True)
     chosen = _methods(options.model, options.method, scores)
     claims = [_claim(text) for text in options.claim] if options.claim else None
-    with progress("simulating", quiet) as bar:
-        lab = calibrate(
-            scores,
-            chosen,
-            claims=claims,
-            nulls=options.null or None,
-            alpha=alpha,
-            repetitions=options.repetitions,
-            budget=options.budget,
-            seed=seed,
-            jobs=jobs,
-            progress=bar,
-        )
-    facts = facts_of(lab)
-    said = [*read.notes, *told]
-    if options.halves:
-        with progress("halving topics", quiet) as bar:
-            check = split_half(
-                scores, chosen, alpha=alpha, repeats=options.halves, seed=seed, jobs=jobs, progress=bar
+    with on_cluster(options.cluster, quiet) as executor:
+        with progress("simulating", quiet) as bar:
+            lab = calibrate(
+                scores,
+                chosen,
+                claims=claims,
+                nulls=options.null or None,
+                alpha=alpha,
+                repetitions=options.repetitions,
+                budget=options.budget,
+                seed=seed,
+                jobs=jobs,
+                executor=executor,
+                progress=bar,
             )
-        facts["halves"] = check.table.reset_index().to_dict("records")
-        said += str(check).splitlines()
+        facts = facts_of(lab)
+        said = [*read.notes, *told]
+        if options.halves:
+            with progress("halving topics", quiet) as bar:
+                check = split_half(
+                    scores,
+                    chosen,
+                    alpha=alpha,
+                    repeats=options.halves,
+                    seed=seed,
+                    jobs=jobs,
+                    executor=executor,
+                    progress=bar,
+                )
+            facts["halves"] = check.table.reset_index().to_dict("records")
+            said += str(check).splitlines()
     if options.chart is not None:
         draw(lab.plot(), options.chart)
     table = lab.shown() if format is Format.text else lab.to_frame()

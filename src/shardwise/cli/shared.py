@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shardwise.analysis.provenance import Recipe
 
 Command = Callable[..., None]
-WRITTEN = frozenset({"out", "report", "chart"})
+WRITTEN = frozenset({"out", "report", "chart", "pairs"})
 OWN = "shardwise.own"  # where a context keeps the options that stand in the command's own table
 
 

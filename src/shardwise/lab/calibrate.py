@@ -7,6 +7,7 @@ held against the truth.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,6 +145,7 @@ def calibrate(
     instances: int | None = None,
     seed: int = 0,
     jobs: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Calibration:
     """Measure what methods do where the truth is known, on tables like the scores or made of the components given.
@@ -183,6 +185,9 @@ def calibrate(
         Where the random numbers start; table i of a world depends on (seed, i) only.
     jobs
         Number of threads; all processors, if None.
+    executor
+        Where the tables are drawn and decided instead: any executor of ``concurrent.futures``, of processes or, as
+        dask.distributed has it, of machines. The figures are the same, bit for bit.
     progress
         Called with (tables done, tables in all).
 
@@ -210,7 +215,7 @@ def calibrate(
         if untilted:
             notes[f"the world tilt is left out: {untilted}"] = claim
     tried = Trial(cases, chosen, alpha, seed, plan)
-    tallies = tried.run(jobs, progress)
+    tallies = tried.run(jobs, progress, executor)
     rates, power = tried.rates(tallies), tried.power(tallies)
     table = summary(rates, alpha)
     labels = _labelled(scores, dims) if scores is not None and given.as_measured else None

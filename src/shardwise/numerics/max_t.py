@@ -40,7 +40,7 @@ def flip_topics(
     those after it. Pairs without spread have t* = 0; they are told apart if their means differ, else not.
     """
     topics = len(y)
-    d = y - y.mean(axis=1, keepdims=True)  # what all systems share goes, as far as rounding may see it
+    d = y - np.median(y, axis=1, keepdims=True)  # what systems share goes; a median, as one may be far from all others
     d = np.ascontiguousarray(d - d.mean(axis=0))
     squares = topics * (topics - 1.0) * se**2
     weight = np.where(squares > 0.0, 1.0 / np.where(squares > 0.0, topics * squares, 1.0), 0.0)

@@ -90,7 +90,8 @@ def records(
         parts[0] if times == 1 and count == sheet.rows else np.concatenate([part[rows] for part in parts])
     )
     left = [f"{name} ({why})" for name, why in reading.left.items()]
-    told = (*notes, *([f"left out: {', '.join(left)}"] if left else []))
+    same = [f"{name} has {sheet.columns[name].values[0]:g} in every row" for name in reading.flat]
+    told = (*notes, *same, *([f"left out: {', '.join(left)}"] if left else []))
     return Records(
         source=sheet.source,
         labels=labels,

@@ -10,9 +10,9 @@ import numpy as np
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import Either, InputError, Option, Part
 from shardwise.core.scores import ROLE_OF, noun
-from shardwise.io.tables.column import Column
+from shardwise.io.tables.column import ID, Column
 from shardwise.io.tables.sheet import Sheet
-from shardwise.io.tables.words import LABELS, NAMELESS, OUTCOMES, SWING, VALUES, plain, role_words
+from shardwise.io.tables.words import LABELS, NAMELESS, OUTCOMES, SETTINGS, SWING, VALUES, plain, role_words
 
 Columns = Mapping[str, str | Sequence[str]]
 
@@ -29,6 +29,7 @@ class Reading:
     scores: tuple[str, ...]  # of a long table measures, of a wide one systems
     wide: bool
     left: dict[str, str] = field(default_factory=dict)  # column -> why
+    flat: tuple[str, ...] = ()  # systems that have the same score everywhere
 
     @property
     def nouns(self) -> dict[str, str]:
@@ -90,7 +91,8 @@ def understood(
     wide = not (single or roles.keys() & {"system", "value"} or _value_word(rest))
     wide = wide or "topic" not in roles
     scores, more = _scores(sheet, roles, rest, measure, wide)
-    return Reading(roles, scores, wide, left | more)
+    flat = [name for name in scores if wide and sheet.rows >= _FEW and sheet.columns[name].constant]
+    return Reading(roles, scores, wide, left | more, tuple(flat))
 
 
 def _named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
@@ -239,9 +241,11 @@ def _scores(
             left[name] = "a number of its own in every row"
     found = [name for name in rest if name not in left]
     same = [name for name in found if sheet.columns[name].constant]
-    if sheet.rows >= _FEW and len(found) - len(same) >= (2 if wide else 1):
-        left |= dict.fromkeys(same, "constant, so no system unless columns names it" if wide else "constant")
-        found = [name for name in found if name not in same]
+    varied = [sheet.columns[name] for name in found if name not in same]
+    if sheet.rows >= _FEW and len(varied) >= (2 if wide else 1):
+        odd = [name for name in same if not (wide and _may_score(sheet.columns[name], varied))]
+        left |= dict.fromkeys(odd, "constant, so no system unless columns names it" if wide else "constant")
+        found = [name for name in found if name not in odd]
     if not found:
         words_only = next(
             (name for name in left if left[name] == "text" and sheet.columns[name].numeric == 0), ""
@@ -254,6 +258,19 @@ def _scores(
             remedy="give one column a system" if wide else "add one, called after the measure",
         )
     return tuple(found), left
+
+
+def _may_score(column: Column, varied: Sequence[Column]) -> bool:
+    """Whether a column that never changes may be a system, as one that is always right is.
+
+    Its score has to be one that the other systems could have, by what they have or as all are within 0 and 1.
+    """
+    own = float(column.values[0])
+    if plain(column.name) in SETTINGS or ID.search(column.name) or not np.isfinite(own):
+        return False
+    low = min(float(np.nanmin(one.values)) for one in varied)
+    high = max(float(np.nanmax(one.values)) for one in varied)
+    return min(low, 0.0) <= own <= high or (low >= 0.0 and max(high, own) <= 1.0 and own >= 0.0)
 
 
 def _why(sheet: Sheet, names: Mapping[str, str]) -> dict[str, str]:
