@@ -64,7 +64,7 @@ class Plan:
             parts = found.get("components") or {}
             known |= {
                 "source": str(found["id"]),
-                "variance": float(f"{parts.get('topic:system', found['variance']):.3g}"),
+                "variance": float(f"{parts.get('topic:system') or found['variance']:.3g}"),
                 "between_seeds": float(f"{parts.get('system:instance', 0.0):.3g}"),
                 "within_seeds": float(f"{parts.get('error', 0.0):.3g}")
                 if "system:instance" in parts
