@@ -95,7 +95,7 @@ def test_netcdf_that_would_read_another_file_is_refused(tmp_path: Path) -> None:
         layout[:] = h5py.VirtualSource(str(inside), "AP", (2, 3))
         file.create_virtual_dataset("AP", layout)
     for path in (inside, linked, virtual):
-        with pytest.raises(InputError, match="another file|elsewhere"):
+        with pytest.raises(InputError, match=r"another file|elsewhere"):
             read_scores(path)
 
 
@@ -183,7 +183,7 @@ def test_strange_numbers_are_names(label: str) -> None:
 def test_deep_json_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "deep.json"
     path.write_bytes(b"[" * 200_000)
-    with pytest.raises(InputError, match="not JSON|not a table"):
+    with pytest.raises(InputError, match=r"not JSON|not a table"):
         read_scores(path)
     with gzip.open(tmp_path / "deep.jsonl.gz", "wb") as stream:
         stream.write(b'{"a":' * 200_000)

@@ -1,6 +1,6 @@
 """Scores as NetCDF, which may come from anyone.
 
-A file of ours ends with the hash of all that stands before, behind the last byte that HDF5 looks at. What has no such end
+A file of ours ends with the hash of all that stands before, behind the last byte that HDF5 looks at. What does not
 may be anything, and the library that reads it can loop or crash on what is damaged: it is read by a process of its
 own, which returns a file of ours.
 """
@@ -26,7 +26,16 @@ from shardwise.io.files import most_inside, read_text
 MARK = b"\nshardwise scores 1, sha256 of the above: "
 PATIENCE = 60.0  # seconds for a file of another program
 _END = len(MARK) + 64
-_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, LookupError, ArithmeticError)
+_DAMAGE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    LookupError,
+    ArithmeticError,
+)
 
 
 def netcdf_bytes(data: xr.Dataset) -> bytes:
