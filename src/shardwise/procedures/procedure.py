@@ -24,7 +24,7 @@ from shardwise.fits.instances import UNIFIED, unified_posterior
 from shardwise.fits.judges import HUMAN, ByJudge
 from shardwise.fits.moderated import ByModerated
 from shardwise.fits.topics import ByTopics
-from shardwise.fits.units import DF, SCALE, WORDS, by_units
+from shardwise.fits.units import CLUSTER, DF, SCALE, WORDS, by_units
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics import combining
 from shardwise.numerics.corrections import SIMULTANEOUS, STEPWISE, promise, title
@@ -315,6 +315,8 @@ class Procedure:
             options["unit_df"] = float(scores.attrs[DF])
         if HUMAN in scores.coords:
             options["human"] = self._human(scores)
+            if CLUSTER in scores.coords:
+                options["cluster"] = np.unique(scores[CLUSTER].values.astype(str), return_inverse=True)[1]
         draws = usual_resamples(self.fit, scores.sizes["system"]) if n_resamples is None else n_resamples
         return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=draws, **options)
 
