@@ -47,8 +47,18 @@ from shardwise.scoring.measures.names import parse_measure
 from shardwise.scoring.scoring import score
 from shardwise.sharding.splits import Splits
 
-FOLDER = Path(tempfile.gettempdir() if not os.path.isdir("/dev/shm") else "/dev/shm") / f"shardwise-fuzz-{os.getpid()}"
-TREC = {"AP": "map", "P@5": "P_5", "nDCG@10": "ndcg_cut_10", "RR": "recip_rank", "Rprec": "Rprec", "Bpref": "bpref"}
+FOLDER = (
+    Path(tempfile.gettempdir() if not os.path.isdir("/dev/shm") else "/dev/shm")
+    / f"shardwise-fuzz-{os.getpid()}"
+)
+TREC = {
+    "AP": "map",
+    "P@5": "P_5",
+    "nDCG@10": "ndcg_cut_10",
+    "RR": "recip_rank",
+    "Rprec": "Rprec",
+    "Bpref": "bpref",
+}
 
 
 class Wrong(AssertionError):
@@ -177,7 +187,10 @@ def _make_packed(g: random.Random) -> tuple[str, bytes, bytes]:
 def _try_packed(case: tuple[str, bytes, bytes]) -> str:
     ending, packed, run = case
     read = read_collection(
-        [_path(f"x.run{ending}", packed)], _path("q.txt", _qrels_text(random.Random(1))), missing="zero", jobs=1
+        [_path(f"x.run{ending}", packed)],
+        _path("q.txt", _qrels_text(random.Random(1))),
+        missing="zero",
+        jobs=1,
     )
     plain = read_collection([_path("x.run", run)], FOLDER / "q.txt", missing="zero", jobs=1)
     if not np.array_equal(read.docs, plain.docs):
@@ -275,7 +288,9 @@ def _written(seed: int, ending: str, layout: str) -> bytes:
         rows = table.to_dataframe().reset_index().to_dict("records")
         path.write_text(json.dumps(rows) if ending == ".json" else "\n".join(map(json.dumps, rows)))
     elif ending == ".txt":
-        rows = [f"map\t{t}\t{float(v)!r}" for t, v in zip(table["topic"].values, table.values[:, 0], strict=True)]
+        rows = [
+            f"map\t{t}\t{float(v)!r}" for t, v in zip(table["topic"].values, table.values[:, 0], strict=True)
+        ]
         path.write_text("\n".join([*rows, "map\tall\t0.5"]) + "\n")
     else:
         write_scores(table, path, layout=layout)  # type: ignore[arg-type]
@@ -291,7 +306,19 @@ def _inspect(table: xr.DataArray) -> dict[str, Any]:
     return {"header.json": head, "summaries.json": samples}
 
 
-ENDINGS = (".csv", ".csv", ".tsv", ".csv.gz", ".csv.zst", ".json", ".jsonl", ".txt", ".parquet", ".nc", ".eval")
+ENDINGS = (
+    ".csv",
+    ".csv",
+    ".tsv",
+    ".csv.gz",
+    ".csv.zst",
+    ".json",
+    ".jsonl",
+    ".txt",
+    ".parquet",
+    ".nc",
+    ".eval",
+)
 
 
 def _make_table(g: random.Random) -> tuple[str, int, str, bytes]:
@@ -391,9 +418,29 @@ def _try_paired(y: Any) -> str:
 def _make_words(g: random.Random) -> tuple[str, str]:
     kind = g.choice(("measure", "procedure", "model", "claim"))
     known = {
-        "measure": ["nDCG(dcg='exp-log2')@20", "AP(rel=2)@100", "P_10", "RBP(p=0.8)", "ERR@10", "alpha_nDCG@5"],
-        "procedure": ["MD6 hsd topic+shard", "t holm", "max-t", "banova MD3 marginal bh", "moderated", "unified holm"],
-        "model": ["topic*system", "topic + system + topic:system", "MD4", "a*b*c*d*e*f*g*h", "topic*system*shard"],
+        "measure": [
+            "nDCG(dcg='exp-log2')@20",
+            "AP(rel=2)@100",
+            "P_10",
+            "RBP(p=0.8)",
+            "ERR@10",
+            "alpha_nDCG@5",
+        ],
+        "procedure": [
+            "MD6 hsd topic+shard",
+            "t holm",
+            "max-t",
+            "banova MD3 marginal bh",
+            "moderated",
+            "unified holm",
+        ],
+        "model": [
+            "topic*system",
+            "topic + system + topic:system",
+            "MD4",
+            "a*b*c*d*e*f*g*h",
+            "topic*system*shard",
+        ],
         "claim": ["topic", "topic,shard", "topic+instance", "these"],
     }[kind]
     return kind, mutated(g, g.choice(known).encode()).decode("utf-8", "replace")
@@ -435,7 +482,9 @@ def _report() -> bytes:
     FOLDER.mkdir(exist_ok=True)
     table = _scores(random.Random(11))
     page = FOLDER / "report.html"
-    sw.write_report(page, pd.DataFrame(np.random.default_rng(1).random((8, 2)), columns=["a", "b"]), quick=True) if False else page.write_bytes(_little_report(table))
+    sw.write_report(
+        page, pd.DataFrame(np.random.default_rng(1).random((8, 2)), columns=["a", "b"]), quick=True
+    ) if False else page.write_bytes(_little_report(table))
     return page.read_bytes()
 
 
@@ -528,7 +577,9 @@ def _try_line(case: tuple[list[str], dict[str, bytes]]) -> str:
     if code == 2 and (not said.strip() or len(said.strip().splitlines()) > 1) and "Usage" not in said:
         raise Wrong(f"not one line: {words}: {said[:300]!r}")
     strays = [path.name for path in folder.iterdir() if path.name.endswith(".partial")]
-    if strays or any((folder / name).read_bytes() != content for name, content in files.items() if name != "o"):
+    if strays or any(
+        (folder / name).read_bytes() != content for name, content in files.items() if name != "o"
+    ):
         raise Wrong(f"inputs changed or drafts left: {words}, {strays}")
     return "read" if code != 2 else "refused"
 
