@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,9 +118,13 @@ def trust_in(
     alpha: float,
     budget: int | None,
     seed: int,
+    baseline: str | Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Trust:
-    """Calibrate the methods of a report and the usual alternatives on tables like these, at most ``budget`` a world."""
+    """Calibrate the methods of a report and the usual alternatives on tables like these, at most ``budget`` a world.
+
+    Against a baseline they are tried on its pairs alone, as the report has them.
+    """
     tables = usual_budget(table.sizes["system"]) if budget is None else budget
     if tables == 0:
         return Trust(None, (), "")
@@ -140,6 +144,7 @@ def trust_in(
             claims=list(claims),
             alpha=alpha,
             budget=tables,
+            baseline=baseline,
             seed=seed,
             progress=progress,
         )

@@ -199,6 +199,12 @@ System = Annotated[
 Names = Annotated[str, typer.Option(help="Systems are called by: auto, tag or file.")]
 Depth = Annotated[int | None, typer.Option(help="Cut every ranking at this depth.", min=1)]
 Jobs = Annotated[int | None, typer.Option(help="Number of threads; all processors by default.", min=1)]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Simulate on a cluster of dask.distributed: the address of its scheduler, or local for processes here."
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
 Format_ = Annotated[
     Format | None,

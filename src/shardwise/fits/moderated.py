@@ -18,16 +18,16 @@ from shardwise.numerics import student
 from shardwise.numerics.corrections import STEPWISE
 from shardwise.numerics.moderated.cells import cell_statistics, stratified
 from shardwise.numerics.moderated.law import Law
-from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards
+from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards, over_splits
 from shardwise.numerics.moderated.resample import resampled
 from shardwise.numerics.moderated.statistics import D0, Statistics, statistics
-from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, Dims, Tables
+from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, Dims, Tables
 
 COMMON = 0.5  # share of the topics that all systems must have where instances are random
 TOPICS, CELLS = Claim("topic"), Claim()
 KINDS: dict[Claim, tuple[Dims, ...]] = {
     TOPICS: LAYOUTS,
-    Claim("topic", "shard"): (SHARDS,),
+    Claim("topic", "shard"): (SHARDS, SPLITS),
     BOTH: (INSTANCES,),
     CELLS: (SHARDS,),
 }  # claims, and the layouts that can speak of them
@@ -121,6 +121,9 @@ class ModeratedTest:
     def noise(self) -> Noise | None:
         """What moves system means besides the topics, for claims that are about more than topics."""
         if "shard" in self.claim:
+            if self.tables.dims == SPLITS:
+                each = of_shards(self.tables.each_split().decomposition(MD6))
+                return over_splits(each, self.tables.shape["split"])
             return of_shards(self.tables.decomposition(MD6))
         return of_instances(spread_of(self.tables)) if "instance" in self.claim else None
 

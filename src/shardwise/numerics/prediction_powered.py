@@ -112,7 +112,7 @@ def _robust(sums: Floats, clusters: Floats, fitted: Floats | float = 1.0) -> Flo
 def _sums(x: Floats, which: Bools, cluster: Ints) -> Floats:
     """(…, G) what the items marked of each cluster add to the error of their mean."""
     apart = np.where(which, x - _mean(x, which)[..., None], 0.0)
-    return cluster_sums(apart, cluster) / np.maximum(which.sum(axis=-1), 1)[..., None]
+    return np.asarray(cluster_sums(apart, cluster) / np.maximum(which.sum(axis=-1), 1)[..., None])
 
 
 def cluster_sums(x: Floats | Bools, cluster: Ints) -> Floats:

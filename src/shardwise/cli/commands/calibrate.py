@@ -68,4 +68,5 @@ class CalibrateOptions(opt.Written):
     names: opt.Names = "auto"
     depth: opt.Depth = None
     jobs: opt.Jobs = None
+    cluster: opt.Cluster = None
     chart: opt.Chart = None

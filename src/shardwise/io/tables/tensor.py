@@ -14,6 +14,7 @@ from shardwise.core.arrays import Bools, Ints
 from shardwise.core.claim import DIMENSIONS, counted
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import missing_cells, undefined_cells
+from shardwise.io.natural_order import natural_key
 from shardwise.io.tables.column import Labels
 from shardwise.io.tables.records import ITEM_LABELS, Records
 
@@ -52,9 +53,18 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
                 )
     found = {role: _joined([part.labels[role] for part in parts]) for role in dict.fromkeys(roles)}
     found |= _nested(found)
+    meant = {"system"} if any(part.wide for part in parts) else set()  # columns and files stand in an order
+    found |= {dim: _ordered(found[dim]) for dim in found if dim not in meant}
     nested = [name for name in further if _within(found[name], found["topic"])]
     dims = [dim for dim in (*DIMENSIONS, *further) if dim in found and dim != "task" and dim not in nested]
     measured = _joined([part.measures for part in parts])
+    taken = next((name for name in measured.names if name in found or name in DIMENSIONS), None)
+    if taken is not None:
+        raise InputError(
+            f"a measure is called {taken!r}, as what it is measured on",
+            where=parts[0].source,
+            remedy="rename it",
+        )
     values = parts[0].values if len(parts) == 1 else np.concatenate([part.values for part in parts])
     shape = (len(measured.names), *(len(found[dim].names) for dim in dims))
     _refuse_sparse(shape, len(values), found, nouns, parts)
@@ -145,6 +155,14 @@ def _joined(parts: Sequence[Labels]) -> Labels:
             to[code] = names.setdefault(part.names[code], len(names))
         codes.append(to[part.codes])
     return Labels(np.concatenate(codes), list(names))
+
+
+def _ordered(labels: Labels) -> Labels:
+    """The same under codes in the order of their names: nothing may depend on the order of rows."""
+    order = sorted(range(len(labels.names)), key=[natural_key(name) for name in labels.names].__getitem__)
+    to = np.empty(len(order), dtype=np.int32)
+    to[order] = np.arange(len(order), dtype=np.int32)
+    return Labels(to[labels.codes], [labels.names[k] for k in order])
 
 
 def _used(labels: Labels) -> bool:
@@ -272,5 +290,7 @@ def _gap(
 
 
 def _coordinate(dim: str, labels: list[str]) -> list[str] | Ints:
-    numbered = dim in ("split", "instance") and all(label.isdigit() for label in labels)
+    numbered = dim in ("split", "instance") and all(
+        label.isdecimal() and label.isascii() and len(label) < 19 for label in labels
+    )
     return np.array(labels, dtype=np.int64) if numbered else labels

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, Literal
 
@@ -106,6 +108,7 @@ def split_half(
     repeats: int = 50,
     seed: int = 0,
     jobs: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> PredictiveCheck:
     """Halve the topics at random, decide all pairs on each half, and verify on the other.
@@ -133,6 +136,8 @@ def split_half(
         Where the random numbers start; repeat i depends on (seed, i) only.
     jobs
         Number of threads; all processors, if None.
+    executor
+        Where the halves are decided instead: any executor of ``concurrent.futures``; the figures are the same.
     progress
         Called with (repeats done, repeats in all).
 
@@ -158,20 +163,13 @@ def split_half(
     workers = workers_of(jobs)
     per = max(1, min(-(-repeats // workers), CHUNK // pairs))
 
-    def halves(first: int) -> tuple[Tally, Tally]:
-        orders = [generator(seed, i).permutation(n) for i in range(first, min(first + per, repeats))]
-        a, b = (
-            np.stack([y.take(np.sort(order[part]), axis=axis) for order in orders])
-            for part in (slice(n // 2), slice(n // 2, None))
-        )
-        return plan.both_ways(a, b, first)
-
     limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
     with limits(1, "blas"):
         chunks = mapped(
-            halves,
+            partial(_halves, plan, y, axis, repeats, per),
             range(0, repeats, per),
             jobs=jobs,
+            executor=executor,
             progress=progress,
             steps=lambda first: min(per, repeats - first),
         )
@@ -185,6 +183,17 @@ def split_half(
         f" each half at {alpha:g}, verified on the other"
     )
     return PredictiveCheck(*tables(plan, {"": forth + back}), setting, alpha, level)
+
+
+def _halves(plan: Plan, y: Floats, axis: int, repeats: int, per: int, first: int) -> tuple[Tally, Tally]:
+    """Decide halves first, first + 1, … and verify each on the other."""
+    n = y.shape[axis]
+    orders = [generator(plan.seed, i).permutation(n) for i in range(first, min(first + per, repeats))]
+    a, b = (
+        np.stack([y.take(np.sort(order[part]), axis=axis) for order in orders])
+        for part in (slice(n // 2), slice(n // 2, None))
+    )
+    return plan.both_ways(a, b, first)
 
 
 def across_collections(

@@ -68,6 +68,12 @@ class Noise(NamedTuple):
         return Noise._make([*(part[index] for part in self[:5]), self.shared])
 
 
+def over_splits(found: Noise, splits: int) -> Noise:
+    """The noise of tables whose splits stand next to each other: mean squares averaged, with the df of one split."""
+    parts = (part.reshape(-1, splits, part.shape[-1]).mean(axis=1) for part in found[:5])
+    return Noise._make([*parts, found.shared])
+
+
 NO_NOISE = Noise._make([*np.empty((5, 0)), True])
 
 
