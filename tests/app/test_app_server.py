@@ -246,23 +246,23 @@ def test_results_are_found_by_their_names_alone(served: Served, tmp_path: Path) 
 def test_too_much_is_refused_with_a_clear_message(served: Served, tmp_path: Path) -> None:
     id = served.send()
     path = f"/api/analyses/{id}/inputs/large.csv"
-    told = served.ask("PUT", path, 413, content=bytes(9 << 20))["error"]
-    assert "larger than 8 MB" in told
-    unsaid = served.ask("PUT", path, 413, content=(bytes(1 << 20) for _ in range(12)))[
+    told = served.ask("PUT", path, 413, content=bytes(201 << 20))["error"]
+    assert "larger than 200 MB" in told
+    unsaid = served.ask("PUT", path, 413, content=(bytes(1 << 20) for _ in range(210)))[
         "error"
     ]  # no length given
-    assert "larger than 8 MB" in unsaid
+    assert "larger than 200 MB" in unsaid
     assert not list((served.folder / "analyses" / id / "inputs").iterdir())
     served.ask("PUT", f"/api/analyses/{id}/inputs/bomb.zip", 201, content=_bomb())
     served.ask("POST", f"/api/analyses/{id}/read", 202, json={})
     found = served.wait(id)
-    assert (found["state"], "larger than 8 MB" in found["message"]) == ("failed", True)
+    assert (found["state"], "larger than 200 MB" in found["message"]) == ("failed", True)
 
 
 def _bomb() -> bytes:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("scores.csv", bytes(60 << 20))
+        archive.writestr("scores.csv", bytes(250 << 20))
     return held.getvalue()
 
 

@@ -132,7 +132,7 @@ def _plain(plan: Plan, around: Sequence[int]) -> dict[str, Any]:
     """One score of each system on each topic: noncentral t for two systems, noncentral F for the range of all (S14)."""
     one: dict[str, Any] = {"variance": plan.variance + plan.within_seeds, "alpha": plan.alpha}
     pair: dict[str, Any] = {**one, "method": "paired-t"}
-    all_of: dict[str, Any] = {**one, "method": "two-way", "systems": plan.systems}
+    all_of: dict[str, Any] = {**one, "method": "blocks", "systems": plan.systems}
     rows = [
         {
             "topics": n,

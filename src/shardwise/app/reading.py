@@ -78,7 +78,7 @@ def kind_of(path: Path) -> str:
     start = _start(path)
     if b"<html" in start[:500].lower():
         return "report"
-    if path.name.startswith("results") and path.suffix == ".json":
+    if "results" in path.name and path.suffix == ".json" and b'"results"' in start:
         return "results"
     if are_score_files([path]):
         return "scores"
