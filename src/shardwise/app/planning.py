@@ -168,7 +168,7 @@ def _with_seeds(plan: Plan, around: Sequence[int]) -> dict[str, Any]:
     found = plan_instances(plan.components, power=plan.power, topics=[plan.topics], **how).iloc[0]
     need = None if found.isna()["instances"] else int(found["instances"])
     best = None
-    if plan.price > 0.0:
+    if plan.per_answer > 0.0:  # seeds that cost nothing are taken without end
         spent = plan_budget(
             plan.components,
             plan.price,
