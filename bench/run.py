@@ -18,7 +18,9 @@ PARTS = (
     "instances",
     "laboratory",
     "tables",
-    "scale",
+PARTS = (
+    "collection", "studentized_range", "anova", "bootstrap", "instances", "laboratory", "tables", "scale", "serve",
+)  # fmt: skip
 )
 TABLES = Path(__file__).parent.parent / "docs" / "bench"
 
