@@ -39,7 +39,11 @@ def _drop(g: random.Random, text: bytes) -> bytes:
 
 def _insert(g: random.Random, text: bytes) -> bytes:
     at = g.randrange(len(text) + 1)
-    return text[:at] + g.choice((g.choice(NASTY), g.choice(SEPARATORS), g.randbytes(g.randint(1, 8)))) + text[at:]
+    return (
+        text[:at]
+        + g.choice((g.choice(NASTY), g.choice(SEPARATORS), g.randbytes(g.randint(1, 8))))
+        + text[at:]
+    )
 
 
 def _lines(g: random.Random, text: bytes) -> bytes:
