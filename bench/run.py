@@ -18,9 +18,8 @@ PARTS = (
     "instances",
     "laboratory",
     "tables",
-PARTS = (
-    "collection", "studentized_range", "anova", "bootstrap", "instances", "laboratory", "tables", "scale", "serve",
-)  # fmt: skip
+    "scale",
+    "serve",
 )
 TABLES = Path(__file__).parent.parent / "docs" / "bench"
 
