@@ -14,6 +14,7 @@ import pandas as pd
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.answer import headline
 from shardwise.analysis.trust import Trust
+from shardwise.io.spreadsheets import guarded_frame
 from shardwise.report.charts import interval_figure
 from shardwise.report.latex import latex
 from shardwise.report.methods import bibliography, methods_latex, methods_text
@@ -111,6 +112,8 @@ def report_json(content: Analysis) -> dict[str, Any]:
                 "key": one.key,
                 "procedure": one.procedure.name,
                 "splits": one.splits,
+                "removable": None if one.noise is None else one.noise.removable,
+                "enough": None if one.noise is None else one.noise.enough,
                 "common": one.common,
                 "pairs": one.pairs,
                 "summary": _rows(one.summary.reset_index(names="figure")),
@@ -170,7 +173,6 @@ def _claim(claim: ClaimResult) -> dict[str, Any]:
         "df": _plain(claim.pairs.estimates.df),
         "resamples": claim.n_resamples,
         "intervals": "comparison" if claim.comparison else "confidence",
-        "first_split": claim.first_split,
         "pairs": len(claim.pairs),
         "found": claim.found,
         "critical_difference": _plain(claim.critical),
@@ -205,7 +207,7 @@ def _calibration(trust: Trust) -> dict[str, Any] | None:
 
 
 def _csv(frame: pd.DataFrame) -> str:
-    return str(frame.to_csv(index=False, float_format=f"%.{DIGITS}g", lineterminator="\n"))
+    return str(guarded_frame(frame).to_csv(index=False, float_format=f"%.{DIGITS}g", lineterminator="\n"))
 
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
