@@ -129,6 +129,7 @@ def mapped(
         return
     pool = executor or ThreadPoolExecutor(min(count, len(tasks)))
     futures = [pool.submit(work, task) for task in tasks]
+    wait = True
     try:
         for task, future in zip(tasks, futures, strict=True):
             result = future.result()
@@ -136,8 +137,11 @@ def mapped(
             if progress is not None:
                 progress(done, total)
             yield result
+    except KeyboardInterrupt:
+        wait = False  # for tasks under way, which nobody wants any more
+        raise
     finally:
         for future in futures:
             future.cancel()
         if executor is None:
-            pool.shutdown(wait=True, cancel_futures=True)
+            pool.shutdown(wait=wait, cancel_futures=True)
