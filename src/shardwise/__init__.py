@@ -3,10 +3,14 @@
 Public names stand in ``__init__.pyi``, each once, and are loaded on first use, so that ``import shardwise`` stays fast.
 """
 
+from pathlib import Path as _Path
+
 import lazy_loader
 
 from shardwise.core import late
+from shardwise.core.kernels import keep_kernels as _keep_kernels
 
+_keep_kernels(_Path(__file__).parent)
 late.bind(
     chart="shardwise.plot.dispatch:chart",
     scores="shardwise.io.scores:read_scores",
@@ -17,6 +21,7 @@ late.bind(
     notebook="shardwise.report.notebook:html",
     leaderboard_html="shardwise.report.leaderboard:html",
     save_chart="shardwise.plot.saving:save_chart",
+    serve="shardwise.app.server:serve",
 )
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -341,3 +341,38 @@ def test_error_rates_are_nominal_without_differences(test: str, repetitions: flo
     # the sign test's own level at 25 topics is .043, and Wilcoxon's .049, for their laws are discrete
     nominal = {"sign": 2 * stats.binom.cdf(7, 25, 0.5)}.get(test, alpha)
     assert abs(hits / n - nominal) < 3.5 * np.sqrt(alpha * (1 - alpha) / n)
+
+
+@pytest.mark.parametrize("far", [1e9, 1e11, 1e30, 1e-30])
+@pytest.mark.parametrize("test", ["t", "unpaired-t", "wilcoxon", "sign", "randomization", "bootstrap"])
+def test_a_pair_does_not_depend_on_the_scale_of_another_system(test: str, far: float) -> None:
+    y = table(3, topics=40, systems=3, spread=0.05)
+    other = y.assign(s2=y["s2"] * far)
+    before, after = (
+        paired_tests(one, test, seed=1, n_resamples=999).to_frame().set_index(["a", "b"])
+        for one in (y, other)
+    )
+    pair = ("s1", "s0") if ("s1", "s0") in before.index else ("s0", "s1")
+    assert after.loc[pair, "p"] == before.loc[pair, "p"]
+    assert after.loc[pair, "difference"] == before.loc[pair, "difference"]
+
+
+def test_max_t_of_a_pair_by_itself_does_not_depend_on_the_scale_of_another_system() -> None:
+    y = table(3, topics=40, systems=3, spread=0.05)
+    other = y.assign(s2=y["s2"] * 1e11)
+    p = [
+        paired_tests(one, "max-t", seed=1, n_resamples=999).to_frame().set_index(["a", "b"])["p"]["s1", "s0"]
+        for one in (y, other)
+    ]
+    assert p[0] == p[1]
+
+
+@pytest.mark.parametrize("scale", [1e-90, 1e90])
+@pytest.mark.parametrize("test", TESTS)
+def test_p_values_do_not_depend_on_the_unit_of_scores(test: str, scale: float) -> None:
+    y = table(5, topics=30, systems=3)
+    p = [
+        paired_tests(one, test, seed=1, n_resamples=999).to_frame().set_index(["a", "b"])["p"].sort_index()
+        for one in (y, y * scale)
+    ]
+    np.testing.assert_allclose(p[1], p[0], rtol=1e-9)

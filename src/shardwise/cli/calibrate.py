@@ -11,7 +11,9 @@ from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands.calibrate import CalibrateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress
+from shardwise.core.claim import plural
 from shardwise.core.errors import InputError
+from shardwise.core.scores import nouns_of
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.holdout.checks import split_half
 from shardwise.procedures.vocabulary import available
@@ -45,10 +47,10 @@ def calibrate_methods(options: CalibrateOptions) -> None:
                 executor=executor,
                 progress=bar,
             )
-        facts = _facts(lab)
+        facts = facts_of(lab)
         said = [*read.notes, *told]
         if options.halves:
-            with progress("halving topics", quiet) as bar:
+            with progress(f"halving {plural(nouns_of(scores).get('topic', 'topic'))}", quiet) as bar:
                 check = split_half(
                     scores,
                     chosen,
@@ -88,7 +90,8 @@ def _claim(text: str) -> tuple[str, ...]:
     return () if text.strip() == "these" else inputs.dimensions(text)
 
 
-def _facts(lab: Calibration) -> dict[str, Any]:
+def facts_of(lab: Calibration) -> dict[str, Any]:
+    """Everything that is said of a calibration beside its table."""
     return {
         "alpha": lab.alpha,
         "repetitions": lab.repetitions,

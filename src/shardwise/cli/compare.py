@@ -24,21 +24,31 @@ from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import baselines_of
 from shardwise.core.arguments import chosen
-from shardwise.core.claim import Claim
+from shardwise.core.claim import Claim, said
 from shardwise.core.errors import InputError, Option
+from shardwise.core.scores import nouns_of
 from shardwise.fits.bootstrap import Trim, bootstrap_anova, refuse_generalize
 from shardwise.fits.judges import with_human
+from shardwise.fits.mixed import mixed
 from shardwise.fits.models import READINGS, ByBootstrap
 from shardwise.io.scores import read_scores
 from shardwise.numerics.corrections import CORRECTIONS, known, title
 from shardwise.procedures.procedure import Procedure
+from shardwise.procedures.running import compare
 from shardwise.procedures.vocabulary import parse
+
+WITHOUT_FACTORS = (
+    *("model", "generalize", "human", "fit", "resamples", "null", "tails", "density", "trim", "repeats"),
+    *("fill", "seed", "report", "calibration"),
+)
+"""Options that a mixed model with random factors has no use for."""
 
 
 def compare_systems(options: CompareOptions) -> None:
     """Compare systems and print who differs; draw it and write a report of it where asked."""
-    how = _chosen(options)
+    _chosen(options)  # refused before the long work
     _trimmed(options)
+    _check_factors(options)
     source = opt.RunInputs.of(options)
     if options.report is not None or options.chart is not None:
         source.one_measure()
@@ -46,18 +56,28 @@ def compare_systems(options: CompareOptions) -> None:
     measures = [str(name) for name in read.scores.data_vars]
     if not source.measure and len(measures) > 1:
         opt.single(read)  # refuses to choose
-    found = []
-    for name in measures:
-        with progress(f"{name}: comparing", options.quiet) as told:
-            own = replace(how, notes=read.notes, inputs=_listed(options, source, read.files))
-            if options.fit == "bootstrap":
-                own = replace(own, model=None, method=_bootstrapped(options, read.scores[name].dims))
-            found.append(analyze(_judged(read.scores[name], options.human), own, progress=told))
+    if options.random:
+        _by_factors(options, opt.single(read), read.notes)
+        return
+    found = analyses(options, source, read)
     if options.report is not None:
-        _recorded(found[0], options, source, read.files).report(options.report)
+        found[0].report(options.report)
     if options.chart is not None:
         draw(found[0].plot(level=1.0 - options.alpha), options.chart)
     _tell(found, options)
+
+
+def analyses(options: CompareOptions, source: opt.RunInputs, read: opt.Read) -> list[Analysis]:
+    """Analyse each measure of scores that were read; where a report is asked for, with what makes it again."""
+    how = replace(_chosen(options), notes=read.notes, inputs=_listed(options, source, read.files))
+    found = []
+    for name in map(str, read.scores.data_vars):
+        if options.fit == "bootstrap":
+            how = replace(how, model=None, method=_bootstrapped(options, read.scores[name].dims))
+        with progress(f"{name}: comparing", options.quiet) as told:
+            one = analyze(_judged(read.scores[name], options.human), how, progress=told)
+        found.append(one if options.report is None else _recorded(one, options, source, read.files))
+    return found
 
 
 def _judged(scores: xr.DataArray, human: Path | None) -> xr.DataArray:
@@ -128,7 +148,7 @@ def _recorded(
     used: dict[str, Any] = {"scores": files} if source.table else {"qrels": files[0], "runs": files[1:]}
     if source.table and len(files) == 1:
         used["scores"] = files[0]
-    if not source.table:
+    if not source.table or len(source.measure) > 1:
         used["measure"] = found.measure
     plain = "bh" if options.fit == "bootstrap" else "hsd" if options.model else found.procedure.name
     used["method"] = options.method or plain
@@ -221,6 +241,47 @@ def _effects(found: Analysis, options: CompareOptions) -> pd.DataFrame:
     fit = bootstrap_anova(found.analysed, found.fit.model, n_resamples=options.resamples, seed=options.seed)
     table = fit.intervals(1 - options.alpha, trim=options.trim, **law)  # type: ignore[arg-type]
     return table.reset_index(names="system").sort_values("estimate", ascending=False, kind="stable")
+
+
+def _check_factors(options: CompareOptions) -> None:
+    """Refuse what a mixed model with random factors has no use for."""
+    call = current()
+    idle = [name for name in WITHOUT_FACTORS if call is not None and name in call.given]
+    if options.random and idle:
+        raise InputError(
+            (Option(idle[0]), " does nothing with ", Option("random")), remedy="leave out one of the two"
+        )
+
+
+def _by_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[str, ...]) -> None:
+    """Compare by a mixed model with random factors, which speaks of all of them at once."""
+    fit = mixed(scores, random=options.random)
+    pairs = compare(
+        fit, known(options.method or "holm"), only=options.only or None, baseline=options.baseline or None
+    )
+    if options.chart is not None:
+        draw(pairs.plot(level=1 - options.alpha, measure=str(scores.name or "score")), options.chart)
+    shares = fit.variance_components
+    nouns = nouns_of(scores)
+    parts = ", ".join(f"{said(name, nouns)} {value**0.5:.4f}" for name, value in shares.items())
+    told = () if options.quiet else (*notes, *fit.notes, f"standard deviations: {parts}")
+    text = options.shown is Format.text
+    frame = (
+        _systems(pairs, options).rename(columns={"system": nouns.get("system", "system")})
+        if text
+        else _pairs(pairs, options)
+    )
+    facts = {
+        "procedure": "",
+        "method": pairs.title,
+        "claim": pairs.claim,
+        "model": f"mixed, random {', '.join(options.random)}",
+        "measure": str(scores.name or "score"),
+        "alpha": options.alpha,
+        "variance_components": dict(shares),
+    }
+    title = pairs.summary(options.alpha) if text else str(pairs)
+    emit(frame, options.shown, options.out, title=title, notes=told, facts=facts)
 
 
 def _trimmed(options: CompareOptions) -> None:

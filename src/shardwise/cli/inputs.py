@@ -46,7 +46,7 @@ OF_RUNS = (
     "intents",
 )
 """Options that say something about runs, and nothing about a table of scores."""
-OF_TABLES = ("columns", "system")
+OF_TABLES = ("columns", "system", "random")
 """Options that say something about tables of scores, and nothing about runs."""
 
 
@@ -81,6 +81,7 @@ class RunInputs:
     missing: str = ""  # refuse for runs, leave for tables
     columns: tuple[str, ...] = ()
     system: tuple[str, ...] = ()
+    random: tuple[str, ...] = ()
     names: str = "auto"
     depth: int | None = None
     subtopics: bool = False
@@ -242,6 +243,7 @@ class RunInputs:
             missing=policy,
             columns=roles_of_columns(self.columns),
             system=self.system,
+            factors=self.random,
         )
         if isinstance(found, xr.DataArray):
             found = found.to_dataset(name=found.name or UNNAMED, promote_attrs=False)
@@ -282,7 +284,7 @@ def idle(*, table: bool, shards: int, kind: str) -> tuple[str, ...]:
     """Return the options that do nothing: with a table of scores, with one shard, with shards by attribute.
 
     >>> idle(table=False, shards=1, kind="even")
-    ('columns', 'system', 'splits', 'kind', 'by', 'texts', 'proportions', 'corpus')
+    ('columns', 'system', 'random', 'splits', 'kind', 'by', 'texts', 'proportions', 'corpus')
     """
     if table:
         return OF_RUNS

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,10 +27,12 @@ from shardwise.cli.commands import (
     paper,
     replicate,
     score,
+    serve,
     simulate,
     stability,
 )
 from shardwise.cli.config import FILE, VERSUS, NothingGiven
+from shardwise.cli.interrupt import interruptible, leave_at_once
 from shardwise.cli.shared import command
 from shardwise.cli.wording import in_words, near
 from shardwise.core.errors import InputError
@@ -48,6 +51,7 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
         "interval": (design.IntervalOptions, "shardwise.cli.design:interval"),
         "table": (design.TableOptions, "shardwise.cli.design:table"),
         "pools": (design.PoolsOptions, "shardwise.cli.design:pools"),
+        "budget": (design.BudgetOptions, "shardwise.cli.design:budget"),
         "instances": (design.PlanInstancesOptions, "shardwise.cli.design:instances"),
         "equivalence": (design.PlanEquivalenceOptions, "shardwise.cli.design:equivalence"),
     },
@@ -62,13 +66,14 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
         "v17": (replicate.V17Options, "shardwise.cli.replicate:replicate_v17"),
     },
     "simulate": (simulate.SimulateOptions, "shardwise.cli.simulate:simulate"),
+    "serve": (serve.ServeOptions, "shardwise.cli.serve:serve"),
     "repeat": (again.RepeatOptions, "shardwise.cli.repeat:repeat"),
     "schema": (again.SchemaOptions, "shardwise.cli.schema:print_schema"),
 }
 """Every command by name: its options, and the function that takes them; or, for a group, its commands."""
 
 GROUPS = {"design": design.HELP, "replicate": replicate.HELP}
-NO_CONFIG = frozenset({"repeat", "schema"})  # they do no analysis of their own
+NO_CONFIG = frozenset({"repeat", "schema", "serve"})  # they do no analysis of their own
 UsageError: Any = typer.BadParameter.__bases__[0]  # typer brings its own click, or uses another's
 
 
@@ -133,8 +138,9 @@ def _run_here(words: list[str]) -> int:
 
 def main() -> None:
     """Run the command line; exit code 2 and one line where the input is at fault, 1 where we are."""
+    _open_streams()
     try:
-        code = _run_here(sys.argv[1:])
+        code = interruptible(partial(_run_here, sys.argv[1:]))
         sys.stdout.flush()
     except InputError as error:
         code = _refuse(in_words(error))
@@ -151,8 +157,22 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 130
     if code == 130:
-        sys.stderr.write("stopped\n")
+        with suppress(OSError):
+            sys.stderr.write("stopped\n")
+            sys.stderr.flush()
+        leave_at_once(code)
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """What a terminal cannot show is written as its code, and closed streams are no reason to fail before writing."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull)  # noqa: SIM115 - to write to it fails, and is said to
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _refuse(line: str) -> int:

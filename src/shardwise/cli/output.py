@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from shardwise.cli.shared import current
 from shardwise.core.errors import InputError
 from shardwise.core.text import short, visible
 from shardwise.io.atomic import write_atomically
+from shardwise.io.spreadsheets import guarded_frame
 from shardwise.plot.saving import save_chart
 from shardwise.report.names import tex
 
@@ -67,7 +68,7 @@ def render(
         told = {**head, "title": title, **_plain(facts or {}), "notes": list(notes), "rows": rows}
         return json.dumps(told, indent=1, allow_nan=False) + "\n"
     if format is Format.csv:
-        return str(frame.to_csv(index=False, lineterminator="\n"))
+        return str(guarded_frame(frame).to_csv(index=False, lineterminator="\n"))
     if format is Format.latex:
         return _latex(frame, title)
     if format is Format.markdown:
@@ -94,10 +95,8 @@ def writing(path: Path) -> Iterator[None]:
 
 def draw(chart: Any, path: Path) -> None:
     """Write a chart whole or not at all, as HTML, PNG, SVG, PDF or JSON by the ending of the file."""
-    with tempfile.TemporaryDirectory() as folder, writing(path):
-        made = Path(folder) / f"chart{path.suffix}"
-        save_chart(chart, made)
-        write_atomically(path, made.read_bytes())
+    with writing(path):
+        save_chart(chart, path)
 
 
 def progress_bar(quiet: bool) -> Progress:
@@ -114,9 +113,27 @@ def progress_bar(quiet: bool) -> Progress:
     )
 
 
+Listener = Callable[[str, int, int], None]  # what is being done, how much of it, of how much
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Tell a program of the progress of what it runs, in place of drawing bars."""
+    before = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(before)
+
+
 @contextmanager
 def progress(doing: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar for one piece of work, as a function to be called with (done, in all)."""
+    if (listener := _LISTENER.get()) is not None:
+        listener(doing, 0, 0)
+        yield lambda done, total: listener(doing, done, total)
+        return
     made = progress_bar(quiet)
     if made.disable:  # before 14.3, rich ends one that is not shown with an empty line
         yield lambda done, total: None

@@ -13,25 +13,38 @@ from shardwise.numerics import paired_kernels as kernels
 from shardwise.numerics.student import NOISE
 
 
-def units_of(y: Floats) -> Floats:
-    """(B,) for every table a power of ten far below any difference that matters; decimal, as most scores are."""
-    largest = np.abs(y).reshape(len(y), -1).max(axis=1)
-    return np.array([10.0 ** (math.ceil(math.log10(top or 1.0)) - 12) for top in largest.tolist()])
+def sizes_of(y: Floats) -> Floats:
+    """(B, R) largest absolute score of every system."""
+    return np.asarray(np.abs(y).max(axis=1))
 
 
-def coarse_of(y: Floats) -> Floats:
-    """(B,) the step to which differences are rounded so that ties show."""
-    return 100.0 * units_of(y)
+def units_of(size: Floats) -> Floats:
+    """For every size a power of ten far below any difference that matters; decimal, as most scores are.
+
+    >>> units_of(np.array([0.7, 1.0, 40.0]))
+    array([1.e-12, 1.e-12, 1.e-10])
+    """
+    return np.asarray(10.0 ** (np.ceil(np.log10(np.where(size > 0.0, size, 1.0))) - 12.0))
 
 
-def whole_units(y: Floats) -> Ints:
-    """Scores in whole units, in which sums are exact."""
-    return np.rint(y / units_of(y)[:, None, None]).astype(np.int64)
+def larger(each: Floats, ia: Ints, ib: Ints) -> Floats:
+    """(B, P) the larger figure of the two systems of a pair: a pair is judged on its own scale, not on another's."""
+    return np.maximum(each[:, ia], each[:, ib])
 
 
-def free_of_noise(se: Floats, y: Floats) -> Floats:
+def coarse_of(y: Floats, ia: Ints, ib: Ints) -> Floats:
+    """(B, P) the step to which the differences of a pair are rounded so that ties show."""
+    return 100.0 * larger(units_of(sizes_of(y)), ia, ib)
+
+
+def whole_units(y: Floats, unit: Floats) -> Ints:
+    """Scores in whole units (B,), in which sums are exact."""
+    return np.ascontiguousarray(np.rint(y / unit[:, None, None]).astype(np.int64))
+
+
+def free_of_noise(se: Floats, y: Floats, ia: Ints, ib: Ints) -> Floats:
     """Standard errors with those of mere rounding set to 0."""
-    return np.where(se <= NOISE * np.abs(y).max(axis=(1, 2))[:, None], 0.0, se)
+    return np.where(se <= NOISE * larger(sizes_of(y), ia, ib), 0.0, se)
 
 
 def moments(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
@@ -44,14 +57,14 @@ def moments(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     """
     y = np.ascontiguousarray(y)
     mean, se = np.empty((len(y), ia.size)), np.empty((len(y), ia.size))
-    kernels.means_and_errors(y, coarse_of(y), ia, ib, mean, se)
-    return mean, free_of_noise(se, y)
+    kernels.means_and_errors(y, coarse_of(y, ia, ib), ia, ib, mean, se)
+    return mean, free_of_noise(se, y, ia, ib)
 
 
 def unpaired_errors(y: Floats, ia: Ints, ib: Ints) -> Floats:
     """Standard errors of Student's two-sample t with pooled variance, 2T - 2 df (V17 Table 2)."""
     variance = y.var(axis=1, ddof=1)
-    return free_of_noise(np.sqrt((variance[:, ia] + variance[:, ib]) / y.shape[1]), y)
+    return free_of_noise(np.sqrt((variance[:, ia] + variance[:, ib]) / y.shape[1]), y, ia, ib)
 
 
 def wilcoxon(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
@@ -61,7 +74,7 @@ def wilcoxon(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     """
     y = np.ascontiguousarray(y)
     smaller, p = np.empty((len(y), ia.size)), np.empty((len(y), ia.size))
-    kernels.wilcoxon(y, coarse_of(y), ia, ib, _rank_laws(), smaller, p)
+    kernels.wilcoxon(y, coarse_of(y, ia, ib), ia, ib, _rank_laws(), smaller, p)
     return smaller, p
 
 
@@ -74,7 +87,7 @@ def sign(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     """Topics won by the first system of a pair, and p-value of the binomial test, ties left out."""
     y = np.ascontiguousarray(y)
     won, lost = (np.zeros((len(y), ia.size), dtype=np.int64) for _ in range(2))
-    kernels.wins(y, coarse_of(y), ia, ib, won, lost)
+    kernels.wins(y, coarse_of(y, ia, ib), ia, ib, won, lost)
     count = np.arange(y.shape[1] + 1)
     law = np.minimum(2.0 * stats.binom.cdf(count[None, :], count[:, None], 0.5), 1.0)
     return won.astype(np.float64), np.asarray(law[won + lost, np.minimum(won, lost)])
@@ -83,10 +96,19 @@ def sign(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
 def randomization(y: Floats, ia: Ints, ib: Ints, keys: Words, n_resamples: int) -> Floats:
     """p-values of Fisher's two-sided randomization test of the mean difference.
 
-    All sign flips for few non-zero differences, else a sample of them, (r + 1)/(B + 1).
+    All sign flips for few non-zero differences, else a sample of them, (r + 1)/(B + 1). Pairs of one unit are tested
+    together, whatever the scale of others.
     """
     p = np.empty((len(y), ia.size))
-    kernels.randomization(whole_units(np.ascontiguousarray(y)), ia, ib, keys, n_resamples, p)
+    for i, unit in enumerate(larger(units_of(sizes_of(y)), ia, ib)):
+        for one in np.unique(unit):
+            pairs = np.flatnonzero(unit == one)
+            members, at = np.unique([ia[pairs], ib[pairs]], return_inverse=True)
+            a, b = at.reshape(2, -1)
+            whole = whole_units(y[i : i + 1, :, members], np.array([one]))
+            found = np.empty((1, pairs.size))
+            kernels.randomization(whole, a, b, keys[i : i + 1], n_resamples, found)
+            p[i, pairs] = found[0]
     return p
 
 
@@ -94,7 +116,7 @@ def bootstrap(y: Floats, ia: Ints, ib: Ints, t: Floats, se: Floats, keys: Words,
     """p-values of the studentised bootstrap of topics, recentred by the mean of all bootstrap means (J15 Alg. 1)."""
     y = np.ascontiguousarray(y)
     found = np.zeros(t.shape, dtype=np.int64)
-    kernels.bootstrap(y, coarse_of(y), ia, ib, t, keys, n_resamples, found)
+    kernels.bootstrap(y, coarse_of(y, ia, ib), ia, ib, t, keys, n_resamples, found)
     certain = np.where(t == 0.0, n_resamples, 0)  # all differences alike
     return np.asarray((np.where(se == 0.0, certain, found) + 1) / (n_resamples + 1))
 
@@ -105,10 +127,10 @@ def permuted_ranges(y: Floats, keys: Words, n_resamples: int) -> tuple[Floats, F
     The shuffles depend on the order of systems, which is that of their means.
     """
     order = np.argsort(-y.mean(axis=1), axis=1, kind="stable")
-    units = np.ascontiguousarray(whole_units(np.take_along_axis(y, order[:, None, :], axis=2)))
+    unit = units_of(sizes_of(y).max(axis=1))
+    units = whole_units(np.take_along_axis(y, order[:, None, :], axis=2), unit)
     out = np.empty((len(y), n_resamples), dtype=np.int64)
     kernels.ranges(units, keys, n_resamples, out)
-    unit = units_of(y)
     return np.sort(out, axis=1) * unit[:, None] / y.shape[1], 2.0 * unit
 
 

@@ -1,8 +1,8 @@
 """Classic tests on topics, compiled: all pairs of many tables in one pass.
 
-Tables are (B, T, R), pairs (a, b) index systems, results are (B, P). `coarse` is, for every table, the step to which
-differences are rounded so that ties show. Where sums must be exact, scores come as whole numbers of a unit far below
-their precision, so that "at least as large" means it.
+Tables are (B, T, R), pairs (a, b) index systems, results are (B, P). `coarse` is, for every pair of every table, the
+step to which differences are rounded so that ties show. Where sums must be exact, scores come as whole numbers of a
+unit far below their precision, so that "at least as large" means it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,18 @@ TILE = 256  # pairs whose differences stay in the cache together
 
 
 @njit(cache=True, nogil=True)
-def topic_differences(y: Floats, coarse: float, ia: Ints, ib: Ints, z: Floats) -> None:
+def topic_differences(y: Floats, coarse: Floats, ia: Ints, ib: Ints, z: Floats) -> None:
     """(T, P) differences per topic of one table, those of mere rounding set to 0."""
     for t in range(y.shape[0]):
         for k in range(ia.size):
             d = y[t, ia[k]] - y[t, ib[k]]
-            z[t, k] = 0.0 if abs(d) <= 0.5 * coarse else d
+            z[t, k] = 0.0 if abs(d) <= 0.5 * coarse[k] else d
+
+
+@njit(cache=True, nogil=True)
+def scale(coarse: float) -> float:
+    """The power of two near a step, by which differences are divided so that their squares are numbers."""
+    return float(2.0 ** math.floor(math.log2(coarse)))
 
 
 @njit(cache=True, nogil=True)
@@ -47,10 +53,10 @@ def means_and_errors(y: Floats, coarse: Floats, ia: Ints, ib: Ints, mean: Floats
             mean[i, k] /= topics
         for t in range(topics):
             for k in range(ia.size):
-                away = z[t, k] - mean[i, k]
+                away = (z[t, k] - mean[i, k]) / scale(coarse[i, k])
                 se[i, k] += away * away
         for k in range(ia.size):
-            se[i, k] = math.sqrt(se[i, k] / (topics - 1) / topics)
+            se[i, k] = scale(coarse[i, k]) * math.sqrt(se[i, k] / (topics - 1) / topics)
 
 
 @njit(cache=True, nogil=True)
@@ -60,7 +66,7 @@ def wins(y: Floats, coarse: Floats, ia: Ints, ib: Ints, won: Ints, lost: Ints) -
         for t in range(y.shape[1]):
             for k in range(ia.size):
                 d = y[i, t, ia[k]] - y[i, t, ib[k]]
-                if abs(d) > 0.5 * coarse[i]:
+                if abs(d) > 0.5 * coarse[i, k]:
                     won[i, k] += d > 0
                     lost[i, k] += d < 0
 
@@ -134,7 +140,7 @@ def wilcoxon(y: Floats, coarse: Floats, ia: Ints, ib: Ints, laws: Floats, smalle
     for i in range(y.shape[0]):
         for k in range(ia.size):
             for t in range(d.size):
-                d[t] = np.int64(np.rint((y[i, t, ia[k]] - y[i, t, ib[k]]) / coarse[i]))
+                d[t] = np.int64(np.rint((y[i, t, ia[k]] - y[i, t, ib[k]]) / coarse[i, k]))
             smaller[i, k], p[i, k] = signed_rank(d[np.argsort(np.abs(d))], laws)
 
 
@@ -265,6 +271,8 @@ def bootstrap(
     z = np.empty((y.shape[1], ia.size))
     for i in range(y.shape[0]):
         topic_differences(y[i], coarse[i], ia, ib, z)
+        for k in range(ia.size):
+            z[:, k] /= scale(coarse[i, k])
         counts = topic_counts(y.shape[1], keys[i], 0, n_resamples)
         as_large(z, t[i], counts, found[i])
 
@@ -280,9 +288,10 @@ def pooled_bootstrap(
     instances, topics = y.shape[1], y.shape[2]
     z = np.empty((topics, ia.size))
     one = np.empty(ia.size, dtype=np.int64)
+    exact = np.zeros(ia.size)
     for i in range(y.shape[0]):
         for m in range(instances):
-            topic_differences(y[i, m], 0.0, ia, ib, z)
+            topic_differences(y[i, m], exact, ia, ib, z)
             counts = topic_counts(topics, keys[i], m * n_resamples, n_resamples)
             one[:] = 0
             as_large(z, t[i, m], counts, one)
