@@ -19,6 +19,7 @@ PARTS = (
     "laboratory",
     "tables",
     "serve",
+    "scale",
 )
 TABLES = Path(__file__).parent.parent / "docs" / "bench"
 

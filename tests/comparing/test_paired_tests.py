@@ -372,10 +372,7 @@ def test_max_t_of_a_pair_by_itself_does_not_depend_on_the_scale_of_another_syste
 def test_p_values_do_not_depend_on_the_unit_of_scores(test: str, scale: float) -> None:
     y = table(5, topics=30, systems=3)
     p = [
-        paired_tests(one, test, seed=1, n_resamples=999)
-        .to_frame()
-        .set_index(["a", "b"])["p"]
-        .sort_index()
+        paired_tests(one, test, seed=1, n_resamples=999).to_frame().set_index(["a", "b"])["p"].sort_index()
         for one in (y, y * scale)
     ]
     np.testing.assert_allclose(p[1], p[0], rtol=1e-9)

@@ -34,6 +34,7 @@ from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of, undefined_cells
+from shardwise.core.text import short
 from shardwise.fits.anova import AnovaFit, anova
 from shardwise.fits.judges import HUMAN
 from shardwise.fits.models import ByBootstrap, ByModel
@@ -181,6 +182,7 @@ def analyze(
         alpha=alpha,
         budget=0 if HUMAN in first.coords else chosen.calibration,  # no world has a judge
         seed=chosen.seed or 0,
+        baseline=chosen.baseline,
         progress=progress,
     )
     steps = table.sizes.get("split", 1)
@@ -191,8 +193,7 @@ def analyze(
         scores=original,
         analysed=table,
         baselines=baselines_of(chosen.baseline),
-        title=chosen.title
-        or f"{name}: which of {counted(len(lead.pairs.names), nouns.get('system', 'system'))} differ?",
+        title=chosen.title or f"{name}: {_question(lead.pairs.names, baselines_of(chosen.baseline), nouns)}",
         measure=name,
         method=procedures[0].correction,
         alpha=alpha,
@@ -426,6 +427,16 @@ def _filled(table: xr.DataArray, fill: str | float) -> tuple[xr.DataArray, int, 
         return table.isel(topic=np.flatnonzero(~gone)), int(gone.sum()), fill
     done = fill_undefined(table, fill)
     return done.where(~missing_cells(table)), int(undefined.sum()), fill
+
+
+def _question(names: Sequence[str], baselines: Sequence[str], nouns: Mapping[str, str]) -> str:
+    """What the analysis asks, as a heading."""
+    if len(names) == 2:
+        return f"do {short(names[0])} and {short(names[1])} differ?"
+    if baselines:
+        others = counted(len(names) - len(baselines), nouns.get("system", "system"))
+        return f"which of {others} differ from {answer.conjoined([short(one) for one in baselines])}?"
+    return f"which of {counted(len(names), nouns.get('system', 'system'))} differ?"
 
 
 def _over_splits(

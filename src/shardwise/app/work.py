@@ -42,7 +42,7 @@ Texts = Mapping[str, Sequence[str]]
 INPUTS = Path("inputs")  # below the folder of the analysis, in which the worker is while it works on it
 RESULTS = Path("results")
 OTHER_FILES = ("human", "intents")  # options of a report that would read a file which was not sent
-FIRST = 60  # tables of a calibration's first, quick look
+FIRST = 20  # tables of a calibration's first, quick look
 
 
 def do(kind: str, choices: Texts, limits: tuple[int, int], tell: Listener) -> str:

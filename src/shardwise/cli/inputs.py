@@ -45,7 +45,7 @@ OF_RUNS = (
     "intents",
 )
 """Options that say something about runs, and nothing about a table of scores."""
-OF_TABLES = ("columns", "system")
+OF_TABLES = ("columns", "system", "random")
 """Options that say something about tables of scores, and nothing about runs."""
 
 
@@ -79,6 +79,7 @@ class RunInputs:
     missing: str = ""  # refuse for runs, leave for tables
     columns: tuple[str, ...] = ()
     system: tuple[str, ...] = ()
+    random: tuple[str, ...] = ()
     names: str = "auto"
     depth: int | None = None
     subtopics: bool = False
@@ -234,6 +235,7 @@ class RunInputs:
             missing=policy,
             columns=roles_of_columns(self.columns),
             system=self.system,
+            factors=self.random,
         )
         if isinstance(found, xr.DataArray):
             found = found.to_dataset(name=found.name or UNNAMED, promote_attrs=False)
@@ -274,7 +276,7 @@ def idle(*, table: bool, shards: int, kind: str) -> tuple[str, ...]:
     """Return the options that do nothing: with a table of scores, with one shard, with shards by attribute.
 
     >>> idle(table=False, shards=1, kind="even")
-    ('columns', 'system', 'splits', 'kind', 'by', 'proportions', 'corpus')
+    ('columns', 'system', 'random', 'splits', 'kind', 'by', 'proportions', 'corpus')
     """
     if table:
         return OF_RUNS

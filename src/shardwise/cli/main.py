@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,6 +32,7 @@ from shardwise.cli.commands import (
     stability,
 )
 from shardwise.cli.config import FILE, VERSUS, NothingGiven
+from shardwise.cli.interrupt import interruptible, leave_at_once
 from shardwise.cli.shared import command
 from shardwise.cli.wording import in_words, near
 from shardwise.core.errors import InputError
@@ -59,6 +61,8 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "replicate": {
         "f19": (replicate.F19Options, "shardwise.cli.replicate:replicate_f19"),
         "ff21": (replicate.FF21Options, "shardwise.cli.replicate:replicate_ff21"),
+        "j15": (replicate.J15Options, "shardwise.cli.replicate:replicate_j15"),
+        "s14": (replicate.S14Options, "shardwise.cli.replicate:replicate_s14"),
         "v17": (replicate.V17Options, "shardwise.cli.replicate:replicate_v17"),
     },
     "simulate": (simulate.SimulateOptions, "shardwise.cli.simulate:simulate"),
@@ -134,8 +138,9 @@ def _run_here(words: list[str]) -> int:
 
 def main() -> None:
     """Run the command line; exit code 2 and one line where the input is at fault, 1 where we are."""
+    _open_streams()
     try:
-        code = _run_here(sys.argv[1:])
+        code = interruptible(partial(_run_here, sys.argv[1:]))
         sys.stdout.flush()
     except InputError as error:
         code = _refuse(in_words(error))
@@ -152,8 +157,22 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 130
     if code == 130:
-        sys.stderr.write("stopped\n")
+        with suppress(OSError):
+            sys.stderr.write("stopped\n")
+            sys.stderr.flush()
+        leave_at_once(code)
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """What a terminal cannot show is written as its code, and closed streams are no reason to fail before writing."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull)  # noqa: SIM115 - to write to it fails, and is said to
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _refuse(line: str) -> int:

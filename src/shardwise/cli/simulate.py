@@ -10,6 +10,7 @@ import pandas as pd
 from shardwise.cli.commands.simulate import SimulateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit
+from shardwise.core.errors import InputError, Option
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
 
 
@@ -33,7 +34,16 @@ def simulate(options: SimulateOptions) -> None:
 
 def write_files(made: SimulatedCollection, folder: Path) -> tuple[Path, Path]:
     """Write a simulated collection beside its place and move it there, so that no file is ever half there."""
-    (folder / "runs").mkdir(parents=True, exist_ok=True)
+    runs = folder / "runs"
+    runs.mkdir(parents=True, exist_ok=True)
+    mine = {f"{system}.run" for system in made.systems}
+    other = next((path for path in sorted(runs.iterdir()) if path.name not in mine), None)
+    if other is not None:
+        raise InputError(
+            "is there already, and would be counted as one of the runs",
+            where=str(other),
+            remedy=("choose an empty folder with ", Option("out")),
+        )
     with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as draft:
         runs, qrels = made.write(draft)
         for file in [*sorted(runs.iterdir()), qrels]:

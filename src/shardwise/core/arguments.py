@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ Progress = Callable[[int, int], None]  # done, of how many
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
+PATIENCE = 0.2  # seconds
 CGROUP = Path("/sys/fs/cgroup")
 
 
@@ -131,6 +132,8 @@ def mapped(
     futures = [pool.submit(work, task) for task in tasks]
     try:
         for task, future in zip(tasks, futures, strict=True):
+            while not future.done():  # in short waits, so that an interrupt is heard
+                wait([future], timeout=PATIENCE)
             result = future.result()
             done += steps(task)
             if progress is not None:
@@ -140,4 +143,5 @@ def mapped(
         for future in futures:
             future.cancel()
         if executor is None:
-            pool.shutdown(wait=True, cancel_futures=True)
+            # who was interrupted need not wait for what is under way
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -240,7 +241,7 @@ def _total(opened: Blocks, missing: str, progress: Progress | None) -> tuple[Gra
     """Moments of all blocks, and how many items were left out."""
     size = len(opened.systems)
     found, dropped, done = Gram(0, np.zeros(size), np.zeros((size, size))), 0, 0
-    for columns in opened.each:
+    for columns in _ahead(opened.each):
         here = columns.shape[1]
         sums = columns.sum(axis=0)  # of every item: one NaN or infinity is enough
         bad = ~np.isfinite(sums)
@@ -260,6 +261,15 @@ def _total(opened: Blocks, missing: str, progress: Progress | None) -> tuple[Gra
         if progress is not None:
             progress(done, 0)
     return found, dropped
+
+
+def _ahead(each: Iterator[Floats]) -> Iterator[Floats]:
+    """The same blocks, the next one read while the last is being worked on."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, each, None)
+        while (block := coming.result()) is not None:
+            coming = reader.submit(next, each, None)
+            yield block
 
 
 @dataclass(frozen=True, eq=False)

@@ -233,7 +233,8 @@ def _wide(batches: Iterable[Any], source: str) -> Iterator[Floats]:
 
 def _floats(column: Any, source: str) -> Floats:
     try:
-        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
+        column = column if column.type == pa.float64() else column.cast(pa.float64())
+        return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
     except pa.ArrowInvalid as error:
         raise InputError(
             f"a score is no number ({first_line(error)})", where=source, remedy="write scores as numbers"

@@ -37,6 +37,7 @@ class Chunk(NamedTuple):
     methods: Sequence[Procedure]
     alpha: float
     seed: int
+    baselines: tuple[int, ...]
     first: int  # number of the first table
     number: int  # of tables
 
@@ -47,7 +48,7 @@ def decided(chunk: Chunk) -> list[Tally]:
     drawn = world.draw(chunk.first, chunk.number, _path(chunk.seed, chunk.case.path))
     tables = Tables(drawn, world.dims, chunk.seed, chunk.first)
     truth = Truth.of(world.truth)
-    return [tally(m.decide(tables), truth, m.promise, chunk.alpha) for m in chunk.methods]
+    return [tally(m.decide(tables, chunk.baselines), truth, m.promise, chunk.alpha) for m in chunk.methods]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +60,9 @@ class Trial:
     alpha: float
     seed: int
     looks: tuple[int, ...]
+    baselines: tuple[
+        int, ...
+    ] = ()  # places of systems with which all others are compared; without, all pairs
 
     def run(
         self, jobs: int | None, progress: Progress | None, executor: Executor | None = None
@@ -69,9 +73,10 @@ class Trial:
         tallies: list[list[Tally]] = []
         unclear, done, before = set(range(len(self.cases))), 0, 0
         limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
+        how = (self.methods, self.alpha, self.seed, self.baselines)
         for look in self.looks:
             chunks = [
-                Chunk(at, self.cases[at], self.methods, self.alpha, self.seed, first, min(size, stop - first))
+                Chunk(at, self.cases[at], *how, first, min(size, stop - first))
                 for at in sorted(unclear)
                 for share, size in [(self.cases[at].share, _chunk(self.cases[at].world))]
                 for stop in [-(-look // share)]

@@ -18,13 +18,13 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates, Joint, Outcome, Settled
-from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of, sizes_of
+from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of
 from shardwise.fits.averaged import averaged, stacked
 from shardwise.fits.instances import UNIFIED, unified_posterior
 from shardwise.fits.judges import HUMAN, ByJudge
 from shardwise.fits.moderated import ByModerated
 from shardwise.fits.topics import ByTopics
-from shardwise.fits.units import DF, SCALE, WORDS, by_units
+from shardwise.fits.units import CLUSTER, DF, SCALE, WORDS, by_units
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics import combining
 from shardwise.numerics.corrections import SIMULTANEOUS, STEPWISE, promise, title
@@ -199,13 +199,15 @@ class Procedure:
         single_splits = [replace(each, y=y[None], keyed=False, _kept={}) for y in each.y]
         return averaged(stacked([inner.estimates(one) for one in single_splits]), splits)
 
-    def decide(self, tables: Tables) -> Decisions:
-        """Decide all pairs of many tables; ``compare`` has a batch of one.
+    def decide(self, tables: Tables, baselines: Sequence[int] = ()) -> Decisions:
+        """Decide all pairs of many tables, or those with baselines alone; ``compare`` has a batch of one.
 
         Parameters
         ----------
         tables
             Tables of a layout that the procedure can take.
+        baselines
+            Places of systems with which all others are compared; nothing is said of the other pairs (NaN).
         """
         if tables.dims not in self.dims:
             raise InputError(
@@ -214,8 +216,8 @@ class Procedure:
             )
         if self.rule not in ("", "mean"):
             return self._over_splits(tables)
-        if self.correction == "dunnett":
-            return self._against_first(tables)
+        if baselines or self.correction == "dunnett":
+            return self._against(tables, baselines or (0,))
         return decide(self.estimates(tables), self.correction, *tables.pairs, self._outcome(tables))
 
     def _outcome(self, tables: Tables) -> Outcome:
@@ -224,16 +226,27 @@ class Procedure:
             ("outcome", self.fit, self.claim), lambda: outcome_of(self.estimates(tables), *tables.pairs)
         )
 
-    def _against_first(self, tables: Tables) -> Decisions:
-        """Compare all systems with the first; nothing is said of the other pairs (NaN)."""
+    def _against(self, tables: Tables, baselines: Sequence[int]) -> Decisions:
+        """Compare all systems with baselines; nothing is said of the other pairs (NaN)."""
         ia, ib = tables.pairs
-        some = decide(self.estimates(tables), self.correction, ia[ia == 0], ib[ia == 0])
-        whole_outcome = self._outcome(tables)
-        adjusted = _spread(some.p_adjusted, ia)
-        joint = Settled(adjusted, lambda alpha: _spread(some.half_widths(alpha), ia))
-        return Decisions(
-            replace(whole_outcome, p=_spread(some.p, ia), joint=joint), adjusted, JOINT, some.systems, None
+        asked = np.isin(ia, baselines) | np.isin(ib, baselines)
+        some = decide(self.estimates(tables), self.correction, ia[asked], ib[asked])
+
+        def spread(values: Floats) -> Floats:
+            out = np.full((*some.p.shape[:-1], ia.size), np.nan)
+            out[..., asked] = values
+            return out
+
+        adjusted, found = spread(some.p_adjusted), some.outcome
+        outcome = Outcome(
+            spread(found.difference),
+            spread(found.se),
+            spread(found.df),
+            spread(found.statistic),
+            spread(found.p),
+            Settled(adjusted, lambda alpha: spread(some.half_widths(alpha))),
         )
+        return Decisions(outcome, adjusted, JOINT, some.systems, None)
 
     def _over_splits(self, tables: Tables) -> Decisions:
         """One conclusion from several splits of the documents (V17 §5).
@@ -302,6 +315,8 @@ class Procedure:
             options["unit_df"] = float(scores.attrs[DF])
         if HUMAN in scores.coords:
             options["human"] = self._human(scores)
+            if CLUSTER in scores.coords:
+                options["cluster"] = np.unique(scores[CLUSTER].values.astype(str), return_inverse=True)[1]
         draws = usual_resamples(self.fit, scores.sizes["system"]) if n_resamples is None else n_resamples
         return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=draws, **options)
 
@@ -419,7 +434,7 @@ class Procedure:
 
 def seen(scores: xr.DataArray, tables: Tables) -> dict[str, int | tuple[int, int]]:
     """Sizes of the dimensions that a claim speaks of; what a test averages out is not spoken of."""
-    sizes: dict[str, int | tuple[int, int]] = dict(sizes_of(in_canonical_order(scores)))
+    sizes: dict[str, int | tuple[int, int]] = {name: scores.sizes[name] for name in layout_of(scores)}
     if "instance" in sizes:
         there = np.isfinite(tables.y[0]).any(axis=0).sum(axis=-1)
         random = there[~np.array(tables.deterministic)] if any(tables.deterministic) else there
@@ -516,10 +531,3 @@ def single(estimates: Estimates) -> Estimates:
 def decide_by_p(outcome: Outcome, correction: str, systems: int) -> Decisions:
     """Correct p-values that have neither a t nor a law."""
     return Decisions(outcome, STEPWISE[correction].adjust(outcome.p), correction, systems, None)
-
-
-def _spread(values: Floats, ia: Ints) -> Floats:
-    """Figures of the pairs with the first system among those of all pairs."""
-    out = np.full((*values.shape[:-1], ia.size), np.nan)
-    out[..., ia == 0] = values
-    return out
