@@ -18,8 +18,8 @@ PARTS = (
     "instances",
     "laboratory",
     "tables",
-    "serve",
     "scale",
+    "serve",
 )
 TABLES = Path(__file__).parent.parent / "docs" / "bench"
 

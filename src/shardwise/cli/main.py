@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,15 +32,13 @@ from shardwise.cli.commands import (
     stability,
 )
 from shardwise.cli.config import FILE, VERSUS, NothingGiven
-from shardwise.cli.interrupt import interruptible, leave_at_once
 from shardwise.cli.shared import command
+from shardwise.cli.waiting import say_stopped, stop_soon
 from shardwise.cli.wording import in_words, near
 from shardwise.core.errors import InputError
 from shardwise.core.text import visible
 
 COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
-    "demo": (simulate.DemoOptions, "shardwise.cli.demo:demo"),
-    "score": (score.ScoreOptions, "shardwise.cli.score:score_runs"),
     "compare": (compare.CompareOptions, "shardwise.cli.compare:compare_systems"),
     "leaderboard": (leaderboard.LeaderboardOptions, "shardwise.cli.leaderboard:rank_systems"),
     "paper": (paper.PaperOptions, "shardwise.cli.paper:write_files"),
@@ -65,6 +63,8 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
         "s14": (replicate.S14Options, "shardwise.cli.replicate:replicate_s14"),
         "v17": (replicate.V17Options, "shardwise.cli.replicate:replicate_v17"),
     },
+    "demo": (simulate.DemoOptions, "shardwise.cli.demo:demo"),
+    "score": (score.ScoreOptions, "shardwise.cli.score:score_runs"),
     "simulate": (simulate.SimulateOptions, "shardwise.cli.simulate:simulate"),
     "serve": (serve.ServeOptions, "shardwise.cli.serve:serve"),
     "repeat": (again.RepeatOptions, "shardwise.cli.repeat:repeat"),
@@ -72,6 +72,13 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
 }
 """Every command by name: its options, and the function that takes them; or, for a group, its commands."""
 
+PANELS = {
+    "What most people need": ("compare", "leaderboard", "paper"),
+    "Decide and plan": ("gate", "design", "instances", "stability", "moments"),
+    "Check the methods": ("calibrate", "replicate"),
+    "Try, score, serve, repeat": ("demo", "score", "simulate", "serve", "repeat", "schema"),
+}
+"""Commands as the help groups them."""
 GROUPS = {"design": design.HELP, "replicate": replicate.HELP}
 NO_CONFIG = frozenset({"repeat", "schema", "serve"})  # they do no analysis of their own
 UsageError: Any = typer.BadParameter.__bases__[0]  # typer brings its own click, or uses another's
@@ -88,14 +95,15 @@ def build_app() -> Any:
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(_version)
-    for name, found in COMMANDS.items():
+    for panel, name in ((panel, name) for panel, names in PANELS.items() for name in names):
+        found = COMMANDS[name]
         if isinstance(found, dict):
             group = typer.Typer(help=GROUPS[name], no_args_is_help=True)
             for inside, (options, place) in found.items():
                 group.command(inside)(command(options, place))
-            app.add_typer(group, name=name)
+            app.add_typer(group, name=name, rich_help_panel=panel)
         else:
-            app.command(name)(command(*found, config=name not in NO_CONFIG))
+            app.command(name, rich_help_panel=panel)(command(*found, config=name not in NO_CONFIG))
     return typer.main.get_command(app)
 
 
@@ -139,8 +147,9 @@ def _run_here(words: list[str]) -> int:
 def main() -> None:
     """Run the command line; exit code 2 and one line where the input is at fault, 1 where we are."""
     _open_streams()
+    back = stop_soon()
     try:
-        code = interruptible(partial(_run_here, sys.argv[1:]))
+        code = _run_here(sys.argv[1:])
         sys.stdout.flush()
     except InputError as error:
         code = _refuse(in_words(error))
@@ -157,10 +166,9 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 130
     if code == 130:
-        with suppress(OSError):
-            sys.stderr.write("stopped\n")
-            sys.stderr.flush()
-        leave_at_once(code)
+        say_stopped()  # threads that still compute are not waited for
+    else:
+        back()
     sys.exit(code)
 
 

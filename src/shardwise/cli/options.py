@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from shardwise.cli import completing
 from shardwise.core import arguments
 from shardwise.core.errors import InputError, Option
 
@@ -120,11 +121,24 @@ Inputs = Annotated[
 Measures = Annotated[
     list[str],
     typer.Option(
-        "--measure", "-m", help="A measure, such as AP, P@10 or nDCG@20; repeatable. Without: AP for runs."
+        "--measure",
+        "-m",
+        help="A measure, such as AP, P@10 or nDCG@20; repeatable. Without: AP for runs.",
+        autocompletion=completing.measures,
     ),
 ]
 Measure = Annotated[
-    list[str], typer.Option("--measure", "-m", help="The measure, one. Without: AP for runs.")
+    list[str],
+    typer.Option(
+        "--measure", "-m", help="The measure, one. Without: AP for runs.", autocompletion=completing.measures
+    ),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        help="A procedure such as 'moderated' or 't holm'. Without: moderated.",
+        autocompletion=completing.methods,
+    ),
 ]
 Fit = Annotated[str, typer.Option(help="anova, or bootstrap: p-values from the model's residuals.")]
 Resamples = Annotated[
@@ -145,12 +159,21 @@ Proportions = Annotated[
 Shards = Annotated[int, typer.Option(help="Number of shards; 1 scores the whole collection.", min=1)]
 Splits = Annotated[int, typer.Option(help="Number of independent splits.", min=1)]
 Kind = Annotated[
-    str, typer.Option(help="How documents fall into shards: even, die, covered, uneven or attribute.")
+    str,
+    typer.Option(help="How documents fall into shards: even, die, covered, uneven, attribute or topical."),
 ]
 By = Annotated[
     str | None,
     typer.Option(
         help="Expression whose match in a document's name is its shard (kind attribute).", callback=expression
+    ),
+]
+Texts = Annotated[
+    Path | None,
+    typer.Option(
+        help="File of the documents' texts: JSON lines, TREC's <DOC>, or name and text (kind topical).",
+        exists=True,
+        dir_okay=False,
     ),
 ]
 Corpus = Annotated[

@@ -41,9 +41,7 @@ class LeaderboardOptions:
 
     inputs: opt.Inputs
     measure: opt.Measures = opt.several()
-    method: Annotated[
-        str, typer.Option(help="A procedure such as 'moderated' or 't holm'. Without: moderated.")
-    ] = ""
+    method: opt.Method = ""
     generalize: opt.Generalize = ""
     baseline: opt.Baselines = opt.several()
     alpha: opt.Alpha = 0.05
@@ -52,6 +50,7 @@ class LeaderboardOptions:
     splits: opt.Splits = 1
     kind: opt.Kind = "even"
     by: opt.By = None
+    texts: opt.Texts = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
     missing: opt.Missing = ""

@@ -24,9 +24,7 @@ class PaperOptions:
     inputs: opt.Inputs
     out: opt.Folder = Path("paper")
     measure: opt.Measures = opt.several()
-    method: Annotated[
-        str, typer.Option(help="A procedure such as 'moderated' or 't holm'. Without: moderated.")
-    ] = ""
+    method: opt.Method = ""
     generalize: opt.Generalize = ""
     baseline: opt.Baselines = opt.several()
     columns: Annotated[
@@ -41,6 +39,7 @@ class PaperOptions:
     splits: opt.Splits = 1
     kind: opt.Kind = "even"
     by: opt.By = None
+    texts: opt.Texts = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
     missing: opt.Missing = "refuse"
