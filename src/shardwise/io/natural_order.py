@@ -36,7 +36,7 @@ def natural_order(names: Sequence[str]) -> Ints:
     digits = "".join(tails)
     headed = len(digits) == sum(map(len, names)) - len(head) * len(names)
     plain = headed and digits.isdecimal() and digits.isascii()
-    plain = plain and 0 < min(map(len, tails)) and max(map(len, tails)) < 19
+    plain = plain and min(map(len, tails)) > 0 and max(map(len, tails)) < 19
     if plain and not any(
         tail != "0" and tail[0] == "0" for tail in tails
     ):  # no two of one number, such as 7 and 07
