@@ -40,8 +40,8 @@ GOAL = 0.15  # range and width of Figure 4
 ABOUT_TASKS = (
     "Rows 'deep' have the measures at full depth, rows 'depth 10' those of the first ten documents. The columns _S14 "
     "are of the paper's own collections: adhoc/news for Tables 3(a1), 4 and 9, adhoc/news at depth 10 for Tables 3(a2) "
-    "and 5, adhoc/web for Table 6, diversity/web for Table 7. What is printed for other collections is no target, only a "
-    "size to hold ours against."
+    "and 5, adhoc/web for Table 6, diversity/web for Table 7. What is printed for other collections is no target, only "
+    "a size to hold ours against."
 )
 ABOUT_METHOD = (
     "Topics are counted as S14's spreadsheet does. From the printed variances that gives 638 of the 639 printed cells "
