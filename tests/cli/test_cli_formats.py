@@ -23,7 +23,13 @@ from shardwise.cli.schema import described, schema
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
 DOCS = Path(__file__).parent.parent.parent / "docs"
 EVERYWHERE = ("--format", "--out", "--quiet", "--config")
-FOLDERS = {"replicate f19", "replicate ff21", "replicate v17"}  # write pages and tables, print none
+FOLDERS = {
+    "replicate f19",
+    "replicate ff21",
+    "replicate j15",
+    "replicate s14",
+    "replicate v17",
+}  # write pages and tables, print none
 NOT_ANALYSES = {"schema", "repeat", *FOLDERS}
 SEEDS = ("--qrels", "qrels.txt", "--instances", "{system}_seed{instance}.run")
 LINES: dict[str, list[tuple[object, ...]]] = {

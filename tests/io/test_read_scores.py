@@ -194,8 +194,8 @@ def test_an_instance_that_was_not_run_is_missing_and_not_refused(tmp_path: Path)
 def test_tasks_and_clusters_are_labels_of_items(tmp_path: Path) -> None:
     found = read_scores(file(tmp_path, "task,topic,system,AP\nqa,1,x,.1\nmt,1,x,.2\n"))
     assert found.dims == ("topic", "system")
-    assert found["topic"].values.tolist() == ["qa/1", "mt/1"], "items of two tasks are two items"
-    assert found["task"].values.tolist() == ["qa", "mt"]
+    assert found["topic"].values.tolist() == ["mt/1", "qa/1"], "items of two tasks are two items"
+    assert found["task"].values.tolist() == ["mt", "qa"]
     rows = "".join(f"{q},{m},{q // 2},{q % 2}\n" for q in range(4) for m in "ab")
     found = read_scores(file(tmp_path, f"question,model,passage,correct\n{rows}"))
     assert found["cluster"].dims == ("topic",)

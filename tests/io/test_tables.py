@@ -389,3 +389,21 @@ def test_numbers_for_labels_are_labels(tmp_path: Path) -> None:
     assert found["topic"].values.tolist() == ["3", "1", "20"]
     assert found["system"].values.tolist() == ["10", "9"]
     assert found.sel(topic="20").values.tolist() == [0.0, 0.0]
+
+
+def test_columns_that_are_factors(tmp_path: Path) -> None:
+    rows = "".join(
+        f"{q},{m},{j},p{q // 2},{q + k}\n"
+        for q in range(4)
+        for m in "ab"
+        for k, j in enumerate(("ann", "bob"))
+    )
+    text = f"question,model,judge,passage,score\n{rows}"
+    found = read(tmp_path, text, factors=["question", "judge", "passage"])
+    assert dict(found.sizes) == {"topic": 4, "system": 2, "judge": 2}
+    assert found["passage"].values.tolist() == ["p0", "p0", "p1", "p1"]
+    assert found.sel(topic="3", system="b", judge="bob") == 4
+    prompts = text.replace("judge", "prompt")  # a second word for the item
+    assert read(tmp_path, prompts, factors=["question", "prompt"]).sizes["prompt"] == 2
+    with pytest.raises(InputError, match="a second score"):
+        read(tmp_path, text)

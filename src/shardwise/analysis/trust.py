@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core.arguments import Progress
-from shardwise.core.claim import Claim, plural
+from shardwise.core.claim import plural
 from shardwise.core.errors import InputError
 from shardwise.core.scores import layout_of, nouns_of
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
@@ -73,9 +73,6 @@ class Trust:
     calibration: Calibration | None
     used: tuple[str, ...]  # the methods of this report, by the name of their procedure
     reason: str  # why there is none
-    claims: Mapping[str, str] = field(
-        default_factory=dict
-    )  # claims as the calibration has them, in the user's words
     nouns: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -153,9 +150,7 @@ def trust_in(
         )
     except InputError as error:
         return Trust(None, used, str(error))
-    nouns = nouns_of(table)
-    words = {Claim(*claim).short(dims): Claim(*claim).short(dims, nouns) for claim in claims}
-    return Trust(found, used, "", words, nouns)
+    return Trust(found, used, "", nouns_of(table))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +185,8 @@ def sentences(trust: Trust) -> tuple[Saying, ...]:
             end = "as it is not made for this claim"
         else:
             continue
-        claim = trust.claims[str(row["claim"])]
-        text = f"For {claim}: where {systems} are equal, {row['method']} {PROMISED[row['promise']]} {figure}, {end}."
+        does = f"{row['method']} {PROMISED[row['promise']]}"
+        text = f"For {row['claim']}: where {systems} are equal, {does} {figure}, {end}."
         fails = bool(row["used"]) and row["status"] == "fails"
         said.append(Saying(str(row["method"]), text, fails, _remedy(trust, row, nominal) if fails else ""))
     return tuple(said)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shardwise.app.store import Choices
+from shardwise.core.claim import plural
 from shardwise.core.errors import InputError, Option, unknown
 
 ROLES = ("item", "system", "score", "instance", "cluster", "task", "shard", "split", "measure")
@@ -21,6 +22,45 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "repeat": (),
 }  # fmt: skip
 """Options that may be chosen: none of them is the name of a file."""
+
+SHARDS = "5"  # how many are suggested
+
+
+def claims(reading: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return what an answer may be about: the value of the option generalize, its words, and a hint.
+
+    With one score of each system on each topic, what is due to the topic cannot be told from chance; so there is
+    nothing to choose unless there are seeds or shards.
+
+    Parameters
+    ----------
+    reading
+        How the files were understood.
+
+    >>> claims({"kind": "scores", "dims": ["topic", "system"], "nouns": {"topic": "question"}})
+    [('', 'Questions like these', 'Would it be the same with other questions of the kind?')]
+    """
+    nouns, dims = reading.get("nouns") or {}, reading.get("dims") or ()
+    topics, seed = plural(nouns.get("topic", "topic")), nouns.get("instance", "seed")
+    like = f"{topics.capitalize()} like these"
+    hint = f"Would it be the same with other {topics} of the kind?"
+    if "instance" in dims:
+        return [
+            ("", f"{like}, whatever the {seed}", f"{hint} And with another {seed}?"),
+            (
+                "topic",
+                f"{like}, these {plural(seed)} only",
+                f"The {plural(seed)} are all there are, or will ever be used.",
+            ),
+        ]
+    if reading.get("kind") == "runs" or "shard" in dims:
+        needs = " Needs shards: how many is asked in the settings." if reading.get("kind") == "runs" else ""
+        return [
+            ("", like, f"{hint} What most people mean."),
+            ("these", f"These {topics} only", f"They are all there are.{needs}"),
+        ]
+    return [("", like, hint)]
+
 
 MOST, LONGEST = 200, 500  # values of an option, and characters of one
 
@@ -95,6 +135,15 @@ def from_form(form: Sequence[tuple[str, str]], reading: Mapping[str, Any], kind:
         said.pop("baseline", None)
     elif fields.get("versus") == ["baseline"] and not any(said.get("baseline", [])):
         raise InputError("no baseline is chosen", remedy=("choose one in ", Option("baseline")))
+    if (
+        reading.get("kind") == "runs"
+        and said.get("generalize") == ["these"]
+        and not any(said.get("shards", []))
+    ):
+        raise InputError(
+            "an answer about these topics alone needs documents in shards",
+            remedy=("choose ", Option("shards", SHARDS)),
+        )
     return checked(said, kind)
 
 

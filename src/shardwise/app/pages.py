@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 import shardwise
 from shardwise.app.api import desk_of, id_of, result_file
-from shardwise.app.choices import ROLES, from_form
+from shardwise.app.choices import ROLES, claims, from_form
 from shardwise.app.desk import Desk, Refused
 from shardwise.app.store import DONE, Entry, read_json
 from shardwise.app.together import both
@@ -92,6 +92,7 @@ def shown(desk: Desk, entry: Entry, problem: str = "") -> dict[str, Any]:
     return {
         "entry": entry,
         "reading": desk.store.reading(entry.id),
+        "claims": claims(desk.store.reading(entry.id)),
         "progress": desk.queue.progress(entry.id),
         "summary": summary,
         "results": [path.name for path in desk.results(entry.id)],
@@ -190,7 +191,7 @@ async def planning(request: Request) -> Response:
     sources = []
     for entry in desk.store.entries():
         found = read_json(desk.store.results(entry.id) / "summary.json") if entry.state == DONE else {}
-        if found.get("variance"):
+        if found.get("variance") or found.get("components"):
             sources.append({"id": entry.id, "title": entry.title, **found})
     plan = Plan.of(request.query_params, sources)
     try:

@@ -70,7 +70,6 @@ class Queue:
         for reading in [True] + [False] * self.settings.workers:
             self._keep(self._lane(reading))
         self._keep(self._hire())
-        self._keep(self._hire())
 
     async def stop(self) -> None:
         """Stop the workers; what they were at says that it was not finished."""

@@ -23,10 +23,10 @@ def main() -> None:
     os.nice(5)  # the page stays quick
     memory = int(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-    from shardwise.app import work  # takes seconds to load, which is why a worker stays
-
     jobs: queue.Queue[dict[str, Any]] = queue.Queue()
     threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
+    from shardwise.app import work  # takes seconds to load, which is why a worker stays
+
     _say(out, ready=True)
     while True:
         job = jobs.get()

@@ -11,7 +11,9 @@ from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands.calibrate import CalibrateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress
+from shardwise.core.claim import plural
 from shardwise.core.errors import InputError
+from shardwise.core.scores import nouns_of
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.holdout.checks import split_half
 from shardwise.procedures.vocabulary import available
@@ -48,7 +50,7 @@ def calibrate_methods(options: CalibrateOptions) -> None:
         facts = facts_of(lab)
         said = [*read.notes, *told]
         if options.halves:
-            with progress("halving topics", quiet) as bar:
+            with progress(f"halving {plural(nouns_of(scores).get('topic', 'topic'))}", quiet) as bar:
                 check = split_half(
                     scores,
                     chosen,

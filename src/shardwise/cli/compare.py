@@ -24,21 +24,31 @@ from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import baselines_of
 from shardwise.core.arguments import chosen
-from shardwise.core.claim import Claim
+from shardwise.core.claim import Claim, said
 from shardwise.core.errors import InputError, Option
+from shardwise.core.scores import nouns_of
 from shardwise.fits.bootstrap import Trim, bootstrap_anova, refuse_generalize
 from shardwise.fits.judges import with_human
+from shardwise.fits.mixed import mixed
 from shardwise.fits.models import READINGS, ByBootstrap
 from shardwise.io.scores import read_scores
 from shardwise.numerics.corrections import CORRECTIONS, known, title
 from shardwise.procedures.procedure import Procedure
+from shardwise.procedures.running import compare
 from shardwise.procedures.vocabulary import parse
+
+WITHOUT_FACTORS = (
+    *("model", "generalize", "human", "fit", "resamples", "null", "tails", "density", "trim", "repeats"),
+    *("fill", "seed", "report", "calibration"),
+)
+"""Options that a mixed model with random factors has no use for."""
 
 
 def compare_systems(options: CompareOptions) -> None:
     """Compare systems and print who differs; draw it and write a report of it where asked."""
     _chosen(options)  # refused before the long work
     _trimmed(options)
+    _check_factors(options)
     source = opt.RunInputs.of(options)
     if options.report is not None or options.chart is not None:
         source.one_measure()
@@ -46,6 +56,9 @@ def compare_systems(options: CompareOptions) -> None:
     measures = [str(name) for name in read.scores.data_vars]
     if not source.measure and len(measures) > 1:
         opt.single(read)  # refuses to choose
+    if options.random:
+        _by_factors(options, opt.single(read), read.notes)
+        return
     found = analyses(options, source, read)
     if options.report is not None:
         found[0].report(options.report)
@@ -203,7 +216,19 @@ def _notes(found: Analysis, options: CompareOptions) -> tuple[str, ...]:
     told = (*told, *found.comparisons.notes) if options.human is not None else told
     written = (f"report: {options.report}",) if options.report is not None else ()
     splits = (splits_sentence(found),) if found.n_splits > 1 else ()
-    return (*found.notes, *told, *splits, *written)
+    return (*_intervals_note(found, options), *found.notes, *told, *splits, *written)
+
+
+def _intervals_note(found: Analysis, options: CompareOptions) -> tuple[str, ...]:
+    """What lower and upper are in the table of systems."""
+    if options.shown is not Format.text:
+        return ()
+    level, lead = f"{100 * (1 - found.alpha):g} %", found.lead
+    if options.baseline:
+        return (f"lower to upper: {level} confidence intervals of the differences",)
+    if lead.comparison:
+        return (f"lower to upper: {level} comparison intervals, which are no confidence intervals",)
+    return (f"lower to upper: {level} confidence intervals of each mean by itself",)
 
 
 def _bootstrapped(options: CompareOptions, dims: Collection[Hashable]) -> Procedure:
@@ -228,6 +253,47 @@ def _effects(found: Analysis, options: CompareOptions) -> pd.DataFrame:
     fit = bootstrap_anova(found.analysed, found.fit.model, n_resamples=options.resamples, seed=options.seed)
     table = fit.intervals(1 - options.alpha, trim=options.trim, **law)  # type: ignore[arg-type]
     return table.reset_index(names="system").sort_values("estimate", ascending=False, kind="stable")
+
+
+def _check_factors(options: CompareOptions) -> None:
+    """Refuse what a mixed model with random factors has no use for."""
+    call = current()
+    idle = [name for name in WITHOUT_FACTORS if call is not None and name in call.given]
+    if options.random and idle:
+        raise InputError(
+            (Option(idle[0]), " does nothing with ", Option("random")), remedy="leave out one of the two"
+        )
+
+
+def _by_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[str, ...]) -> None:
+    """Compare by a mixed model with random factors, which speaks of all of them at once."""
+    fit = mixed(scores, random=options.random)
+    pairs = compare(
+        fit, known(options.method or "holm"), only=options.only or None, baseline=options.baseline or None
+    )
+    if options.chart is not None:
+        draw(pairs.plot(level=1 - options.alpha, measure=str(scores.name or "score")), options.chart)
+    shares = fit.variance_components
+    nouns = nouns_of(scores)
+    parts = ", ".join(f"{said(name, nouns)} {value**0.5:.4f}" for name, value in shares.items())
+    told = () if options.quiet else (*notes, *fit.notes, f"standard deviations: {parts}")
+    text = options.shown is Format.text
+    frame = (
+        _systems(pairs, options).rename(columns={"system": nouns.get("system", "system")})
+        if text
+        else _pairs(pairs, options)
+    )
+    facts = {
+        "procedure": "",
+        "method": pairs.title,
+        "claim": pairs.claim,
+        "model": f"mixed, random {', '.join(options.random)}",
+        "measure": str(scores.name or "score"),
+        "alpha": options.alpha,
+        "variance_components": dict(shares),
+    }
+    title = pairs.summary(options.alpha) if text else str(pairs)
+    emit(frame, options.shown, options.out, title=title, notes=told, facts=facts)
 
 
 def _trimmed(options: CompareOptions) -> None:

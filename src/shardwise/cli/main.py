@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,8 +32,8 @@ from shardwise.cli.commands import (
     stability,
 )
 from shardwise.cli.config import FILE, VERSUS, NothingGiven
+from shardwise.cli.interrupt import interruptible, leave_at_once
 from shardwise.cli.shared import command
-from shardwise.cli.waiting import say_stopped, stop_soon
 from shardwise.cli.wording import in_words, near
 from shardwise.core.errors import InputError
 from shardwise.core.text import visible
@@ -58,6 +59,8 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "replicate": {
         "f19": (replicate.F19Options, "shardwise.cli.replicate:replicate_f19"),
         "ff21": (replicate.FF21Options, "shardwise.cli.replicate:replicate_ff21"),
+        "j15": (replicate.J15Options, "shardwise.cli.replicate:replicate_j15"),
+        "s14": (replicate.S14Options, "shardwise.cli.replicate:replicate_s14"),
         "v17": (replicate.V17Options, "shardwise.cli.replicate:replicate_v17"),
     },
     "demo": (simulate.DemoOptions, "shardwise.cli.demo:demo"),
@@ -143,9 +146,9 @@ def _run_here(words: list[str]) -> int:
 
 def main() -> None:
     """Run the command line; exit code 2 and one line where the input is at fault, 1 where we are."""
-    back = stop_soon()
+    _open_streams()
     try:
-        code = _run_here(sys.argv[1:])
+        code = interruptible(partial(_run_here, sys.argv[1:]))
         sys.stdout.flush()
     except InputError as error:
         code = _refuse(in_words(error))
@@ -162,10 +165,22 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 130
     if code == 130:
-        say_stopped()  # threads that still compute are not waited for
-    else:
-        back()
+        with suppress(OSError):
+            sys.stderr.write("stopped\n")
+            sys.stderr.flush()
+        leave_at_once(code)
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """What a terminal cannot show is written as its code, and closed streams are no reason to fail before writing."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull)  # noqa: SIM115 - to write to it fails, and is said to
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _refuse(line: str) -> int:

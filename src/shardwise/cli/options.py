@@ -159,12 +159,21 @@ Proportions = Annotated[
 Shards = Annotated[int, typer.Option(help="Number of shards; 1 scores the whole collection.", min=1)]
 Splits = Annotated[int, typer.Option(help="Number of independent splits.", min=1)]
 Kind = Annotated[
-    str, typer.Option(help="How documents fall into shards: even, die, covered, uneven or attribute.")
+    str,
+    typer.Option(help="How documents fall into shards: even, die, covered, uneven, attribute or topical."),
 ]
 By = Annotated[
     str | None,
     typer.Option(
         help="Expression whose match in a document's name is its shard (kind attribute).", callback=expression
+    ),
+]
+Texts = Annotated[
+    Path | None,
+    typer.Option(
+        help="File of the documents' texts: JSON lines, TREC's <DOC>, or name and text (kind topical).",
+        exists=True,
+        dir_okay=False,
     ),
 ]
 Corpus = Annotated[

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,6 +23,7 @@ from shardwise.cli.shared import current
 from shardwise.core.errors import InputError
 from shardwise.core.text import short, visible
 from shardwise.io.atomic import write_atomically
+from shardwise.io.spreadsheets import guarded_frame
 from shardwise.plot.saving import save_chart
 from shardwise.report.names import tex
 
@@ -68,7 +68,7 @@ def render(
         told = {**head, "title": title, **_plain(facts or {}), "notes": list(notes), "rows": rows}
         return json.dumps(told, indent=1, allow_nan=False) + "\n"
     if format is Format.csv:
-        return str(frame.to_csv(index=False, lineterminator="\n"))
+        return str(guarded_frame(frame).to_csv(index=False, lineterminator="\n"))
     if format is Format.latex:
         return _latex(frame, title)
     if format is Format.markdown:
@@ -95,10 +95,8 @@ def writing(path: Path) -> Iterator[None]:
 
 def draw(chart: Any, path: Path) -> None:
     """Write a chart whole or not at all, as HTML, PNG, SVG, PDF or JSON by the ending of the file."""
-    with tempfile.TemporaryDirectory() as folder, writing(path):
-        made = Path(folder) / f"chart{path.suffix}"
-        save_chart(chart, made)
-        write_atomically(path, made.read_bytes())
+    with writing(path):
+        save_chart(chart, path)
 
 
 def progress_bar(quiet: bool) -> Progress:

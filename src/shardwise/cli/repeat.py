@@ -21,6 +21,7 @@ from shardwise.io.atomic import write_atomically
 from shardwise.report.embedded import read_report
 
 PARTS = ("claims", "systems", "pairs", "anova", "splits", "power", "residuals", "scores", "inputs")
+STOPPED = 130
 ROUNDING = 1e-5
 """Relative difference up to which numbers are the same: they are stored with seven digits, and processors differ."""
 
@@ -158,7 +159,8 @@ def _run(command: str, arguments: list[str]) -> None:
     """Run one of our own commands."""
     from shardwise.cli.main import run  # not above: it loads this module
 
-    run([command, *arguments])
+    if run([command, *arguments]) == STOPPED:
+        raise KeyboardInterrupt
 
 
 def compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> pd.DataFrame:

@@ -92,7 +92,16 @@ def names_of(made: SimulatedCollection) -> list[str]:
 
 def write_files(made: SimulatedCollection, folder: Path) -> tuple[Path, Path]:
     """Write a simulated collection beside its place and move it there, so that no file is ever half there."""
-    (folder / "runs").mkdir(parents=True, exist_ok=True)
+    runs = folder / "runs"
+    runs.mkdir(parents=True, exist_ok=True)
+    mine = {f"{system}.run" for system in made.systems}
+    other = next((path for path in sorted(runs.iterdir()) if path.name not in mine), None)
+    if other is not None:
+        raise InputError(
+            "is there already, and would be counted as one of the runs",
+            where=str(other),
+            remedy=("choose an empty folder with ", Option("out")),
+        )
     with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as draft:
         runs, qrels = made.write(draft)
         for file in [*sorted(runs.iterdir()), qrels]:

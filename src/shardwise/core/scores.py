@@ -37,6 +37,7 @@ SYNONYMS = {
 }  # fmt: skip
 ROLE_OF = {word: role for role, words in SYNONYMS.items() for word in words}
 SUFFIXES = ("_id", "_name")
+LARGEST = 1e100  # of scores; the largest of a table is no smaller than its inverse
 
 
 def noun(word: str) -> str:
@@ -101,7 +102,21 @@ def as_scores(
     _check_dimensions(found, tuple(needs), only)
     if isinstance(found.data, np.ndarray) and np.isinf(found.data).any():
         raise InputError("the scores hold infinite values", remedy="correct or remove them")
+    _check_size(found)
     return found
+
+
+def _check_size(scores: xr.DataArray) -> None:
+    """Scores are squared, and squares have to be numbers that are neither infinite nor lost below the smallest."""
+    values = scores.data
+    if not isinstance(values, np.ndarray) or not values.size:
+        return
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    if largest > LARGEST or 0.0 < largest < 1.0 / LARGEST:
+        raise InputError(
+            f"the largest score is {largest:.3g}, which cannot be squared with numbers of this precision",
+            remedy=f"{'divide' if largest > LARGEST else 'multiply'} all scores by a power of ten",
+        )
 
 
 def _labelled(
@@ -253,7 +268,8 @@ def layout_of(scores: xr.DataArray) -> tuple[str, ...]:
 
 def in_canonical_order(scores: xr.DataArray) -> xr.DataArray:
     """Return the scores with their dimensions in the canonical order."""
-    return scores.transpose(*layout_of(scores))
+    order = layout_of(scores)
+    return scores if scores.dims == order else scores.transpose(*order)
 
 
 def sizes_of(scores: xr.DataArray) -> dict[str, int]:

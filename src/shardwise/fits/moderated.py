@@ -64,7 +64,7 @@ class ModeratedJoint:
 
     def half_width(self, alpha: float) -> Floats:
         """c times each pair's own standard error, c the upper alpha quantile of the largest |t*|."""
-        critical = np.array([law.critical(alpha) for law in self.laws])[:, None]
+        critical = np.array([law.critical(alpha) for law in self.laws])[:, None] * self.found.care
         return np.where(self.found.se == 0.0, 0.0, self.found.se * critical)
 
     def top(self, alpha: float) -> Bools | None:
@@ -90,12 +90,12 @@ def _with_noise(
     order = np.argsort(-y.mean(axis=0), kind="stable")
     place = np.argsort(order)
     moved = noise.at(order)
-    law = resampled(y[:, order], place[ia], place[ib], found, key, n_resamples, noise=moved, jobs=jobs)
+    law = resampled(y[:, order], place[ia], place[ib], found.drawn, key, n_resamples, noise=moved, jobs=jobs)
     return replace(law, p_best=law.p_best[place])
 
 
 def _of_table(found: Statistics, i: int) -> Statistics:
-    names = ("difference", "units", "own_df", "own", "common", "moderated", "extra", "df")
+    names = ("difference", "units", "own_df", "own", "common", "moderated", "extra", "df", "drawn_df")
     return replace(found, **{name: np.asarray(getattr(found, name))[i] for name in names})
 
 
@@ -132,9 +132,8 @@ class ModeratedTest:
         if self.claim == CELLS:
             found, joint = cell_statistics(self.tables.y, ia, ib), None
         else:
-            found = statistics(self.y, ia, ib, d0=self.d0, noise=self.noise)
-            if self.tables.unit_df is not None:  # units that count unequally say less than their number
-                found = replace(found, df=found.df - (self.tables.topics - 1.0 - self.tables.df))
+            lost = self.tables.topics - 1.0 - self.tables.df
+            found = statistics(self.y, ia, ib, d0=self.d0, noise=self.noise, lost=lost)
             joint = ModeratedJoint(self, ia, ib, found)
         return Outcome(found.difference, found.se, found.df, found.t, found.p, joint)
 

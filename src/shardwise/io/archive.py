@@ -16,9 +16,9 @@ import zstandard
 
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
+from shardwise.io.files import most_inside
 
 Array = npt.NDArray[Any]
-LEAST, GROWTH = 1 << 30, 500  # bytes that any file may hold, and how many times its own size
 
 
 def save_arrays(
@@ -36,7 +36,7 @@ def save_arrays(
 def _inflated(blob: bytes) -> bytes:
     """One whole frame that says how long it is, within bounds: neither a cut file nor one made to fill the memory."""
     size = zstandard.frame_content_size(blob)
-    if not 0 <= size <= max(LEAST, GROWTH * len(blob)):
+    if not 0 <= size <= most_inside(len(blob)):
         raise ValueError("a frame of no credible size")
     return zstandard.ZstdDecompressor().decompress(blob, allow_extra_data=False)
 

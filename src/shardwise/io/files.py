@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import glob
 import gzip
+import io
 import lzma
 import os
 import zlib
@@ -21,6 +22,8 @@ from shardwise.io.trec.intrinsics import PADDING
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 _SKIPPED = range(0x184D2A50, 0x184D2A60)  # frames of zstandard that hold no data (RFC 8878, 3.1.2)
 _DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+LEAST, GROWTH = 1 << 30, 500  # bytes that any file may hold, and how many times its own size
+PIECE = 1 << 14  # bytes that are inflated at once, so that no more than some hundred MB can come of them
 
 PathLike = str | os.PathLike[str]
 
@@ -65,27 +68,77 @@ def bare_name(path: Path) -> str:
     return path.name.removesuffix(path.suffix) if path.suffix in SUFFIXES else path.name
 
 
-def _unzstd(text: bytes) -> bytes:
+def most_inside(packed: int) -> int:
+    """Bytes that a file of so many may hold when inflated or read; more is made to fill the memory."""
+    return max(LEAST, GROWTH * packed)
+
+
+def _gunzip(text: bytes, most: int) -> bytes:
+    if text.startswith(b"\x1f\x8b"):
+        one = zlib.decompressobj(wbits=31)
+        found = one.decompress(text, most + 1)
+        if one.eof and not one.unused_data:
+            return found
+    with gzip.GzipFile(fileobj=io.BytesIO(text)) as stream:  # of several members, or cut short
+        return stream.read(most + 1)
+
+
+def _bunzip(text: bytes, most: int) -> bytes:
+    with bz2.BZ2File(io.BytesIO(text)) as stream:
+        return stream.read(most + 1)
+
+
+def _unxz(text: bytes, most: int) -> bytes:
+    with lzma.LZMAFile(io.BytesIO(text)) as stream:
+        return stream.read(most + 1)
+
+
+def _unzstd(text: bytes, most: int) -> bytes:
     """Inflate all frames, and refuse one that does not end."""
-    parts = []
-    while text:
-        if int.from_bytes(text[:4], "little") in _SKIPPED:
-            text = text[8 + int.from_bytes(text[4:8], "little") :]
+    parts, held, at = [], 0, 0
+    frame = None
+    while at < len(text) and held <= most:
+        if frame is None and int.from_bytes(text[at : at + 4], "little") in _SKIPPED:
+            at += 8 + int.from_bytes(text[at + 4 : at + 8], "little")
             continue
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        parts.append(frame.decompress(text))
-        if not frame.eof:
-            raise EOFError("it ends before its end-of-frame mark")
-        text = frame.unused_data
+        frame = frame or zstandard.ZstdDecompressor().decompressobj()
+        piece = text[at : at + PIECE]
+        parts.append(frame.decompress(piece))
+        held += len(parts[-1])
+        at += len(piece) - len(frame.unused_data)
+        if frame.eof:
+            frame = None
+    if (frame is not None and held <= most) or at > len(text):
+        raise EOFError("it ends before its end-of-frame mark")
     return b"".join(parts)
 
 
-SUFFIXES: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress,
-    ".bz2": bz2.decompress,
-    ".xz": lzma.decompress,
+SUFFIXES: dict[str, Callable[[bytes, int], bytes]] = {
+    ".gz": _gunzip,
+    ".bz2": _bunzip,
+    ".xz": _unxz,
     ".zst": _unzstd,
 }
+"""How files of each ending are inflated, to a little over so many bytes at most."""
+
+
+def _inflated(ending: str, text: bytes) -> bytes:
+    most = most_inside(len(text))
+    found = SUFFIXES[ending](text, most)
+    if len(found) > most:
+        raise ValueError(f"{len(text):,} bytes inflate to over {most:,}")
+    return found
+
+
+def compressed(ending: str, text: bytes) -> bytes:
+    """Compress text for a file of that ending, with a checksum; as it is for any other."""
+    if ending == ".zst":
+        return zstandard.ZstdCompressor(write_checksum=True).compress(text)
+    if ending == ".gz":
+        return gzip.compress(text, mtime=0)
+    if ending == ".bz2":
+        return bz2.compress(text)
+    return lzma.compress(text) if ending == ".xz" else text
 
 
 def _room(buffer: Bytes, size: int) -> Bytes:
@@ -116,7 +169,7 @@ def read_bytes(path: Path, buffer: Bytes) -> tuple[Bytes, int]:
         known = (ending for magic, ending in _MAGIC.items() if start.startswith(magic))
         ending = path.suffix if path.suffix in SUFFIXES else next(known, "")
         if ending:
-            return padded(SUFFIXES[ending](buffer[:size].tobytes()), buffer)
+            return padded(_inflated(ending, buffer[:size].tobytes()), buffer)
     except FileNotFoundError:
         raise InputError("no such file", where=str(path), remedy="check the path") from None
     except PermissionError:

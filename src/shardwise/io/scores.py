@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +14,14 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core.arguments import chosen
-from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
-from shardwise.io.files import PathLike, bare_name, expand, read_text
+from shardwise.io.atomic import write_atomically
+from shardwise.io.files import PathLike, bare_name, compressed, expand, read_text
 from shardwise.io.logs import inspect, lm_eval
 from shardwise.io.logs.log import Log, joined
+from shardwise.io.netcdf import netcdf_bytes, read_netcdf
 from shardwise.io.objects import are_paths, sheet_of
+from shardwise.io.spreadsheets import guarded_frame
 from shardwise.io.tables.evaluation import from_evaluation, is_evaluation
 from shardwise.io.tables.records import ITEM_LABELS, Records, records
 from shardwise.io.tables.roles import Columns
@@ -32,6 +33,7 @@ from shardwise.io.tables.sheet import (
     from_objects,
     from_parquet,
     from_text,
+    parquet_bytes,
 )
 from shardwise.io.tables.tensor import Missing, tensor
 
@@ -51,6 +53,7 @@ def read_scores(
     missing: Missing = "leave",
     columns: Columns | None = None,
     system: str | Sequence[str] = (),
+    factors: Sequence[str] = (),
 ) -> xr.DataArray | xr.Dataset:
     """Read scores: a DataArray if they are of one measure, a Dataset with a variable each if of several.
 
@@ -79,6 +82,8 @@ def read_scores(
         split or measure -> a column's name. Several columns of systems name those of a wide table.
     system
         What to call the systems of files that hold one each, in their order.
+    factors
+        Columns that are further dimensions, such as judge or annotator; labels of the items, where every item has one.
 
     >>> table = read_scores(pd.DataFrame({"question": [1, 2], "gpt": [1, 0], "llama": [0, 1]}))
     >>> table.dims, table.sel(topic="2", system="llama").item()
@@ -88,11 +93,11 @@ def read_scores(
     """
     named = [system] if isinstance(system, str) else list(system)
     if not are_paths(source):
-        parts = [records(sheet_of(source), measure, columns, *named[:1])]
+        parts = [records(sheet_of(source), measure, columns, *named[:1], factors=factors)]
     else:
         paths = score_files(source)
         if len(paths) == 1 and paths[0].suffix.lower() in _NETCDF:
-            return _picked(_read_netcdf(paths[0]), measure, str(paths[0]))
+            return _picked(read_netcdf(paths[0]), measure, str(paths[0]))
         if named and len(named) != len(paths):
             raise InputError(
                 f"{len(named)} names of systems for {len(paths)} files",
@@ -100,7 +105,7 @@ def read_scores(
                 argument="system",
             )
         read = [read_file(path) for path in paths]
-        parts = _records(read, paths, measure, columns, named)
+        parts = _records(read, paths, measure, columns, named, factors)
     return _picked(tensor(parts, missing), measure, parts[0].source)
 
 
@@ -141,21 +146,16 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
             where=str(target),
             remedy="use .csv, .tsv, .parquet or .nc",
         )
-    handle, draft = tempfile.mkstemp(suffix=ending, prefix=f".{target.name}.", dir=target.parent)
-    os.close(handle)
-    try:
-        if f".{kind}" in _NETCDF:
-            _dataset(scores).to_netcdf(draft, engine="h5netcdf")
+    if f".{kind}" in _NETCDF:
+        content = netcdf_bytes(_dataset(scores))
+    else:
+        frame = _wide(scores) if layout == "wide" else _long(scores)
+        if f".{kind}" in _PARQUET:
+            content = parquet_bytes(frame)
         else:
-            frame = _wide(scores) if layout == "wide" else _long(scores)
-            if f".{kind}" in _PARQUET:
-                frame.to_parquet(draft, index=False)
-            else:
-                frame.to_csv(draft, index=False, sep="\t" if kind == "tsv" else ",")
-        Path(draft).chmod(0o666 & ~_umask())
-        Path(draft).replace(target)
-    finally:
-        Path(draft).unlink(missing_ok=True)
+            text = guarded_frame(frame).to_csv(index=False, sep="\t" if kind == "tsv" else ",")
+            content = compressed(target.suffix.lower(), text.encode("utf-8", "surrogatepass"))
+    write_atomically(target, content)
 
 
 def score_files(source: PathLike | Sequence[PathLike]) -> list[Path]:
@@ -218,7 +218,7 @@ def read_file(path: Path) -> Sheet | Log:
 def _is_object(line: bytes) -> bool:
     try:
         return isinstance(json.loads(line), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 
@@ -249,6 +249,7 @@ def _records(
     measure: str | None,
     columns: Columns | None,
     systems: Sequence[str],
+    factors: Sequence[str],
 ) -> list[Records]:
     """Scores of all files; logs are named together, so that models keep apart."""
     logs = [one for one in read if isinstance(one, Log)]
@@ -262,7 +263,9 @@ def _records(
             )
         sheets.append(one)
     names = systems or [""] * len(sheets)
-    parts = [records(one, measure, columns, name) for one, name in zip(sheets, names, strict=True)]
+    parts = [
+        records(one, measure, columns, name, factors=factors) for one, name in zip(sheets, names, strict=True)
+    ]
     if _one_each(parts) or (systems and all(part.wide for part in parts)):
         return [
             records(one, measure, columns, name, single=True) for one, name in zip(sheets, names, strict=True)
@@ -278,18 +281,6 @@ def _one_each(parts: Sequence[Records]) -> bool:
     return first["system"].names == second["system"].names and bool(
         set(first["topic"].names) & set(second["topic"].names)
     )
-
-
-def _read_netcdf(path: Path) -> xr.Dataset:
-    try:
-        data = xr.load_dataset(path, engine="h5netcdf")
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"not a NetCDF file of scores ({first_line(error)})", where=str(path)) from None
-    strange = [str(dim) for dim in data.dims if dim not in DIMENSIONS]
-    if strange or not data.data_vars:
-        found = f"dimension {strange[0]!r}" if strange else "no variables"
-        raise InputError(f"has {found}", where=str(path), remedy=f"scores have {', '.join(DIMENSIONS)}")
-    return data
 
 
 def _picked(data: xr.Dataset, measure: str | None, source: str) -> xr.DataArray | xr.Dataset:
@@ -328,9 +319,3 @@ def _wide(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
     rows = pd.MultiIndex.from_product([frame[dim].values for dim in others], names=others)
     flat = np.asarray(frame.values).reshape(len(rows), -1)
     return pd.DataFrame(flat, rows, columns=[str(s) for s in frame["system"].values]).reset_index()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -18,7 +18,7 @@ import xarray as xr
 from shardwise.core import late
 from shardwise.core.arguments import Progress, level
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import Claim
+from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import Either, InputError, unknown
 from shardwise.core.scores import complete, layout_of, level_names, nouns_of
 from shardwise.core.shown import Shown
@@ -219,19 +219,20 @@ def calibrate(
             notes[f"the world tilt is left out: {untilted}"] = claim
     tried = Trial(cases, chosen, alpha, seed, plan, _places(baseline, given))
     tallies = tried.run(jobs, progress, executor)
-    rates, power = tried.rates(tallies), tried.power(tallies)
+    said = {claim.short(dims): claim.short(dims, nouns) for claim in wanted}
+    rates, power = (_in_words(rows, said) for rows in (tried.rates(tallies), tried.power(tallies)))
     table = summary(rates, alpha)
     labels = _labelled(scores, dims) if scores is not None and given.as_measured else None
     verdicts = []
     for claim in wanted:
-        own = table[table["claim"] == claim.short(dims)]
+        own = table[table["claim"] == claim.short(dims, nouns)]
         failed = own.loc[own["meant"] & (own["status"] == "fails"), "method"]
         why: tuple[str, ...] = ()
         if labels is not None and len(failed):
-            why = (*culprits(tried.blamed(tallies, claim, failed), labels[1]), *causes(*labels))
-        verdicts.append(verdict(claim, own, chosen, dims, alpha, why))
+            why = (*culprits(tried.blamed(tallies, claim, failed), labels[1]), *causes(*labels, nouns))
+        verdicts.append(verdict(claim, own, chosen, dims, alpha, why, nouns))
     drawn = max(len(part[0].family) * case.share for case, part in zip(cases, tallies, strict=True))
-    words = _words(dims, shape, sd, scores is not None)
+    words = _words(dims, shape, sd, scores is not None, nouns)
     return Calibration(
         rates, power, table, tuple(verdicts), alpha, min(drawn, plan[-1]), plan[-1], seed, words, tuple(notes)
     )
@@ -306,6 +307,18 @@ def _labelled(scores: xr.DataArray, dims: tuple[str, ...]) -> tuple[Floats, list
     )
 
 
-def _words(dims: tuple[str, ...], shape: tuple[int, ...], sd: VarianceComponents, given: bool) -> str:
-    sizes = " × ".join(f"{n} {dim}{'s' if n > 1 else ''}" for dim, n in zip(dims, shape, strict=True))
-    return f"tables like these scores ({sizes}; {sd})" if given else f"tables of {sizes}; {sd}"
+def _words(
+    dims: tuple[str, ...],
+    shape: tuple[int, ...],
+    sd: VarianceComponents,
+    given: bool,
+    nouns: Mapping[str, str],
+) -> str:
+    sizes = " × ".join(counted(n, nouns.get(dim, dim)) for dim, n in zip(dims, shape, strict=True))
+    spread = sd.said(nouns)
+    return f"tables like these scores ({sizes}; {spread})" if given else f"tables of {sizes}; {spread}"
+
+
+def _in_words(rows: pd.DataFrame, said: Mapping[str, str]) -> pd.DataFrame:
+    """The same with claims in the user's words."""
+    return rows.assign(claim=rows["claim"].map(said)) if len(rows) else rows

@@ -40,9 +40,8 @@ def flip_topics(
     those after it. Pairs without spread have t* = 0; they are told apart if their means differ, else not.
     """
     topics = len(y)
-    d = y - np.median(
-        y, axis=1, keepdims=True
-    )  # what systems share goes; a median, as one may be far from all others
+    # what systems share goes, as far as rounding may see it; a median, as one system may be far from all others
+    d = y - np.median(y, axis=1, keepdims=True)
     d = np.ascontiguousarray(d - d.mean(axis=0))
     squares = topics * (topics - 1.0) * se**2
     weight = np.where(squares > 0.0, 1.0 / np.where(squares > 0.0, topics * squares, 1.0), 0.0)

@@ -106,9 +106,8 @@ def randomization(y: Floats, ia: Ints, ib: Ints, keys: Words, n_resamples: int) 
             members, at = np.unique([ia[pairs], ib[pairs]], return_inverse=True)
             a, b = at.reshape(2, -1)
             whole = whole_units(y[i : i + 1, :, members], np.array([one]))
-            kernels.randomization(
-                whole, a, b, keys[i : i + 1], n_resamples, found := np.empty((1, pairs.size))
-            )
+            found = np.empty((1, pairs.size))
+            kernels.randomization(whole, a, b, keys[i : i + 1], n_resamples, found)
             p[i, pairs] = found[0]
     return p
 

@@ -1,8 +1,8 @@
 """Classic tests on topics, compiled: all pairs of many tables in one pass.
 
 Tables are (B, T, R), pairs (a, b) index systems, results are (B, P). `coarse` is, for every pair of every table, the
-step to which differences are rounded so that ties show. Where sums must be exact, scores come as whole numbers of a unit far below
-their precision, so that "at least as large" means it.
+step to which differences are rounded so that ties show. Where sums must be exact, scores come as whole numbers of a
+unit far below their precision, so that "at least as large" means it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def topic_differences(y: Floats, coarse: Floats, ia: Ints, ib: Ints, z: Floats) 
 
 @njit(cache=True, nogil=True)
 def scale(coarse: float) -> float:
-    """The power of two near a step: by it differences become of a size whose squares are numbers, and no bit is lost."""
+    """The power of two near a step, by which differences are divided so that their squares are numbers."""
     return float(2.0 ** math.floor(math.log2(coarse)))
 
 

@@ -9,7 +9,7 @@ variance the mean over J splits has
 as in within-cluster resampling, where each draw is a valid analysis by itself (Hoffman, Sen & Weinberg 2001; Follmann,
 Proschan & Leifer 2003). B is the part that re-splitting removes; V - B is the part that it cannot. Every split
 estimates V, and the spread of d over splits estimates B, of each pair from J values only: what all pairs share is the
-ratio B / V (on 143 runs of TREC-COVID nine pairs of ten lie within a quarter of it), so that this is what is estimated.
+ratio B / V (on 143 runs of TREC-COVID eight pairs of ten lie within a third of it), so that this is what is estimated.
 """
 
 from __future__ import annotations

@@ -49,6 +49,9 @@ class Tables:
     human: Floats | None = (
         None  # (B, topics, systems) scores by people beside those of a judge, NaN where none are
     )
+    cluster: Ints | None = (
+        None  # (topics,) number of each topic's cluster, for tests that look at single items
+    )
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

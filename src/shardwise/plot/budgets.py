@@ -8,6 +8,7 @@ from typing import Literal
 import altair as alt
 import pandas as pd
 
+from shardwise.core.claim import plural
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.planning.instances import BudgetPlan, variance_grid
 from shardwise.planning.judgments import JudgmentPlan
@@ -94,7 +95,7 @@ def budget_chart(plan: BudgetPlan) -> alt.LayerChart:
     return bare(alt.LayerChart(layer=layers).properties(width=SIZE["width"], height=56, title=said))
 
 
-def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05) -> alt.LayerChart:
+def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05, noun: str = "instance") -> alt.LayerChart:
     """Draw how much the p-value depends on which instances one has (J15 Fig. 9), as of `p_value_spread`.
 
     The line is the median, the band holds the middle 90 % of the p-values; the axis is stretched near 0.
@@ -105,14 +106,16 @@ def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05) -> alt.LayerCha
         What `shardwise.instances.p_value_spread` returns.
     alpha : float
         The level to mark.
+    noun : str
+        The user's word for an instance.
     """
     check_columns(spread, "instances", "median", "lower", "upper", "share")
     scale = alt.Scale(type="sqrt", domain=[0, 1])
     axis = alt.Axis(values=SMALL_P, format=".2~f", labelOverlap=False)
     base = alt.Chart(data(records(spread))).encode(
-        x=alt.X("instances:Q", title="instances", scale=alt.Scale(type="log", nice=False)),
+        x=alt.X("instances:Q", title=plural(noun), scale=alt.Scale(type="log", nice=False)),
         tooltip=[
-            *numbers("instances", format="d"),
+            *numbers(("instances", plural(noun)), format="d"),
             *numbers("median", "lower", "upper", format=".3g"),
             *numbers(("share", "share p ≤ .05"), format=".0%"),
         ],

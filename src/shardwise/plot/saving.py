@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shardwise.core.errors import InputError
 from shardwise.core.text import script_json, visible
+from shardwise.io.atomic import write_atomically
 
 if TYPE_CHECKING:  # so that the command line may ask for the endings without loading altair
     from shardwise.plot.theme import Chart
@@ -60,11 +62,12 @@ def save_chart(chart: Chart, path: str | os.PathLike[str]) -> None:
     """
     target, ending = Path(path), ending_of(path)
     if ending == ".html":
-        target.write_text(page(chart), encoding="utf-8")
-    elif ending == ".png":
-        chart.save(str(target), ppi=PPI)
-    else:
-        chart.save(str(target))
+        write_atomically(target, page(chart).encode())
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / f"chart{ending}"
+        chart.save(str(made), **({"ppi": PPI} if ending == ".png" else {}))
+        write_atomically(target, made.read_bytes())
 
 
 def ending_of(path: str | os.PathLike[str]) -> str:

@@ -18,13 +18,13 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates, Joint, Outcome, Settled
-from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of, sizes_of
+from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of
 from shardwise.fits.averaged import averaged, stacked
 from shardwise.fits.instances import UNIFIED, unified_posterior
 from shardwise.fits.judges import HUMAN, ByJudge
 from shardwise.fits.moderated import ByModerated
 from shardwise.fits.topics import ByTopics
-from shardwise.fits.units import DF, SCALE, WORDS, by_units
+from shardwise.fits.units import CLUSTER, DF, SCALE, WORDS, by_units
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics import combining
 from shardwise.numerics.corrections import SIMULTANEOUS, STEPWISE, promise, title
@@ -315,6 +315,8 @@ class Procedure:
             options["unit_df"] = float(scores.attrs[DF])
         if HUMAN in scores.coords:
             options["human"] = self._human(scores)
+            if CLUSTER in scores.coords:
+                options["cluster"] = np.unique(scores[CLUSTER].values.astype(str), return_inverse=True)[1]
         draws = usual_resamples(self.fit, scores.sizes["system"]) if n_resamples is None else n_resamples
         return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=draws, **options)
 
@@ -432,7 +434,7 @@ class Procedure:
 
 def seen(scores: xr.DataArray, tables: Tables) -> dict[str, int | tuple[int, int]]:
     """Sizes of the dimensions that a claim speaks of; what a test averages out is not spoken of."""
-    sizes: dict[str, int | tuple[int, int]] = dict(sizes_of(in_canonical_order(scores)))
+    sizes: dict[str, int | tuple[int, int]] = {name: scores.sizes[name] for name in layout_of(scores)}
     if "instance" in sizes:
         there = np.isfinite(tables.y[0]).any(axis=0).sum(axis=-1)
         random = there[~np.array(tables.deterministic)] if any(tables.deterministic) else there

@@ -149,6 +149,12 @@ def everything() -> dict[str, Procedure]:
     return {one.name: one for one in _procedures()}
 
 
+@lru_cache(maxsize=1)
+def _plain_names() -> dict[str, str]:
+    """All names by themselves without capital letters."""
+    return {key.casefold(): key for key in everything()}
+
+
 def available(dims: Dims) -> dict[str, Procedure]:
     """Return all procedures that can take tables of these dimensions, by name.
 
@@ -234,8 +240,7 @@ def parse(name: str | Procedure) -> Procedure:
     """
     if isinstance(name, Procedure):
         return name
-    known = everything()
-    plain = {key.casefold(): key for key in known}
+    known, plain = everything(), _plain_names()
     asked = " ".join(str(name).split()).casefold()
     if asked not in plain and (other := _bootstrapped(asked.split())) is not None:
         return other

@@ -14,6 +14,7 @@ import pandas as pd
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.answer import headline
 from shardwise.analysis.trust import Trust
+from shardwise.io.spreadsheets import guarded_frame
 from shardwise.report.charts import interval_figure
 from shardwise.report.latex import latex
 from shardwise.report.methods import bibliography, methods_latex, methods_text
@@ -206,7 +207,7 @@ def _calibration(trust: Trust) -> dict[str, Any] | None:
 
 
 def _csv(frame: pd.DataFrame) -> str:
-    return str(frame.to_csv(index=False, float_format=f"%.{DIGITS}g", lineterminator="\n"))
+    return str(guarded_frame(frame).to_csv(index=False, float_format=f"%.{DIGITS}g", lineterminator="\n"))
 
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:

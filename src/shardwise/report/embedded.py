@@ -39,7 +39,7 @@ def read_report(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise _strange(where, "it holds no data")
     try:
         files = {file["name"]: file["packed"] for file in json.loads("".join(parser.text))["files"]}
-        found = json.loads(_unpacked(files["report.json"], where))
+        found = json.loads(_unpacked(files["report.json"], where), parse_int=_whole)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, zlib.error) as error:
         if isinstance(error, InputError):
             raise
@@ -69,6 +69,11 @@ class _Data(HTMLParser):
         """Keep its text."""
         if self._inside:
             self.text.append(data)
+
+
+def _whole(digits: str) -> int | float:
+    """A whole number, or where it has more digits than any of ours what a floating point number makes of it."""
+    return int(digits) if len(digits) < 19 else float(digits)
 
 
 def _unpacked(packed: str, where: str) -> bytes:

@@ -66,6 +66,7 @@ class CalibrateOptions(opt.Written):
     shards: opt.Shards = 1
     kind: opt.Kind = "even"
     by: opt.By = None
+    texts: opt.Texts = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
     missing: opt.Missing = ""

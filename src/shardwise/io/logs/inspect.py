@@ -58,7 +58,7 @@ def _samples(archive: zipfile.ZipFile, names: list[str], path: Path) -> Iterable
 def _parsed(archive: zipfile.ZipFile, name: str, path: Path) -> Any:
     try:
         return json.loads(member(archive, name, path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError("is not JSON", where=f"{path} ({name})", remedy="fetch it again") from None

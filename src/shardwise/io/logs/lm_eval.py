@@ -100,7 +100,7 @@ def _said(folder: Path, date: str) -> list[str]:
     for file in files:
         try:
             found = json.loads(file.read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         if isinstance(found, dict) and is_results(found) and found.get("model_name"):
             return [str(found["model_name"])]

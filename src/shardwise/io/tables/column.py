@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardwise.core.arrays import Codes, Floats, Ints
+from shardwise.io.spreadsheets import unguarded
 
 NOTHING = ("", "nan", "na", "n/a", "null", "none", "<na>", "-")  # what stands where a score is not there
 WORDS = {
@@ -54,11 +55,12 @@ def is_text(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A named column as it was read; ``comma`` where 0,5 is a number."""
+    """A named column as it was read; ``comma`` where 0,5 is a number, ``text`` where names may stand behind a quote."""
 
     name: str
     data: pa.ChunkedArray
     comma: bool = False
+    text: bool = False
 
     @cached_property
     def labels(self) -> Labels:
@@ -76,6 +78,7 @@ class Column:
         places = coded.indices.cast(pa.int32()).fill_null(len(coded.dictionary))
         codes: Codes = places.to_numpy(zero_copy_only=False)
         texts = _texts(coded.dictionary) + ([""] if coded.null_count else [])
+        texts = [unguarded(text) for text in texts] if self.text else texts
         names = dict.fromkeys(texts)
         if len(names) < len(texts):  # some differ in spaces only
             number = {name: k for k, name in enumerate(names)}
@@ -134,7 +137,7 @@ class Column:
     def counts(self) -> bool:
         """Whether the cells are whole numbers, each different from all others: they number the rows."""
         whole = pa.types.is_integer(self.data.type) or (
-            is_text(self.data.type) and all(name.isdigit() for name in self.labels.names)
+            is_text(self.data.type) and all(name.isdecimal() for name in self.labels.names)
         )
         some = len(self.data) > (0 if ID.search(self.name) else 2)
         return some and whole and self.distinct == len(self.data)

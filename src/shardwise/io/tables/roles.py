@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -43,7 +43,12 @@ class Reading:
 
 
 def understood(
-    sheet: Sheet, columns: Columns | None = None, measure: str | None = None, *, single: bool = False
+    sheet: Sheet,
+    columns: Columns | None = None,
+    measure: str | None = None,
+    *,
+    single: bool = False,
+    factors: Sequence[str] = (),
 ) -> Reading:
     """Say which column is what, or refuse with the readings that there are and the option that chooses.
 
@@ -57,8 +62,13 @@ def understood(
         The score that is asked for, where a column has its name.
     single
         Whether columns of numbers are measures of one system rather than systems.
+    factors
+        Columns that are factors of their own, and nothing else.
     """
     named = _named(sheet, columns or {})
+    if factors:
+        kept = {name: column for name, column in sheet.columns.items() if name not in factors}
+        sheet = replace(sheet, columns=kept)
     roles = {role: names[0] for role, names in named.items() if len(names) == 1}
     systems = named.get("system", ())
     free = [name for name in sheet.columns if name not in {one for names in named.values() for one in names}]
@@ -93,6 +103,33 @@ def understood(
     scores, more = _scores(sheet, roles, rest, measure, wide)
     flat = [name for name in scores if wide and sheet.rows >= _FEW and sheet.columns[name].constant]
     return Reading(roles, scores, wide, left | more, tuple(flat))
+
+
+def own_factors(sheet: Sheet, names: Iterable[str], columns: Columns | None = None) -> tuple[str, ...]:
+    """The columns of these names that are no dimension of scores: judge, annotator, a second word for the item.
+
+    Parameters
+    ----------
+    sheet
+        The table.
+    names
+        Names of random factors.
+    columns
+        What the caller says of columns; one that is something already is no factor beside it.
+    """
+    known = {name.lower(): name for name in sheet.columns}
+    said = {
+        name for given in (columns or {}).values() for name in ([given] if isinstance(given, str) else given)
+    }
+    seen: set[str] = {_ROLES.get(plain(word), word) for word in columns or {}}
+    found = []
+    for word in dict.fromkeys(part for name in names for part in name.split(":")):
+        name = known.get(word.lower(), "")
+        roles = role_words(word) & set(DIMENSIONS) - {"task"}
+        if name and name not in said and (not roles or roles <= seen):
+            found.append(name)
+        seen |= roles
+    return tuple(found)
 
 
 def _named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
@@ -229,6 +266,7 @@ def _scores(
     if not wide and measure in rest:
         return (str(measure),), {}
     words = [name for name in rest if plain(name) in (*VALUES, *OUTCOMES)]
+    words = [name for name in words if sheet.columns[name].numeric >= 0.5] or words  # not the name of a judge
     if not wide and words:
         others = {name: "no score" for name in rest if name not in words}
         return tuple(words), _why(sheet, others)

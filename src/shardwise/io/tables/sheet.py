@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +25,9 @@ import pyarrow.parquet
 from shardwise.core.arrays import Bools
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
-from shardwise.io.files import bare_name
+from shardwise.io.checksums import KEY, check, fingerprint
+from shardwise.io.files import bare_name, most_inside, read_text
+from shardwise.io.spreadsheets import unguarded
 from shardwise.io.tables.column import NOTHING, Column, is_number, is_text
 from shardwise.io.tables.words import LABELS, role_words
 
@@ -49,7 +52,13 @@ class Sheet:
 
 
 def made(
-    table: pa.Table, source: str, place: Callable[[int], str], *, system: str = "", comma: bool = False
+    table: pa.Table,
+    source: str,
+    place: Callable[[int], str],
+    *,
+    system: str = "",
+    comma: bool = False,
+    text: bool = False,
 ) -> Sheet:
     """Make a sheet of a table, without the rows and nameless columns in which nothing stands."""
     names = [str(name) for name in table.column_names]
@@ -59,13 +68,13 @@ def made(
     table = pa.table([_plain(one) for one in table.columns], names=names)
     kept = [k for k, name in enumerate(names) if name or table.column(k).null_count < len(table)]
     table = table.select(kept)
-    columns = {name: Column(name, table.column(name), comma) for name in table.column_names}
+    columns = {name: Column(name, table.column(name), comma, text) for name in table.column_names}
     blank = _blank_rows(columns.values(), len(table))
     if blank.any():
         rows, before = np.flatnonzero(~blank), place
         plain = [pc.cast(one, pa.string()) if is_text(one.type) else one for one in table.columns]
         table = pa.table(plain, names=table.column_names).take(pa.array(rows))  # no codes of rows that went
-        columns = {name: Column(name, table.column(name), comma) for name in table.column_names}
+        columns = {name: Column(name, table.column(name), comma, text) for name in table.column_names}
 
         def place(row: int) -> str:
             return before(int(rows[row]))
@@ -127,19 +136,66 @@ def _array(column: pd.Series[Any]) -> pa.Array:
 
 def from_parquet(path: Path) -> Sheet:
     """Read a Parquet file."""
+    blob = read_text(path)
     try:
-        table = pyarrow.parquet.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"not a Parquet file ({first_line(error)})", where=str(path)) from None
+        file = pyarrow.parquet.ParquetFile(pa.BufferReader(blob), page_checksum_verification=True)
+        about = file.metadata
+        held = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
+        if max(held, 8 * about.num_rows * about.num_columns) > most_inside(len(blob)):
+            raise pa.ArrowInvalid("it says that it holds more than a file of this size can")
+        table = file.read()
+        table.validate(full=True)
+    except (OSError, ValueError, OverflowError, MemoryError, pa.ArrowException) as error:
+        raise InputError(
+            f"not a Parquet file ({first_line(error)})",
+            where=str(path),
+            remedy="it may be damaged: fetch it again",
+        ) from None
+    stored = (table.schema.metadata or {}).get(KEY.encode())
+    if stored is not None:
+        check(_said(table), stored.decode("ascii", "replace"), str(path))
     if "__index_level_0__" in table.column_names or b"pandas" in (table.schema.metadata or {}):
-        return replace(from_frame(table.to_pandas(), str(path)), system=stem(path))
+        try:
+            frame = table.to_pandas()
+        except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+            raise InputError(
+                f"cannot be read as pandas wrote it ({first_line(error)})",
+                where=str(path),
+                remedy="it may be damaged: fetch it again",
+            ) from None
+        return replace(from_frame(frame, str(path)), system=stem(path))
     return made(table, str(path), lambda row: f"{path}:row {row + 1}", system=stem(path))
+
+
+def parquet_bytes(frame: pd.DataFrame) -> bytes:
+    """Return a Parquet file of a table, with checksums of its pages and of all that it says."""
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    metadata = {KEY.encode(): fingerprint(_said(table)).encode()}
+    buffer = pa.BufferOutputStream()
+    pyarrow.parquet.write_table(
+        table.replace_schema_metadata(metadata), buffer, write_page_checksum=True, version="2.6"
+    )
+    return bytes(buffer.getvalue())
+
+
+def _said(table: pa.Table) -> dict[str, Any]:
+    """The columns of a table as arrays."""
+    return {
+        name: column.to_numpy()
+        if pa.types.is_floating(column.type)
+        else np.array(column.to_pylist(), dtype=object)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
 
 
 def from_excel(path: Path) -> Sheet:
     """Read the first sheet of a workbook."""
+    blob = read_text(path)
     try:
-        frame = pd.read_excel(path, engine="openpyxl")
+        with zipfile.ZipFile(io.BytesIO(blob)) as book:
+            if sum(one.file_size for one in book.infolist()) > most_inside(len(blob)):
+                raise ValueError("it would inflate beyond belief")
+        frame = pd.read_excel(io.BytesIO(blob), engine="openpyxl")
     except ImportError:
         raise InputError(
             "workbooks are read by openpyxl, which is not installed",
@@ -169,23 +225,22 @@ def from_text(text: bytes, path: Path) -> Sheet:
             remedy="give the judgments first: qrels.txt and runs",
         )
     line = _line_of(text, delimiter, path)
+    how: dict[str, Any] = {"system": stem(path), "comma": comma, "text": True}
     body = memoryview(text)[start:]
     if not bytes(body[: 1 << 20]).strip():
         raise InputError("the table has no rows", where=line(-1), remedy="give at least one topic")
     if delimiter is not None:
         try:
-            return made(
-                _arrow(body, header, delimiter, comma), str(path), line, system=stem(path), comma=comma
-            )
+            return made(_arrow(body, header, delimiter, comma), str(path), line, **how)
         except pa.ArrowException:
             pass  # read again below, which finds the place
-    return made(_careful(text, header, delimiter, path), str(path), line, system=stem(path), comma=comma)
+    return made(_careful(text, header, delimiter, path), str(path), line, **how)
 
 
 def _header(text: bytes, delimiter: str | None, path: Path) -> tuple[list[str], int]:
     """Names of the columns, and where the rows begin."""
     number, fields = next(_fields(io.StringIO(_decoded(text[: 1 << 20], path, cut=True)), delimiter, path))
-    header = [name.strip() for name in fields]
+    header = [unguarded(name.strip()) for name in fields]
     start = -1
     for _ in range(number):
         start = text.find(b"\n", start + 1)
@@ -343,7 +398,7 @@ def json_lines(text: bytes, path: Path) -> Iterable[dict[str, Any]]:
         if line.strip():
             try:
                 found = json.loads(line)
-            except ValueError:  # broken JSON or bytes
+            except (ValueError, RecursionError):  # broken JSON or bytes
                 found = None
             if not isinstance(found, dict):
                 raise InputError(

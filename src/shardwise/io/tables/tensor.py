@@ -14,6 +14,7 @@ from shardwise.core.arrays import Bools, Ints
 from shardwise.core.claim import DIMENSIONS, counted
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import missing_cells, undefined_cells
+from shardwise.io.natural_order import natural_key
 from shardwise.io.tables.column import Labels
 from shardwise.io.tables.records import ITEM_LABELS, Records
 
@@ -38,7 +39,10 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
     """
     chosen(missing, "missing", get_args(Missing), what="policy for missing rows")
     nouns = {dim: word for part in reversed(parts) for dim, word in part.nouns.items()}
-    roles = [role for role in (*DIMENSIONS, *ITEM_LABELS) if any(role in part.labels for part in parts)]
+    further = dict.fromkeys(name for part in parts for name in part.factors)
+    roles = [
+        role for role in (*DIMENSIONS, *ITEM_LABELS, *further) if any(role in part.labels for part in parts)
+    ]
     for part in parts:
         for role in roles:
             if role not in part.labels:
@@ -49,8 +53,18 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
                 )
     found = {role: _joined([part.labels[role] for part in parts]) for role in dict.fromkeys(roles)}
     found |= _nested(found)
-    dims = [dim for dim in DIMENSIONS if dim in found and dim != "task"]
+    meant = {"system"} if any(part.wide for part in parts) else set()  # columns and files stand in an order
+    found |= {dim: _ordered(found[dim]) for dim in found if dim not in meant}
+    nested = [name for name in further if _within(found[name], found["topic"])]
+    dims = [dim for dim in (*DIMENSIONS, *further) if dim in found and dim != "task" and dim not in nested]
     measured = _joined([part.measures for part in parts])
+    taken = next((name for name in measured.names if name in found or name in DIMENSIONS), None)
+    if taken is not None:
+        raise InputError(
+            f"a measure is called {taken!r}, as what it is measured on",
+            where=parts[0].source,
+            remedy="rename it",
+        )
     values = parts[0].values if len(parts) == 1 else np.concatenate([part.values for part in parts])
     shape = (len(measured.names), *(len(found[dim].names) for dim in dims))
     _refuse_sparse(shape, len(values), found, nouns, parts)
@@ -69,9 +83,11 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
         out[gaps] = 0.0
     out.reshape(-1)[at] = values
     labels = {
-        role: _of_items(found["topic"], found[role], role, parts) for role in ITEM_LABELS if role in found
+        role: _of_items(found["topic"], found[role], role, parts)
+        for role in (*ITEM_LABELS, *nested)
+        if role in found
     }
-    asked = frozenset[str]().union(*(part.asked for part in parts))
+    asked = frozenset[str](nested).union(*(part.asked for part in parts))
     labels = {role: one for role, one in labels.items() if _worth(one, role in asked)}
     coords = {dim: _coordinate(dim, found[dim].names) for dim in dims}
     said = read_as(out, run, dims, measured.names, nouns, labels, parts)
@@ -141,6 +157,14 @@ def _joined(parts: Sequence[Labels]) -> Labels:
     return Labels(np.concatenate(codes), list(names))
 
 
+def _ordered(labels: Labels) -> Labels:
+    """The same under codes in the order of their names: nothing may depend on the order of rows."""
+    order = sorted(range(len(labels.names)), key=[natural_key(name) for name in labels.names].__getitem__)
+    to = np.empty(len(order), dtype=np.int32)
+    to[order] = np.arange(len(order), dtype=np.int32)
+    return Labels(to[labels.codes], [labels.names[k] for k in order])
+
+
 def _used(labels: Labels) -> bool:
     """Whether every name has a row."""
     return bool(np.bincount(labels.codes, minlength=len(labels.names)).all())
@@ -191,6 +215,12 @@ def _of_items(topics: Labels, labels: Labels, role: str, parts: Sequence[Records
             remedy=f"give every item one {role}, and items of different {role}s different names",
         )
     return [labels.names[code] for code in own]
+
+
+def _within(labels: Labels, topics: Labels) -> bool:
+    """Whether all rows of an item have the same label."""
+    pairs = topics.codes.astype(np.int64) * len(labels.names) + labels.codes
+    return len(np.unique(pairs)) == len(np.unique(topics.codes))
 
 
 def _worth(labels: list[str], asked: bool) -> bool:
@@ -260,5 +290,7 @@ def _gap(
 
 
 def _coordinate(dim: str, labels: list[str]) -> list[str] | Ints:
-    numbered = dim in ("split", "instance") and all(label.isdigit() for label in labels)
+    numbered = dim in ("split", "instance") and all(
+        label.isdecimal() and label.isascii() and len(label) < 19 for label in labels
+    )
     return np.array(labels, dtype=np.int64) if numbered else labels

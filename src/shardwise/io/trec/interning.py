@@ -6,6 +6,7 @@ so equal words mean equal names: the hash only says where to look, and a collisi
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ _TOP = np.uint64(0xFFFFFFFF00000000)
 _LOW = np.uint64(0x00000000FFFFFFFF)
 _1 = np.uint64(1)
 _0 = np.uint64(0)
+_SECRET = np.uint64(secrets.randbits(64))
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -47,6 +49,7 @@ class NameTable(NamedTuple):
     slots: Words  # upper half of a hash and code + 1; 0: empty
     words: Words  # the names, ``stride`` words each, by code
     stride: int
+    key: np.uint64  # what hashes begin with
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -102,10 +105,10 @@ def put(
 
 
 @njit(cache=True, nogil=True)
-def _rehash(slots: Words, words: Words, stride: int, count: int) -> None:
+def _rehash(slots: Words, words: Words, stride: int, key: np.uint64, count: int) -> None:
     mask = len(slots) - 1
     for code in range(count):
-        h = _0
+        h = key
         for k in range(stride):
             word = words[code * stride + k]
             if word == _0:
@@ -118,10 +121,10 @@ def _rehash(slots: Words, words: Words, stride: int, count: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def pack(text: Bytes, start: int, stop: int, name: Words) -> tuple[int, np.uint64]:
+def pack(text: Bytes, start: int, stop: int, name: Words, key: np.uint64) -> tuple[int, np.uint64]:
     """Write a name into words; return how many and their hash."""
     n_words = 0
-    h = _0
+    h = key
     word = _0
     for i in range(start, stop):
         word = (word << np.uint64(8)) | np.uint64(text[i])
@@ -140,9 +143,14 @@ def pack(text: Bytes, start: int, stop: int, name: Words) -> tuple[int, np.uint6
 
 
 class Interner:
-    """A growing dictionary of names, filled by one worker."""
+    """A growing dictionary of names, filled by one worker.
+
+    Hashes begin with a secret of this process, so that nobody can choose names that all fall into one slot; codes do
+    not depend on it.
+    """
 
     def __init__(self) -> None:
+        self.key = _SECRET
         self.count = 0
         self.stride = 2
         self.slots: Words = np.zeros(1 << 14, dtype=np.uint64)
@@ -151,7 +159,7 @@ class Interner:
     @property
     def table(self) -> NameTable:
         """The arrays as they are now; they change when room is made."""
-        return NameTable(self.slots, self.words, self.stride)
+        return NameTable(self.slots, self.words, self.stride, self.key)
 
     def make_room(self, n_words: int) -> None:
         """Make room for one more name of that many words, and for as many again as there are."""
@@ -161,7 +169,7 @@ class Interner:
             self.words, self.stride = wide.ravel(), n_words
         if (self.count + 1) * 2 >= len(self.slots):
             self.slots = np.zeros(len(self.slots) * 2, dtype=np.uint64)
-            _rehash(self.slots, self.words, self.stride, self.count)
+            _rehash(self.slots, self.words, self.stride, self.key, self.count)
         if (self.count + 1) * self.stride > len(self.words):
             self.words = np.concatenate([self.words, np.zeros(len(self.words), dtype=np.uint64)])
 
@@ -178,9 +186,7 @@ class Interner:
         done = 0
         while done < len(names):
             self.make_room(-(-len(names[done]) // 8))
-            done, self.count = _intern_texts(
-                text, edges, codes, done, self.slots, self.words, self.stride, self.count, scratch
-            )
+            done, self.count = _intern_texts(text, edges, codes, done, *self.table, self.count, scratch)
         return codes
 
     def absorb(self, other: Interner) -> Codes:
@@ -190,9 +196,7 @@ class Interner:
         done = 0
         self.make_room(other.stride)
         while True:
-            done, self.count = _intern_rows(
-                rows, codes, done, self.slots, self.words, self.stride, self.count
-            )
+            done, self.count = _intern_rows(rows, codes, done, *self.table, self.count)
             if done == other.count:
                 return codes
             self.make_room(other.stride)
@@ -207,12 +211,13 @@ def _intern_texts(
     slots: Words,
     words: Words,
     stride: int,
+    key: np.uint64,
     count: int,
     scratch: Words,
 ) -> tuple[int, int]:
     """Code names until all are done or room has to be made; return (done, count)."""
     while done < len(codes):
-        n_words, h = pack(text, edges[done], edges[done + 1], scratch)
+        n_words, h = pack(text, edges[done], edges[done + 1], scratch, key)
         if n_words > stride or (count + 1) * 2 >= len(slots) or (count + 1) * stride > len(words):
             break
         code, slot = find(slots, words, stride, scratch, n_words, h)
@@ -251,14 +256,14 @@ def merge(interners: list[Interner]) -> Merged:
 
 @njit(cache=True, nogil=True)
 def _intern_rows(
-    rows: Words, codes: Codes, done: int, slots: Words, words: Words, stride: int, count: int
+    rows: Words, codes: Codes, done: int, slots: Words, words: Words, stride: int, key: np.uint64, count: int
 ) -> tuple[int, int]:
     """Code the names of another table until all are done or room has to be made; return (done, count)."""
     while done < len(codes):
         if (count + 1) * 2 >= len(slots) or (count + 1) * stride > len(words):
             break
         n_words = 0
-        h = _0
+        h = key
         while n_words < rows.shape[1] and rows[done, n_words] != _0:
             h = mix(h, rows[done, n_words])
             n_words += 1

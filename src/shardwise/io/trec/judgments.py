@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -182,7 +183,7 @@ def _grade(where: str, value: bytes | float) -> int:
         number = float(value)
     except ValueError:
         number = float("nan")
-    if number != number or number != round(number) or abs(number) > 32767:
+    if not math.isfinite(number) or number != round(number) or abs(number) > 32767:
         shown = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else f"{value:g}"
         raise InputError(
             f"grade '{shown}' is not a whole number between -32767 and 32767",

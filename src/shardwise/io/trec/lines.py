@@ -122,6 +122,7 @@ def parse_lines(
     slots: Words,
     words: Words,
     stride: int,
+    key: np.uint64,
     docs: Codes,
     values: Floats,
     run_rows: Ints,
@@ -173,7 +174,7 @@ def parse_lines(
         name = skip_blanks(buf, i)
         i = name
         n_words = 0
-        h = _0
+        h = key
         begins[pending] = used
         while i - name <= MAX_NAME:
             word = load8(buf, i)

@@ -16,7 +16,7 @@ from shardwise.io.trec.interning import NameTable
 @njit(cache=True, nogil=True)
 def _name_follows(a: int, b: int, table: NameTable) -> bool:
     """Whether document a has the greater name."""
-    _, words, stride = table
+    _, words, stride, _ = table
     for k in range(stride):
         x = words[a * stride + k]
         y = words[b * stride + k]

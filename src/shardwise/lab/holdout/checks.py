@@ -18,10 +18,10 @@ from shardwise.core.arguments import Progress, mapped
 from shardwise.core.arguments import level as level_of
 from shardwise.core.arguments import workers as workers_of
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import plural
+from shardwise.core.claim import counted, plural
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.rng import generator
-from shardwise.core.scores import as_scores, layout_of, level_names
+from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.fits.variance_components import complete_table
 from shardwise.lab.holdout.counts import FIGURES
@@ -176,8 +176,10 @@ def split_half(
         found = list(chunks)
     forth, back = (joined([one[k] for one in found]) for k in (0, 1))
     sizes = " and ".join(str(k) for k in dict.fromkeys((n // 2, n - n // 2)))
+    nouns = nouns_of(as_scores(scores))
     setting = (
-        f"{n} {plural(over)} halved at random {repeats} times ({sizes} a half): {pairs} pairs of {r} systems decided on"
+        f"{n} {plural(nouns.get(over, over))} halved at random {repeats} times ({sizes} a half): {pairs} pairs of"
+        f" {counted(r, nouns.get('system', 'system'))} decided on"
         f" each half at {alpha:g}, verified on the other"
     )
     return PredictiveCheck(*tables(plan, {"": forth + back}), setting, alpha, level)

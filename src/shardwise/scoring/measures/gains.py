@@ -59,7 +59,8 @@ def gains(grades: Floats, parameters: Parameters) -> Floats:
 
 def stopping(grades: Floats, parameters: Parameters) -> Floats:
     """Probability (2^g - 1) / 2^max that a reader is satisfied by a document of gain g."""
-    return np.divide(np.exp2(gains(grades, parameters)) - 1.0, np.exp2(float(parameters["max_rel"])))
+    highest = float(parameters["max_rel"])  # (2^g - 1) / 2^max without numbers that are too large
+    return np.asarray(np.exp2(gains(grades, parameters) - highest) - np.exp2(-highest))
 
 
 def logarithmic(ranks: Floats, parameters: Parameters) -> Floats:

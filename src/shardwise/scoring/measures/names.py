@@ -103,7 +103,7 @@ def _cutoff(text: str, definition: Definition, at: str | None) -> int | None:
         return None
     if definition.cutoff == "none":
         raise InputError(f"measure {text!r}: {name} has no cutoff", remedy=f"write {name}")
-    if not 1 <= int(at) <= 2**31 - 1:
+    if len(at) > 10 or not 1 <= int(at) <= 2**31 - 1:
         raise InputError(f"measure {text!r}: cutoff {at} is not a rank", remedy="ranks start at 1")
     return int(at)
 

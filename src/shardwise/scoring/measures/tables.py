@@ -15,6 +15,7 @@ from shardwise.scoring.measures.names import Measure
 
 OFFSET = 32768  # grades are 16 bits wide
 _DEEPEST = 1_000_000  # ranks that are summed up where no ranking has to reach so deep
+MOST_GAIN = 1e300  # sums of gains must be numbers too
 
 
 class Tables(NamedTuple):
@@ -43,10 +44,17 @@ def tables(measures: Sequence[Measure], grades: Grades, depth: int) -> Tables:
     endless = np.zeros(len(measures))
     for m, measure in enumerate(measures):
         parameters = dict(measure.parameters)
-        gains[m] = measure.definition.gain(as_floats, parameters)
+        with np.errstate(over="ignore"):
+            gains[m] = measure.definition.gain(as_floats, parameters)
         if measure.definition.limit and np.any(gains[m] > 1.0):
             worst = int(levels[np.argmax(gains[m])])
             raise InputError(f"{measure}: grade {worst} is too high", remedy=measure.definition.limit)
+        if not np.all(gains[m] <= MOST_GAIN):
+            worst = int(levels[np.argmax(gains[m])])
+            raise InputError(
+                f"{measure}: the gain of grade {worst} is too large for a number",
+                remedy="give gains up to it, or linear ones",
+            )
         if measure.definition.discount is not None:
             discounts[m, 1:] = measure.definition.discount(ranks, parameters)
         if measure.definition.norm_for(parameters) is Norm.ENDLESS:

@@ -1,0 +1,133 @@
+"""Scores as NetCDF, which may come from anyone.
+
+A file of ours ends with the hash of all that stands before, behind the last byte that HDF5 looks at. What does not
+may be anything, and the library that reads it can loop or crash on what is damaged: it is read by a process of its
+own, which returns a file of ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import h5netcdf
+import h5py
+import xarray as xr
+
+from shardwise.core.claim import DIMENSIONS
+from shardwise.core.errors import InputError
+from shardwise.io.files import most_inside, read_text
+
+MARK = b"\nshardwise scores 1, sha256 of the above: "
+PATIENCE = 60.0  # seconds for a file of another program
+_END = len(MARK) + 64
+_DAMAGE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    LookupError,
+    ArithmeticError,
+)
+
+
+def netcdf_bytes(data: xr.Dataset) -> bytes:
+    """Return a NetCDF file of scores that ends with its hash; made in memory, where no disk can be full."""
+    buffer = io.BytesIO()
+    with h5netcdf.File(buffer, "w") as file:
+        data.dump_to_store(xr.backends.H5NetCDFStore(file))
+    made = buffer.getvalue()
+    return made + MARK + hashlib.sha256(made).hexdigest().encode()
+
+
+def read_netcdf(path: Path) -> xr.Dataset:
+    """Read scores from NetCDF, refusing what is damaged, too large or stored elsewhere."""
+    blob = read_text(path)
+    where = str(path)
+    if blob[-_END:].startswith(MARK):
+        if hashlib.sha256(blob[:-_END]).hexdigest().encode() != blob[-64:]:
+            raise InputError(
+                "is damaged: its hash is not the one that was written",
+                where=where,
+                remedy="fetch it again, or write it anew",
+            )
+        return _loaded(blob, where)
+    return _loaded(_by_another_process(blob, where), where)
+
+
+def _loaded(blob: bytes, where: str) -> xr.Dataset:
+    try:
+        with h5py.File(io.BytesIO(blob), "r") as file:
+            problem = next(_problems(file, most_inside(len(blob))), "")
+        data = xr.Dataset() if problem else xr.load_dataset(io.BytesIO(blob), engine="h5netcdf")
+    except _DAMAGE as error:
+        said = str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
+        raise _strange(said, where) from None
+    strange = [str(dim) for dim in data.dims if dim not in DIMENSIONS]
+    if strange or problem or not data.data_vars:
+        found = problem or (f"dimension {strange[0]!r}" if strange else "no variables")
+        raise InputError(f"has {found}", where=where, remedy=f"scores have {', '.join(DIMENSIONS)}")
+    return data
+
+
+def _by_another_process(blob: bytes, where: str) -> bytes:
+    """A file of another program as one of ours."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "shardwise.io.netcdf", where],
+            input=blob,
+            capture_output=True,
+            timeout=PATIENCE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise _strange("it cannot be read in a minute", where) from None
+    if done.returncode == 2:
+        raise InputError(done.stderr.decode("utf-8", "replace").strip())
+    if done.returncode:
+        raise _strange("it cannot be read to its end", where)
+    return done.stdout
+
+
+def _problems(file: h5py.File, most: int) -> Iterator[str]:
+    """What no file of scores has: parts in other files, which would be read in its name, and sizes beyond belief."""
+    for name in file:
+        if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+            yield f"a link to elsewhere, {name!r}"
+            return
+        one = file[name]
+        if isinstance(one, h5py.Group):
+            yield f"a group, {name!r}"
+        elif isinstance(one, h5py.Dataset):
+            plan = one.id.get_create_plist()
+            if plan.get_external_count() or plan.get_layout() == h5py.h5d.VIRTUAL:
+                yield f"scores in another file, {name!r}"
+            if one.size is not None and one.size * max(one.dtype.itemsize, 8) > most:
+                yield f"{one.size:.3g} cells in {name!r}, more than a file of this size can hold"
+
+
+def _strange(said: str, where: str) -> InputError:
+    return InputError(
+        f"not a NetCDF file of scores ({said})", where=where, remedy="it may be damaged: fetch it again"
+    )
+
+
+def _convert() -> None:
+    """Read a file from the standard input and write it as one of ours."""
+    try:
+        sys.stdout.buffer.write(netcdf_bytes(_loaded(sys.stdin.buffer.read(), sys.argv[1])))
+    except InputError as error:
+        sys.stderr.write(str(error))
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    _convert()

@@ -1,0 +1,39 @@
+"""Names that a spreadsheet would run as formulas: CSV has them behind an apostrophe, which reading takes away again."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+
+_RUN = re.compile(r"'*[=+\-@\t\r]")  # what a formula may begin with
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def guarded(name: str) -> str:
+    """Return a name that no spreadsheet runs.
+
+    >>> guarded("=cmd|' /C calc'!A0"), guarded("-0.5"), guarded("bm25")
+    ("'=cmd|' /C calc'!A0", '-0.5', 'bm25')
+    """
+    return f"'{name}" if _RUN.match(name) and not _NUMBER.fullmatch(name) else name
+
+
+def unguarded(name: str) -> str:
+    """Return the name that was guarded.
+
+    >>> unguarded(guarded("@b")), unguarded(guarded("'=a")), unguarded("'quoted'")
+    ('@b', "'=a", "'quoted'")
+    """
+    return name[1:] if name.startswith("'") and _RUN.match(name) else name
+
+
+def guarded_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table as it is written to CSV, names of columns guarded too."""
+    found = frame.rename(columns=lambda name: guarded(str(name)))
+    for k, column in enumerate(frame):
+        if not pd.api.types.is_numeric_dtype(frame[column]):
+            found.isetitem(
+                k, frame[column].map(lambda cell: guarded(cell) if isinstance(cell, str) else cell)
+            )
+    return found

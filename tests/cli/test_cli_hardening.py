@@ -1,0 +1,175 @@
+"""The command line among closed streams, interrupts, read-only folders and names made to harm."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command_line import shardwise
+from shardwise.core import kernels
+from shardwise.io import atomic
+from shardwise.io.atomic import write_atomically
+
+
+def table(path: Path, *, names: tuple[str, ...] = ("a", "b", "c"), topics: int = 20) -> Path:
+    values = np.random.default_rng(2).random((topics, len(names)))
+    rows = [
+        f'{t + 1},"{name}",{float(values[t, k])!r}' for t in range(topics) for k, name in enumerate(names)
+    ]
+    path.write_text("\n".join(["topic,system,AP", *rows]))
+    return path
+
+
+def runs(folder: Path, grade: int = 1, topic: str = "1") -> list[Path]:
+    """A qrels file and two runs of two topics."""
+    (folder / "q.txt").write_text("".join(f"{t}{topic} 0 d{k} {grade}\n" for t in (1, 2) for k in range(5)))
+    for name in "ab":
+        lines = (f"{t}{topic} Q0 d{k} {k} {9 - k} {name}\n" for t in (1, 2) for k in range(9))
+        (folder / f"{name}.run").write_text("".join(lines))
+    return [folder / "q.txt", folder / "a.run", folder / "b.run"]
+
+
+def process(*arguments: object, shell: str = "", **variables: str) -> subprocess.CompletedProcess[bytes]:
+    words = [sys.executable, "-m", "shardwise", *map(str, arguments)]
+    command = ["sh", "-c", f'"$@" {shell}', "sh", *words] if shell else words
+    path = os.pathsep.join(filter(None, sys.path))
+    return subprocess.run(
+        command,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": path, **variables},
+        check=False,
+        timeout=300,
+    )
+
+
+@pytest.mark.slow
+def test_output_that_cannot_show_a_letter_shows_its_code(tmp_path: Path) -> None:
+    done = process("compare", table(tmp_path / "t.csv"), PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert rb"20 topics \xd7 3 systems" in done.stdout
+    assert done.stdout.isascii()
+
+
+@pytest.mark.slow
+def test_a_closed_output_is_said_in_one_line(tmp_path: Path) -> None:
+    done = process("compare", table(tmp_path / "t.csv"), shell=">&-")
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+    assert process("compare", tmp_path / "t.csv", "--out", tmp_path / "o.csv", shell=">&-").returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [1.0, 6.0])
+def test_an_interrupt_ends_a_calibration(tmp_path: Path, after: float) -> None:
+    words = [
+        sys.executable,
+        "-m",
+        "shardwise",
+        "calibrate",
+        table(tmp_path / "t.csv"),
+        "--repetitions",
+        "10000000",
+    ]
+    path = os.pathsep.join(filter(None, sys.path))
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}
+    ) as started:
+        time.sleep(after)
+        started.send_signal(signal.SIGINT)
+        out, err = started.communicate(timeout=60)  # the work would take hours
+    assert (started.returncode, out) == (130, b"")
+    assert after < 2.0 or err == b"stopped\n"  # before that, Python itself may be starting
+
+
+@pytest.mark.parametrize(
+    ("measure", "said"),
+    [
+        ("P@" + "9" * 5000, "is not a rank"),
+        ("nDCG(dcg='exp-log2')@5", "too large for a number"),
+        ("ERR@5", "too high"),
+    ],
+)
+def test_numbers_at_the_edge_of_measures_are_refused(tmp_path: Path, measure: str, said: str) -> None:
+    done = shardwise("score", *runs(tmp_path, grade=1024), "-m", measure)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_exponential_gains_up_to_the_edge_are_numbers(tmp_path: Path) -> None:
+    done = shardwise(
+        "score", *runs(tmp_path, grade=990), "-m", "nDCG(dcg='exp-log2')@5", "-m", "ERR(max_rel=1025)@5"
+    )
+    assert done.returncode == 0
+    assert "nan" not in done.stdout.lower()
+
+
+def test_topics_of_five_thousand_digits(tmp_path: Path) -> None:
+    done = shardwise("score", *runs(tmp_path, topic="9" * 5000), "-m", "AP")
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("grade", ["inf", "-inf", "1e400"])
+def test_grades_that_are_no_numbers_are_refused_in_every_form_of_qrels(tmp_path: Path, grade: str) -> None:
+    _, *both = runs(tmp_path)
+    for line in (f"1 0 d1 {grade}\n", f"1 0 d1 1 {grade}\n"):
+        (tmp_path / "odd.txt").write_text(f"{line}2 0 d2 {'1 ' if line.count(' ') == 4 else ''}1\n")
+        done = shardwise("score", tmp_path / "odd.txt", *both, "-m", "AP")
+        assert done.returncode == 2, line
+        assert "whole number" in done.stderr
+
+
+def test_simulated_runs_are_not_mixed_with_others(tmp_path: Path) -> None:
+    size = ("--topics", 3, "--depth", 10, "--corpus", 500, "--relevant", 3)
+    assert shardwise("simulate", "--out", tmp_path / "x", "--systems", 4, *size).returncode == 0
+    assert shardwise("simulate", "--out", tmp_path / "x", "--systems", 4, *size).returncode == 0, (
+        "the same names"
+    )
+    done = shardwise("simulate", "--out", tmp_path / "x", "--systems", 2, *size)
+    assert done.returncode == 2
+    assert "would be counted" in done.stderr
+    assert len(list((tmp_path / "x" / "runs").iterdir())) == 4
+
+
+def test_no_cell_of_a_table_of_pairs_is_run_by_a_spreadsheet(tmp_path: Path) -> None:
+    path = table(tmp_path / "t.csv", names=("=cmd|' /C calc'!A0", "@b", "+c"))
+    done = shardwise("compare", path, "--format", "csv")
+    assert done.returncode == 0
+    assert not [cell for line in done.stdout.splitlines() for cell in line.split(",")[:2] if cell[0] in "=@+"]
+
+
+def test_kernels_have_a_place_without_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(kernels, "_writable", lambda folder: False)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    kernels.keep_kernels(Path("/nowhere"))
+    folder = Path(os.environ["NUMBA_CACHE_DIR"])
+    assert folder.parent == tmp_path
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    folder.chmod(0o777)  # as another user might have made it, to have his code run
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    kernels.keep_kernels(Path("/nowhere"))
+    assert Path(os.environ["NUMBA_CACHE_DIR"]) != folder
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+
+
+def test_drafts_of_killed_processes_are_removed_by_the_next(tmp_path: Path) -> None:
+    old, fresh = (tmp_path / f".x.csv.{name}.partial" for name in ("0" * 16, "1" * 16))
+    for draft in (old, fresh):
+        draft.touch()
+    os.utime(old, (0, 0))
+    write_atomically(tmp_path / "x.csv", b"1")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([fresh.name, "x.csv"])
+    atomic._DRAFTS.add(fresh)
+    atomic.forget_drafts()
+    atomic._DRAFTS.clear()
+    assert not fresh.exists()

@@ -1,0 +1,200 @@
+"""Files from strangers: what is damaged, endless or stored elsewhere is refused in one line."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import random
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import xarray as xr
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shardwise.core.errors import InputError
+from shardwise.io import files
+from shardwise.io.files import compressed, read_text
+from shardwise.io.scores import read_scores, write_scores
+from shardwise.io.spreadsheets import guarded, unguarded
+from shardwise.procedures.running import paired_tests
+
+
+def scores(topics: int = 30) -> xr.DataArray:
+    values = np.random.default_rng(1).random((topics, 3))
+    return xr.DataArray(
+        values, {"topic": [str(k + 1) for k in range(topics)], "system": ["a", "b", "c"]}, name="AP"
+    )
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
+def test_a_file_made_to_fill_the_memory_is_not_inflated(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "LEAST", 1 << 20)
+    monkeypatch.setattr(files, "GROWTH", 2)
+    path = tmp_path / f"run{ending}"
+    path.write_bytes(compressed(ending, bytes(4 << 20)))
+    with pytest.raises(InputError, match="inflate to over"):
+        read_text(path)
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
+def test_files_of_several_parts_are_read_whole(ending: str, parts: int, tmp_path: Path) -> None:
+    text = random.Random(1).randbytes(50_000)
+    other = {
+        ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstandard.compress,
+    }[ending]  # fmt: skip
+    path = tmp_path / f"run{ending}"
+    path.write_bytes(other(text) * parts)
+    assert read_text(path) == text * parts
+
+
+@pytest.mark.parametrize("ending", [".csv.zst", ".csv.gz", ".csv.xz", ".csv.bz2", ".parquet", ".nc"])
+def test_no_flipped_bit_changes_a_score(ending: str, tmp_path: Path) -> None:
+    table, path = scores(), tmp_path / f"scores{ending}"
+    write_scores(table, path)
+    whole = path.read_bytes()
+    generator = random.Random(0)
+    refused = 0
+    for _ in range(60):
+        at = generator.randrange(len(whole) * 8)
+        damaged = bytearray(whole)
+        damaged[at // 8] ^= 1 << at % 8
+        path.write_bytes(damaged)
+        try:
+            found = read_scores(path)
+        except InputError:
+            refused += 1
+            continue
+        assert isinstance(found, xr.DataArray)
+        xr.testing.assert_equal(found.drop_attrs(), table.drop_attrs())
+    assert refused
+
+
+def test_netcdf_that_would_read_another_file_is_refused(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(np.arange(6.0).tobytes())
+    inside, linked, virtual = (tmp_path / f"{name}.nc" for name in ("inside", "linked", "virtual"))
+    with h5py.File(inside, "w") as file:
+        file.create_dataset("AP", (2, 3), "f8", external=[(str(secret), 0, 48)])
+    with h5py.File(linked, "w") as file:
+        file["AP"] = h5py.ExternalLink(str(inside), "AP")
+    with h5py.File(virtual, "w") as file:
+        layout = h5py.VirtualLayout((2, 3), "f8")
+        layout[:] = h5py.VirtualSource(str(inside), "AP", (2, 3))
+        file.create_virtual_dataset("AP", layout)
+    for path in (inside, linked, virtual):
+        with pytest.raises(InputError, match=r"another file|elsewhere"):
+            read_scores(path)
+
+
+def test_netcdf_that_says_it_is_huge_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "huge.nc"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("AP", (200_000, 200_000), "f8", chunks=(100, 100))
+    assert path.stat().st_size < 20_000
+    with pytest.raises(InputError, match="more than a file of this size"):
+        read_scores(path)
+
+
+def test_parquet_that_says_it_is_huge_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LEAST", 1 << 20)
+    path = tmp_path / "huge.parquet"
+    pa.parquet.write_table(
+        pa.table({"topic": pa.array(np.zeros(10_000_000)), "a": np.zeros(10_000_000)}), path
+    )
+    with pytest.raises(InputError, match="more than a file of this size"):
+        read_scores(path)
+
+
+@pytest.mark.parametrize("ending", [".nc", ".parquet", ".csv"])
+def test_a_full_disk_is_said_in_one_line(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"scores{ending}"
+    path.symlink_to("/dev/full")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_scores(scores(), path)
+
+
+@pytest.mark.parametrize("ending", [".nc", ".parquet", ".csv", ".csv.zst"])
+def test_files_of_scores_keep_their_permissions(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"scores{ending}"
+    path.touch(mode=0o600)
+    path.chmod(0o640)
+    write_scores(scores(), path)
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@given(st.text())
+def test_guarded_names_read_back(name: str) -> None:
+    assert unguarded(guarded(name)) == name
+    assert guarded(name)[:1] not in set("=@") or not name
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_no_cell_of_csv_is_run_by_a_spreadsheet(layout: str, tmp_path: Path) -> None:
+    table = scores().assign_coords(system=["=cmd|' /C calc'!A0", "+b", "'@c"])
+    path = tmp_path / "scores.csv"
+    write_scores(table, path, layout=layout)  # type: ignore[arg-type]
+    cells = [cell for line in path.read_text().splitlines() for cell in line.split(",")]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "@"))]
+    assert set(read_scores(path)["system"].values) == set(table["system"].values)
+
+
+@pytest.mark.parametrize("test", ["randomization", "bootstrap", "max-t", "tukey", "t"])
+def test_results_do_not_depend_on_the_order_of_rows(test: str) -> None:
+    rows = scores(40).to_dataframe().reset_index()
+    again = rows.sample(frac=1.0, random_state=3)
+    one, other = (paired_tests(frame, test, n_resamples=499).to_frame() for frame in (rows, again))
+    pd.testing.assert_frame_equal(one, other, check_exact=True)
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e308, 1e-160, 5e-324])
+def test_scores_that_cannot_be_squared_are_refused(scale: float) -> None:
+    with pytest.raises(InputError, match="cannot be squared"):
+        paired_tests(scores() * scale)
+
+
+@pytest.mark.parametrize("name", ["topic", "system", "shard"])
+def test_a_measure_may_not_be_called_like_a_dimension(name: str) -> None:
+    rows = scores().to_dataframe().reset_index()
+    frame = rows.rename(columns={"AP": "value"}).assign(measure=name)
+    with pytest.raises(InputError, match="rename it"):
+        read_scores(frame)
+
+
+@pytest.mark.parametrize("label", ["²", "9" * 30, "٣"])
+def test_strange_numbers_are_names(label: str) -> None:
+    frame = scores().to_dataframe().reset_index().assign(seed=label)
+    assert [str(one) for one in read_scores(frame)["instance"].values] == [label]
+
+
+def test_deep_json_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "deep.json"
+    path.write_bytes(b"[" * 200_000)
+    with pytest.raises(InputError, match=r"not JSON|not a table"):
+        read_scores(path)
+    with gzip.open(tmp_path / "deep.jsonl.gz", "wb") as stream:
+        stream.write(b'{"a":' * 200_000)
+    with pytest.raises(InputError):
+        read_scores(tmp_path / "deep.jsonl.gz")
+
+
+def test_a_damaged_workbook_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "scores.xlsx"
+    buffer = io.BytesIO()
+    scores().to_pandas().to_excel(buffer, engine="openpyxl")
+    path.write_bytes(buffer.getvalue()[:-200])
+    with pytest.raises(InputError, match="not a workbook"):
+        read_scores(path)
