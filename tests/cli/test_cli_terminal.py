@@ -161,15 +161,6 @@ def test_stopped_while_methods_are_calibrated(folder: Path) -> None:
     assert "Traceback" not in shown
 
 
-def test_control_c_is_taken_back_after_a_command() -> None:
-    before = signal.set_wakeup_fd(-1)
-    signal.set_wakeup_fd(before)
-    assert shardwise("schema", "compare").returncode == 0
-    after = signal.set_wakeup_fd(-1)
-    signal.set_wakeup_fd(after)
-    assert after == before
-
-
 @pytest.mark.slow
 def test_compiling_is_said(folder: Path, tmp_path: Path) -> None:
     """With an empty cache the kernels are compiled, which a terminal is told once; the next time nothing is."""

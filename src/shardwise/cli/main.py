@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,8 +32,8 @@ from shardwise.cli.commands import (
     stability,
 )
 from shardwise.cli.config import FILE, VERSUS, NothingGiven
+from shardwise.cli.interrupt import interruptible, leave_at_once
 from shardwise.cli.shared import command
-from shardwise.cli.waiting import say_stopped, stop_soon
 from shardwise.cli.wording import in_words, near
 from shardwise.core.errors import InputError
 from shardwise.core.text import visible
@@ -147,9 +147,8 @@ def _run_here(words: list[str]) -> int:
 def main() -> None:
     """Run the command line; exit code 2 and one line where the input is at fault, 1 where we are."""
     _open_streams()
-    back = stop_soon()
     try:
-        code = _run_here(sys.argv[1:])
+        code = interruptible(partial(_run_here, sys.argv[1:]))
         sys.stdout.flush()
     except InputError as error:
         code = _refuse(in_words(error))
@@ -166,9 +165,10 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 130
     if code == 130:
-        say_stopped()  # threads that still compute are not waited for
-    else:
-        back()
+        with suppress(OSError):
+            sys.stderr.write("stopped\n")
+            sys.stderr.flush()
+        leave_at_once(code)
     sys.exit(code)
 
 

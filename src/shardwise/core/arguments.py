@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ Progress = Callable[[int, int], None]  # done, of how many
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
+PATIENCE = 0.2  # seconds
 CGROUP = Path("/sys/fs/cgroup")
 
 
@@ -129,19 +130,18 @@ def mapped(
         return
     pool = executor or ThreadPoolExecutor(min(count, len(tasks)))
     futures = [pool.submit(work, task) for task in tasks]
-    wait = True
     try:
         for task, future in zip(tasks, futures, strict=True):
+            while not future.done():  # in short waits, so that an interrupt is heard
+                wait([future], timeout=PATIENCE)
             result = future.result()
             done += steps(task)
             if progress is not None:
                 progress(done, total)
             yield result
-    except KeyboardInterrupt:
-        wait = False  # for tasks under way, which nobody wants any more
-        raise
     finally:
         for future in futures:
             future.cancel()
         if executor is None:
-            pool.shutdown(wait=wait, cancel_futures=True)
+            # who was interrupted need not wait for what is under way
+            pool.shutdown(wait=False, cancel_futures=True)

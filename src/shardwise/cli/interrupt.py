@@ -1,0 +1,61 @@
+"""Ctrl-C is heard at once, also while compiled code is running, which Python cannot interrupt."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable
+from contextvars import copy_context
+from typing import Any, TypeVar
+
+from shardwise.io.atomic import forget_drafts
+
+Result = TypeVar("Result")
+GRACE = 1.0  # seconds that work has to end by itself
+TICK = 0.1
+
+
+def interruptible(work: Callable[[], Result]) -> Result:
+    """Do work in a thread of its own, while this one waits for an interrupt.
+
+    Interrupted work is asked to end, which cleans up behind it; where it cannot hear that, it is left alone.
+
+    >>> interruptible(lambda: 42)
+    42
+    """
+    found: list[Any] = []
+
+    def run() -> None:
+        try:
+            found.append((copy_context().run(work), None))
+        except BaseException as error:
+            found.append((None, error))
+
+    thread = threading.Thread(target=run, daemon=True, name="work")
+    thread.start()
+    try:
+        _wait(thread)
+    except KeyboardInterrupt:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread.ident or 0), ctypes.py_object(KeyboardInterrupt)
+        )
+        thread.join(GRACE)
+        raise
+    result, error = found[0]
+    if error is not None:
+        raise error
+    answer: Result = result
+    return answer
+
+
+def leave_at_once(code: int) -> None:
+    """End the process without waiting for threads that are still at work, and without their drafts of files."""
+    if threading.active_count() > 1:
+        forget_drafts()
+        os._exit(code)
+
+
+def _wait(thread: threading.Thread) -> None:
+    while thread.is_alive():
+        thread.join(TICK)
