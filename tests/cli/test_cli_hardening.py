@@ -130,7 +130,9 @@ def test_grades_that_are_no_numbers_are_refused_in_every_form_of_qrels(tmp_path:
 def test_simulated_runs_are_not_mixed_with_others(tmp_path: Path) -> None:
     size = ("--topics", 3, "--depth", 10, "--corpus", 500, "--relevant", 3)
     assert shardwise("simulate", "--out", tmp_path / "x", "--systems", 4, *size).returncode == 0
-    assert shardwise("simulate", "--out", tmp_path / "x", "--systems", 4, *size).returncode == 0, "the same names"
+    assert shardwise("simulate", "--out", tmp_path / "x", "--systems", 4, *size).returncode == 0, (
+        "the same names"
+    )
     done = shardwise("simulate", "--out", tmp_path / "x", "--systems", 2, *size)
     assert done.returncode == 2
     assert "would be counted" in done.stderr
