@@ -10,7 +10,17 @@ from pathlib import Path
 # two threads fighting over two cores slow the peers down at random
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-PARTS = ("collection", "studentized_range", "anova", "bootstrap", "instances", "laboratory", "tables")
+PARTS = (
+    "collection",
+    "studentized_range",
+    "anova",
+    "bootstrap",
+    "instances",
+    "laboratory",
+    "tables",
+    "scale",
+    "serve",
+)
 TABLES = Path(__file__).parent.parent / "docs" / "bench"
 
 

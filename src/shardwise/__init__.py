@@ -21,6 +21,7 @@ late.bind(
     notebook="shardwise.report.notebook:html",
     leaderboard_html="shardwise.report.leaderboard:html",
     save_chart="shardwise.plot.saving:save_chart",
+    serve="shardwise.app.server:serve",
 )
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

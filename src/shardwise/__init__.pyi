@@ -28,6 +28,7 @@ from .core.scores import as_scores as as_scores
 from .fits.anova import anova as anova
 from .fits.bootstrap import bootstrap_anova as bootstrap_anova
 from .fits.mixed import mixed as mixed
+from .fits.moments import ScoreMoments as ScoreMoments
 from .io.collection import Collection as Collection
 from .io.reader import read_collection as read_collection
 from .io.scores import read_scores as read_scores

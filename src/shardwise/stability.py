@@ -7,6 +7,8 @@ from shardwise.comparing.over_splits import majority as majority
 from shardwise.comparing.over_splits import over_splits as over_splits
 from shardwise.comparing.over_splits import unanimous as unanimous
 from shardwise.comparing.over_splits import voorhees_bh as voorhees_bh
+from shardwise.comparing.split_noise import SplitNoise as SplitNoise
+from shardwise.comparing.split_noise import split_noise as split_noise
 from shardwise.comparing.split_tables import agreement_matrix as agreement_matrix
 from shardwise.comparing.split_tables import agreement_over_splits as agreement_over_splits
 from shardwise.comparing.split_tables import found_over_splits as found_over_splits
@@ -21,6 +23,7 @@ from shardwise.comparing.within_across import WithinAcross as WithinAcross
 from shardwise.comparing.within_across import within_across as within_across
 
 __all__ = [
+    "SplitNoise",
     "Stability",
     "WithinAcross",
     "agreement",
@@ -34,6 +37,7 @@ __all__ = [
     "found_over_splits",
     "majority",
     "over_splits",
+    "split_noise",
     "summary_over_splits",
     "unanimous",
     "voorhees_bh",

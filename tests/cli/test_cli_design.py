@@ -12,11 +12,13 @@ import pytest
 from command_line import Done, shardwise
 from shardwise.core.errors import InputError
 from shardwise.io.reader import read_collection
+from shardwise.io.scores import read_scores
 from shardwise.lab.simulate_collection import simulate_collection
+from shardwise.planning.judgments import plan_judgments
 from shardwise.planning.pools import pool_depth_study
 from shardwise.planning.tables import design_curve, reach_curve
 from shardwise.planning.topics import min_diff_at, power_at, topics_for_power, width_at
-from shardwise.planning.variances import variance, variance_table
+from shardwise.planning.variances import pool_variances, variance, variance_table
 from shardwise.plot.budgets import pool_chart
 from shardwise.plot.planning import reach_chart, topics_chart, variance_chart
 
@@ -55,9 +57,64 @@ def test_power_as_published() -> None:
 def test_power_in_text_names_the_analysis() -> None:
     done = design("power", "--variance", "AP=0.053", "--systems", 10)
     lines = done.stdout.splitlines()
-    assert lines[0] == "one-way ANOVA, noncentral F: topics needed"
-    assert lines[1].split() == ["measure", "variance", "systems", "alpha", "min_diff", "power", "topics"]
-    assert lines[2].split()[-1] == "167"
+    assert lines[0] == (
+        "167 topics find a difference of 0.1 in AP between best and worst of 10 systems with power 0.8 at level 0.05"
+    )
+    assert lines[1] == "one-way ANOVA, noncentral F: topics needed"
+    assert lines[2].split() == ["measure", "variance", "systems", "alpha", "min_diff", "power", "topics"]
+    assert lines[3].split()[-1] == "167"
+
+
+def test_power_of_scores_is_that_of_the_test_that_will_be_made(data: Path, trec3: Path) -> None:
+    """TREC-8: 44 topics, where published tables ask for 155; the sentence says both."""
+    table = data / "trec8" / "adhoc8_ap.csv"
+    lines = design("power", table, "--systems", 10).stdout.splitlines()
+    assert lines[0].startswith("44 topics find a difference of 0.1 between best and worst of 10 systems")
+    assert lines[0].endswith("155 if they were not compared topic by topic")
+    (row,) = rows(design("power", table, "--systems", 10, "--method", "exact", "-f", "json"))
+    assert row["topics"] == 155
+    (row,) = rows(design("power", table, "--also", trec3, "-f", "json"))
+    each = [variance(read_scores(path)) for path in (table, trec3)]
+    assert row["variance"] == pytest.approx(pool_variances(each).sigma_sq)
+    assert row["topics_assured"] >= row["topics"]
+    refused = design("power", table, "--method", "sakai", "--variance-method", "residual")
+    assert "use --variance-method two-way, or another --method" in refused.stderr
+
+
+def test_sentences_use_the_words_of_the_table(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(
+        {"question": np.repeat(range(30), 3), "model": list("xyz") * 30, "correct": rng.normal(0.5, 0.2, 90)}
+    )
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    said = design("power", tmp_path / "table.csv").stdout.splitlines()[0]
+    assert (
+        " questions find a difference of 0.1 in correct between 2 models with power 0.8 at level 0.05" in said
+    )
+    assert "compared question by question" in said
+    found = design("power", tmp_path / "table.csv", "--topics", 1000, "--topics", 20).stdout.splitlines()
+    assert found[0].startswith("1,000 questions find a difference of 0.1")
+    width = design("interval", tmp_path / "table.csv", "--topics", 50).stdout.splitlines()[0]
+    assert width.startswith(
+        "50 questions give 95% confidence intervals of a difference in correct of 2 models that"
+    )
+
+
+def test_budget_prints_the_plan(folder: Path, tmp_path: Path) -> None:
+    chart = tmp_path / "budget.svg"
+    done = design(
+        "budget", folder / "qrels.txt", folder / "runs", "--judgments", 2000, "--pool", 10, "--pool", 40,
+        "--topic-cost", 5, "--chart", chart, "-f", "json",
+    )  # fmt: skip
+    collection = read_collection(str(folder / "runs"), str(folder / "qrels.txt"))
+    plan = plan_judgments(collection, 2000, [10, 40], topic_cost=5)
+    pd.testing.assert_frame_equal(pd.DataFrame(rows(done)), plan.table, check_dtype=False)
+    assert json.loads(done.stdout)["title"] == plan.sentences()[0]
+    assert "smallest difference found" in chart.read_text()
+    both = ("--also", f"{folder / 'qrels.txt'},{folder / 'runs'}")
+    twice = design("pools", folder / "qrels.txt", folder / "runs", "--pool", 10, *both, "-f", "json")
+    once = design("pools", folder / "qrels.txt", folder / "runs", "--pool", 10, "-f", "json")
+    assert rows(twice)[0]["variance"] == pytest.approx(rows(once)[0]["variance"])
 
 
 def test_power_turned_round() -> None:
@@ -106,7 +163,7 @@ def test_variance_from_scores_and_from_runs(folder: Path, tmp_path: Path) -> Non
     assert row["variance"] == pytest.approx(float(variance(table, "residual")))
     done = design("interval", folder / "qrels.txt", folder / "runs", "-m", "AP", "-m", "P@10")
     assert done.returncode == 0, done.stderr
-    assert "AP: variance of a score" in done.stdout
+    assert "AP: variance of a difference" in done.stdout
     assert "P@10" in done.stdout
 
 

@@ -23,7 +23,13 @@ from shardwise.cli.schema import described, schema
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
 DOCS = Path(__file__).parent.parent.parent / "docs"
 EVERYWHERE = ("--format", "--out", "--quiet", "--config")
-FOLDERS = {"replicate f19", "replicate ff21", "replicate v17"}  # write pages and tables, print none
+FOLDERS = {
+    "replicate f19",
+    "replicate ff21",
+    "replicate j15",
+    "replicate s14",
+    "replicate v17",
+}  # write pages and tables, print none
 NOT_ANALYSES = {"schema", "repeat", *FOLDERS}
 SEEDS = ("--qrels", "qrels.txt", "--instances", "{system}_seed{instance}.run")
 LINES: dict[str, list[tuple[object, ...]]] = {
@@ -42,6 +48,7 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ("scores.csv", "--baseline", "y", "--baseline", "z"),
         ("hostile.csv", "--method", "t holm"),
     ],
+    "moments": [("scores.csv",), ("scores.csv", "--method", "t holm", "--baseline", "x")],
     "stability": [("qrels.txt", "runs", "--shards", 2, "--splits", 2), ("scores.nc", "--model", "MD3")],
     "instances": [
         ("seeds/new_seed0.run", "seeds/new_seed1.run", "--", "seeds/old_seed0.run", "seeds/old_seed2.run", *SEEDS[:2]),
@@ -62,6 +69,7 @@ LINES: dict[str, list[tuple[object, ...]]] = {
     "design interval": [("--variance", 0.05), ("qrels.txt", "runs", "--topics", 30)],
     "design table": [("--variance", 0.05), ("--variance", "AP=0.05", "--variance", "Q=.1", "--width", 0.2)],
     "design pools": [("qrels.txt", "runs", "--pool", 5)],
+    "design budget": [("qrels.txt", "runs", "--pool", 5, "--judgments", 500)],
     "simulate": [("--out", "made", "--topics", 2, "--systems", 2, "--depth", 9, "--corpus", 90, "--relevant", 4)],
     "repeat": [("report.html",)],
     "calibrate": [("scores.csv", "--method", "t holm", "--method", "MD1 hsd topic", "--repetitions", 20, "--halves", 4),
@@ -146,7 +154,7 @@ def test_the_documentation_names_every_field() -> None:
         facts = set(rules["required"]) - {"command", "title", "notes", "rows"}
         named = set(re.findall(r"\w+", text))
         assert facts <= named, command
-        told_in_words = command in ("demo", "design pools", "instances")
+        told_in_words = command in ("demo", "design pools", "design budget", "instances")
         if not told_in_words:
             assert set(rules["properties"]["rows"]["items"]["required"]) <= named, command
 
@@ -255,7 +263,8 @@ def test_an_option_without_effect_is_none() -> None:
     """What is random nowhere has no seed, and what one processor does no number of workers."""
     has = {name: {o for p in one.params for o in p.opts} for name, one in leaves().items()}
     assert {name for name, options in has.items() if "--seed" not in options} == {
-        "design power", "design interval", "design table", "design pools", "design instances", "design equivalence",
+        "design power", "design interval", "design table", "design pools",
+        "design budget", "design instances", "design equivalence",
         "gate", "repeat", "schema"
     }  # fmt: skip
     assert {name for name, options in has.items() if "--jobs" not in options} == {

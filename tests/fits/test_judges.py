@@ -91,6 +91,67 @@ def test_more_labels_as_the_formula_says() -> None:
         assert found == pytest.approx(expected, rel=0.1)  # 4,000 tables know a variance to 2 %, λ costs some
 
 
+def test_clusters_by_hand(items: pd.DataFrame, judged: xr.DataArray) -> None:
+    """The sandwich of Liang & Zeger for the estimating equations of the three means, by plain loops."""
+    passages = items["passage"].to_numpy()
+    found = sw.compare(judged.assign_coords(cluster=("topic", passages)), "ppi none", only=[("a", "b")])
+    f = (judged.sel(system="a") - judged.sel(system="b")).to_numpy()
+    h = (judged.human.sel(system="a") - judged.human.sel(system="b")).to_numpy()
+    seen = np.isfinite(h)
+    sums = []
+    for passage in sorted(set(passages)):
+        own = passages == passage
+        a = sum((h[t] - h[seen].mean()) / seen.sum() for t in np.flatnonzero(own & seen))
+        b = sum((f[t] - f[seen].mean()) / seen.sum() for t in np.flatnonzero(own & seen))
+        c = sum((f[t] - f[~seen].mean()) / (~seen).sum() for t in np.flatnonzero(own & ~seen))
+        sums.append((a, b - c))
+    a, b = np.array(sums).T
+    weight = min(max((a @ b) / (b @ b), 0.0), 1.0)
+    groups, labelled = len(a), len({p for p, s in zip(passages, seen, strict=True) if s})
+    assert abs(found.difference[0]) == pytest.approx(
+        abs(weight * f[~seen].mean() + h[seen].mean() - weight * f[seen].mean())
+    )
+    assert found.se[0] == pytest.approx(np.sqrt(labelled / (labelled - 2) * ((a - weight * b) ** 2).sum()))
+    assert found.df[0] == labelled - 2
+    assert f"in clusters like these {groups}" in found.claim
+
+
+def test_items_that_the_judge_lacks_are_left_out_pair_by_pair(judged: xr.DataArray) -> None:
+    gaps = judged.where(~((judged.topic == judged.topic[3]) & (judged.system == "a")))
+    found = sw.compare(gaps, "ppi none", only=[("a", "b"), ("b", "c")])
+    fewer = sw.compare(judged.drop_isel(topic=3), "ppi none", only=[("a", "b")])
+    whole = sw.compare(judged, "ppi none", only=[("b", "c")])
+    assert np.sort(found.p) == pytest.approx(np.sort([fewer.p[0], whole.p[0]]))
+
+
+def test_seeds_are_averaged_and_the_claim_says_so(judged: xr.DataArray) -> None:
+    rng = np.random.default_rng(4)
+    plain = judged.drop_vars("human")
+    seeds = xr.concat([plain + rng.normal(0, 0.1, plain.shape) for _ in range(3)], dim="seed")
+    people = judged.human.drop_vars("human")
+    found = sw.compare(sw.judges.with_human(seeds, people))
+    assert found.claim == "on items like these 120, for the mean of these 3 seeds"
+    assert found.p == pytest.approx(sw.compare(sw.judges.with_human(seeds.mean("seed"), people)).p)
+
+
+@pytest.mark.calibration
+@pytest.mark.parametrize(("labels", "whole"), [(100, False), (100, True), (300, False)])
+def test_a_biased_judge_of_items_in_clusters(labels: int, whole: bool, repetitions: float) -> None:
+    """Clusters of five that move a system's scores together, labels by item or by cluster."""
+    n = int(1500 * repetitions)
+    rng = np.random.default_rng(3)
+    cluster = np.arange(600) // 5
+    h = rng.normal(0, 0.1, (n, 120, 2))[:, cluster] + rng.normal(0, 0.1, (n, 600, 2))
+    f = h + rng.normal(0, 0.1, (n, 120, 2))[:, cluster] + rng.normal(0, 0.1, h.shape) + [0.04, 0.0]
+    order = np.arange(600) if whole else rng.permutation(600)
+    some = h.copy()
+    some[:, order[labels:]] = np.nan
+    found = parse("ppi none").decide(Tables(f, TABLE, human=some, cluster=cluster)).p <= 0.05
+    assert found.mean() == pytest.approx(0.05, abs=3.5 * np.sqrt(0.05 * 0.95 / n) + 0.005)
+    ignored = parse("ppi none").decide(Tables(f, TABLE, human=some)).p <= 0.05
+    assert ignored.mean() > 0.08
+
+
 @pytest.mark.calibration
 @pytest.mark.parametrize("labels", [50, 200])
 def test_a_biased_judge_does_no_harm(labels: int, repetitions: float) -> None:
@@ -119,8 +180,12 @@ def test_refusals(items: pd.DataFrame, judged: xr.DataArray) -> None:
         sw.judges.with_human(plain, items[["item", "a", "b"]])
     with pytest.raises(sw.InputError, match="4 items of both"):
         sw.compare(sw.judges.with_human(plain, items[["item", "a", "b", "c"]].head(4)))
-    with pytest.raises(sw.InputError, match="corrects a judge within clusters"):
-        sw.compare(judged.assign_coords(cluster=("topic", items["passage"].to_numpy())))
+    with pytest.raises(sw.InputError, match="items in tasks that count alike"):
+        sw.compare(judged.assign_coords(task=("topic", items["passage"].to_numpy())))
+    with pytest.raises(sw.InputError, match="4 clusters of both"):
+        sw.compare(judged.assign_coords(cluster=("topic", np.arange(120) // 30)))
+    with pytest.raises(sw.InputError, match="these come in clusters"):
+        sw.judges.labels_worth(judged.assign_coords(cluster=("topic", items["passage"].to_numpy())))
     with pytest.raises(sw.InputError, match="none by people"):
         sw.judges.labels_worth(plain)
 

@@ -7,10 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import statsmodels.formula.api as smf
 import xarray as xr
 
 import shardwise as sw
 from shardwise.fits.units import by_units
+from shardwise.numerics.tables import TABLE, Tables
+from shardwise.numerics.units import unit_scores
+from shardwise.procedures.vocabulary import parse
 
 
 @pytest.fixture(scope="module")
@@ -91,12 +95,70 @@ def test_clusters_with_seeds(questions: xr.DataArray) -> None:
     assert found.claim == "on clusters like these 15 with 60 questions in them, whatever the seed (4 seen)"
 
 
+def test_gaps_are_least_squares_with_clusters_of_statsmodels(questions: xr.DataArray) -> None:
+    """Items and systems as dummies, CR0 by passage; ours has G/(G - 1) on top, as without gaps."""
+    rng = np.random.default_rng(6)
+    gaps = questions.where(rng.random(questions.shape) < 0.8).assign_coords(
+        cluster=("question", np.arange(60) // 4)
+    )
+    long = gaps.to_series().dropna().rename("y").reset_index()
+    passage = long["question"].map(dict(zip(gaps.question.values, gaps.cluster.values, strict=True)))
+    fit = smf.ols("y ~ C(question) + C(model)", long).fit(
+        cov_type="cluster", cov_kwds={"groups": passage, "use_correction": False}
+    )
+    found = sw.compare(gaps, "t none", only=[("b", "a"), ("c", "a")]).to_frame()
+    sign = np.where(found["b"] == "a", 1, -1)
+    names = [f"C(model)[T.{row.a if row.b == 'a' else row.b}]" for row in found.itertuples()]
+    assert (sign * found["difference"]).to_numpy() == pytest.approx(fit.params[names].to_numpy())
+    assert found["se"].to_numpy() == pytest.approx(fit.bse[names].to_numpy() * np.sqrt(15 / 14))
+    assert np.isfinite(found["effect_size"]).all()
+
+
+def test_gaps_in_tasks(questions: xr.DataArray) -> None:
+    """A system that lacks the hard items of a task is not rewarded for it; without gaps nothing changes."""
+    task = np.repeat(["x", "y", "z"], [10, 20, 30])
+    even = xr.zeros_like(questions) + xr.DataArray(np.linspace(0, 0.5, 60), dims="question")
+    even = (even + xr.DataArray([0.0, 0.1, 0.3], dims="model")).assign_coords(task=("question", task))
+    gaps = even.where((even.model != "c") | (even.question.isin(even.question[::2])))
+    for claim in (None, "task"):
+        whole, some = (sw.compare(y, "t holm", generalize=claim).estimates for y in (even, gaps))
+        assert some.values == pytest.approx(whole.values)
+    noisy = questions.assign_coords(task=("question", task))
+    nearly = noisy.where((noisy.model != "a") | (noisy.question != "q7"))
+    one, other = (sw.compare(y, generalize=None) for y in (noisy, nearly))
+    assert other.se == pytest.approx(one.se, rel=0.1)
+
+
+def test_gaps_in_clusters_with_seeds(questions: xr.DataArray) -> None:
+    rng = np.random.default_rng(4)
+    seeds = xr.concat([questions + rng.normal(0, 0.1, questions.shape) for _ in range(4)], dim="seed")
+    four = seeds.assign_coords(cluster=("question", np.arange(60) // 4))
+    found = sw.compare(four.where(rng.random(four.shape) < 0.9))
+    assert np.isfinite(found.p).all()
+    assert found.se == pytest.approx(sw.compare(four).se, rel=0.5)
+
+
+@pytest.mark.calibration
+@pytest.mark.parametrize("size", [5, 10])
+def test_clusters_with_gaps_keep_the_level(size: int, repetitions: float) -> None:
+    """Equal models, a tenth and a third of the scores lost, in two of three models."""
+    n, rng = int(400 * repetitions), np.random.default_rng(size)
+    cluster = np.arange(200) // size
+    y = rng.normal(0, 0.2, (n, 200, 1)) + rng.normal(0, 0.1, (n, cluster[-1] + 1, 3))[:, cluster]
+    y = y + rng.normal(0, 0.1, (n, 200, 3))
+    y[..., 1:][rng.random((n, 200, 2)) < [0.1, 0.33]] = np.nan
+    units = unit_scores(y, cluster, np.zeros(200, dtype=int))
+    p = parse("t holm").decide(Tables(units, TABLE)).p_adjusted
+    assert (p <= 0.05).any(axis=1).mean() == pytest.approx(0.045, abs=0.005 + 3.5 * np.sqrt(0.05 * 0.95 / n))
+
+
 def test_refusals(questions: xr.DataArray) -> None:
     clustered = questions.assign_coords(cluster=("question", np.arange(60) // 4))
     with pytest.raises(sw.InputError, match="looks at single items"):
         sw.compare(clustered, "sign holm")
-    with pytest.raises(sw.InputError, match="1 scores are missing, the first for question q7"):
-        sw.compare(clustered.where((clustered.question != "q7") | (clustered.model != "a")))
+    apart = (clustered.model == "a") == xr.DataArray(np.arange(60) < 30, dims="question")
+    with pytest.raises(sw.InputError, match="share no items of a task"):
+        sw.compare(clustered.where(apart))
     with pytest.raises(sw.InputError, match="has items of several tasks"):
         sw.compare(clustered.assign_coords(task=("question", np.arange(60) % 2)))
     with pytest.raises(sw.InputError, match="one unit only"):

@@ -199,6 +199,29 @@ def test_ids_and_constants_are_no_systems(tmp_path: Path) -> None:
     assert named["system"].values.tolist() == ["A", "B", "year"]
 
 
+@pytest.mark.parametrize(
+    ("always", "others"), [("1", "0 1"), ("1", ".2 .7"), ("0", ".2 .7"), ("5", "2 5"), ("0", "2 5")]
+)
+def test_a_system_may_have_the_same_score_everywhere(tmp_path: Path, always: str, others: str) -> None:
+    low, high = others.split()
+    rows = "".join(f"{k},{(low, high)[k % 2]},{(low, high)[k % 3 % 2]},{always},1\n" for k in range(8))
+    found = read(tmp_path, f"question,A,B,perfect,temperature\n{rows}")
+    assert found["system"].values.tolist() == ["A", "B", "perfect"]
+    assert f"perfect has {always} in every row" in said(found)
+    assert "left out: temperature (constant, so no system unless columns names it)" in said(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "always"), [("batch_id", "1"), ("version", "0"), ("tokens", "512"), ("delta", "-3")]
+)
+def test_a_constant_that_is_no_score_is_no_system(tmp_path: Path, name: str, always: str) -> None:
+    rows = "".join(f"{k},{k % 2},{k % 3 / 2},{always}\n" for k in range(8))
+    text = f"question,A,B,{name}\n{rows}"
+    assert read(tmp_path, text)["system"].values.tolist() == ["A", "B"]
+    assert f"{name} (constant" in said(read(tmp_path, text))
+    assert read(tmp_path, text, columns={"system": f"A+B+{name}"}).sizes["system"] == 3
+
+
 def test_text_is_left_out_and_a_score_beside_other_numbers_is_found(tmp_path: Path) -> None:
     text = "question,model,answer,tokens,correct\n" + "".join(
         f'{q},{m},"the answer,\n with ""quotes""",{50 + q},{q % 2}\n' for q in range(3) for m in "ab"
@@ -350,3 +373,37 @@ def test_any_long_table_gives_back_its_cells_whatever_the_order_of_rows(
     assert int(found.notnull().sum()) == len(kept)
     for (q, m), value in values.items():
         assert found.sel(topic=q, system=m) == value
+
+
+@pytest.mark.parametrize(
+    "ids", [("007", "7", "8"), ("1", "02", "3"), ("1", "0x10", "16"), ("1", "-0", "0"), ("1", "b", "3")]
+)
+def test_labels_that_look_like_numbers_stay_what_they_are(tmp_path: Path, ids: tuple[str, ...]) -> None:
+    found = read(tmp_path, "question,model,correct\n" + "".join(f"{q},{m},1\n" for q in ids for m in "ab"))
+    assert found["topic"].values.tolist() == list(ids)
+
+
+def test_numbers_for_labels_are_labels(tmp_path: Path) -> None:
+    rows = "".join(f"{q}, {m},{q % 2}\n" for q in (3, 1, 20) for m in (10, 9))
+    found = read(tmp_path, f"question,model,correct\n{rows}")
+    assert found["topic"].values.tolist() == ["3", "1", "20"]
+    assert found["system"].values.tolist() == ["10", "9"]
+    assert found.sel(topic="20").values.tolist() == [0.0, 0.0]
+
+
+def test_columns_that_are_factors(tmp_path: Path) -> None:
+    rows = "".join(
+        f"{q},{m},{j},p{q // 2},{q + k}\n"
+        for q in range(4)
+        for m in "ab"
+        for k, j in enumerate(("ann", "bob"))
+    )
+    text = f"question,model,judge,passage,score\n{rows}"
+    found = read(tmp_path, text, factors=["question", "judge", "passage"])
+    assert dict(found.sizes) == {"topic": 4, "system": 2, "judge": 2}
+    assert found["passage"].values.tolist() == ["p0", "p0", "p1", "p1"]
+    assert found.sel(topic="3", system="b", judge="bob") == 4
+    prompts = text.replace("judge", "prompt")  # a second word for the item
+    assert read(tmp_path, prompts, factors=["question", "prompt"]).sizes["prompt"] == 2
+    with pytest.raises(InputError, match="a second score"):
+        read(tmp_path, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from statsmodels.stats.power import TTestPower
 import shardwise as sw
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.lab.calibrate import CLAIMS, Calibration
+from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
 from shardwise.lab.error_counts import Truth
+from shardwise.lab.holdout.checks import split_half
 from shardwise.lab.scenarios import NULLS, plantings
 from shardwise.lab.worlds.base import NormalWorld
 
@@ -352,3 +354,18 @@ def test_worlds_that_keep_near_duplicates_or_every_score() -> None:
     shards = xr.DataArray(rng.random((20, 3, 4)), dims=("topic", "system", "shard"))
     with pytest.raises(InputError, match="none of the nulls chosen fits"):
         sw.calibrate(shards, ["MD6 hsd"], nulls=["tilt"], claims=[()], repetitions=20)
+
+
+def test_the_users_words_are_used_throughout() -> None:
+    """Questions, models and seeds in the sentences, the table, the frames and the check by halves."""
+    rng = np.random.default_rng(1)
+    y = rng.normal(0.5, 0.1, (12, 1, 1)) + rng.normal(0, 0.1, (12, 3, 4))
+    scores = xr.DataArray(y, dims=("question", "model", "seed"), coords={"model": list("abc")})
+    found = calibrate(scores, ["unified holm", "t-independent none"], repetitions=20)
+    check = split_half(scores, ["unified holm"], repeats=2)
+    lines = [str(found), found.shown().to_string(), *(frame.to_csv() for frame in (found.rates, found.power))]
+    for text in (*lines, str(check), *(found.verdicts[0].causes)):
+        plain = text.replace("topic+instance", "")
+        assert not re.search(r"\b(topic|system|instance)s?\b", plain), plain
+    assert "12 questions × 3 models × 4 seeds" in found.scores
+    assert (found.table["claim"] == "questions like these, seeds like these").all()

@@ -168,12 +168,29 @@ def test_instances_make_the_unified_test() -> None:
     spread = instance_spread(y)
     means, (ia, ib) = np.nanmean(y, axis=-1), pairs_of(3)
     found = statistics(means, d0=0.0, noise=of_instances(spread))
-    difference, se, df = unified(complete_moments(means, ia, ib), spread, ia, ib)
+    difference, se, _ = unified(complete_moments(means, ia, ib), spread, ia, ib)
     np.testing.assert_allclose(found.difference, difference, rtol=1e-12)
     np.testing.assert_allclose(found.se, se, rtol=1e-12)
-    np.testing.assert_allclose(found.df, df, rtol=1e-12)
     one = statistics(means[1], d0=0.0, noise=of_instances(spread).at(1))
     np.testing.assert_array_equal(one.se, found.se[1])
+
+
+@pytest.mark.parametrize("instances", [2, 3, 5])
+def test_critical_values_are_those_of_cochran_and_cox(instances: int) -> None:
+    """By scipy, from the two parts of the variance: topics, and the systems' instances put together."""
+    g = np.random.default_rng(instances)
+    y = g.normal(size=(20, 2, instances)) + np.array([3.0, 0.3])[:, None] * g.normal(size=(1, 2, instances))
+    spread = instance_spread(y[None])
+    found = statistics(y.mean(axis=-1), d0=0.0, noise=of_instances(spread).at(0))
+    topics = np.diff(y.mean(axis=-1), axis=1).var(ddof=1) / 20
+    own = np.maximum((spread.ms_instance - spread.ms_error)[0], 0.0) / (20 * instances)
+    few = own.sum() ** 2 / (own**2 / (instances - 1)).sum()
+    share = (own.sum() / (topics + own.sum())) ** min(few / 2, 1)
+    wanted = (1 - share) * stats.t.isf(0.025, 19) + share * stats.t.isf(0.025, few)
+    assert stats.t.isf(0.025, found.df[0]) == pytest.approx(wanted)
+    satterthwaite = (topics + own.sum()) ** 2 / (topics**2 / 19 + (own**2 / (instances - 1)).sum())
+    assert found.drawn_df[0] == pytest.approx(satterthwaite)
+    assert found.drawn.t[0] * found.care[0] == pytest.approx(found.t[0])
 
 
 def test_missing_scores_and_chance_effects_do_not_go_together() -> None:

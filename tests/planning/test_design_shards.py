@@ -64,7 +64,7 @@ def test_topics_like_these_need_what_a_two_way_design_on_shard_means_needs(
     sigma_sq = TYPICAL["topic:system"] + TYPICAL["error"] / shards
     result = design_for_shards(TYPICAL, min_diff=min_diff, shards=[shards], systems=systems, most_topics=3000)
     assert result.table["topics"].iloc[0] == topics_for_power(
-        variance=sigma_sq, min_diff=min_diff, systems=systems, method="two-way"
+        variance=sigma_sq, min_diff=min_diff, systems=systems, method="blocks"
     )
 
 
@@ -84,7 +84,7 @@ def test_how_topics_fall_or_do_not_with_shards() -> None:
     these, like, both = sizes[()], sizes[("topic",)], sizes[("topic", "shard")]
     assert these.iloc[-1] <= 3  # about these topics, shards stand in for topics
     # about topics like these, no number of shards beats the topic:system variance
-    assert (like >= topics_for_power(variance=0.0064, min_diff=0.03, method="two-way")).all()
+    assert (like >= topics_for_power(variance=0.0064, min_diff=0.03, method="blocks")).all()
     assert like.is_monotonic_decreasing
     assert (both.dropna() >= like[both.notna()]).all()
 

@@ -137,7 +137,7 @@ def test_telling_one_system_from_all_others_is_harder_than_from_one() -> None:
 def test_real_scores_need_far_fewer_topics_than_an_unpaired_design(trec3: Path) -> None:
     table = pd.read_csv(trec3)
     result = simulated_power(table, topics=[25, 50], min_diff=0.1, systems=10, repetitions=500, seed=4)
-    unpaired = power_at(n=50, variance=variance(table), min_diff=0.1, systems=10)
+    unpaired = power_at(n=50, variance=variance(table, "two-way"), min_diff=0.1, systems=10)
     assert result.table["power"].iloc[1] > unpaired + 0.2
     assert result.claim == "on topics like these 50"
     assert "Tukey HSD" in str(result)

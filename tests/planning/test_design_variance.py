@@ -103,7 +103,7 @@ def test_labelled_arrays_in_either_order_and_datasets_give_the_same() -> None:
     assert float(both["P@10"]) == pytest.approx(4 * float(both["AP"]))
     assert both["AP"].measure == "AP"
     grid = variance_table(xr.Dataset({"AP": array}))
-    assert grid.loc["AP", "two-way"] == pytest.approx(alone.sigma_sq)
+    assert grid.loc["AP", "residual"] == pytest.approx(alone.sigma_sq)
     assert grid.loc["AP", "residual"] < grid.loc["AP", "two-way"]
 
 
@@ -143,7 +143,7 @@ def test_real_scores_show_what_pairing_by_topic_is_worth(trec3: Path) -> None:
         (np.zeros(3), "two-way", "1 dimensions"),
         (np.array([["a", "b"], ["c", "d"]]), "two-way", "something that is no number"),
         (np.array([[0.1, np.nan], [0.1, 0.2]]), "two-way", "topic 0, system 1"),
-        (scores(), "three-way", "choose one of two-way"),
+        (scores(), "three-way", "choose one of residual"),
         (xr.DataArray(np.zeros((2, 2, 2)), dims=("topic", "system", "shard")), "two-way", "mean"),
     ],
 )
@@ -161,3 +161,34 @@ def test_pooling_refuses_unlike_things() -> None:
         pool_variances([{"AP": variance(scores())}, {"RR": variance(scores())}])
     with pytest.raises(InputError, match="only variance estimates"):
         pool_variances([0.05, 0.06])  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(("topics", "systems"), [(40, 2), (40, 8), (250, 4)])
+def test_normal_scores_are_worth_the_degrees_of_the_residual(topics: int, systems: int) -> None:
+    """Var(MS) = 2σ⁴/((n-1)(m-1)); the jackknife finds it on average over tables (cut at the most there can be)."""
+    rng = np.random.default_rng(5)
+    tables = [rng.normal(0, 1, (topics, 1)) + rng.normal(0, 0.3, (topics, systems)) for _ in range(200)]
+    doubt = np.mean([1 / variance(table).effective_df for table in tables])
+    most = (topics - 1) * (systems - 1)
+    assert 1.0 <= doubt * most < 1.25
+    spread = np.var([variance(table).sigma_sq for table in tables])
+    # the standard error of a variance out of 200 is a tenth of it
+    assert 2 * 0.3**4 * doubt == pytest.approx(spread, rel=0.35)
+
+
+def test_systems_that_err_together_are_worth_fewer_degrees() -> None:
+    rng = np.random.default_rng(6)
+    twins = rng.normal(0, 1, (100, 2)).repeat(10, axis=1) + rng.normal(0, 1e-3, (100, 20))
+    assert variance(twins).effective_df == pytest.approx(99, rel=0.4)  # as of two systems, not (n-1)·19
+    few = variance(rng.normal(0, 1, (3, 2)))
+    assert np.isnan(few.effective_df)
+
+
+def test_pooled_doubt_is_that_of_the_weighted_sum() -> None:
+    rng = np.random.default_rng(7)
+    parts = [variance(rng.normal(0, 1, (n, 3))) for n in (20, 60)]
+    pooled = pool_variances(parts)
+    weights = [19 / 78, 59 / 78]
+    doubt = sum((w * p.sigma_sq) ** 2 * 2 / p.effective_df for w, p in zip(weights, parts, strict=True))
+    assert 2 * pooled.sigma_sq**2 / pooled.effective_df == pytest.approx(doubt)
+    assert pooled.paired is True

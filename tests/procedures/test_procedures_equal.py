@@ -16,10 +16,11 @@ from shardwise.core.arrays import Floats
 from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import bootstrap_anova
 from shardwise.fits.mixed import mixed
-from shardwise.fits.models import READINGS
+from shardwise.fits.models import READINGS, USUAL_READINGS
 from shardwise.numerics.corrections import CORRECTIONS, STEPWISE
 from shardwise.procedures.running import compare, compare_instances, paired_tests
 from shardwise.procedures.vocabulary import available as procedures
+from shardwise.procedures.vocabulary import parse
 
 SHARDS = ("topic", "system", "shard")
 INSTANCES = ("topic", "system", "instance")
@@ -83,13 +84,31 @@ def test_bootstrap_anova(model: str) -> None:
     y = tables(3, 6, 4, 3)[:3]
     scores = [labelled(table, *SHARDS) for table in y]
     fits = [bootstrap_anova(one.mean("shard") if model == "MD1" else one, model) for one in scores]
-    assert set(READ) == set(READINGS)
+    assert set(READ) == set(USUAL_READINGS)
     for reading, how in READ.items():
         estimates = [fit.estimates(**how) for fit in fits]  # type: ignore[arg-type]
         for method in ("bh", "holm", "none"):
             name = f"banova {model} {reading} {method}"
             (found,) = decide_all([procedures(SHARDS)[name]], y, SHARDS, ALPHA)
             assert_same(found, [answer(compare(one, method)) for one in estimates])
+
+
+@pytest.mark.parametrize(
+    "name", ["banova MD6 difference drawn bh", "banova MD3 kde-2 drawn none", "banova MD6 difference-1 by"]
+)
+def test_bootstrap_anova_by_resamples_and_in_unusual_readings(name: str) -> None:
+    y = tables(3, 6, 4, 3)[:3]
+    procedure = parse(name)
+    assert parse(procedure.name) == procedure
+    (found,) = decide_all([procedure], y, SHARDS, ALPHA, 17, 40)
+    _, model, reading, *_, method = name.split()
+    null, tails, density = READINGS[reading]
+    expected = []
+    for table, seed in zip(y, seeds_of(len(y), 17, 40), strict=True):
+        draws = DRAWS if "drawn" in name else None
+        fit = bootstrap_anova(labelled(table, *SHARDS), model, n_resamples=draws, seed=seed)
+        expected.append(answer(compare(fit, method, null=null, tails=tails, density=density)))
+    assert_same(found, expected)
 
 
 def test_bootstrap_anova_of_large_pools_and_small_tails() -> None:

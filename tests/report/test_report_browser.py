@@ -149,6 +149,7 @@ def test_many_systems_are_quick(browser: Any, folder: Path) -> None:
 
 def test_downloads(browser: Any, folder: Path, tmp_path: Path) -> None:
     with opened(browser, folder / "some.html") as page:
+        page.click("nav a[href='#downloads']")
         for name, start in (("pairs.csv", b"claim,a,b,"), ("intervals.pdf", b"%PDF"), ("report.json", b"{")):
             with page.expect_download() as caught:
                 page.click(f"button.file:text-is('{name}')")
@@ -156,6 +157,89 @@ def test_downloads(browser: Any, folder: Path, tmp_path: Path) -> None:
             caught.value.save_as(tmp_path / name)
             assert (tmp_path / name).read_bytes().startswith(start)
         assert len((tmp_path / "pairs.csv").read_text().splitlines()) == 2 * 190 + 1
+
+
+def test_the_rest_is_folded_until_it_is_asked_for(browser: Any, folder: Path) -> None:
+    with opened(browser, folder / "some.html") as page:
+        order = page.evaluate("[...document.querySelectorAll('main > section')].map((s) => s.id)")
+        assert order[:3] == ["answer", "systems", "pairs"]
+        folded = page.evaluate(
+            "[...document.querySelectorAll('section:has(> details:first-child)')].map((s) => s.id)"
+        )
+        assert folded == order[3:]
+        assert page.locator("details[open]").count() == 0
+        words = "document.body.innerText.split(/\\s+/).length"
+        before = page.evaluate(words)
+        page.click("nav a[href='#diagnostics']")
+        page.locator("#diagnostics figure").wait_for(state="visible")
+        page.click("#diagnostics summary")
+        assert page.locator("details[open]").count() == 0
+        page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+        assert before < page.evaluate(words) / 2
+    with opened(browser, folder / "some.html", "methods") as page:
+        assert page.locator("#methods-text").is_visible(), "a link into a fold opens it"
+
+
+def test_navigation_stays_and_chips_act(browser: Any, folder: Path) -> None:
+    with opened(browser, folder / "some.html", viewport={"width": 390, "height": 800}) as page:
+        chip = page.locator(".chip").last
+        name = chip.get_attribute("title")
+        chip.click()
+        assert page.locator(".pick[aria-pressed=true]").get_attribute("title") == name
+        assert page.inner_text("#chosen-h") == f"{name} against all others"
+        page.wait_for_function("window.scrollY > 100")
+        assert page.evaluate("document.querySelector('nav').getBoundingClientRect().top") == 0
+        chip.click()
+        assert page.inner_text("#chosen-h") == f"{name} against all others", (
+            "a chip chooses, and does not undo"
+        )
+
+
+CLIPPED = """() => {
+    const wrong = [];
+    document.querySelectorAll("details").forEach((fold) => { fold.open = true; });
+    const told = ".chart svg text, .ticks span, th, td, p, li, h1, h2, h3, summary, .chip";
+    for (const text of document.querySelectorAll(told)) {
+        const box = text.getBoundingClientRect();
+        if (!box.width || text.closest("[hidden], .hidden, #tip")) continue;
+        const frame = text.closest(".scroll, .chart, nav");
+        const edge = frame ? frame.getBoundingClientRect().left : 0;
+        const room = frame ? frame.scrollWidth - frame.scrollLeft : innerWidth;
+        if (box.left < edge - 1 || box.right > edge + room + 1)
+            wrong.push(`${text.textContent.slice(0, 40)}: ${box.left - edge} to ${box.right - edge} of ${room}`);
+    }
+    for (const one of document.querySelectorAll(".pick, .chip, .letters, summary, .board th"))
+        if (one.clientWidth && one.scrollWidth > one.clientWidth + 1 && !one.title)
+            wrong.push(`cut: ${one.textContent}`);
+    return wrong;
+}"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("systems", [3, 20, 126, 500])
+def test_no_text_is_clipped(browser: Any, tmp_path: Path, systems: int) -> None:
+    """Bounding boxes of all text, on a telephone and a desk, dark and on paper; intervals are seen on both."""
+    names = [f"a rather long name of run {k}" if k % 7 == 1 else f"run{k}" for k in range(systems)]
+    path = tmp_path / "report.html"
+    write_report(
+        path,
+        simulated(systems, topics=20, names=names),
+        method="MD6 hsd topic",
+        calibration=0 if systems > 20 else 10,
+    )
+    for width in (390, 1200):
+        for scheme in ("light", "dark"):
+            with opened(browser, path, viewport={"width": width, "height": 800}, color_scheme=scheme) as page:
+                assert page.evaluate(CLIPPED) == []
+                wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+                assert page.evaluate(wide) <= 0
+                bar = page.locator("#board rect.bar.lead").first.bounding_box()
+                assert bar["width"] > 3
+                assert bar["x"] + bar["width"] <= width
+                if width == 1200 and scheme == "light":
+                    page.emulate_media(media="print")
+                    assert page.evaluate(CLIPPED) == []
+                    assert page.locator("nav").is_hidden()
 
 
 def test_hostile_names_do_nothing(browser: Any, folder: Path) -> None:

@@ -19,6 +19,7 @@ from shardwise.analysis.provenance import Hashed, Recipe
 from shardwise.analysis.reasons import plain_title, why
 from shardwise.analysis.trust import Trust
 from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.split_noise import SplitNoise
 from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import counted, plural
@@ -51,7 +52,6 @@ class ClaimResult:
     alpha: float
     n_resamples: int | None  # of a test that draws
     resolution: float  # smallest corrected p-value that its resamples can show; 0 where none are drawn
-    first_split: bool  # whether it rests on the first of several splits
 
     @property
     def claim(self) -> str:
@@ -121,6 +121,7 @@ class SplitResult:
     key: str
     procedure: Procedure  # which every split was put to by itself
     splits: int
+    noise: SplitNoise | None  # None for tests without standard errors
     summary: pd.DataFrame  # interval_width, significant, share_significant, common, share_common
     agreement: pd.DataFrame  # AA AD PA PD PAA PPA: mean, half_width
     divided: pd.DataFrame  # 0:11, 1:10, …: pairs, share

@@ -25,6 +25,7 @@ from shardwise.analysis.provenance import Recipe, hashed, scores_hash, versions
 from shardwise.analysis.trust import sentences, trust_in
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import baselines_of
+from shardwise.comparing.split_noise import split_noise
 from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress
@@ -33,6 +34,7 @@ from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of, undefined_cells
+from shardwise.core.text import short
 from shardwise.fits.anova import AnovaFit, anova
 from shardwise.fits.judges import HUMAN
 from shardwise.fits.models import ByBootstrap, ByModel
@@ -43,7 +45,7 @@ from shardwise.numerics.error_terms import supports
 from shardwise.numerics.tables import SHARDS, TABLE
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.running import USUAL, usual, usual_of
-from shardwise.procedures.vocabulary import for_claims, parse
+from shardwise.procedures.vocabulary import for_claims, of_all_splits, parse
 from shardwise.scoring.undefined import fill_undefined
 
 HERE, LIKE = Claim(), Claim("topic")
@@ -170,28 +172,28 @@ def analyze(
     fit = anova(first.mean("instance", keep_attrs=True) if "instance" in first.dims else first, model)
     unused = original.sizes["topic"] - table.sizes["topic"] - (filled if policy == "drop" else 0)
     claims, lead = _in_one_order(
-        [claim_result(table, first, one, alpha, chosen.run) for one in procedures], chosen, nouns
+        [claim_result(table, one, alpha, chosen.run) for one in procedures], chosen, nouns
     )
     repeats, doubt = _repeats(first, lead.procedure, chosen)
     residuals = residual_figures(fit)
     trust = trust_in(
         first,
-        tuple(procedures),
+        tuple(one.on_one_split for one in procedures),
         alpha=alpha,
         budget=0 if HUMAN in first.coords else chosen.calibration,  # no world has a judge
         seed=chosen.seed or 0,
+        baseline=chosen.baseline,
         progress=progress,
     )
     steps = table.sizes.get("split", 1)
-    tried = [one for one in claims if steps > 1 and SHARDS in one.procedure.dims]
+    tried = [one for one in claims if steps > 1 and SHARDS in one.procedure.on_one_split.dims]
     name = chosen.measure or str(table.name or "score")
     planned = any(one.procedure.claim == LIKE for one in claims) and HUMAN not in first.coords
     return Analysis(
         scores=original,
-        analysed=first if lead.first_split else table,
+        analysed=table,
         baselines=baselines_of(chosen.baseline),
-        title=chosen.title
-        or f"{name}: which of {counted(len(lead.pairs.names), nouns.get('system', 'system'))} differ?",
+        title=chosen.title or f"{name}: {_question(lead.pairs.names, baselines_of(chosen.baseline), nouns)}",
         measure=name,
         method=procedures[0].correction,
         alpha=alpha,
@@ -244,7 +246,8 @@ def analyze(
         recipe=chosen.recipe,
         leads=lead.key,
         instead=tuple(
-            claim_result(table, first, parse(one.method), one.alpha, chosen.run) for one in trust.instead()
+            claim_result(table, _of_splits(parse(one.method), table), one.alpha, chosen.run)
+            for one in trust.instead()
         ),
     )
 
@@ -282,8 +285,13 @@ def _notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
     """What the fits have to say; gaps are spoken of elsewhere, and the table of variance only where it decides."""
     decides = isinstance(lead.procedure.fit, ByModel)
     own = [note for note in fit.notes if decides or "exactly" in note]
-    notes = dict.fromkeys((*own, *(note for note in lead.pairs.notes if "missing" not in note)))
+    notes = dict.fromkeys((*own, *(note for note in lead.pairs.notes if not _told_elsewhere(note))))
     return [Remark(f"{answer.capital(note)}.", name="about the fit") for note in notes]
+
+
+def _told_elsewhere(note: str) -> bool:
+    """Whether gaps or splits have a sentence of their own that says it."""
+    return "missing" in note or "split's own" in note
 
 
 def _repeats(table: xr.DataArray, procedure: Procedure, chosen: AnalysisOptions) -> tuple[str, list[Remark]]:
@@ -350,7 +358,12 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
         if len(found) > 1 or found[0].claim.over
         else (f"{lead.fit.name} speaks of {HERE.phrase(nouns)} alone")
     )
-    return found, unsupported
+    return [_of_splits(one, table) for one in found], unsupported
+
+
+def _of_splits(procedure: Procedure, table: xr.DataArray) -> Procedure:
+    """The procedure that puts all splits of the scores to use."""
+    return of_all_splits(procedure) if "split" in table.dims else procedure
 
 
 def _procedure(table: xr.DataArray, chosen: AnalysisOptions) -> Procedure:
@@ -416,14 +429,24 @@ def _filled(table: xr.DataArray, fill: str | float) -> tuple[xr.DataArray, int, 
     return done.where(~missing_cells(table)), int(undefined.sum()), fill
 
 
+def _question(names: Sequence[str], baselines: Sequence[str], nouns: Mapping[str, str]) -> str:
+    """What the analysis asks, as a heading."""
+    if len(names) == 2:
+        return f"do {short(names[0])} and {short(names[1])} differ?"
+    if baselines:
+        others = counted(len(names) - len(baselines), nouns.get("system", "system"))
+        return f"which of {others} differ from {answer.conjoined([short(one) for one in baselines])}?"
+    return f"which of {counted(len(names), nouns.get('system', 'system'))} differ?"
+
+
 def _over_splits(
     table: xr.DataArray, claim: ClaimResult, chosen: AnalysisOptions, progress: Progress | None
 ) -> SplitResult:
     each: list[Comparisons] = []
-    total = table.sizes["split"]
+    total, procedure = table.sizes["split"], claim.procedure.on_one_split
     for i in range(total):
         try:
-            each.append(claim.procedure.run(table.isel(split=i, drop=True), **chosen.run))
+            each.append(procedure.run(table.isel(split=i, drop=True), **chosen.run))
         except InputError as error:
             raise error.placed(f"split {i}") from error
         if progress is not None:
@@ -431,8 +454,9 @@ def _over_splits(
     summary = summary_over_splits(each, alpha=chosen.alpha)
     return SplitResult(
         key=claim.key,
-        procedure=claim.procedure,
+        procedure=procedure,
         splits=len(each),
+        noise=split_noise(each),
         summary=summary,
         agreement=stability_of(each, alpha=chosen.alpha).mean(),
         divided=agreement_over_splits(each, (chosen.alpha,)).droplevel("alpha", axis=1),

@@ -9,6 +9,7 @@ from shardwise.analysis.figures import equated, number, p_value
 from shardwise.core.claim import counted
 from shardwise.core.text import short
 from shardwise.fits.moderated import ByModerated
+from shardwise.procedures.procedure import RULES
 
 if TYPE_CHECKING:
     from shardwise.analysis.analysis import Analysis, ClaimResult
@@ -223,22 +224,14 @@ def contrast(found: Analysis) -> str:
     said = []
     if only_here:
         verb = "differs" if only_here == 1 else "differ"
-        if here.first_split != like.first_split:
-            said.append(f"{counted(only_here, 'pair')} {verb} on these {topics} only, in the first split.")
-        else:
-            said.append(
-                f"{counted(only_here, 'pair')} {verb} on these {topics} only: there the difference was measured well,"
-                f" but {systems} change places so much from {found.noun('topic')} to {found.noun('topic')} that other"
-                f" {topics} might not show it."
-            )
+        said.append(
+            f"{counted(only_here, 'pair')} {verb} on these {topics} only: there the difference was measured well,"
+            f" but {systems} change places so much from {found.noun('topic')} to {found.noun('topic')} that other"
+            f" {topics} might not show it."
+        )
     if only_like:
         verb = "differs" if only_like == 1 else "differ"
-        more = (
-            ""
-            if here.first_split == like.first_split
-            else ", whose test uses all splits and not only the first"
-        )
-        said.append(f"{counted(only_like, 'pair')} {verb} for {of_like} only{more}.")
+        said.append(f"{counted(only_like, 'pair')} {verb} for {of_like} only.")
     return " ".join(said)
 
 
@@ -257,16 +250,15 @@ def _alone(one: ClaimResult, found: Analysis) -> str:
 
 
 def splits_sentence(found: Analysis) -> str:
-    """Which figures rest on which splits; empty where there is one."""
-    n = found.n_splits
+    """How several splits became one answer, and how many are enough; empty where there is one."""
+    n, rule = found.n_splits, found.procedure.rule
     if n < 2:
         return ""
-    first = [one for one in found.leading if one.first_split]
-    if len(first) == len(found.claims):
-        return f"These figures are of the first of {n} splits."
-    said = [
-        f"The figures {about(one, found)} are of "
-        + (f"the first of {n} splits" if one.first_split else f"the means over the {n} splits")
-        for one in found.leading
+    how = "are of the means over" if rule in ("", "mean") else f"({RULES[rule]}) combine"
+    noise = [
+        f" {capital(about(claim, found))}, {one.noise}."
+        for claim in found.leading
+        for one in found.splits
+        if one.key == claim.key and one.noise is not None
     ]
-    return "; ".join([said[0], *(f"t{text[1:]}" for text in said[1:])]) + "."
+    return f"The figures {how} the {n} splits.{''.join(noise)}"

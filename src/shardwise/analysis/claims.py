@@ -15,29 +15,26 @@ from shardwise.comparing.decisions import JOINT
 from shardwise.comparing.intervals import has_own, shares
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.core.scores import layout_of
 from shardwise.fits.instances import ByInstances
+from shardwise.fits.models import ByBootstrap
 from shardwise.fits.moderated import ByModerated
 from shardwise.fits.topics import DRAWN, ByTopics
 from shardwise.numerics.corrections import critical_t, uncorrected_level
 from shardwise.numerics.groups import letter
-from shardwise.numerics.tables import SPLITS
 from shardwise.procedures.procedure import Procedure, usual_resamples
 
 MOST_GROUPS = 12  # groups that letters explain; beyond these rank intervals say it better
 
 
 def claim_result(
-    table: xr.DataArray, first: xr.DataArray, procedure: Procedure, alpha: float, run: Mapping[str, Any]
+    table: xr.DataArray, procedure: Procedure, alpha: float, run: Mapping[str, Any]
 ) -> ClaimResult:
-    """What one procedure says: of the first split, or of all splits where it averages them out."""
-    every = layout_of(table) != SPLITS or SPLITS in procedure.dims
-    scores = table if every else first
-    pairs = procedure.run(scores, **run)
+    """What one procedure says."""
+    pairs = procedure.run(table, **run)
     intervals, comparison = _intervals(pairs, alpha)
     joint = pairs.decisions.outcome.joint if pairs.correction == JOINT else None
     hsu = pairs.complete and joint is not None and joint.top(alpha) is not None
-    usual = usual_resamples(procedure.fit, scores.sizes["system"])
+    usual = usual_resamples(procedure.fit, table.sizes["system"])
     n_resamples = (run["n_resamples"] or usual) if _draws(procedure) else None
     return ClaimResult(
         key="like" if procedure.claim.over else "here",
@@ -53,7 +50,6 @@ def claim_result(
         alpha=alpha,
         n_resamples=n_resamples,
         resolution=0.0 if n_resamples is None or pairs.correction != JOINT else 1.0 / (n_resamples + 1),
-        first_split=table.sizes.get("split", 1) > 1 and not every,
     )
 
 
@@ -85,7 +81,7 @@ def _draws(procedure: Procedure) -> bool:
         return procedure.correction == JOINT
     if isinstance(fit, ByTopics):
         return fit.name in DRAWN
-    return isinstance(fit, ByInstances) and fit.drawn
+    return isinstance(fit, ByInstances | ByBootstrap) and fit.drawn
 
 
 def _top(pairs: Comparisons, alpha: float, hsu: bool) -> tuple[str, ...]:

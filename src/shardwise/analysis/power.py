@@ -54,7 +54,7 @@ def power_of(estimates: Estimates, topics: int, alpha: float) -> Power | None:
     )
     every = np.asarray(
         topics_for_power(
-            min_diff=asked, variance=sigma_sq, systems=systems, alpha=alpha, power=POWER, method="two-way"
+            min_diff=asked, variance=sigma_sq, systems=systems, alpha=alpha, power=POWER, method="blocks"
         )
     )
     needs = tuple(Need(d, int(a), int(b)) for d, a, b in zip(asked, two, every, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core.arguments import Progress
-from shardwise.core.claim import Claim, plural
+from shardwise.core.claim import plural
 from shardwise.core.errors import InputError
 from shardwise.core.scores import layout_of, nouns_of
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
@@ -73,9 +73,6 @@ class Trust:
     calibration: Calibration | None
     used: tuple[str, ...]  # the methods of this report, by the name of their procedure
     reason: str  # why there is none
-    claims: Mapping[str, str] = field(
-        default_factory=dict
-    )  # claims as the calibration has them, in the user's words
     nouns: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -121,9 +118,13 @@ def trust_in(
     alpha: float,
     budget: int | None,
     seed: int,
+    baseline: str | Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Trust:
-    """Calibrate the methods of a report and the usual alternatives on tables like these, at most ``budget`` a world."""
+    """Calibrate the methods of a report and the usual alternatives on tables like these, at most ``budget`` a world.
+
+    Against a baseline they are tried on its pairs alone, as the report has them.
+    """
     tables = usual_budget(table.sizes["system"]) if budget is None else budget
     if tables == 0:
         return Trust(None, (), "")
@@ -143,14 +144,13 @@ def trust_in(
             claims=list(claims),
             alpha=alpha,
             budget=tables,
+            baseline=baseline,
             seed=seed,
             progress=progress,
         )
     except InputError as error:
         return Trust(None, used, str(error))
-    nouns = nouns_of(table)
-    words = {Claim(*claim).short(dims): Claim(*claim).short(dims, nouns) for claim in claims}
-    return Trust(found, used, "", words, nouns)
+    return Trust(found, used, "", nouns_of(table))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +185,8 @@ def sentences(trust: Trust) -> tuple[Saying, ...]:
             end = "as it is not made for this claim"
         else:
             continue
-        claim = trust.claims[str(row["claim"])]
-        text = f"For {claim}: where {systems} are equal, {row['method']} {PROMISED[row['promise']]} {figure}, {end}."
+        does = f"{row['method']} {PROMISED[row['promise']]}"
+        text = f"For {row['claim']}: where {systems} are equal, {does} {figure}, {end}."
         fails = bool(row["used"]) and row["status"] == "fails"
         said.append(Saying(str(row["method"]), text, fails, _remedy(trust, row, nominal) if fails else ""))
     return tuple(said)

@@ -7,10 +7,13 @@ from typing import Any
 import xarray as xr
 
 from shardwise.cli import inputs
+from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands.calibrate import CalibrateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress
+from shardwise.core.claim import plural
 from shardwise.core.errors import InputError
+from shardwise.core.scores import nouns_of
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.holdout.checks import split_half
 from shardwise.procedures.vocabulary import available
@@ -29,28 +32,37 @@ def calibrate_methods(options: CalibrateOptions) -> None:
         scores = scores.isel(split=0, drop=True)
     chosen = _methods(options.model, options.method, scores)
     claims = [_claim(text) for text in options.claim] if options.claim else None
-    with progress("simulating", quiet) as bar:
-        lab = calibrate(
-            scores,
-            chosen,
-            claims=claims,
-            nulls=options.null or None,
-            alpha=alpha,
-            repetitions=options.repetitions,
-            budget=options.budget,
-            seed=seed,
-            jobs=jobs,
-            progress=bar,
-        )
-    facts = _facts(lab)
-    said = [*read.notes, *told]
-    if options.halves:
-        with progress("halving topics", quiet) as bar:
-            check = split_half(
-                scores, chosen, alpha=alpha, repeats=options.halves, seed=seed, jobs=jobs, progress=bar
+    with on_cluster(options.cluster, quiet) as executor:
+        with progress("simulating", quiet) as bar:
+            lab = calibrate(
+                scores,
+                chosen,
+                claims=claims,
+                nulls=options.null or None,
+                alpha=alpha,
+                repetitions=options.repetitions,
+                budget=options.budget,
+                seed=seed,
+                jobs=jobs,
+                executor=executor,
+                progress=bar,
             )
-        facts["halves"] = check.table.reset_index().to_dict("records")
-        said += str(check).splitlines()
+        facts = facts_of(lab)
+        said = [*read.notes, *told]
+        if options.halves:
+            with progress(f"halving {plural(nouns_of(scores).get('topic', 'topic'))}", quiet) as bar:
+                check = split_half(
+                    scores,
+                    chosen,
+                    alpha=alpha,
+                    repeats=options.halves,
+                    seed=seed,
+                    jobs=jobs,
+                    executor=executor,
+                    progress=bar,
+                )
+            facts["halves"] = check.table.reset_index().to_dict("records")
+            said += str(check).splitlines()
     if options.chart is not None:
         draw(lab.plot(), options.chart)
     table = lab.shown() if format is Format.text else lab.to_frame()
@@ -78,7 +90,8 @@ def _claim(text: str) -> tuple[str, ...]:
     return () if text.strip() == "these" else inputs.dimensions(text)
 
 
-def _facts(lab: Calibration) -> dict[str, Any]:
+def facts_of(lab: Calibration) -> dict[str, Any]:
+    """Everything that is said of a calibration beside its table."""
     return {
         "alpha": lab.alpha,
         "repetitions": lab.repetitions,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import xarray as xr
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import AnalysisOptions, analyze
-from shardwise.analysis.answer import headline
+from shardwise.analysis.answer import headline, splits_sentence
 from shardwise.analysis.claims import MOST_GROUPS
 from shardwise.analysis.leaderboard import MARKED, ranged, verdicts, versus
 from shardwise.cli import inputs as opt
@@ -22,22 +23,32 @@ from shardwise.cli.output import draw, emit, progress
 from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import baselines_of
-from shardwise.core.arguments import chosen as checked
+from shardwise.core.arguments import chosen
+from shardwise.core.claim import Claim, said
 from shardwise.core.errors import InputError, Option
-from shardwise.fits.bootstrap import Trim, bootstrap_anova
+from shardwise.core.scores import nouns_of
+from shardwise.fits.bootstrap import Trim, bootstrap_anova, refuse_generalize
 from shardwise.fits.judges import with_human
+from shardwise.fits.mixed import mixed
+from shardwise.fits.models import READINGS, ByBootstrap
 from shardwise.io.scores import read_scores
-from shardwise.numerics.corrections import CORRECTIONS, known
+from shardwise.numerics.corrections import CORRECTIONS, known, title
+from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.running import compare
 from shardwise.procedures.vocabulary import parse
+
+WITHOUT_FACTORS = (
+    *("model", "generalize", "human", "fit", "resamples", "null", "tails", "density", "trim", "repeats"),
+    *("fill", "seed", "report", "calibration"),
+)
+"""Options that a mixed model with random factors has no use for."""
 
 
 def compare_systems(options: CompareOptions) -> None:
     """Compare systems and print who differs; draw it and write a report of it where asked."""
-    chosen = _chosen(options)
-    opt.bootstrap_options(options.fit, options.resamples)
-    opt.bootstrap_law(options)
+    _chosen(options)  # refused before the long work
     _trimmed(options)
+    _check_factors(options)
     source = opt.RunInputs.of(options)
     if options.report is not None or options.chart is not None:
         source.one_measure()
@@ -45,23 +56,28 @@ def compare_systems(options: CompareOptions) -> None:
     measures = [str(name) for name in read.scores.data_vars]
     if not source.measure and len(measures) > 1:
         opt.single(read)  # refuses to choose
-    if options.fit == "bootstrap":
-        if options.human is not None:
-            raise InputError(
-                "--human does nothing with --fit bootstrap", remedy="leave out --fit, or leave out --human"
-            )
-        _by_bootstrap(options, opt.single(read), read.notes)
+    if options.random:
+        _by_factors(options, opt.single(read), read.notes)
         return
-    found = []
-    for name in measures:
-        with progress(f"{name}: comparing", options.quiet) as told:
-            how = replace(chosen, notes=read.notes, inputs=_listed(options, source, read.files))
-            found.append(analyze(_judged(read.scores[name], options.human), how, progress=told))
+    found = analyses(options, source, read)
     if options.report is not None:
-        _recorded(found[0], options, source, read.files).report(options.report)
+        found[0].report(options.report)
     if options.chart is not None:
         draw(found[0].plot(level=1.0 - options.alpha), options.chart)
     _tell(found, options)
+
+
+def analyses(options: CompareOptions, source: opt.RunInputs, read: opt.Read) -> list[Analysis]:
+    """Analyse each measure of scores that were read; where a report is asked for, with what makes it again."""
+    how = replace(_chosen(options), notes=read.notes, inputs=_listed(options, source, read.files))
+    found = []
+    for name in map(str, read.scores.data_vars):
+        if options.fit == "bootstrap":
+            how = replace(how, model=None, method=_bootstrapped(options, read.scores[name].dims))
+        with progress(f"{name}: comparing", options.quiet) as told:
+            one = analyze(_judged(read.scores[name], options.human), how, progress=told)
+        found.append(one if options.report is None else _recorded(one, options, source, read.files))
+    return found
 
 
 def _judged(scores: xr.DataArray, human: Path | None) -> xr.DataArray:
@@ -83,11 +99,17 @@ def _judged(scores: xr.DataArray, human: Path | None) -> xr.DataArray:
 
 def _chosen(options: CompareOptions) -> AnalysisOptions:
     """What the options say of the analysis; refused before the long work where they cannot be."""
+    bootstrap = opt.bootstrap_options(options.fit, options.resamples)
+    opt.bootstrap_law(options)
+    if bootstrap and options.human is not None:
+        raise InputError(
+            "--human does nothing with --fit bootstrap", remedy="leave out --fit, or leave out --human"
+        )
     if options.model:
         opt.model(options.model)
     if options.calibration is not None and options.report is None:
         raise InputError("--calibration does nothing without a report", remedy="add --report report.html")
-    if options.fit == "anova" and options.method and options.method not in CORRECTIONS:
+    if not bootstrap and options.method and options.method not in CORRECTIONS:
         parse(options.method)
     if options.report is not None and options.only:
         raise InputError("a report compares all systems", remedy="leave out --only, or leave out --report")
@@ -100,6 +122,7 @@ def _chosen(options: CompareOptions) -> AnalysisOptions:
         only=tuple(options.only) or None,
         baseline=options.baseline or None,
         repeats=options.repeats,
+        n_resamples=options.resamples,
         seed=options.seed,
         calibration=0 if options.report is None else options.calibration,
     )
@@ -125,9 +148,10 @@ def _recorded(
     used: dict[str, Any] = {"scores": files} if source.table else {"qrels": files[0], "runs": files[1:]}
     if source.table and len(files) == 1:
         used["scores"] = files[0]
-    if not source.table:
+    if not source.table or len(source.measure) > 1:
         used["measure"] = found.measure
-    used["method"] = options.method or ("hsd" if options.model else found.procedure.name)
+    plain = "bh" if options.fit == "bootstrap" else "hsd" if options.model else found.procedure.name
+    used["method"] = options.method or plain
     used["calibration"] = options.calibration
     if options.calibration is None:
         used["calibration"] = usual_budget(len(found.systems))
@@ -191,58 +215,80 @@ def _notes(found: Analysis, options: CompareOptions) -> tuple[str, ...]:
     told = opt.filled(found.scores, options.fill)[1]
     told = (*told, *found.comparisons.notes) if options.human is not None else told
     written = (f"report: {options.report}",) if options.report is not None else ()
-    return (*found.notes, *told, *written)
+    splits = (splits_sentence(found),) if found.n_splits > 1 else ()
+    return (*found.notes, *told, *splits, *written)
 
 
-def _by_bootstrap(options: CompareOptions, scores: xr.DataArray, notes: tuple[str, ...]) -> None:
-    """Compare by a bootstrap of residuals, which speaks of these topics."""
-    if options.report is not None:
+def _bootstrapped(options: CompareOptions, dims: Collection[Hashable]) -> Procedure:
+    """The procedure that the options of a bootstrap name, piece by piece."""
+    law = {"null": "difference", "tails": 2, "density": "exact"} | opt.bootstrap_law(options)
+    reading = next(name for name, parts in READINGS.items() if parts == tuple(law.values()))
+    model = opt.model(options.model or ("MD6" if "shard" in dims else "MD1"))
+    fit = ByBootstrap(model, reading, drawn=options.resamples is not None)
+    correction = known(options.method or "bh")
+    if correction not in fit.corrections:
         raise InputError(
-            "a report rests on an ANOVA", remedy="leave out --fit bootstrap, or leave out --report"
+            f"{title(correction)} needs Student's t, and a bootstrap has laws of its own",
+            remedy=f"choose one of {', '.join(fit.corrections)}",
         )
-    scores, told = opt.filled(_one_split(scores), options.fill)
-    model = opt.model(options.model or ("MD6" if "shard" in scores.dims else "MD1"))
-    with progress("resamples", options.quiet) as bar:
-        fit = bootstrap_anova(
-            scores, model, n_resamples=options.resamples, seed=options.seed, jobs=options.jobs, progress=bar
+    refuse_generalize(Claim.of(options.generalize or ()))
+    return Procedure(fit, correction, Claim())
+
+
+def _effects(found: Analysis, options: CompareOptions) -> pd.DataFrame:
+    """V17's intervals of the effects, best first."""
+    law = {"null": "marginal", "tails": 1} | opt.bootstrap_law(options)
+    fit = bootstrap_anova(found.analysed, found.fit.model, n_resamples=options.resamples, seed=options.seed)
+    table = fit.intervals(1 - options.alpha, trim=options.trim, **law)  # type: ignore[arg-type]
+    return table.reset_index(names="system").sort_values("estimate", ascending=False, kind="stable")
+
+
+def _check_factors(options: CompareOptions) -> None:
+    """Refuse what a mixed model with random factors has no use for."""
+    call = current()
+    idle = [name for name in WITHOUT_FACTORS if call is not None and name in call.given]
+    if options.random and idle:
+        raise InputError(
+            (Option(idle[0]), " does nothing with ", Option("random")), remedy="leave out one of the two"
         )
+
+
+def _by_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[str, ...]) -> None:
+    """Compare by a mixed model with random factors, which speaks of all of them at once."""
+    fit = mixed(scores, random=options.random)
     pairs = compare(
-        fit,
-        known(options.method or "bh"),
-        generalize=options.generalize or None,
-        only=options.only or None,
-        baseline=options.baseline or None,
-        **opt.bootstrap_law(options),
+        fit, known(options.method or "holm"), only=options.only or None, baseline=options.baseline or None
     )
     if options.chart is not None:
         draw(pairs.plot(level=1 - options.alpha, measure=str(scores.name or "score")), options.chart)
-    said = () if options.quiet else (*notes, *told)
-    if options.shown is Format.text:
-        table = _systems(pairs, options)
-        if options.trim is not None:
-            law = {"null": "marginal", "tails": 1} | opt.bootstrap_law(options)
-            table = fit.intervals(1 - options.alpha, trim=options.trim, **law).reset_index(names="system")  # type: ignore[arg-type]
-            table = table.sort_values("estimate", ascending=False, kind="stable")
-        emit(table, options.shown, options.out, title=pairs.summary(options.alpha), notes=said)
-        return
+    shares = fit.variance_components
+    nouns = nouns_of(scores)
+    parts = ", ".join(f"{said(name, nouns)} {value**0.5:.4f}" for name, value in shares.items())
+    told = () if options.quiet else (*notes, *fit.notes, f"standard deviations: {parts}")
+    text = options.shown is Format.text
+    frame = (
+        _systems(pairs, options).rename(columns={"system": nouns.get("system", "system")})
+        if text
+        else _pairs(pairs, options)
+    )
     facts = {
         "procedure": "",
         "method": pairs.title,
         "claim": pairs.claim,
-        "model": fit.model.title,
+        "model": f"mixed, random {', '.join(options.random)}",
         "measure": str(scores.name or "score"),
         "alpha": options.alpha,
-        "anova": fit.anova.table.reset_index().to_dict("records"),
+        "variance_components": dict(shares),
     }
-    frame = _pairs(pairs, options)
-    emit(frame, options.shown, options.out, title=str(pairs), notes=said, facts=facts)
+    title = pairs.summary(options.alpha) if text else str(pairs)
+    emit(frame, options.shown, options.out, title=title, notes=told, facts=facts)
 
 
 def _trimmed(options: CompareOptions) -> None:
     """Refuse a way to trim intervals where none are shown."""
     if options.trim is None:
         return
-    checked(options.trim, "trim", get_args(Trim))
+    chosen(options.trim, "trim", get_args(Trim))
     if options.fit != "bootstrap":
         raise InputError((Option("trim"), " is for a bootstrap"), remedy=("add ", Option("fit", "bootstrap")))
     if options.shown is not Format.text:
@@ -254,7 +300,8 @@ def _trimmed(options: CompareOptions) -> None:
 
 def _in_words(found: Analysis, options: CompareOptions) -> pd.DataFrame:
     """The systems under the user's word for them."""
-    return _systems(found.comparisons, options).rename(columns={"system": found.noun("system")})
+    table = _systems(found.comparisons, options) if options.trim is None else _effects(found, options)
+    return table.rename(columns={"system": found.noun("system")})
 
 
 def _systems(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
@@ -295,14 +342,3 @@ def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
             if len({letter for own in letters for letter in own.split()}) <= MOST_GROUPS:
                 frame["groups"] = letters.to_numpy()
     return frame
-
-
-def _one_split(scores: xr.DataArray) -> xr.DataArray:
-    if "split" in scores.dims:
-        if scores.sizes["split"] > 1:
-            raise InputError(
-                f"the scores hold {scores.sizes['split']} splits, and a bootstrap compares one",
-                remedy="use shardwise stability, or leave out --fit bootstrap",
-            )
-        scores = scores.isel(split=0, drop=True)
-    return scores

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from scipy import stats
 
 from shardwise import plot
 from shardwise.cli.commands.design import (
+    BudgetOptions,
     IntervalOptions,
     PlanEquivalenceOptions,
     PlanInstancesOptions,
@@ -25,53 +30,101 @@ from shardwise.cli.inputs import RunInputs, single
 from shardwise.cli.output import draw, emit, progress
 from shardwise.cli.shared import current
 from shardwise.core.arrays import Floats
+from shardwise.core.claim import counted
 from shardwise.core.errors import InputError, Option
+from shardwise.core.scores import nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.mixed import mixed
+from shardwise.io.collection import Collection
 from shardwise.planning.components import variance_components
 from shardwise.planning.instances import plan_equivalence, plan_instances, what_next
-from shardwise.planning.pools import pool_depth_study
+from shardwise.planning.judgments import plan_judgments
+from shardwise.planning.pools import pool_depth_study, variance_for
 from shardwise.planning.tables import design_curve, design_table
 from shardwise.planning.topics import (
     METHODS,
-    SHORT,
     min_diff_at,
     power_at,
     topics_for_interval,
     topics_for_power,
     width_at,
 )
+from shardwise.planning.variances import VarianceEstimate, pool_variances
 from shardwise.planning.variances import variance as estimate
 from shardwise.scoring.scoring import score
 
-STATED = ("measure", "variance_method", "missing", "columns", "system", "jobs")
+STATED = ("measure", "variance_method", "also", "missing", "columns", "system", "jobs")
 """Options that say how a variance is estimated, and nothing where it is stated."""
+NAMELESS = ("topics", "score")  # what a variance goes by whose measure has no name
+MOST_SENTENCES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The variance of one measure that a plan starts from."""
+
+    name: str
+    variance: VarianceEstimate | float
+    unpaired: VarianceEstimate | None = None  # what published tables would use, where it is another
+    nouns: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sigma_sq(self) -> float:
+        """The variance itself."""
+        return float(self.variance)
+
+    @property
+    def df(self) -> float | None:
+        """Degrees of freedom that its estimate is worth, where there is one."""
+        found = self.variance.effective_df if isinstance(self.variance, VarianceEstimate) else np.nan
+        return found if np.isfinite(found) else None
+
+    def counted(self, n: int, what: str) -> str:
+        """A number of topics or systems in the user's words."""
+        return counted(n, self.nouns.get(what, what))
+
+    @property
+    def each(self) -> str:
+        """Topic by topic, in the user's words."""
+        return " by ".join([self.nouns.get("topic", "topic")] * 2)
+
+    @property
+    def of(self) -> str:
+        """The measure, as part of a sentence."""
+        return f" in {self.name}" if self.name not in NAMELESS else ""
 
 
 def power(options: PowerOptions) -> None:
     """Print the topics needed to find a difference, or what a number of topics finds."""
-    format, method = options.shown, options.method
-    known, notes = _variances(options)
-    rows = []
-    for name, sigma_sq in known.items():
-        for m, a in product(options.systems, options.alpha):
-            given: dict[str, Any] = {"variance": sigma_sq, "systems": m, "alpha": a, "method": method}
-            for d, p in product(options.min_diff, options.power):
-                row = {"measure": name, "variance": sigma_sq, "systems": m, "alpha": a, "min_diff": d}
-                if not options.topics:
-                    rows.append({**row, "power": p, "topics": topics_for_power(min_diff=d, power=p, **given)})
-                    continue
+    format = options.shown
+    known, notes = _variances(options, options.method or None)
+    rows, said = [], []
+    for one, m, a in product(known, options.systems, options.alpha):
+        method = options.method or _usual(one, m)
+        given: dict[str, Any] = {"variance": one.variance, "systems": m, "alpha": a, "method": method}
+        for d, p in product(options.min_diff, options.power):
+            row = {"measure": one.name, "variance": one.sigma_sq, "systems": m, "alpha": a, "min_diff": d}
+            if options.topics:
                 for n in options.topics:
-                    reached = power_at(n=n, min_diff=d, **given)
+                    reached = {"topics": n, "power": power_at(n=n, min_diff=d, **given)}
+                    if one.df is not None:
+                        reached["assurance"] = power_at(n=n, min_diff=d, df=one.df, **given)
                     least = min_diff_at(n=n, power=p, **given)
-                    rows.append(
-                        {**row, "topics": n, "power": reached, "target": p, "min_diff_at_target": least}
-                    )
+                    rows.append({**row, **reached, "target": p, "min_diff_at_target": least})
+                    said.append(_finds(one, rows[-1]))
+                continue
+            rows.append({**row, "power": p, "topics": topics_for_power(min_diff=d, power=p, **given)})
+            if one.df is not None:
+                rows[-1]["topics_assured"] = topics_for_power(min_diff=d, power=p, df=one.df, **given)
+            said.append(_needs(one, rows[-1]))
     if options.chart is not None:
         draw(plot.topics_chart(_power_curve(known, options), "min_diff"), options.chart)
-    shown = METHODS[SHORT.get(method, method)]
+    methods = dict.fromkeys(
+        METHODS[options.method or _usual(one, m)] for one in known for m in options.systems
+    )
+    shown = "; ".join(methods)
     title = f"{shown}: what the topics reach" if options.topics else f"{shown}: topics needed"
-    emit(_plain(rows), format, options.out, title=title, notes=notes, facts={"method": shown})
+    emit(_plain(rows), format, options.out, title=_told(said, title), notes=notes, facts={"method": shown})
 
 
 def interval(options: IntervalOptions) -> None:
@@ -79,34 +132,41 @@ def interval(options: IntervalOptions) -> None:
     if options.topics:
         _refuse(("width",), "topics")
     format = options.shown
-    known, notes = _variances(options)
-    rows = []
-    for (name, sigma_sq), a in product(known.items(), options.alpha):
-        row = {"measure": name, "variance": sigma_sq, "alpha": a}
-        if not options.topics:
-            rows += [
-                {**row, "width": w, "topics": topics_for_interval(variance=sigma_sq, width=w, alpha=a)}
-                for w in options.width
-            ]
-        else:
-            rows += [
-                {**row, "topics": n, "width": width_at(n=n, variance=sigma_sq, alpha=a)}
-                for n in options.topics
-            ]
+    known, notes = _variances(options, None)
+    rows, said = [], []
+    for one, a in product(known, options.alpha):
+        row = {"measure": one.name, "variance": one.sigma_sq, "alpha": a}
+        given: dict[str, Any] = {"variance": one.variance, "alpha": a}
+        asked = options.topics or options.width
+        for x in asked:
+            n = int(x) if options.topics else int(np.asarray(topics_for_interval(width=x, **given)))
+            width = float(np.asarray(width_at(n=n, **given))) if options.topics else float(x)
+            rows.append(
+                {
+                    **row,
+                    **({"topics": n, "width": width} if options.topics else {"width": width, "topics": n}),
+                }
+            )
+            said.append(
+                f"{one.counted(n, 'topic')} give {1 - a:.0%} confidence intervals of a difference{one.of} of"
+                f" {one.counted(2, 'system')} that are {width:.3g} wide on average (± {width / 2:.3g})"
+            )
     if options.chart is not None:
         draw(
             plot.topics_chart(_interval_curve(known, options.width, options.alpha[0]), "width"), options.chart
         )
-    title = "expected width of the interval for a difference of two systems"
-    emit(_plain(rows), format, options.out, title=title, notes=notes, facts={"method": title})
+    title = "expected width of the confidence interval of a difference of two systems"
+    emit(_plain(rows), format, options.out, title=_told(said, title), notes=notes, facts={"method": title})
 
 
 def table(options: TableOptions) -> None:
     """Print the topics needed over a grid, measures side by side."""
-    format, method, width = options.shown, options.method, options.width or None
+    format, width = options.shown, options.width or None
     if width is not None:
         _refuse(("min_diff", "systems", "power", "method"), "width")
-    known, notes = _variances(options)
+    sources, notes = _variances(options, options.method or None)
+    known = {one.name: one.variance for one in sources}
+    method = options.method or _usual(sources[0], max(options.systems))
     grid = design_table(
         known,
         min_diff=options.min_diff,
@@ -120,7 +180,7 @@ def table(options: TableOptions) -> None:
     names = list(known) if width is not None else [f"{name}, power {p:g}" for p, name in each]
     flat = grid.set_axis(names, axis="columns").reset_index()
     if options.chart is not None and width is not None:
-        draw(plot.topics_chart(_interval_curve(known, width, options.alpha[0]), "width"), options.chart)
+        draw(plot.topics_chart(_interval_curve(sources, width, options.alpha[0]), "width"), options.chart)
     elif options.chart is not None:
         curve = design_curve(
             known,
@@ -131,33 +191,51 @@ def table(options: TableOptions) -> None:
             method=method,
         )
         draw(plot.topics_chart(curve), options.chart)
-    goal = "intervals" if width is not None else METHODS[SHORT.get(method, method)]
-    facts: dict[str, Any] = {"method": goal, "variances": known}
+    goal = "intervals" if width is not None else METHODS[method]
+    facts: dict[str, Any] = {"method": goal, "variances": {one.name: one.sigma_sq for one in sources}}
     emit(flat, format, options.out, title=f"{goal}: topics needed", notes=notes, facts=facts)
 
 
 def pools(options: PoolsOptions) -> None:
     """Print what each pool depth costs."""
     format = options.shown
-    collection = RunInputs.of(options, tables=False).collection()
-    study = pool_depth_study(
-        collection,
-        options.pool,
-        options.measure,
-        min_diff=options.min_diff,
-        systems=options.systems,
-        power=options.power,
-        width=options.width,
-        alpha=options.alpha,
-        method=options.method,
-        variance_method=options.variance_method,
-        jobs=options.jobs,
-    )
+    collections, how, notes = _pools(options)
+    study = pool_depth_study(collections, min_diff=options.min_diff, width=options.width, **how)
     if options.chart is not None:
         draw(plot.pool_chart(study), options.chart)
-    notes = () if options.quiet else (*collection.notes, *study.notes)
+    said = [
+        f"{row['measure']}: pools of depth {row['depth']} take the fewest judgments, {row['judgments_power']:,} on"
+        f" {counted(row['topics_power'], 'topic')}, for {study.goals[0]}"
+        for row in study.cheapest().to_dict("records")
+    ]
     facts = {"goals": list(study.goals), "variance_method": study.variance_method}
-    emit(study.table, format, options.out, title="; ".join(study.goals), notes=notes, facts=facts)
+    title = "\n".join([*said, "; ".join(study.goals)])
+    shown = () if options.quiet else (*notes, *study.notes)
+    emit(study.table, format, options.out, title=title, notes=shown, facts=facts)
+
+
+def budget(options: BudgetOptions) -> None:
+    """Print what a number of judgments can tell apart at each pool depth."""
+    format = options.shown
+    collections, how, notes = _pools(options)
+    plan = plan_judgments(collections, options.judgments, topic_cost=options.topic_cost, **how)
+    if options.chart is not None:
+        draw(plan.plot(), options.chart)
+    facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, "systems": options.systems}
+    facts |= {"alpha": options.alpha, "power": options.power}
+    shown = () if options.quiet else (*notes, *plan.notes)
+    emit(plan.table, format, options.out, title="\n".join(plan.sentences()), notes=shown, facts=facts)
+
+
+def _pools(options: PoolsOptions | BudgetOptions) -> tuple[list[Collection], dict[str, Any], tuple[str, ...]]:
+    """Collections to make pools of, how, and what was decided on the way."""
+    first = RunInputs.of(options, tables=False)
+    each = [first, *(replace(first, inputs=_paths(also)) for also in options.also)]
+    collections = [one.collection() for one in each]
+    how = {"depths": options.pool, "measure": options.measure, "systems": options.systems}
+    how |= {name: getattr(options, name) for name in ("power", "alpha", "method", "jobs")}
+    how["variance_method"] = options.variance_method or None
+    return collections, how, tuple(note for one in collections for note in one.notes)
 
 
 def instances(options: PlanInstancesOptions) -> None:
@@ -214,8 +292,8 @@ def _refuse(idle: tuple[str, ...], beside: str) -> None:
             raise InputError((Option(name), " does nothing beside ", Option(beside)), remedy="leave one out")
 
 
-def _variances(options: Sourced) -> tuple[dict[str, float], tuple[str, ...]]:
-    """Variance of each measure, as stated or as estimated from scores or runs, and how it was found."""
+def _variances(options: Sourced, method: str | None) -> tuple[list[Source], tuple[str, ...]]:
+    """Variance of each measure, as stated or as the planned test needs it from scores or runs, and how it was found."""
     if bool(options.sources) == bool(options.variance):
         kind = InputError if options.sources else NothingGiven
         raise kind(
@@ -224,18 +302,76 @@ def _variances(options: Sourced) -> tuple[dict[str, float], tuple[str, ...]]:
         )
     if options.variance:
         _refuse(STATED, "variance")
-        return _stated(options.variance), ()
-    source = RunInputs.of(options, inputs=options.sources)
+        return [Source(name, sigma_sq) for name, sigma_sq in _stated(options.variance).items()], ()
+    first = RunInputs.of(options, inputs=options.sources)
+    each = [_scores(one) for one in (first, *(replace(first, inputs=_paths(also)) for also in options.also))]
+    wanted = options.variance_method or variance_for(method or "blocks", None)
+    found = pool_variances(estimate(scores, wanted) for scores in each)
+    compared = wanted == "residual" and not method
+    unpaired = pool_variances(estimate(scores, "two-way") for scores in each) if compared else {}
+    nouns = nouns_of(next(iter(each[0].data_vars.values())))
+    known = [Source(name, one, unpaired.get(name), nouns) for name, one in found.items()]
+    return known, () if options.quiet else tuple(str(one.variance) for one in known)
+
+
+def _scores(source: RunInputs) -> xr.Dataset:
+    """Scores of all measures of one collection."""
     if source.table:
-        whole = source.read().scores
-    else:
-        collection = source.collection()
+        return source.read().scores
+    collection = source.collection()
+    with progress("scoring", source.quiet) as told:
         measures = list(source.measure or ("AP",))
-        with progress("scoring", source.quiet) as told:
-            whole = score(collection, measures, jobs=source.jobs, no_relevant="drop", progress=told)
-    each = {str(name): estimate(whole[name], options.variance_method) for name in whole.data_vars}
-    notes = tuple(str(one) for one in each.values())
-    return {name: one.sigma_sq for name, one in each.items()}, () if options.quiet else notes
+        return score(collection, measures, jobs=source.jobs, no_relevant="drop", progress=told)
+
+
+def _paths(also: str) -> tuple[Path, ...]:
+    return tuple(Path(part.strip()) for part in also.split(","))
+
+
+def _usual(one: Source, systems: int) -> str:
+    """The planned test where none is named: topic by topic for scores at hand, one-way for a stated variance."""
+    if not isinstance(one.variance, VarianceEstimate) or one.variance.paired is False:
+        return "exact"
+    return "paired-t" if systems == 2 else "blocks"
+
+
+def _range(one: Source, row: Mapping[str, Any]) -> str:
+    """The difference that is to be found, in words."""
+    m = int(row["systems"])
+    among = (
+        f"between {one.counted(2, 'system')}"
+        if m == 2
+        else f"between best and worst of {one.counted(m, 'system')}"
+    )
+    return f"a difference of {row['min_diff']:g}{one.of} {among}"
+
+
+def _needs(one: Source, row: Mapping[str, Any]) -> str:
+    """How many topics it takes, in a sentence."""
+    paired = isinstance(one.variance, VarianceEstimate) and one.variance.paired
+    n, power = int(row["topics"]), row["power"]
+    said = f"{one.counted(n, 'topic')} find {_range(one, row)} with power {power:g} at level {row['alpha']:g}"
+    said += f", compared {one.each}" if paired else ""
+    if row.get("topics_assured", n) != n:
+        said += f"; {row['topics_assured']:,} if the doubt about the variance counts"
+    if one.unpaired is not None:
+        asked = {name: row[name] for name in ("min_diff", "systems", "alpha", "power")}
+        plain = int(np.asarray(topics_for_power(variance=one.unpaired, method="exact", **asked)))
+        said += f"; {plain:,} if they were not compared {one.each}"
+    return said
+
+
+def _finds(one: Source, row: Mapping[str, Any]) -> str:
+    """What a number of topics finds, in a sentence."""
+    return (
+        f"{one.counted(int(row['topics']), 'topic')} find {_range(one, row)} with power {row['power']:.2f} at level"
+        f" {row['alpha']:g}; with power {row['target']:g} they find {row['min_diff_at_target']:.3g}"
+    )
+
+
+def _told(sentences: Sequence[str], title: str) -> str:
+    """The answers in words, where they are few, above what the table holds."""
+    return "\n".join([*(sentences if len(sentences) <= MOST_SENTENCES else ()), title])
 
 
 def _stated(given: list[str]) -> dict[str, float]:
@@ -256,39 +392,39 @@ def _around(values: list[float]) -> Floats:
     return np.unique(np.round(np.geomspace(min(values) / 2, max(values) * 2, 25), 5))
 
 
-def _power_curve(known: dict[str, float], options: PowerOptions) -> pd.DataFrame:
+def _power_curve(known: Sequence[Source], options: PowerOptions) -> pd.DataFrame:
     spread = _around(options.min_diff)
     pieces = [
         pd.DataFrame(
             {
-                "measure": _named(name, f"{m} systems", len(known), len(options.systems)),
+                "measure": _named(one.name, one.counted(m, "system"), len(known), len(options.systems)),
                 "min_diff": spread,
                 "topics": topics_for_power(
-                    variance=sigma_sq,
+                    variance=one.variance,
                     min_diff=spread,
                     systems=m,
                     alpha=options.alpha[0],
                     power=options.power[0],
-                    method=options.method,
+                    method=options.method or _usual(one, m),
                 ),
             }
         )
-        for (name, sigma_sq), m in product(known.items(), options.systems)
+        for one, m in product(known, options.systems)
     ]
     return pd.concat(pieces)
 
 
-def _interval_curve(known: dict[str, float], width: list[float], alpha: float) -> pd.DataFrame:
+def _interval_curve(known: Sequence[Source], width: list[float], alpha: float) -> pd.DataFrame:
     spread = _around(width)
     pieces = [
         pd.DataFrame(
             {
-                "measure": name,
+                "measure": one.name,
                 "width": spread,
-                "topics": topics_for_interval(variance=sigma_sq, width=spread, alpha=alpha),
+                "topics": topics_for_interval(variance=one.variance, width=spread, alpha=alpha),
             }
         )
-        for name, sigma_sq in known.items()
+        for one in known
     ]
     return pd.concat(pieces)
 

@@ -37,6 +37,7 @@ OF_RUNS = (
     "splits",
     "kind",
     "by",
+    "texts",
     "proportions",
     "corpus",
     "names",
@@ -45,7 +46,7 @@ OF_RUNS = (
     "intents",
 )
 """Options that say something about runs, and nothing about a table of scores."""
-OF_TABLES = ("columns", "system")
+OF_TABLES = ("columns", "system", "random")
 """Options that say something about tables of scores, and nothing about runs."""
 
 
@@ -73,12 +74,14 @@ class RunInputs:
     splits: int = 1
     kind: str = "even"
     by: str | None = None
+    texts: Path | None = None
     proportions: str | None = None
     corpus: str | None = None
     seed: int = 0
     missing: str = ""  # refuse for runs, leave for tables
     columns: tuple[str, ...] = ()
     system: tuple[str, ...] = ()
+    random: tuple[str, ...] = ()
     names: str = "auto"
     depth: int | None = None
     subtopics: bool = False
@@ -152,6 +155,10 @@ class RunInputs:
             raise InputError((*words, f" {does} here"), remedy=("add ", Option("kind", "uneven")))
         if said == ["by"]:
             raise InputError((*words, f" {does} here"), remedy=("add ", Option("kind", "attribute")))
+        if said == ["texts"]:
+            raise InputError((*words, f" {does} here"), remedy=("add ", Option("kind", "topical")))
+        if self.kind == "topical" and self.shards > 1:
+            raise InputError((*words, f" {does} with ", Option("kind", "topical")), remedy="the texts decide")
         raise InputError((*words, f" {does} with one shard"), remedy=("add ", Option("n_shards", 5)))
 
     def one_measure(self) -> RunInputs:
@@ -219,6 +226,8 @@ class RunInputs:
             "corpus": int(self.corpus) if numeric and self.corpus is not None else self.corpus,
             "unlisted": "add",
         }
+        if self.kind == "topical":
+            how["texts"] = self.texts
         if self.kind == "uneven":
             how["proportions"] = _numbers(self.proportions)
         shards = None if self.kind == "uneven" else self.shards
@@ -234,6 +243,7 @@ class RunInputs:
             missing=policy,
             columns=roles_of_columns(self.columns),
             system=self.system,
+            factors=self.random,
         )
         if isinstance(found, xr.DataArray):
             found = found.to_dataset(name=found.name or UNNAMED, promote_attrs=False)
@@ -274,18 +284,19 @@ def idle(*, table: bool, shards: int, kind: str) -> tuple[str, ...]:
     """Return the options that do nothing: with a table of scores, with one shard, with shards by attribute.
 
     >>> idle(table=False, shards=1, kind="even")
-    ('columns', 'system', 'splits', 'kind', 'by', 'proportions', 'corpus')
+    ('columns', 'system', 'random', 'splits', 'kind', 'by', 'texts', 'proportions', 'corpus')
     """
     if table:
         return OF_RUNS
     if kind == "attribute":
-        return (*OF_TABLES, "shards", "splits", "proportions", "corpus")
+        return (*OF_TABLES, "shards", "splits", "texts", "proportions", "corpus")
     if kind == "uneven":
-        return (*OF_TABLES, "shards", "by")
-    return (
-        *OF_TABLES,
-        *(("splits", "kind", "by", "proportions", "corpus") if shards == 1 else ("by", "proportions")),
-    )
+        return (*OF_TABLES, "shards", "by", "texts")
+    if shards == 1:
+        return (*OF_TABLES, "splits", "kind", "by", "texts", "proportions", "corpus")
+    if kind == "topical":
+        return (*OF_TABLES, "by", "proportions", "corpus")
+    return (*OF_TABLES, "by", "texts", "proportions")
 
 
 def _numbers(text: str | None) -> list[float] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from shardwise.analysis.plainly import plainly
 from shardwise.cli.commands.instances import InstancesOptions
 from shardwise.cli.config import VERSUS
 from shardwise.cli.inputs import RunInputs, single
+from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress
 from shardwise.cli.shared import current
 from shardwise.comparing.comparisons import Comparisons
@@ -31,8 +33,9 @@ from shardwise.comparing.equivalence import (
     smallest_setting,
 )
 from shardwise.core.arguments import chosen
+from shardwise.core.claim import plural, said
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import as_scores
+from shardwise.core.scores import as_scores, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.mixed import mixed
 from shardwise.fits.repeats import KINDS, seeds_or_samples
@@ -89,8 +92,10 @@ def compare_runs(options: InstancesOptions) -> None:
             notes=notes,
         )
         analyze(table, how).report(options.report)
+    noun = _noun(table)
+    words = {"instance": noun, "instances": plural(noun)} if format is Format.text else {}
     emit(
-        found.frame,
+        found.frame.rename(columns=words),
         format,
         options.out,
         title=found.title,
@@ -281,30 +286,46 @@ def _seeds(table: xr.DataArray, options: InstancesOptions) -> Shown:
     a, b = _pair(table, options)
     frame = single_instance_tests(table.sel(system=a), table.sel(system=b), options.alpha)
     counts = frame["verdict"].value_counts()
-    said = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-    title = f"each instance of {a} against {b} by itself: {said}"
-    return Shown(frame, title, {"a": a, "b": b, "alpha": options.alpha}, None)
+    found = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+    noun = _noun(table)
+    title = f"each {noun} of {a} against {b} by itself: {found}"
+    facts = {"a": a, "b": b, "alpha": options.alpha}
+    return Shown(frame, title, facts, lambda: plot.single_instance_chart(frame, noun=noun, pair=f"{a} − {b}"))
 
 
 def _spread(table: xr.DataArray, options: InstancesOptions) -> Shown:
     """How much p depends on which instances one has (J15 Fig. 9)."""
     a, b = _pair(table, options)
     frame = p_value_spread(table.sel(system=a), table.sel(system=b), seed=options.seed)
-    title = f"p of {a} against {b} by the number of instances, drawn with replacement"
-    return Shown(frame, title, {"a": a, "b": b}, lambda: plot.p_spread_chart(frame, alpha=options.alpha))
+    noun = _noun(table)
+    title = f"p of {a} against {b} by the number of {plural(noun)}, drawn with replacement"
+    return Shown(
+        frame, title, {"a": a, "b": b}, lambda: plot.p_spread_chart(frame, alpha=options.alpha, noun=noun)
+    )
 
 
 def _shares(table: xr.DataArray, options: InstancesOptions) -> Shown:
     """Where the variance comes from."""
-    parts = _components(table, _systems(table, options))
+    parts, nouns = _components(table, _systems(table, options)), nouns_of(as_scores(table))
     total = sum(parts.values())
     frame = pd.DataFrame(
         [
-            {"component": term, "variance": v, "sd": v**0.5, "share": v / total if total else np.nan}
+            {
+                "component": said(term, nouns),
+                "variance": v,
+                "sd": v**0.5,
+                "share": v / total if total else np.nan,
+            }
             for term, v in parts.items()
         ]
     )
-    return Shown(frame, str(seeds_or_samples(table)), {"where": parts.where}, parts.plot)
+    drawn = partial(plot.component_chart, parts, nouns=nouns)
+    return Shown(frame, str(seeds_or_samples(table)), {"where": parts.where}, drawn)
+
+
+def _noun(table: xr.DataArray) -> str:
+    """The user's word for an instance."""
+    return nouns_of(as_scores(table)).get("instance", "instance")
 
 
 def _components(table: xr.DataArray, names: list[str]) -> VarianceComponents:

@@ -23,9 +23,11 @@ from shardwise.cli.commands import (
     gate,
     instances,
     leaderboard,
+    moments,
     paper,
     replicate,
     score,
+    serve,
     simulate,
     stability,
 )
@@ -43,11 +45,13 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "leaderboard": (leaderboard.LeaderboardOptions, "shardwise.cli.leaderboard:rank_systems"),
     "paper": (paper.PaperOptions, "shardwise.cli.paper:write_files"),
     "gate": (gate.GateOptions, "shardwise.cli.gate:judge"),
+    "moments": (moments.MomentsOptions, "shardwise.cli.moments:compare_moments"),
     "design": {
         "power": (design.PowerOptions, "shardwise.cli.design:power"),
         "interval": (design.IntervalOptions, "shardwise.cli.design:interval"),
         "table": (design.TableOptions, "shardwise.cli.design:table"),
         "pools": (design.PoolsOptions, "shardwise.cli.design:pools"),
+        "budget": (design.BudgetOptions, "shardwise.cli.design:budget"),
         "instances": (design.PlanInstancesOptions, "shardwise.cli.design:instances"),
         "equivalence": (design.PlanEquivalenceOptions, "shardwise.cli.design:equivalence"),
     },
@@ -57,16 +61,19 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
     "replicate": {
         "f19": (replicate.F19Options, "shardwise.cli.replicate:replicate_f19"),
         "ff21": (replicate.FF21Options, "shardwise.cli.replicate:replicate_ff21"),
+        "j15": (replicate.J15Options, "shardwise.cli.replicate:replicate_j15"),
+        "s14": (replicate.S14Options, "shardwise.cli.replicate:replicate_s14"),
         "v17": (replicate.V17Options, "shardwise.cli.replicate:replicate_v17"),
     },
     "simulate": (simulate.SimulateOptions, "shardwise.cli.simulate:simulate"),
+    "serve": (serve.ServeOptions, "shardwise.cli.serve:serve"),
     "repeat": (again.RepeatOptions, "shardwise.cli.repeat:repeat"),
     "schema": (again.SchemaOptions, "shardwise.cli.schema:print_schema"),
 }
 """Every command by name: its options, and the function that takes them; or, for a group, its commands."""
 
 GROUPS = {"design": design.HELP, "replicate": replicate.HELP}
-NO_CONFIG = frozenset({"repeat", "schema"})  # they do no analysis of their own
+NO_CONFIG = frozenset({"repeat", "schema", "serve"})  # they do no analysis of their own
 UsageError: Any = typer.BadParameter.__bases__[0]  # typer brings its own click, or uses another's
 
 

@@ -145,12 +145,21 @@ Proportions = Annotated[
 Shards = Annotated[int, typer.Option(help="Number of shards; 1 scores the whole collection.", min=1)]
 Splits = Annotated[int, typer.Option(help="Number of independent splits.", min=1)]
 Kind = Annotated[
-    str, typer.Option(help="How documents fall into shards: even, die, covered, uneven or attribute.")
+    str,
+    typer.Option(help="How documents fall into shards: even, die, covered, uneven, attribute or topical."),
 ]
 By = Annotated[
     str | None,
     typer.Option(
         help="Expression whose match in a document's name is its shard (kind attribute).", callback=expression
+    ),
+]
+Texts = Annotated[
+    Path | None,
+    typer.Option(
+        help="File of the documents' texts: JSON lines, TREC's <DOC>, or name and text (kind topical).",
+        exists=True,
+        dir_okay=False,
     ),
 ]
 Corpus = Annotated[
@@ -199,6 +208,12 @@ System = Annotated[
 Names = Annotated[str, typer.Option(help="Systems are called by: auto, tag or file.")]
 Depth = Annotated[int | None, typer.Option(help="Cut every ranking at this depth.", min=1)]
 Jobs = Annotated[int | None, typer.Option(help="Number of threads; all processors by default.", min=1)]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Simulate on a cluster of dask.distributed: the address of its scheduler, or local for processes here."
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
 Format_ = Annotated[
     Format | None,

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +113,27 @@ def progress_bar(quiet: bool) -> Progress:
     )
 
 
+Listener = Callable[[str, int, int], None]  # what is being done, how much of it, of how much
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Tell a program of the progress of what it runs, in place of drawing bars."""
+    before = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(before)
+
+
 @contextmanager
 def progress(doing: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar for one piece of work, as a function to be called with (done, in all)."""
+    if (listener := _LISTENER.get()) is not None:
+        listener(doing, 0, 0)
+        yield lambda done, total: listener(doing, done, total)
+        return
     made = progress_bar(quiet)
     if made.disable:  # before 14.3, rich ends one that is not shown with an empty line
         yield lambda done, total: None

@@ -9,14 +9,14 @@ from typing import Any
 import pandas as pd
 
 from shardwise.cli import inputs
-from shardwise.cli.commands.replicate import F19Options, FF21Options, V17Options
+from shardwise.cli.commands.replicate import F19Options, FF21Options, J15Options, S14Options, V17Options
 from shardwise.cli.output import progress, terminal
 from shardwise.cli.shared import current
 from shardwise.core.errors import InputError, Option
-from shardwise.papers import Replication, f19, ff21, v17
+from shardwise.papers import Replication, f19, ff21, j15, s14, v17
 from shardwise.scoring.measures.names import parse_measure
 
-OF_RUNS = ("measure", "shards", "splits", "fill", "corpus", "names", "depth", "related")
+OF_RUNS = ("measure", "shards", "splits", "fill", "corpus", "names", "depth", "related", "also", "pool_depth")
 
 
 def replicate_f19(options: F19Options) -> None:
@@ -75,6 +75,63 @@ def replicate_v17(options: V17Options) -> None:
     )
 
 
+def replicate_j15(options: J15Options) -> None:
+    """Jayasinghe et al. 2015."""
+    data: Any = None
+    if options.inputs:
+        data = (
+            inputs.RunInputs(inputs=tuple(options.inputs), missing=options.missing, quiet=options.quiet)
+            .read()
+            .one()
+        )
+    with progress("steps", options.quiet) as bar:
+        found = j15(
+            data,
+            options.baseline,
+            margin=options.margin,
+            pools=options.pools,
+            repetitions=options.repetitions,
+            n_resamples=options.resamples,
+            seed=options.seed,
+            folder=options.out,
+            progress=bar,
+        )
+    _write(found, options)
+
+
+def replicate_s14(options: S14Options) -> None:
+    """Sakai 2014."""
+    further = [_folder(path) for path in options.also]
+
+    def paper(data: Any, **choices: Any) -> Replication:
+        each = {"collection": data}
+        for path, files in zip(options.also, further, strict=True):
+            each[path.name or str(path)] = _runs(files, options)
+        return s14(each, **choices)
+
+    _replicate(paper, options, depths=options.pool_depth or None, method=options.method)
+
+
+def _folder(path: Path) -> tuple[Path, ...]:
+    """The judgments and the folder of runs of a further collection."""
+    qrels = sorted(one for one in path.iterdir() if one.is_file() and one.name.startswith("qrels"))
+    runs = path / "runs"
+    if len(qrels) != 1 or not runs.is_dir():
+        raise InputError(
+            f"has {len(qrels)} files whose names begin with qrels, and {'a' if runs.is_dir() else 'no'} folder runs",
+            where=str(path),
+            remedy="put one file of judgments and a folder of runs there",
+        )
+    return qrels[0], runs
+
+
+def _runs(files: tuple[Path, ...], options: Any) -> Any:
+    return inputs.RunInputs(
+        inputs=files, missing=options.missing, names=options.names, depth=options.depth, jobs=options.jobs,
+        quiet=options.quiet,
+    ).collection()  # fmt: skip
+
+
 def _check(measures: list[str]) -> None:
     for measure in measures:
         parse_measure(measure)  # refused before the long work
@@ -100,13 +157,13 @@ def _replicate(paper: Callable[..., Replication], options: Any, **choices: Any) 
         _refuse_idle(files[0])
         data = inputs.RunInputs(inputs=files, missing=options.missing, quiet=options.quiet).read().one()
     else:
-        source = inputs.RunInputs(
-            inputs=files, missing=options.missing, names=options.names, depth=options.depth, jobs=options.jobs,
-            quiet=options.quiet,
-        )  # fmt: skip
-        data = source.collection()
+        data = _runs(files, options)
     with progress("steps", options.quiet) as bar:
         found = paper(data, jobs=options.jobs, folder=options.out, progress=bar, **choices)
+    _write(found, options)
+
+
+def _write(found: Replication, options: Any) -> None:
     found.write(options.out)
     if not options.quiet:
         said = terminal()

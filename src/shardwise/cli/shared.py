@@ -6,12 +6,13 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import MISSING, Field, dataclass, fields
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from shardwise.analysis.provenance import Recipe
 
 Command = Callable[..., None]
-WRITTEN = frozenset({"out", "report", "chart"})
+WRITTEN = frozenset({"out", "report", "chart", "pairs"})
 OWN = "shardwise.own"  # where a context keeps the options that stand in the command's own table
 
 
@@ -35,6 +36,7 @@ class Call:
     parameters: tuple[Parameter, ...]
     values: Mapping[str, Any]
     given: frozenset[str]  # parameters named on the command line, or in the command's table of a file
+    typed: tuple[str, ...]  # the command line
 
     def recipe(self, *, without: tuple[str, ...] = (), **instead: Any) -> Recipe:
         """Everything that the result depends on, as TOML; what was found out later is given by key.
@@ -49,7 +51,7 @@ class Call:
             idle = parameter.argument or parameter.key in OUTPUT or parameter.name in without
             if not idle and value is not None and value != []:
                 table[parameter.key] = _plain(value)
-        return Recipe(self.command, tuple(sys.argv[1:]), to_toml(self.command, table))
+        return Recipe(self.command, self.typed, to_toml(self.command, table))
 
 
 _CALL: ContextVar[Call | None] = ContextVar("call", default=None)
@@ -58,6 +60,64 @@ _CALL: ContextVar[Call | None] = ContextVar("call", default=None)
 def current() -> Call | None:
     """The command that is running, if one is."""
     return _CALL.get()
+
+
+@contextmanager
+def _running(call: Call) -> Iterator[None]:
+    before = _CALL.set(call)
+    try:
+        yield
+    finally:
+        _CALL.reset(before)
+
+
+Options = TypeVar("Options")
+
+
+@contextmanager
+def called(
+    name: str,
+    options: type[Options],
+    inputs: Sequence[Path],
+    texts: Mapping[str, Sequence[str]],
+    **others: Any,
+) -> Iterator[Options]:
+    """Options of a command as if it had been typed, for a program that runs it; it counts as running meanwhile.
+
+    Parameters
+    ----------
+    name
+        Of the command.
+    options
+        Its dataclass.
+    inputs
+        Files for its argument ``inputs``.
+    texts
+        Values of other options, as they would be typed, by name.
+    others
+        Values of options that are not part of what is asked, such as ``report``.
+    """
+    known = {one.name: one for one in _parameters(options)}
+    values: dict[str, Any] = {one.name: _default(one) for one in fields(options)}  # type: ignore[arg-type]
+    for key, given in texts.items():
+        if key not in known or known[key].argument or known[key].key in OUTPUT:
+            raise InputError(f"{name} has no option {key!r}")
+        try:
+            parsed = [known[key].parse(text) for text in given]
+        except ValueError as reason:
+            raise InputError(str(reason), where=key.replace("_", " ")) from None
+        values[key] = parsed if known[key].several else parsed[-1]
+    values |= {"inputs": list(inputs), **others}
+    words = [(f"--{known[key].key}", text) for key, given in texts.items() for text in given]
+    typed = (name, *map(str, inputs), *(word for pair in words for word in pair))
+    with _running(Call((name,), tuple(known.values()), values, frozenset(texts), typed)):
+        yield options(**values)
+
+
+def _parameters(options: type) -> tuple[Parameter, ...]:
+    """The options and arguments that a dataclass declares, in the order of its help."""
+    kinds = get_type_hints(options, include_extras=True)
+    return parameters_of({one.name: kinds[one.name] for one in _in_order(options)})
 
 
 def command_of(context: Any) -> tuple[str, ...]:
@@ -85,18 +145,15 @@ def command(options: type, place: str, *, config: bool = True) -> Command:
     """
     kinds = get_type_hints(options, include_extras=True)
     declared = list(_in_order(options))
-    parameters = parameters_of({one.name: kinds[one.name] for one in declared})
+    parameters = _parameters(options)
 
     def run(context: typer.Context, **values: Any) -> None:
         values.pop("config", None)
-        call = Call(command_of(context), parameters, values, _given(context, values))
-        before = _CALL.set(call)
+        call = Call(command_of(context), parameters, values, _given(context, values), tuple(sys.argv[1:]))
         _say_if_compiling()
-        try:
+        with _running(call):
             _refuse_to_overwrite(call)
             _function(place)(options(**values))
-        finally:
-            _CALL.reset(before)
 
     only = inspect.Parameter.KEYWORD_ONLY
     taken = [

@@ -163,7 +163,9 @@ class Comparisons(Shown):
         spread = f" (se {row['se']:.4f}{df})" if np.isfinite(row["se"]) else ""
         effect = row["effect_size"]
         words = f", effect size {effect:.2f} ({size(effect)})" if np.isfinite(effect) else ""
-        return f"{row['a']} - {row['b']} = {row['difference']:.4f}{spread}, p = {row['p']:.4g}{words}"
+        return (
+            f"{row['a']} - {row['b']} = {row['difference']:.4f}{spread}, p = {row['p_adjusted']:.4g}{words}"
+        )
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """Return all pairs as a table, NaN where the test has no such figure.

@@ -20,7 +20,7 @@ from shardwise.core.model import Model
 from shardwise.core.scores import as_scores
 from shardwise.fits.anova import anova
 from shardwise.fits.bootstrap import bootstrap_anova
-from shardwise.numerics.combining import agreed_p, cauchy_p, directed, harmonic_mean_p
+from shardwise.numerics.combining import agreed_p, cauchy_p, directed, harmonic_mean_p, quantile_p
 from shardwise.numerics.corrections import STEPWISE, step_up
 
 Signs = npt.NDArray[np.int8]
@@ -120,6 +120,8 @@ class Aligned:
     estimates: Estimates
     ia: Ints
     ib: Ints
+    difference: Floats  # (J, P): of the first system less the second
+    se: Floats  # (J, P)
     agrees: Bools  # (J, P): whether the comparison puts the pair in the order of the mean estimates
     p: Floats  # (J, P)
     p_adjusted: Floats  # (J, P)
@@ -163,17 +165,20 @@ def align(comparisons: Sequence[Comparisons]) -> Aligned:
         model=first.model,
         error=first.error,
         scale=float(np.mean(scales)),
+        over=first.over,
+        nouns=first.nouns,
     )
-    agrees, p, p_adjusted = (np.stack(column) for column in list(zip(*rows, strict=True))[1:])
-    return Aligned(estimates, codes // len(place), codes % len(place), agrees, p, p_adjusted)
+    figures = (np.stack(column) for column in list(zip(*rows, strict=True))[1:])
+    return Aligned(estimates, codes // len(place), codes % len(place), *figures)
 
 
-def _in_order(c: Comparisons, rank: Ints, systems: int) -> tuple[Ints, Bools, Floats, Floats]:
-    """Codes of the pairs in ascending order, whether each is in the common order, and the p-values."""
+def _in_order(c: Comparisons, rank: Ints, systems: int) -> tuple[Ints, Floats, Floats, Bools, Floats, Floats]:
+    """Codes of the pairs in ascending order, differences and errors, whether each is in the common order, p-values."""
     a, b = rank[c.ia], rank[c.ib]
     codes = np.asarray(np.minimum(a, b) * systems + np.maximum(a, b), np.int64)
     order = np.argsort(codes)
-    return codes[order], (a < b)[order], c.p[order], c.p_adjusted[order]
+    difference = np.where(a < b, c.difference, -c.difference)
+    return tuple(x[order] for x in (codes, difference, c.se, a < b, c.p, c.p_adjusted))  # type: ignore[return-value]
 
 
 def unanimous(comparisons: Sequence[Comparisons]) -> Comparisons:
@@ -209,7 +214,9 @@ def _agreed(comparisons: Sequence[Comparisons], needed: int, name: str, claim: s
 
 
 def combined_p(
-    comparisons: Sequence[Comparisons], how: Literal["harmonic", "cauchy"] = "harmonic", method: str = "bh"
+    comparisons: Sequence[Comparisons],
+    how: Literal["quantile", "harmonic", "cauchy"] = "quantile",
+    method: str = "bh",
 ) -> Comparisons:
     """Combine the uncorrected p-values of all splits into one per pair, then correct over the pairs.
 
@@ -220,17 +227,18 @@ def combined_p(
     comparisons
         Comparisons of the same pairs, one a split.
     how
-        ``harmonic``, the harmonic mean times the factor that makes it valid under any dependence (Vovk & Wang 2020), or
-        ``cauchy`` (Liu & Xie 2020), which is sharper, and valid for small p-values.
+        ``quantile``, the smallest quantile times the factor that makes it valid under any dependence (Meinshausen,
+        Meier & Bühlmann 2009); ``harmonic``, the harmonic mean times such a factor (Vovk & Wang 2020); or ``cauchy``
+        (Liu & Xie 2020), which is sharper, and valid for small p-values.
     method
         The correction: bonferroni, holm, bh, by or none.
     """
-    rules = {"harmonic": harmonic_mean_p, "cauchy": cauchy_p}
+    rules = {"quantile": quantile_p, "harmonic": harmonic_mean_p, "cauchy": cauchy_p}
     chosen(how, "how", rules, what="combination")
     correction = STEPWISE[chosen(method, "correction", STEPWISE)]
     both = align(comparisons)
     p = rules[how](directed(both.p, both.agrees))
-    words = {"harmonic": "harmonic mean p", "cauchy": "Cauchy combination"}[how]
+    words = {"quantile": "quantile p", "harmonic": "harmonic mean p", "cauchy": "Cauchy combination"}[how]
     title = f"{words} over {len(comparisons)} splits with {correction.title}"
     return _result(
         both, p, correction.adjust(p), method, title, f"whatever of these {len(comparisons)} splits is chosen"

@@ -31,6 +31,15 @@ def plural(noun: str) -> str:
     return noun + ("es" if hissing else "s")
 
 
+def said(term: str, nouns: Mapping[str, str]) -> str:
+    """A term in the user's words.
+
+    >>> said("topic:system", {"topic": "question"})
+    'question:system'
+    """
+    return ":".join(nouns.get(part, part) for part in term.split(":"))
+
+
 def counted(n: int, noun: str) -> str:
     """Return a number with its noun.
 

@@ -268,7 +268,8 @@ def layout_of(scores: xr.DataArray) -> tuple[str, ...]:
 
 def in_canonical_order(scores: xr.DataArray) -> xr.DataArray:
     """Return the scores with their dimensions in the canonical order."""
-    return scores.transpose(*layout_of(scores))
+    order = layout_of(scores)
+    return scores if scores.dims == order else scores.transpose(*order)
 
 
 def sizes_of(scores: xr.DataArray) -> dict[str, int]:

@@ -16,7 +16,7 @@ import numpy as np
 from shardwise.core import late
 from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import Claim
+from shardwise.core.claim import Claim, said
 from shardwise.core.errors import InputError
 from shardwise.core.model import label
 from shardwise.core.shown import Shown
@@ -271,9 +271,20 @@ class VarianceComponents(Shown, Mapping[str, float]):
         return f"<VarianceComponents: {self}>"
 
     def __str__(self) -> str:
+        return self.said({})
+
+    def said(self, nouns: Mapping[str, str]) -> str:
+        """Mean and standard deviations in a line.
+
+        Parameters
+        ----------
+        nouns
+            The user's own words for dimensions.
+        """
         mean = [] if self.mean is None else [f"mean {self.mean:.3g}"]
-        parts = ", ".join(f"{term} {sqrt(v):.3g}" for term, v in self.items() if v) or "all 0"
-        note = f" (estimated below 0, counted as 0: {', '.join(self.negative)})" if self.negative else ""
+        parts = ", ".join(f"{said(term, nouns)} {sqrt(v):.3g}" for term, v in self.items() if v) or "all 0"
+        below = ", ".join(said(term, nouns) for term in self.negative)
+        note = f" (estimated below 0, counted as 0: {below})" if below else ""
         return "; ".join([*mean, f"standard deviations {parts}{note}"])
 
 

@@ -238,15 +238,7 @@ class BootstrapFit(Shown):
         if self.replicates is None:
             draws = self.draws.twice() if null == "difference" else self.draws.minus(systems)
             return smoothed(draws, PAPER_RESAMPLES) if density == "kde" else ideal(draws)
-        errors = self.replicates.to_numpy()
-        if own is not None:
-            values = own
-        elif null == "marginal":
-            values = errors.ravel()
-        else:
-            neighbours = errors - np.roll(errors, 1, axis=1)  # R differences of every replicate
-            values = np.concatenate([neighbours.ravel(), -neighbours.ravel()])  # the law is symmetric
-        return smooth(values, len(errors)) if density == "kde" else Sample(np.sort(values))
+        return drawn_spread(self.replicates.to_numpy(), null, density, own)
 
     def _words(self, null: str, tails: int, density: str, scale: float) -> str:
         drawn = f"bootstrap ({self.n_resamples} resamples, seed {self.seed})"
@@ -303,11 +295,38 @@ def bootstrap_anova(
     draws = Draws(pool, weights, counts)
     replicates = None
     if n_resamples is not None:
-        systems = fit.scores.sizes[of]
-        means = resample(draws, systems, n_resamples, seed, jobs, progress)
-        means -= means.mean(axis=1, keepdims=True)
-        replicates = xr.DataArray(means, dims=("resample", of), coords={of: list(estimates.labels)})
+        errors = drawn_errors(draws, fit.scores.sizes[of], n_resamples, seed, jobs, progress)
+        replicates = xr.DataArray(errors, dims=("resample", of), coords={of: list(estimates.labels)})
     return BootstrapFit(fit, estimates, draws, replicates, seed, of)
+
+
+def drawn_errors(
+    draws: Draws,
+    systems: int,
+    n_resamples: int,
+    seed: int,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Floats:
+    """(n_resamples, systems) resampled errors of the systems' effects."""
+    means = resample(draws, systems, n_resamples, seed, jobs, progress)
+    means -= means.mean(axis=1, keepdims=True)
+    return means
+
+
+def drawn_spread(errors: Floats, null: str, density: str, own: Floats | None = None) -> Spread:
+    """Law of the error of an effect or a difference by (resample, system) errors of effects, pooled over systems.
+
+    The errors of one system alone are taken where these are given.
+    """
+    if own is not None:
+        values = own
+    elif null == "marginal":
+        values = errors.ravel()
+    else:
+        neighbours = errors - np.roll(errors, 1, axis=1)  # R differences of every replicate
+        values = np.concatenate([neighbours.ravel(), -neighbours.ravel()])  # the law is symmetric
+    return smooth(values, len(errors)) if density == "kde" else Sample(np.sort(values))
 
 
 def _residuals(fit: AnovaFit) -> Floats:

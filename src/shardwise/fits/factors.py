@@ -10,13 +10,14 @@ import numpy as np
 import xarray as xr
 
 from shardwise.core.arrays import Ints
-from shardwise.core.claim import Claim, counted
+from shardwise.core.claim import Claim, counted, said
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates
 from shardwise.core.model import label
 from shardwise.core.scores import ROLE_OF, as_scores, level_names, nouns_of
 from shardwise.core.variance_components import PARTS, VarianceComponents
 from shardwise.fits.restricted import RestrictedFit, restricted, singular_note
+from shardwise.io.scores import read_scores
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -84,13 +85,16 @@ def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
     Parameters
     ----------
     scores
-        Any table that `as_scores` takes, with any further dimensions, and labels along them.
+        Any table that `as_scores` takes, with any further dimensions, and labels along them; columns of a long table
+        that are called as the factors.
     random
         Factors, each with an effect of its own and one with each system, and further terms such as "topic:judge".
     """
     named = [random] if isinstance(random, str) else [str(name) for name in random]
     if not named:
         raise InputError("no random factor is named", remedy="name some, such as topic")
+    if not isinstance(scores, xr.DataArray | xr.Dataset | np.ndarray):
+        scores = read_scores(scores, factors=named)
     table = as_scores(scores, keep=_kept(named))
     words = {word: name for name, word in nouns_of(table).items()}
     terms = dict.fromkeys(
@@ -120,7 +124,7 @@ def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
         n=len(there[0]),
         variance_components=components,
         parts=parts,
-        notes=singular_note([name for name, v in components.items() if v == 0.0]),
+        notes=singular_note([said(name, nouns_of(table)) for name, v in components.items() if v == 0.0]),
         nouns=nouns_of(table),
         sizes={**{name: int(codes[name].max()) + 1 for name in over}, **fixed},
         over=over,

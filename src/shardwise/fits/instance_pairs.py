@@ -69,13 +69,14 @@ class Pair:
         return self
 
     def scores(self) -> xr.DataArray:
-        """Both systems with the dimensions system, instance, topic."""
+        """Both systems with the dimensions topic, system, instance."""
         instances = list(dict.fromkeys([*self.labels[0], *self.labels[1]]))
-        y = np.full((2, len(instances), self.n), np.nan)
+        place = {label: k for k, label in enumerate(instances)}
+        y = np.full((self.n, 2, len(instances)), np.nan)
         for k, values in enumerate((self.a, self.b)):
-            y[k, [instances.index(label) for label in self.labels[k]]] = values
-        coords = {"system": list(self.names), "instance": instances, "topic": list(self.topics)}
-        return xr.DataArray(y, dims=("system", "instance", "topic"), coords=coords)
+            y[:, k, [place[label] for label in self.labels[k]]] = values.T
+        coords = {"system": list(self.names), "instance": instances}
+        return xr.DataArray(y, dims=("topic", "system", "instance"), coords=coords)
 
     def topic_differences(self) -> Floats:
         """(N',) differences of per-topic means, on topics that both have."""

@@ -15,15 +15,22 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import Either, InputError
 from shardwise.core.estimates import Estimates, Outcome
-from shardwise.core.scores import as_scores, complete, level_names, nouns_of
+from shardwise.core.scores import as_scores, level_names, nouns_of
 from shardwise.numerics import student
 from shardwise.numerics.corrections import STEPWISE
 from shardwise.numerics.moderated.statistics import pairs_of
-from shardwise.numerics.prediction_powered import Powered, prediction_powered, variance_with_labels
+from shardwise.numerics.prediction_powered import (
+    Powered,
+    cluster_sums,
+    prediction_powered,
+    variance_with_labels,
+)
 from shardwise.numerics.tables import TABLE, Dims, Tables
 
 HUMAN = "human"
 """Coordinate along topic and system: scores by people, NaN where nobody looked, beside those of a judge."""
+AVERAGED = "averaged"
+"""Attribute of scores whose instances were averaged: how many there were, in words."""
 FEWEST = 5  # labels that a pair needs: with fewer, no variance is known
 
 
@@ -33,7 +40,8 @@ def with_human(judge: Any, human: Any) -> xr.DataArray:
     Parameters
     ----------
     judge
-        Scores by a judge, such as a language model, of every item and system: any table that `as_scores` takes.
+        Scores by a judge, such as a language model, of every item and system: any table that `as_scores` takes. Several
+        answers to an item (seeds, samples) are averaged first, and the claim says so.
     human
         Scores by people, for some of the items; which ones must not depend on the scores. Items that nobody looked at
         are left out or empty.
@@ -43,7 +51,7 @@ def with_human(judge: Any, human: Any) -> xr.DataArray:
     >>> with_human(f, h).human.sel(system="b").values
     array([ 1., nan,  0.])
     """
-    scores, people = as_scores(judge, only=True), as_scores(human, only=True)
+    scores, people = (as_scores(_averaged(as_scores(one)), only=True) for one in (judge, human))
     for dimension in TABLE:
         known = set(level_names(scores, dimension))
         noun = nouns_of(scores).get(dimension, dimension)
@@ -65,6 +73,14 @@ def with_human(judge: Any, human: Any) -> xr.DataArray:
     return scores.transpose(*TABLE).assign_coords({**named, HUMAN: (TABLE, values)})
 
 
+def _averaged(scores: xr.DataArray) -> xr.DataArray:
+    """Scores with the mean over instances, where there are any."""
+    if "instance" not in scores.dims:
+        return scores
+    words = f"these {counted(scores.sizes['instance'], nouns_of(scores).get('instance', 'instance'))}"
+    return scores.mean("instance", skipna=True, keep_attrs=True).assign_attrs({AVERAGED: words})
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedTest:
     """Prediction-powered differences of pairs."""
@@ -75,7 +91,7 @@ class JudgedTest:
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs by Student's t."""
-        found = powered_pairs(self.tables.y, people(self.tables), ia, ib)
+        found = powered_pairs(self.tables.y, people(self.tables), ia, ib, self.tables.cluster)
         t = student.t_statistic(found.mean, found.se)
         return Outcome(found.mean, found.se, found.df, t, student.two_sided(t, found.df))
 
@@ -87,25 +103,26 @@ def people(tables: Tables) -> Floats:
             "there are no scores by people beside those of the judge",
             remedy=("add them by ", Either("sw.judges.with_human(judge, human)", "--human human.csv")),
         )
-    there = np.isfinite(tables.human).astype(np.float64)
-    fewest = int(
-        (there.swapaxes(-1, -2) @ there).min()
-    )  # items that people scored for both systems of a pair
+    ia, ib = tables.pairs
+    there = np.isfinite(tables.human) & np.isfinite(tables.y)
+    both = np.swapaxes(there[..., ia] & there[..., ib], -1, -2)  # scored by people for both systems of a pair
+    units = both if tables.cluster is None else cluster_sums(both, tables.cluster) > 0
+    fewest, what = int(units.sum(axis=-1).min()), "item" if tables.cluster is None else "cluster"
     if fewest < FEWEST:
         raise InputError(
-            f"of some pair people scored {counted(fewest, 'item')} of both systems",
-            remedy=f"have at least {FEWEST} items scored by people, the same ones for all systems",
+            f"of some pair people scored {counted(fewest, what)} of both systems",
+            remedy=f"have {what}s scored by people, at least {FEWEST}, the same ones for all systems",
         )
     return tables.human
 
 
-def powered_pairs(judge: Floats, human: Floats, ia: Ints, ib: Ints) -> Powered:
-    """Prediction-powered differences (…, P) of pairs of tables (…, T, R)."""
+def powered_pairs(judge: Floats, human: Floats, ia: Ints, ib: Ints, cluster: Ints | None = None) -> Powered:
+    """Prediction-powered differences (…, P) of pairs of tables (…, T, R) of items, perhaps in clusters."""
 
     def differences(y: Floats) -> Floats:
         return np.swapaxes(y[..., ia] - y[..., ib], -1, -2)
 
-    return prediction_powered(differences(judge), differences(human))
+    return prediction_powered(differences(judge), differences(human), cluster=cluster)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +136,7 @@ class ByJudge:
     corrections: tuple[str, ...] = tuple(STEPWISE)
     layouts: tuple[Dims, ...] = (TABLE,)
     sound: bool = True
-    takes_gaps: bool = False
+    takes_gaps: bool = True
 
     def source(self, correction: str, claim: Claim) -> str:
         """No paper of ours uses it."""
@@ -128,7 +145,9 @@ class ByJudge:
     def estimates(self, tables: Tables, claim: Claim) -> Estimates:
         """System means corrected by people's scores, and the test of their pairs."""
         human = people(tables)
-        each = prediction_powered(np.swapaxes(tables.y, -1, -2), np.swapaxes(human, -1, -2))
+        each = prediction_powered(
+            np.swapaxes(tables.y, -1, -2), np.swapaxes(human, -1, -2), cluster=tables.cluster
+        )
         nothing = np.full(len(tables), np.nan)
         residual = np.nanvar(human, axis=1, ddof=1).mean(axis=1)
         return Estimates(
@@ -148,7 +167,7 @@ class ByJudge:
 
 def _bought(tables: Tables, human: Floats) -> tuple[str, ...]:
     """What people and judge brought each other, in a sentence or two."""
-    found = powered_pairs(tables.y, human, *tables.pairs)
+    found = powered_pairs(tables.y, human, *tables.pairs, tables.cluster)
     labels = int(np.isfinite(human[0]).any(axis=1).sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = float(np.nanmedian(np.where(found.se > 0, found.se_of_labels**2 / found.se**2, np.nan)))
@@ -163,7 +182,7 @@ def _bought(tables: Tables, human: Floats) -> tuple[str, ...]:
         float(np.median(variance_with_labels(np.array(float(n)), tables.topics, one, rho)))
         for n in (labels, min(2 * labels, tables.topics), tables.topics)
     )
-    if labels < tables.topics:
+    if labels < tables.topics and tables.cluster is None:
         said.append(
             f"twice as many would make standard errors {1 - np.sqrt(twice / now):.0%} smaller, all"
             f" {tables.topics:,} {1 - np.sqrt(every / now):.0%}"
@@ -211,7 +230,12 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
             "the scores have none by people beside them",
             remedy=Either("make them with sw.judges.with_human", "give people's by --human"),
         )
-    judge, human = complete(table), np.asarray(table[HUMAN].transpose(*TABLE).to_numpy(), dtype=float)
+    if "cluster" in table.coords:
+        raise InputError(
+            "how many labels are worth it is said for single items, and these come in clusters",
+            remedy=("leave the clusters out", Either(": scores.drop_vars('cluster')", "")),
+        )
+    judge, human = (np.asarray(x.to_numpy(), dtype=float) for x in (table, table[HUMAN].transpose(*TABLE)))
     ia, ib = pairs_of(judge.shape[1])
     found = powered_pairs(judge, human, ia, ib)
     items = judge.shape[0]
@@ -246,7 +270,7 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
 
 def _correlations(human: Floats, judge: Floats) -> Floats:
     """(P,) correlations of people and judge over the items (T, P) that both saw; 0 where one of them does not vary."""
-    seen = np.isfinite(human)
+    seen = np.isfinite(human) & np.isfinite(judge)
     n = np.maximum(seen.sum(axis=0), 1)
 
     def centred(x: Floats) -> Floats:

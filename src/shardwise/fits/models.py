@@ -17,6 +17,8 @@ from shardwise.fits.bootstrap import (
     PAPER_RESAMPLES,
     Density,
     bootstrap_anova,
+    drawn_errors,
+    drawn_spread,
     refuse_generalize,
     usual_residuals,
 )
@@ -25,7 +27,7 @@ from shardwise.numerics.bootstrap.distributions import Null, PairLaw
 from shardwise.numerics.bootstrap.draws import Draws, Spread
 from shardwise.numerics.bootstrap.ideal import ideal, smoothed
 from shardwise.numerics.bootstrap.spectrum import Pool
-from shardwise.numerics.corrections import CORRECTIONS
+from shardwise.numerics.corrections import CORRECTIONS, STEPWISE
 from shardwise.numerics.error_terms import supports
 from shardwise.numerics.tables import LAYOUTS, SHARDS, TABLE, Dims, Tables
 
@@ -36,13 +38,20 @@ READINGS: dict[str, tuple[Null, int, Density]] = {
     "marginal-2": ("marginal", 2, "exact"),
     "kde-1": ("marginal", 1, "kde"),
     "kde-2": ("marginal", 2, "kde"),
+    "difference-1": ("difference", 1, "exact"),
+    "difference-kde": ("difference", 2, "kde"),
+    "difference-kde-1": ("difference", 1, "kde"),
 }
+USUAL_READINGS = tuple(READINGS)[:5]  # ours, and those of the papers
 WORDS = {
     "difference": "law of a difference",
     "marginal-1": "law of one system, one tail",
     "marginal-2": "law of one system, two tails",
     "kde-1": "law of one system, one tail, kernel density",
     "kde-2": "law of one system, two tails, kernel density",
+    "difference-1": "law of a difference, one tail",
+    "difference-kde": "law of a difference, kernel density",
+    "difference-kde-1": "law of a difference, one tail, kernel density",
 }
 SOURCES = {
     ("marginal-1", "bh"): "V17",
@@ -114,11 +123,12 @@ class ByModel(_OfModel):
 
 @dataclass(frozen=True, slots=True)
 class ByBootstrap(_OfModel):
-    """Fit by the ideal bootstrap of a model, read in one of the papers' ways or in ours."""
+    """Fit by the bootstrap of a model, ideal or drawn, read in one of the papers' ways or in ours."""
 
     reading: str  # a key of READINGS
+    drawn: bool = False  # by so many resamples as the tables say; otherwise as by infinitely many
 
-    corrections: tuple[str, ...] = ("bh", "holm", "none")
+    corrections: tuple[str, ...] = tuple(STEPWISE)
     claims: tuple[Claim, ...] = (Claim(),)
     usual_claim: Claim = Claim()  # noqa: RUF009, a frozen value
     takes_gaps: bool = True
@@ -126,12 +136,12 @@ class ByBootstrap(_OfModel):
     @property
     def name(self) -> str:
         """What a user types."""
-        return f"banova {self.model.short} {self.reading}"
+        return f"banova {self.model.short} {self.reading}{' drawn' * self.drawn}"
 
     @property
     def title(self) -> str:
         """The fit in words."""
-        return f"bootstrap ANOVA, {self.model.short}, {WORDS[self.reading]}"
+        return f"bootstrap ANOVA, {self.model.short}, {WORDS[self.reading]}{', by resamples' * self.drawn}"
 
     @property
     def layouts(self) -> tuple[Dims, ...]:
@@ -152,7 +162,10 @@ class ByBootstrap(_OfModel):
         refuse_generalize(claim)
         null, tails, density = READINGS[self.reading]
         if not tables.complete:
-            fit = bootstrap_anova(self._with_gaps(tables), self.model)
+            n_resamples = tables.n_resamples if self.drawn else None
+            fit = bootstrap_anova(
+                self._with_gaps(tables), self.model, n_resamples=n_resamples, seed=tables.seed
+            )
             return batch_of_one(fit.estimates(null=null, tails=tails, density=density))
         parts = tables.decomposition(self.model, self._on_means)
         scale = sqrt(parts.n / parts.df_error) if usual_residuals(null) == "scaled" else 1.0
@@ -163,8 +176,12 @@ class ByBootstrap(_OfModel):
             variance=np.array([scale**2 * one.variance for one in draws]),
             df=np.full(len(tables), np.nan),
             error="residuals",
-            law=PairLaw(spreads, tails, scale, f"ideal bootstrap, {WORDS[self.reading]}"),
+            law=PairLaw(spreads, tails, scale, f"{self._kind(tables)}, {WORDS[self.reading]}"),
         )
+
+    def _kind(self, tables: Tables) -> str:
+        drawn = f"bootstrap ({tables.n_resamples} resamples, seed {tables.seed})"
+        return drawn if self.drawn else "ideal bootstrap"
 
     def _draws(self, tables: Tables, parts: Decomposition) -> list[Draws]:
         """What a resampled system mean of each table is made of: its n draws from the pool of all residuals."""
@@ -181,7 +198,16 @@ class ByBootstrap(_OfModel):
         return tables.once(("draws", self.model.short), make)
 
     def _spreads(self, tables: Tables, draws: list[Draws], null: Null, density: Density) -> list[Spread]:
-        """The ideal law of an error in each table: of a difference, or of one system's effect."""
+        """The law of an error in each table: of a difference, or of one system's effect."""
+        if self.drawn:
+            errors = tables.once(
+                ("errors", self.model.short),
+                lambda: [
+                    drawn_errors(one, tables.systems, tables.n_resamples, seed)
+                    for one, seed in zip(draws, tables.seeds, strict=True)
+                ],
+            )
+            return [drawn_spread(one, null, density) for one in errors]
         own = [one.twice() if null == "difference" else one.minus(tables.systems) for one in draws]
         plain = tables.once(("laws", self.model.short, null), lambda: [ideal(one) for one in own])
         if density == "exact":

@@ -18,16 +18,16 @@ from shardwise.numerics import student
 from shardwise.numerics.corrections import STEPWISE
 from shardwise.numerics.moderated.cells import cell_statistics, stratified
 from shardwise.numerics.moderated.law import Law
-from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards
+from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards, over_splits
 from shardwise.numerics.moderated.resample import resampled
 from shardwise.numerics.moderated.statistics import D0, Statistics, statistics
-from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, Dims, Tables
+from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, Dims, Tables
 
 COMMON = 0.5  # share of the topics that all systems must have where instances are random
 TOPICS, CELLS = Claim("topic"), Claim()
 KINDS: dict[Claim, tuple[Dims, ...]] = {
     TOPICS: LAYOUTS,
-    Claim("topic", "shard"): (SHARDS,),
+    Claim("topic", "shard"): (SHARDS, SPLITS),
     BOTH: (INSTANCES,),
     CELLS: (SHARDS,),
 }  # claims, and the layouts that can speak of them
@@ -64,7 +64,7 @@ class ModeratedJoint:
 
     def half_width(self, alpha: float) -> Floats:
         """c times each pair's own standard error, c the upper alpha quantile of the largest |t*|."""
-        critical = np.array([law.critical(alpha) for law in self.laws])[:, None]
+        critical = np.array([law.critical(alpha) for law in self.laws])[:, None] * self.found.care
         return np.where(self.found.se == 0.0, 0.0, self.found.se * critical)
 
     def top(self, alpha: float) -> Bools | None:
@@ -90,12 +90,12 @@ def _with_noise(
     order = np.argsort(-y.mean(axis=0), kind="stable")
     place = np.argsort(order)
     moved = noise.at(order)
-    law = resampled(y[:, order], place[ia], place[ib], found, key, n_resamples, noise=moved, jobs=jobs)
+    law = resampled(y[:, order], place[ia], place[ib], found.drawn, key, n_resamples, noise=moved, jobs=jobs)
     return replace(law, p_best=law.p_best[place])
 
 
 def _of_table(found: Statistics, i: int) -> Statistics:
-    names = ("difference", "units", "own_df", "own", "common", "moderated", "extra", "df")
+    names = ("difference", "units", "own_df", "own", "common", "moderated", "extra", "df", "drawn_df")
     return replace(found, **{name: np.asarray(getattr(found, name))[i] for name in names})
 
 
@@ -121,6 +121,9 @@ class ModeratedTest:
     def noise(self) -> Noise | None:
         """What moves system means besides the topics, for claims that are about more than topics."""
         if "shard" in self.claim:
+            if self.tables.dims == SPLITS:
+                each = of_shards(self.tables.each_split().decomposition(MD6))
+                return over_splits(each, self.tables.shape["split"])
             return of_shards(self.tables.decomposition(MD6))
         return of_instances(spread_of(self.tables)) if "instance" in self.claim else None
 
@@ -129,9 +132,8 @@ class ModeratedTest:
         if self.claim == CELLS:
             found, joint = cell_statistics(self.tables.y, ia, ib), None
         else:
-            found = statistics(self.y, ia, ib, d0=self.d0, noise=self.noise)
-            if self.tables.unit_df is not None:  # units that count unequally say less than their number
-                found = replace(found, df=found.df - (self.tables.topics - 1.0 - self.tables.df))
+            lost = self.tables.topics - 1.0 - self.tables.df
+            found = statistics(self.y, ia, ib, d0=self.d0, noise=self.noise, lost=lost)
             joint = ModeratedJoint(self, ia, ib, found)
         return Outcome(found.difference, found.se, found.df, found.t, found.p, joint)
 

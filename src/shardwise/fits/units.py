@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,11 @@ import xarray as xr
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, counted, plural
-from shardwise.core.errors import Either, InputError
+from shardwise.core.errors import InputError
 from shardwise.core.scores import in_canonical_order, level_names, nouns_of
-from shardwise.fits.judges import HUMAN
+from shardwise.fits.judges import AVERAGED, HUMAN
 from shardwise.numerics.moderated.statistics import interaction_mean_square
-from shardwise.numerics.units import unit_df, unit_scores
+from shardwise.numerics.units import residuals, task_means, unit_df, unit_scores
 
 CLUSTER, TASK = "cluster", "task"
 """Coordinates along topic: items of one cluster are alike; tasks count alike in the mean of a system."""
@@ -42,7 +42,7 @@ def by_units(
     """
     table = _unstacked(scores)
     labels = {name: table[name] for name in (CLUSTER, TASK) if name in table.coords}
-    if not labels or WORDS in scores.attrs:
+    if not (labels or AVERAGED in scores.attrs) or DF in scores.attrs:
         return scores, generalize
     for name, values in labels.items():
         if values.dims != ("topic",):
@@ -51,10 +51,7 @@ def by_units(
                 remedy=f"give every topic its {name}: a coordinate along topic",
             )
     if HUMAN in table.coords:
-        raise InputError(
-            "scores by people beside those of a judge, and items in clusters or tasks",
-            remedy="leave out one of the two: nothing here corrects a judge within clusters",
-        )
+        return _judged(scores, labels), generalize
     claim = None if generalize is None else Claim.of(generalize, nouns_of(table))
     over_tasks = claim is not None and TASK in claim
     if over_tasks and TASK not in labels:
@@ -64,10 +61,9 @@ def by_units(
     clusters, cluster = _coded(labels.get(CLUSTER), table.sizes["topic"])
     if not clusters:
         clusters, cluster = level_names(table, "topic"), np.arange(table.sizes["topic"])
-    y = _whole(table)
+    y = np.asarray(table.to_numpy(), dtype=float)
     if over_tasks:
-        made = np.stack([y[..., task == k, :].mean(axis=-2) for k in range(len(tasks))], axis=-2)
-        names, df = tasks, len(tasks) - 1.0
+        made, names, df = task_means(y, task)[0], tasks, len(tasks) - 1.0
     else:
         _check(tasks, task, clusters, cluster)
         made, names, df = unit_scores(y, cluster, task), clusters, unit_df(cluster, task)
@@ -108,25 +104,33 @@ def _coded(labels: xr.DataArray | None, topics: int) -> tuple[tuple[str, ...], I
     return tuple(map(str, names)), code.astype(np.int64)
 
 
-def _whole(table: xr.DataArray) -> Floats:
-    """All scores; systems may lack whole instances, but no single item."""
-    y = np.asarray(table.to_numpy(), dtype=float)
-    gaps = np.isnan(y)
-    odd = gaps & ~gaps.all(axis=-2, keepdims=True)
-    if odd.any():
-        topic = level_names(table, "topic")[int(np.argwhere(odd)[0][-2])]
-        noun = nouns_of(table).get("topic", "topic")
+def _judged(scores: xr.DataArray, labels: Mapping[str, xr.DataArray]) -> xr.DataArray:
+    """Items that a judge and people scored, with the words for clusters and for what was averaged."""
+    if TASK in labels:
         raise InputError(
-            f"{int(odd.sum())} scores are missing, the first for {noun} {topic}, and clusters or tasks need them all",
-            remedy=(f"leave those {plural(noun)} out", Either(": scores.dropna('topic')", "")),
+            "scores by people beside those of a judge, and items in tasks that count alike",
+            remedy="compare task by task: what people's labels of one task say of the judge does not hold for another",
         )
-    return y
+    said = []
+    if CLUSTER in labels:
+        clusters = len(set(_coded(labels[CLUSTER], scores.sizes["topic"])[0]))
+        said.append(f" in {plural(str(scores.attrs.get('cluster_noun', CLUSTER)))} like these {clusters}")
+    if AVERAGED in scores.attrs:
+        said.append(f", for the mean of {scores.attrs[AVERAGED]}")
+    return scores.assign_attrs({WORDS: "".join(said)})
 
 
 def _spread(y: Floats) -> float:
     """Residual standard deviation of single items, √MS(topic:system) of their means over all else."""
-    means = np.nanmean(y, axis=tuple(range(y.ndim - 2)))
-    return float(np.sqrt(interaction_mean_square(means)))
+    layers = y.reshape(-1, *y.shape[-2:])
+    there = np.isfinite(layers)
+    count = there.sum(axis=0)
+    means = np.where(there, layers, 0.0).sum(axis=0) / np.where(count > 0, count, np.nan)
+    if (count > 0).all():
+        return float(np.sqrt(interaction_mean_square(means)))
+    rest = residuals(means)
+    df = np.isfinite(means).sum() - (count.sum(axis=1) > 0).sum() - means.shape[1] + 1
+    return float(np.sqrt((rest**2).sum() / max(df, 1)))
 
 
 def _check(tasks: tuple[str, ...], task: Ints, clusters: tuple[str, ...], cluster: Ints) -> None:

@@ -53,6 +53,7 @@ def read_scores(
     missing: Missing = "leave",
     columns: Columns | None = None,
     system: str | Sequence[str] = (),
+    factors: Sequence[str] = (),
 ) -> xr.DataArray | xr.Dataset:
     """Read scores: a DataArray if they are of one measure, a Dataset with a variable each if of several.
 
@@ -81,6 +82,8 @@ def read_scores(
         split or measure -> a column's name. Several columns of systems name those of a wide table.
     system
         What to call the systems of files that hold one each, in their order.
+    factors
+        Columns that are further dimensions, such as judge or annotator; labels of the items, where every item has one.
 
     >>> table = read_scores(pd.DataFrame({"question": [1, 2], "gpt": [1, 0], "llama": [0, 1]}))
     >>> table.dims, table.sel(topic="2", system="llama").item()
@@ -90,7 +93,7 @@ def read_scores(
     """
     named = [system] if isinstance(system, str) else list(system)
     if not are_paths(source):
-        parts = [records(sheet_of(source), measure, columns, *named[:1])]
+        parts = [records(sheet_of(source), measure, columns, *named[:1], factors=factors)]
     else:
         paths = score_files(source)
         if len(paths) == 1 and paths[0].suffix.lower() in _NETCDF:
@@ -101,8 +104,8 @@ def read_scores(
                 remedy="name one a file",
                 argument="system",
             )
-        read = [_read(path) for path in paths]
-        parts = _records(read, paths, measure, columns, named)
+        read = [read_file(path) for path in paths]
+        parts = _records(read, paths, measure, columns, named, factors)
     return _picked(tensor(parts, missing), measure, parts[0].source)
 
 
@@ -186,7 +189,7 @@ def are_score_files(paths: Sequence[Path]) -> bool:
     return all(path.is_dir() or Path(bare_name(path)).suffix.lower() in endings for path in paths)
 
 
-def _read(path: Path) -> Sheet | Log:
+def read_file(path: Path) -> Sheet | Log:
     """What a file holds, by its ending and its first bytes."""
     ending = Path(bare_name(path)).suffix.lower()
     if ending in _PARQUET:
@@ -246,6 +249,7 @@ def _records(
     measure: str | None,
     columns: Columns | None,
     systems: Sequence[str],
+    factors: Sequence[str],
 ) -> list[Records]:
     """Scores of all files; logs are named together, so that models keep apart."""
     logs = [one for one in read if isinstance(one, Log)]
@@ -259,7 +263,9 @@ def _records(
             )
         sheets.append(one)
     names = systems or [""] * len(sheets)
-    parts = [records(one, measure, columns, name) for one, name in zip(sheets, names, strict=True)]
+    parts = [
+        records(one, measure, columns, name, factors=factors) for one, name in zip(sheets, names, strict=True)
+    ]
     if _one_each(parts) or (systems and all(part.wide for part in parts)):
         return [
             records(one, measure, columns, name, single=True) for one, name in zip(sheets, names, strict=True)

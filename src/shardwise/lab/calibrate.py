@@ -6,7 +6,8 @@ held against the truth.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +18,8 @@ import xarray as xr
 from shardwise.core import late
 from shardwise.core.arguments import Progress, level
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import Claim
-from shardwise.core.errors import Either, InputError
+from shardwise.core.claim import Claim, counted
+from shardwise.core.errors import Either, InputError, unknown
 from shardwise.core.scores import complete, layout_of, level_names, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
@@ -142,8 +143,10 @@ def calibrate(
     systems: int | None = None,
     shards: int | None = None,
     instances: int | None = None,
+    baseline: str | Sequence[str] | None = None,
     seed: int = 0,
     jobs: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Calibration:
     """Measure what methods do where the truth is known, on tables like the scores or made of the components given.
@@ -179,10 +182,15 @@ def calibrate(
         The largest difference to plant; one that is hardly ever missed, if None.
     topics, systems, shards, instances
         Sizes of the tables; other ones than those of the scores leave simulated nulls only.
+    baseline
+        A system of the scores, or several, with which all others are compared; methods then decide these pairs alone.
     seed
         Where the random numbers start; table i of a world depends on (seed, i) only.
     jobs
         Number of threads; all processors, if None.
+    executor
+        Where the tables are drawn and decided instead: any executor of ``concurrent.futures``, of processes or, as
+        dask.distributed has it, of machines. The figures are the same, bit for bit.
     progress
         Called with (tables done, tables in all).
 
@@ -209,21 +217,22 @@ def calibrate(
         cases += cases_of(given, claim, kinds, planted=planted, largest=largest, alpha=alpha, seed=seed)
         if untilted:
             notes[f"the world tilt is left out: {untilted}"] = claim
-    tried = Trial(cases, chosen, alpha, seed, plan)
-    tallies = tried.run(jobs, progress)
-    rates, power = tried.rates(tallies), tried.power(tallies)
+    tried = Trial(cases, chosen, alpha, seed, plan, _places(baseline, given))
+    tallies = tried.run(jobs, progress, executor)
+    said = {claim.short(dims): claim.short(dims, nouns) for claim in wanted}
+    rates, power = (_in_words(rows, said) for rows in (tried.rates(tallies), tried.power(tallies)))
     table = summary(rates, alpha)
     labels = _labelled(scores, dims) if scores is not None and given.as_measured else None
     verdicts = []
     for claim in wanted:
-        own = table[table["claim"] == claim.short(dims)]
+        own = table[table["claim"] == claim.short(dims, nouns)]
         failed = own.loc[own["meant"] & (own["status"] == "fails"), "method"]
         why: tuple[str, ...] = ()
         if labels is not None and len(failed):
-            why = (*culprits(tried.blamed(tallies, claim, failed), labels[1]), *causes(*labels))
-        verdicts.append(verdict(claim, own, chosen, dims, alpha, why))
+            why = (*culprits(tried.blamed(tallies, claim, failed), labels[1]), *causes(*labels, nouns))
+        verdicts.append(verdict(claim, own, chosen, dims, alpha, why, nouns))
     drawn = max(len(part[0].family) * case.share for case, part in zip(cases, tallies, strict=True))
-    words = _words(dims, shape, sd, scores is not None)
+    words = _words(dims, shape, sd, scores is not None, nouns)
     return Calibration(
         rates, power, table, tuple(verdicts), alpha, min(drawn, plan[-1]), plan[-1], seed, words, tuple(notes)
     )
@@ -236,6 +245,22 @@ def _read(source: Any) -> tuple[xr.DataArray | None, VarianceComponents]:
         return None, VarianceComponents.of(source, kind="sd")
     scores, _ = complete_table(source)
     return scores, variance_components(scores)
+
+
+def _places(baseline: str | Sequence[str] | None, given: Source) -> tuple[int, ...]:
+    """Places of the baselines among the systems of the scores."""
+    if baseline is None:
+        return ()
+    if given.scores is None or not given.as_measured:
+        raise InputError(
+            "a baseline is one of the systems of the scores", remedy="calibrate on the scores as they are"
+        )
+    names = level_names(given.scores, "system")
+    wanted = [baseline] if isinstance(baseline, str) else list(baseline)
+    for one in wanted:
+        if one not in names:
+            raise unknown("baseline", one, names, what="system")
+    return tuple(names.index(one) for one in dict.fromkeys(wanted))
 
 
 def _layout(shards: int | None, instances: int | None) -> tuple[str, ...]:
@@ -282,6 +307,18 @@ def _labelled(scores: xr.DataArray, dims: tuple[str, ...]) -> tuple[Floats, list
     )
 
 
-def _words(dims: tuple[str, ...], shape: tuple[int, ...], sd: VarianceComponents, given: bool) -> str:
-    sizes = " × ".join(f"{n} {dim}{'s' if n > 1 else ''}" for dim, n in zip(dims, shape, strict=True))
-    return f"tables like these scores ({sizes}; {sd})" if given else f"tables of {sizes}; {sd}"
+def _words(
+    dims: tuple[str, ...],
+    shape: tuple[int, ...],
+    sd: VarianceComponents,
+    given: bool,
+    nouns: Mapping[str, str],
+) -> str:
+    sizes = " × ".join(counted(n, nouns.get(dim, dim)) for dim, n in zip(dims, shape, strict=True))
+    spread = sd.said(nouns)
+    return f"tables like these scores ({sizes}; {spread})" if given else f"tables of {sizes}; {spread}"
+
+
+def _in_words(rows: pd.DataFrame, said: Mapping[str, str]) -> pd.DataFrame:
+    """The same with claims in the user's words."""
+    return rows.assign(claim=rows["claim"].map(said)) if len(rows) else rows

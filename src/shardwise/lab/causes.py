@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.claim import counted
+from shardwise.core.claim import counted, plural
 from shardwise.core.text import short
 
 NEAR_ZERO = 0.01  # share of the largest score
@@ -18,7 +18,9 @@ BLAMED = 2.0  # times as many false alarms as systems have on average
 NAMED = 3  # systems or topics called by their names
 
 
-def causes(y: Floats, systems: Sequence[str], topics: Sequence[str]) -> tuple[str, ...]:
+def causes(
+    y: Floats, systems: Sequence[str], topics: Sequence[str], nouns: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
     """Say what about a table makes methods err, as far as it is there.
 
     Parameters
@@ -27,6 +29,8 @@ def causes(y: Floats, systems: Sequence[str], topics: Sequence[str]) -> tuple[st
         (T, R) scores.
     systems, topics
         Their names.
+    nouns
+        The user's own words for them.
 
     >>> rng = np.random.default_rng(1)
     >>> y = rng.normal(.5, .1, (20, 4)).round(3)
@@ -36,13 +40,14 @@ def causes(y: Floats, systems: Sequence[str], topics: Sequence[str]) -> tuple[st
     2 topics of 20 make up 52% of what sets systems apart: 19, 17
     """
     t, r = y.shape
+    topic, system = ((nouns or {}).get(name, name) for name in ("topic", "system"))
     said = []
     if (y >= 0.0).all() and y.max() > 0.0:
         zeros = np.flatnonzero((y <= NEAR_ZERO * y.max()).mean(axis=0) > 0.5)
         if zeros.size:
             verb = "scores" if zeros.size == 1 else "score"
             said.append(
-                f"{counted(zeros.size, 'system')} {verb} about 0 on most topics: {_named(systems, zeros)}"
+                f"{counted(zeros.size, system)} {verb} about 0 on most {plural(topic)}: {_named(systems, zeros)}"
             )
     ia, ib = np.triu_indices(r, 1)
     variance = np.var(y[:, ia] - y[:, ib], axis=0, ddof=1)
@@ -53,9 +58,12 @@ def causes(y: Floats, systems: Sequence[str], topics: Sequence[str]) -> tuple[st
     if twins.size:
         k = twins[np.argmin(relative[twins])]
         tied = int((y[:, ia[k]] == y[:, ib[k]]).sum())
-        nearest = f"{short(systems[ia[k]])} and {short(systems[ib[k]])}, tied on {tied} of {t} topics"
+        nearest = (
+            f"{short(systems[ia[k]])} and {short(systems[ib[k]])}, tied on {tied} of {t} {plural(topic)}"
+        )
         said.append(
-            f"{counted(twins.size, 'pair')} of systems {'is' if twins.size == 1 else 'are'} nearly the same ({nearest})"
+            f"{counted(twins.size, 'pair')} of {plural(system)} {'is' if twins.size == 1 else 'are'} nearly the same"
+            f" ({nearest})"
         )
     of_system = (np.bincount(ia, relative, r) + np.bincount(ib, relative, r)) / (r - 1)
     if (unsteady := np.flatnonzero(of_system > UNSTEADY)).size:
@@ -67,7 +75,7 @@ def causes(y: Floats, systems: Sequence[str], topics: Sequence[str]) -> tuple[st
     if (carried := float(share[order].sum())) >= MUCH:
         verb = "makes" if order.size == 1 else "make"
         said.append(
-            f"{counted(order.size, 'topic')} of {t} {verb} up {carried:.0%} of what sets systems apart:"
+            f"{counted(order.size, topic)} of {t} {verb} up {carried:.0%} of what sets {plural(system)} apart:"
             f" {_named(topics, order)}"
         )
     return tuple(said)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from importlib import import_module
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,28 @@ SCORES = 2_000_000  # numbers of one chunk of tables
 PAIRS = 500_000  # pairs of one chunk of tables
 
 
+class Chunk(NamedTuple):
+    """Some tables of a case: all that a worker, in whatever process or machine, has to know."""
+
+    at: int  # number of the case
+    case: Case
+    methods: Sequence[Procedure]
+    alpha: float
+    seed: int
+    baselines: tuple[int, ...]
+    first: int  # number of the first table
+    number: int  # of tables
+
+
+def decided(chunk: Chunk) -> list[Tally]:
+    """What each method says of the tables of a chunk, held against the truth."""
+    world = chunk.case.world
+    drawn = world.draw(chunk.first, chunk.number, _path(chunk.seed, chunk.case.path))
+    tables = Tables(drawn, world.dims, chunk.seed, chunk.first)
+    truth = Truth.of(world.truth)
+    return [tally(m.decide(tables, chunk.baselines), truth, m.promise, chunk.alpha) for m in chunk.methods]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
     """Methods tried in worlds, with looks at the figures on the way."""
@@ -37,26 +60,23 @@ class Trial:
     alpha: float
     seed: int
     looks: tuple[int, ...]
+    baselines: tuple[
+        int, ...
+    ] = ()  # places of systems with which all others are compared; without, all pairs
 
-    def run(self, jobs: int | None, progress: Progress | None) -> list[list[Tally]]:
-        """Tallies of every case and method. Chunks of replicates go to threads; each depends on its numbers alone."""
-        truths = [Truth.of(case.world.truth) for case in self.cases]
+    def run(
+        self, jobs: int | None, progress: Progress | None, executor: Executor | None = None
+    ) -> list[list[Tally]]:
+        """Tallies of every case and method. Chunks of replicates go to workers; each depends on its numbers alone."""
         total = sum(-(-self.looks[-1] // case.share) for case in self.cases)
-
-        def work(chunk: tuple[int, int, int]) -> list[Tally]:
-            at, first, count = chunk
-            case = self.cases[at]
-            drawn = case.world.draw(first, count, _path(self.seed, case.path))
-            tables = Tables(drawn, case.world.dims, self.seed, first)
-            return [tally(m.decide(tables), truths[at], m.promise, self.alpha) for m in self.methods]
-
         parts: list[list[list[Tally]]] = [[[] for _ in self.methods] for _ in self.cases]
         tallies: list[list[Tally]] = []
         unclear, done, before = set(range(len(self.cases))), 0, 0
         limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
+        how = (self.methods, self.alpha, self.seed, self.baselines)
         for look in self.looks:
             chunks = [
-                (at, first, min(size, stop - first))
+                Chunk(at, self.cases[at], *how, first, min(size, stop - first))
                 for at in sorted(unclear)
                 for share, size in [(self.cases[at].share, _chunk(self.cases[at].world))]
                 for stop in [-(-look // share)]
@@ -64,11 +84,18 @@ class Trial:
             ]
             told = None if progress is None else _counting(progress, done, total)
             with limits(1, "blas"):
-                results = mapped(work, chunks, jobs=jobs, progress=told, steps=lambda chunk: chunk[2])
-                for (at, _, count), found in zip(chunks, results, strict=True):
-                    done += count
+                results = mapped(
+                    decided,
+                    chunks,
+                    jobs=jobs,
+                    executor=executor,
+                    progress=told,
+                    steps=lambda chunk: chunk.number,
+                )
+                for chunk, found in zip(chunks, results, strict=True):
+                    done += chunk.number
                     for k, one in enumerate(found):
-                        parts[at][k].append(one)
+                        parts[chunk.at][k].append(one)
             parts = [[[joined(of_method)] for of_method in of_case] for of_case in parts]
             tallies = [[one for (one,) in of_case] for of_case in parts]
             unclear, before = self.unclear(tallies), look

@@ -175,6 +175,7 @@ def verdict(
     dims: Dims,
     alpha: float,
     causes: Sequence[str] = (),
+    nouns: Mapping[str, str] | None = None,
 ) -> Verdict:
     """Judge the methods of one claim.
 
@@ -192,6 +193,8 @@ def verdict(
         The level that is promised.
     causes
         What about the scores may make methods err.
+    nouns
+        The user's own words for dimensions.
     """
     rows: Rows = {str(row["method"]): row for row in table.to_dict("records")}
     named = {state: tuple(name for name, row in rows.items() if row["status"] == state) for state in STATES}
@@ -214,7 +217,14 @@ def verdict(
     guilty = any(row["meant"] for row in rows.values() if row["status"] == "fails")
     why = tuple(causes) if guilty else ()
     return Verdict(
-        claim.short(dims), alpha, advice, named["holds"], named["unclear"], named["fails"], why, tuple(lines)
+        claim.short(dims, nouns),
+        alpha,
+        advice,
+        named["holds"],
+        named["unclear"],
+        named["fails"],
+        why,
+        tuple(lines),
     )
 
 

@@ -3,6 +3,10 @@
 With f the judge's scores and h those of people on n items, and N items that the judge alone saw,
 estimate = λ·mean_N(f) + mean_n(h - λf), whatever the judge's bias; its variance is λ²·var_N(f)/N + var_n(h - λf)/n.
 λ = cov_n(h, f) / ((1 + n/N)·var(f)), clipped to [0, 1], makes that variance least: 0 does without the judge.
+
+Items in clusters: A_g = Σ_{t ∈ g, seen} (h_t - mean)/n, and B_g the same of f less Σ_{t ∈ g, unseen} (f_t - mean)/N.
+Cluster g adds A_g - λB_g to the error of the estimate, whose variance is G/(G - 2)·Σ (A_g - λB_g)², least for
+λ = ΣA_gB_g / ΣB_g², on G - 2 degrees of freedom (G - 1 with λ given), G the number of clusters with labels.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Bools, Floats, Ints
 
 
 class Powered(NamedTuple):
@@ -29,41 +33,64 @@ class Powered(NamedTuple):
 
 
 def prediction_powered(
-    judge: Floats, human: Floats, weight: float | None = None, *, ddof: int = 1
+    judge: Floats,
+    human: Floats,
+    weight: float | None = None,
+    *,
+    ddof: int = 1,
+    cluster: Ints | None = None,
 ) -> Powered:
     """Means over items of (…, T) scores of which people gave some.
 
     Parameters
     ----------
     judge
-        Scores, or differences of two systems, by the judge; no gaps.
+        Scores, or differences of two systems, by the judge; an item that the judge lacks (NaN) is left out.
     human
         The same by people; NaN where nobody looked. Who looked at what must not depend on the scores.
     weight
         λ; the one of least variance where it is left out.
     ddof
         1 for unbiased variances; 0 for those of ppi-python, which are too small for few labels.
+    cluster
+        (T,) number of each item's cluster, where items come in clusters.
 
     >>> f, h = np.array([0.2, 0.4, 0.6, 0.8, 1.0, 0.0]), np.array([0.0, 0.3, 0.5, np.nan, np.nan, np.nan])
     >>> round(float(prediction_powered(f, h, weight=1.0).mean), 4)  # 0.6 by the judge, who is 0.1333 too kind
     0.4667
     """
-    seen = np.isfinite(human)
-    n, rest = seen.sum(axis=-1).astype(float), (~seen).sum(axis=-1).astype(float)
-    h = np.where(seen, human, 0.0)
-    mean_h, mean_f, mean_rest = _mean(h, seen), _mean(judge, seen), _mean(judge, ~seen)
+    there = np.isfinite(judge)
+    seen, unseen = there & np.isfinite(human), there & ~np.isfinite(human)
+    n, rest = seen.sum(axis=-1).astype(float), unseen.sum(axis=-1).astype(float)
+    h, f = np.where(seen, human, 0.0), np.where(there, judge, 0.0)
+    mean_h, mean_f, mean_rest = _mean(h, seen), _mean(f, seen), _mean(f, unseen)
+    if cluster is None:
+        both = _mean((h - mean_h[..., None]) * (f - mean_f[..., None]), seen)
+        spread = (1.0 + n / np.maximum(rest, 1.0)) * _variance(f, there, 1)
+    else:
+        of_h, of_f = _sums(h, seen, cluster), _sums(f, seen, cluster)
+        apart = of_f - _sums(f, unseen, cluster)
+        both, spread = (of_h * apart).sum(axis=-1), (apart**2).sum(axis=-1)
     if weight is None:
-        both = _mean((h - mean_h[..., None]) * (judge - mean_f[..., None]), seen)
-        spread = (1.0 + n / np.maximum(rest, 1.0)) * judge.var(axis=-1, ddof=1)
         weight_ = np.clip(np.divide(both, spread, out=np.zeros_like(both), where=spread > 0.0), 0.0, 1.0)
     else:
         weight_ = np.full(n.shape, weight)
     weight_ = np.where(rest > 0.0, weight_, 0.0)  # people saw everything
-    of_rest = weight_**2 * _variance(judge, ~seen, ddof) / np.maximum(rest, 1.0)
-    of_seen = _variance(h - weight_[..., None] * judge, seen, ddof) / n
-    variance = of_rest + of_seen
-    spread = of_rest**2 / np.maximum(rest - 1.0, 1.0) + of_seen**2 / np.maximum(n - 1.0, 1.0)
-    df = np.divide(variance**2, spread, out=np.asarray(n - 1.0), where=spread > 0.0)
+    if cluster is None:
+        of_rest = weight_**2 * _variance(f, unseen, ddof) / np.maximum(rest, 1.0)
+        of_seen = _variance(h - weight_[..., None] * f, seen, ddof) / n
+        variance = of_rest + of_seen
+        spread = of_rest**2 / np.maximum(rest - 1.0, 1.0) + of_seen**2 / np.maximum(n - 1.0, 1.0)
+        df = np.divide(variance**2, spread, out=np.asarray(n - 1.0), where=spread > 0.0)
+        labels, bias = (_variance(x, seen, ddof) / n for x in (h, f - h))
+    else:
+        labelled = (cluster_sums(seen, cluster) > 0).sum(axis=-1).astype(float)
+        fitted = 1.0 + (
+            (weight is None) & (rest > 0.0)
+        )  # numbers that were fitted to clusters, λ one of them
+        variance = _robust(of_h - weight_[..., None] * apart, labelled, fitted)
+        df = np.maximum(labelled - fitted, 1.0)
+        labels, bias = _robust(of_h, labelled), _robust(of_f - of_h, labelled)
     return Powered(
         mean=weight_ * mean_rest + mean_h - weight_ * mean_f,
         se=np.sqrt(variance),
@@ -71,10 +98,28 @@ def prediction_powered(
         weight=weight_,
         labels=n,
         mean_of_labels=mean_h,
-        se_of_labels=np.sqrt(_variance(h, seen, ddof) / n),
+        se_of_labels=np.sqrt(labels),
         bias=mean_f - mean_h,
-        bias_se=np.sqrt(_variance(judge - h, seen, ddof) / n),
+        bias_se=np.sqrt(bias),
     )
+
+
+def _robust(sums: Floats, clusters: Floats, fitted: Floats | float = 1.0) -> Floats:
+    """Variance of a mean whose error is the sum of these over clusters, so many numbers fitted to them."""
+    return np.asarray((sums**2).sum(axis=-1) * clusters / np.maximum(clusters - fitted, 1.0))
+
+
+def _sums(x: Floats, which: Bools, cluster: Ints) -> Floats:
+    """(…, G) what the items marked of each cluster add to the error of their mean."""
+    apart = np.where(which, x - _mean(x, which)[..., None], 0.0)
+    return np.asarray(cluster_sums(apart, cluster) / np.maximum(which.sum(axis=-1), 1)[..., None])
+
+
+def cluster_sums(x: Floats | Bools, cluster: Ints) -> Floats:
+    """(…, G) sums of (…, T) over the items of each cluster."""
+    order = np.argsort(cluster, kind="stable")
+    starts = np.searchsorted(cluster[order], np.arange(cluster.max() + 1))
+    return np.asarray(np.add.reduceat(x[..., order].astype(np.float64), starts, axis=-1))
 
 
 def _mean(x: Floats, which: Bools) -> Floats:

@@ -8,6 +8,7 @@ from scipy import special
 from shardwise.core.arrays import Floats
 
 NOISE = 1e-13  # differences this small against the largest value are rounding, not effect
+LEVEL = 0.05  # at which critical values are weighed
 
 
 def t_statistic(difference: Floats, se: Floats) -> Floats:
@@ -38,6 +39,21 @@ def critical(level: Floats | float, df: Floats | float) -> Floats:
     return np.asarray(
         -np.where(normal, special.ndtri(tail), special.stdtrit(np.where(normal, 1.0, df), tail))
     )
+
+
+def cochran_cox_df(df: Floats, few: Floats, share: Floats) -> Floats:
+    """Degrees of freedom of a t whose variance is the sum of an estimate with df and one with few, a share of it.
+
+    Cochran and Cox ("Experimental designs", 1950, §4.14) take (1 - share)·c_df + share·c_few for the critical value, c
+    those of Student's laws; these are the degrees of freedom of the law that has it at 5 %. Satterthwaite's take the
+    share for known: a part that is small by chance then counts as if it were always small, which errs too often where
+    few is 4 or less.
+
+    >>> cochran_cox_df(np.array([60.0]), np.array([4.0]), np.array([0.0, 0.5, 1.0])).round(2).tolist()
+    [60.0, 6.98, 4.0]
+    """
+    point = (1.0 - share) * critical(LEVEL, df) + share * critical(LEVEL, few)
+    return np.asarray(special.stdtridf(1.0 - LEVEL / 2.0, point))
 
 
 def without_noise(difference: Floats, se: Floats, largest: Floats) -> tuple[Floats, Floats]:

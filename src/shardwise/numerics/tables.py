@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, TypeVar, cast
 
@@ -48,6 +48,9 @@ class Tables:
     unit_df: float | None = None  # of a variance over topics, where they are units that count unequally
     human: Floats | None = (
         None  # (B, topics, systems) scores by people beside those of a judge, NaN where none are
+    )
+    cluster: Ints | None = (
+        None  # (topics,) number of each topic's cluster, for tests that look at single items
     )
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
@@ -112,16 +115,17 @@ class Tables:
     def keys(self) -> Words:
         """The 64 bits from which each table's resamples are derived, from (seed, number of the replicate) alone."""
 
-        def make() -> Words:
-            if not self.keyed:
-                return np.full(len(self), key_of(self.seed), dtype=np.uint64)
-            seeds = [
-                int(np.random.SeedSequence(self.seed, spawn_key=(self.first + i,)).generate_state(1)[0])
-                for i in range(len(self))
-            ]
-            return np.array([key_of(seed) for seed in seeds], dtype=np.uint64)
+        return self.once("keys", lambda: np.array([key_of(seed) for seed in self.seeds], dtype=np.uint64))
 
-        return self.once("keys", make)
+    @property
+    def seeds(self) -> list[int]:
+        """The seed of each table's resamples, from (seed, number of the replicate) alone."""
+        if not self.keyed:
+            return [self.seed] * len(self)
+        return [
+            int(np.random.SeedSequence(self.seed, spawn_key=(self.first + i,)).generate_state(1)[0])
+            for i in range(len(self))
+        ]
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """The value of this key, made the first time that it is asked for."""
@@ -144,6 +148,14 @@ class Tables:
             return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
         return self.once("topic means", make)
+
+    def each_split(self) -> Tables:
+        """Every split as a table of its own, those of one table next to each other."""
+
+        def make() -> Tables:
+            return replace(self, y=self.y.reshape(-1, *self.y.shape[2:]), dims=SHARDS, _kept={})
+
+        return self.once("each split", make)
 
     def require_complete(self, what: str) -> None:
         """Refuse tables with gaps where a test needs all scores."""

@@ -4,13 +4,21 @@ The mean of a system is m = Σ_t c_t y_t with weights c_t = 1/N, or 1/(K n_k) wh
 adds to its error is Σ_{t ∈ g} c_t (y_t - ȳ_k). A table of G rows m + G·(that sum) has the means of the systems for its
 means, and the variance of the mean of a difference over its rows is the cluster-robust one: CR1 for clusters of one
 size. So every test of topics, its joint law included, becomes one of clusters.
+
+Where systems lack items (NaN), each task has the least-squares fit y_ta = m_a + τ_t of what is there: m_a is the mean
+that the system would have on all items, were it as far from the others as on those it has. With N the table of what is
+there, L = diag(n_a) - Nᵀdiag(1/n_t)N and e the residuals, cluster g adds L⁺ Σ_{t ∈ g} e_t + Σ_{t ∈ g} τ_t/n_k to the
+errors of the means; on full tables that is the sum above.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
+from shardwise.core.errors import InputError
 
 
 def unit_scores(y: Floats, cluster: Ints, task: Ints) -> Floats:
@@ -22,7 +30,7 @@ def unit_scores(y: Floats, cluster: Ints, task: Ints) -> Floats:
     Parameters
     ----------
     y
-        Scores of items.
+        Scores of items, NaN where one is missing.
     cluster
         (T,) number of each item's cluster, 0 … G - 1; a cluster lies within one task, and a task has two at least.
     task
@@ -37,15 +45,90 @@ def unit_scores(y: Floats, cluster: Ints, task: Ints) -> Floats:
     own_task[cluster] = task
     sizes, items, clusters = np.bincount(cluster), np.bincount(task), np.bincount(own_task)
     total, tasks = len(sizes), len(items)
-    of_task = _sums(y, task) / items[:, None]
-    weight = 1.0 / (tasks * items[own_task])
-    errors = weight[:, None] * _sums(y - of_task[..., task, :], cluster)
+    of_task, parts = task_means(y, task)
+    errors = _sums(parts, cluster) / tasks
     share = 1.0 - 1.0 / clusters[own_task]
     errors = errors * np.sqrt(share / (1.0 - sizes / items[own_task]))[:, None]
     errors = errors - (_sums(errors, own_task) / clusters[:, None])[..., own_task, :]
     # the variance over all rows is to be the sum of the variances within tasks
     scale = np.sqrt((1.0 - 1.0 / total) / share)
     return np.asarray(of_task.mean(axis=-2, keepdims=True) + total * scale[:, None] * errors)
+
+
+def task_means(y: Floats, task: Ints) -> tuple[Floats, Floats]:
+    """(…, K, R) means of systems in each task, by least squares where items are missing, and what items add to them.
+
+    Parameters
+    ----------
+    y
+        (…, T, R) scores; a system without any score is NaN in the result.
+    task
+        (T,) number of each item's task, 0 … K - 1.
+
+    >>> y = np.array([[1.0, 3.0], [2.0, 4.0], [6.0, np.nan]])
+    >>> task_means(y, np.zeros(3, dtype=int))[0]  # the second is better by 2 on what both have
+    array([[3., 5.]])
+    """
+    items = np.bincount(task)
+    if np.isfinite(y).all():
+        means = _sums(y, task) / items[:, None]
+        return means, (y - means[..., task, :]) / items[task][:, None]
+    tables = y.reshape(-1, *y.shape[-2:])
+    means = np.full((len(tables), len(items), y.shape[-1]), np.nan)
+    parts = np.full(tables.shape, np.nan)
+    for i, table in enumerate(tables):
+        run = np.isfinite(table).any(axis=0)
+        for k in range(len(items)):
+            own = np.flatnonzero(task == k)
+            means[i, k, run], parts[i][np.ix_(own, run)] = _least_squares(table[np.ix_(own, run)])
+    return means.reshape(*y.shape[:-2], len(items), -1), parts.reshape(y.shape)
+
+
+class _Fit(NamedTuple):
+    mean: Floats  # (R,)
+    item: Floats  # (T, 1), 0 of an item that nobody has
+    left: Floats  # (T, R) residuals, 0 where there is no score
+    inverse: Floats  # (R, R) L⁺
+
+
+def _additive(y: Floats) -> _Fit:
+    """Least squares of y_ta = m_a + τ_t on what is there of (T, R) scores, Σ m_a = 0."""
+    there = np.isfinite(y)
+    n = there.astype(np.float64)
+    per_item = np.maximum(n.sum(axis=1, keepdims=True), 1.0)
+    laplacian = np.diag(n.sum(axis=0)) - n.T @ (n / per_item)
+    if np.linalg.matrix_rank(laplacian) < y.shape[1] - 1:
+        raise InputError(
+            "some systems share no items of a task with the others, directly or by way of a third",
+            remedy="leave one of them out, or the task",
+        )
+    inverse = np.linalg.pinv(laplacian)
+    filled = np.where(there, y, 0.0)
+    mean = inverse @ (filled - n * filled.sum(axis=1, keepdims=True) / per_item).sum(axis=0)
+    item = (filled - n * mean).sum(axis=1, keepdims=True) / per_item
+    return _Fit(mean, item, np.where(there, y - mean - item, 0.0), inverse)
+
+
+def _least_squares(y: Floats) -> tuple[Floats, Floats]:
+    """Means (R,) of an additive fit of (T, R) scores with gaps, and (T, R) what each item adds to their errors."""
+    mean, item, left, inverse = _additive(y)
+    some = np.isfinite(y).any(axis=1, keepdims=True)
+    centre = item[some].mean()
+    return mean + centre, left @ inverse + np.where(some, item - centre, 0.0) / some.sum()
+
+
+def residuals(y: Floats) -> Floats:
+    """What items and systems leave of (T, R) scores with gaps, 0 where there is no score.
+
+    Parameters
+    ----------
+    y
+        Scores, NaN where one is missing.
+
+    >>> residuals(np.array([[1.0, 3.0], [2.0, 4.0], [6.0, np.nan]])).round(12).tolist()
+    [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    """
+    return _additive(y).left
 
 
 def _sums(y: Floats, code: Ints) -> Floats:

@@ -13,6 +13,7 @@ from shardwise.planning.instances import (
     variance_grid,
     what_next,
 )
+from shardwise.planning.judgments import JudgmentPlan, plan_judgments
 from shardwise.planning.pools import PoolStudy, pool_depth_study, pool_qrels
 from shardwise.planning.shards import ShardDesign, design_for_shards
 from shardwise.planning.simulated import SimulatedPower, simulated_power
@@ -23,6 +24,7 @@ from shardwise.planning.variances import VarianceEstimate, pool_variances, varia
 __all__ = [
     "BudgetPlan",
     "Generalizability",
+    "JudgmentPlan",
     "PoolStudy",
     "ShardDesign",
     "SimulatedPower",
@@ -36,6 +38,7 @@ __all__ = [
     "plan_budget",
     "plan_equivalence",
     "plan_instances",
+    "plan_judgments",
     "pool_depth_study",
     "pool_qrels",
     "pool_variances",

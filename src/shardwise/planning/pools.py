@@ -16,7 +16,7 @@ from shardwise.core.arrays import Bools, Ints
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.shown import Shown
 from shardwise.io.collection import UNJUDGED, Collection, Strata, Subtopics
-from shardwise.planning.topics import topics_for_interval, topics_for_power
+from shardwise.planning.topics import PAIRED, topics_for_interval, topics_for_power
 from shardwise.planning.variances import VarianceEstimate, pool_variances, variance
 from shardwise.scoring.measures.names import parse_measure
 from shardwise.scoring.scoring import score
@@ -78,8 +78,8 @@ def pool_depth_study(
     power: float = 0.8,
     width: float | None = 0.15,
     alpha: float = 0.05,
-    method: str = "exact",
-    variance_method: str = "two-way",
+    method: str = "blocks",
+    variance_method: str | None = None,
     no_relevant: Barren = "drop",
     jobs: int | None = None,
 ) -> PoolStudy:
@@ -108,9 +108,9 @@ def pool_depth_study(
     alpha
         Level of the test, or 1 less the confidence of the interval.
     method
-        How topics are counted, as for `topics_for_power`.
+        The planned test, as for `topics_for_power`; S14 has ``sakai``.
     variance_method
-        How the variance is estimated, as for `variance`.
+        How the variance is estimated, as for `variance`; if None, as the planned test needs it.
     no_relevant
         A topic without relevant documents in the shallowest pool is dropped at every depth (``drop``), so that all
         depths see the same topics, or scores ``zero`` there.
@@ -122,22 +122,66 @@ def pool_depth_study(
     >>> study = pool_depth_study(made.collection(), depths=[10, 50], measure="AP", width=None)
     >>> study.table[["measure", "depth", "pooled", "topics_power", "judgments_power"]].round(1)
       measure  depth  pooled  topics_power  judgments_power
-    0      AP     10    26.4           103             2720
-    1      AP     50   119.9            82             9830
+    0      AP     10    26.4            44             1162
+    1      AP     50   119.9            33             3956
     """
-    each = [collections] if isinstance(collections, Collection) else list(collections)
-    cuts = _checked_depths(each, depths)
-    several = measure if isinstance(measure, Sequence) and not isinstance(measure, str) else [measure]
-    names = [str(parse_measure(one)) for one in several]
     if min_diff is None and width is None:
         raise InputError(
             "there is no goal", remedy=("give ", Option("min_diff"), ", ", Option("width"), ", or both")
         )
+    found = judged_pools(
+        collections, depths, measure, variance_for(method, variance_method), no_relevant, jobs
+    )
+    test: Any = {"min_diff": min_diff, "systems": systems, "alpha": alpha, "power": power, "method": method}
+    rows = []
+    for row, estimate in zip(found.table.to_dict("records"), found.estimates, strict=True):
+        needed = {}
+        if min_diff is not None:
+            needed["power"] = topics_for_power(variance=estimate, **test)
+        if width is not None:
+            needed["interval"] = topics_for_interval(variance=estimate, width=width, alpha=alpha)
+        for goal, topics in needed.items():
+            row |= {f"topics_{goal}": topics, f"judgments_{goal}": round(int(topics) * row["pooled"])}
+        rows.append(row)
+    return PoolStudy(
+        table=pd.DataFrame(rows),
+        goals=_goals(min_diff, systems, power, width, alpha),
+        variance_method=found.estimates[0].method,
+        notes=found.notes,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedPools:
+    """Pools of several depths: what is in them, and how much scores vary that are made with them."""
+
+    table: pd.DataFrame  # measure, depth, pooled, judged, relevant, variance
+    estimates: list[VarianceEstimate]  # a row each
+    notes: tuple[str, ...]
+
+
+def variance_for(method: str, variance_method: str | None) -> str:
+    """Name of the variance that a planned test needs, unless one was named."""
+    return variance_method or ("residual" if method in PAIRED else "two-way")
+
+
+def judged_pools(
+    collections: Collection | Sequence[Collection],
+    depths: Iterable[int],
+    measure: Any,
+    variance_method: str,
+    no_relevant: Barren = "drop",
+    jobs: int | None = None,
+) -> JudgedPools:
+    """Cut the judgments down to pools of each depth, score again, and estimate the variance."""
+    each = [collections] if isinstance(collections, Collection) else list(collections)
+    cuts = _checked_depths(each, depths)
+    several = measure if isinstance(measure, Sequence) and not isinstance(measure, str) else [measure]
+    names = list(dict.fromkeys(str(parse_measure(one)) for one in several))
     chosen(no_relevant, "no_relevant", ("drop", "zero"), what="policy")
     jobs = workers(jobs)
     pools = [best_ranks(collection, cuts[-1]) for collection in each]
     kept, notes = _topics_kept(each, pools, names, cuts[0], no_relevant, jobs)
-    test: Any = {"min_diff": min_diff, "systems": systems, "alpha": alpha, "power": power, "method": method}
     rows = []
     for depth in cuts:
         counts = np.zeros(3)
@@ -149,27 +193,15 @@ def pool_depth_study(
             counts += _counts(shallow, pool, depth, keep)
             for name in names:
                 estimates[name].append(found[name])
-        pooled, judged, relevant = counts / sum(int(keep.sum()) for keep in kept)
+        inside = dict(
+            zip(("pooled", "judged", "relevant"), counts / sum(int(keep.sum()) for keep in kept), strict=True)
+        )
         for name in names:
-            sigma_sq = pool_variances(estimates[name]).sigma_sq
-            row: dict[str, Any] = {"measure": name, "depth": depth, "pooled": pooled, "judged": judged}
-            row |= {"relevant": relevant, "variance": sigma_sq}
-            needed = {}
-            if min_diff is not None:
-                needed["power"] = topics_for_power(variance=sigma_sq, **test)
-            if width is not None:
-                needed["interval"] = topics_for_interval(variance=sigma_sq, width=width, alpha=alpha)
-            for goal, topics in needed.items():
-                row |= {f"topics_{goal}": topics, f"judgments_{goal}": round(int(topics) * pooled)}
-            rows.append(row)
-    table = pd.DataFrame(rows)
-    table = pd.concat([table[table["measure"] == name] for name in dict.fromkeys(names)], ignore_index=True)
-    return PoolStudy(
-        table=table,
-        goals=_goals(min_diff, systems, power, width, alpha),
-        variance_method=next(iter(estimates.values()))[0].method,
-        notes=(*notes, *_lacking(table)),
-    )
+            one = pool_variances(estimates[name])
+            rows.append(({"measure": name, "depth": depth, **inside, "variance": one.sigma_sq}, one))
+    rows.sort(key=lambda row: names.index(str(row[0]["measure"])))  # stable: by depth within a measure
+    table = pd.DataFrame([row for row, _ in rows])
+    return JudgedPools(table, [one for _, one in rows], (*notes, *_lacking(table)))
 
 
 def pool_qrels(collection: Collection, depth: int) -> Collection:

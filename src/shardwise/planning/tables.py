@@ -10,14 +10,16 @@ import pandas as pd
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import Either, InputError
-from shardwise.planning.topics import min_diff_at, topics_for_interval, topics_for_power, width_at
+from shardwise.planning.topics import checked, min_diff_at, topics_for_interval, topics_for_power, width_at
 from shardwise.planning.variances import VarianceEstimate
 
 Measured = Mapping[str, SupportsFloat] | SupportsFloat
 
 
-def by_measure(variances: Measured) -> tuple[list[str], Floats]:
-    """Names and variances of measures; one variance alone goes by the name of its measure, if it has one."""
+def by_measure(
+    variances: Measured, method: str | None = None, systems: Iterable[int] = ()
+) -> tuple[list[str], Floats, str]:
+    """Names and variances of measures, and the test that suits them; one alone goes by the name of its measure."""
     if isinstance(variances, Mapping):
         each = dict(variances)
     else:
@@ -27,7 +29,8 @@ def by_measure(variances: Measured) -> tuple[list[str], Floats]:
         raise InputError(
             "no variances given", remedy=("give some, as in ", Either('{"AP": .053}', "--variance AP=0.053"))
         )
-    return [str(name) for name in each], np.array([float(v) for v in each.values()])
+    test = checked(method, np.array(list(systems), dtype=float), tuple(each.values()))
+    return [str(name) for name in each], np.array([float(v) for v in each.values()]), test
 
 
 def design_table(
@@ -37,7 +40,7 @@ def design_table(
     systems: Iterable[int] = (10, 100),
     alpha: Iterable[float] = (0.01, 0.05),
     power: Iterable[float] = (0.9, 0.8),
-    method: str = "exact",
+    method: str | None = None,
     width: Iterable[float] | None = None,
 ) -> pd.DataFrame:
     """Return the topics needed for every measure over a grid: S14 Tables 4-7, or Table 8 where ``width`` is given.
@@ -75,7 +78,8 @@ def design_table(
     0.05  0.1    165   374
           0.2     43    95
     """
-    names, sigma_sq = by_measure(variances)
+    counts = np.array(list(systems))
+    names, sigma_sq, test = by_measure(variances, None if width is not None else method, counts)
     alphas = np.array(list(alpha))
     if width is not None:
         widths = np.array(list(width))
@@ -83,14 +87,14 @@ def design_table(
         rows = pd.MultiIndex.from_product([alphas, widths], names=["alpha", "width"])
         columns = pd.Index(names, name="measure")
         return pd.DataFrame(np.reshape(topics, (len(rows), -1)), index=rows, columns=columns)
-    counts, differences, powers = np.array(list(systems)), np.array(list(min_diff)), np.array(list(power))
+    differences, powers = np.array(list(min_diff)), np.array(list(power))
     topics = topics_for_power(
         variance=sigma_sq,
         power=powers[:, None],
         min_diff=differences[:, None, None],
         alpha=alphas[:, None, None, None],
         systems=counts[:, None, None, None, None],
-        method=method,
+        method=test,
     )
     rows = pd.MultiIndex.from_product([counts, alphas, differences], names=["systems", "alpha", "min_diff"])
     both = pd.MultiIndex.from_product([powers, names], names=["power", "measure"])
@@ -104,7 +108,7 @@ def design_curve(
     min_diff: float = 0.10,
     alpha: float = 0.05,
     power: float = 0.8,
-    method: str = "exact",
+    method: str | None = None,
 ) -> pd.DataFrame:
     """Return the topics needed against the number of systems to be compared, one row a point: S14 Figure 2.
 
@@ -122,10 +126,10 @@ def design_curve(
     0       Q       10     121
     1       Q      200     426
     """
-    names, sigma_sq = by_measure(variances)
     counts = np.array(list(systems))
+    names, sigma_sq, test = by_measure(variances, method, counts)
     topics = topics_for_power(
-        variance=sigma_sq[:, None], min_diff=min_diff, systems=counts, alpha=alpha, power=power, method=method
+        variance=sigma_sq[:, None], min_diff=min_diff, systems=counts, alpha=alpha, power=power, method=test
     )
     points = {"measure": np.repeat(names, len(counts)), "systems": np.tile(counts, len(names))}
     return pd.DataFrame({**points, "topics": np.ravel(topics)})
@@ -138,7 +142,7 @@ def reach_curve(
     systems: Iterable[int] = (2, 10, 100),
     alpha: float = 0.05,
     power: float = 0.8,
-    method: str = "exact",
+    method: str | None = None,
 ) -> pd.DataFrame:
     """Return what a number of topics can reach, one row a point: detectable range and interval width (S14 Figure 3).
 
@@ -160,11 +164,12 @@ def reach_curve(
     2  D-nDCG      50  min_diff, 100 systems 0.25
     3  D-nDCG      50               width   0.15
     """
-    names, sigma_sq = by_measure(variances)
+    counts = list(systems)
+    names, sigma_sq, test = by_measure(variances, method, counts)
     n = np.array(list(topics))
     v = sigma_sq[:, None]
-    test: Any = {"alpha": alpha, "power": power, "method": method}
-    goals = {f"min_diff, {m} systems": min_diff_at(n=n, variance=v, systems=m, **test) for m in systems}
+    how: Any = {"alpha": alpha, "power": power, "method": test}
+    goals = {f"min_diff, {m} systems": min_diff_at(n=n, variance=v, systems=m, **how) for m in counts}
     goals["width"] = width_at(n=n, variance=v, alpha=alpha)
     points = {"measure": np.repeat(names, len(n)), "topics": np.tile(n, len(names))}
     frames = [pd.DataFrame({**points, "goal": goal, "value": np.ravel(y)}) for goal, y in goals.items()]

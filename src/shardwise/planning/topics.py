@@ -16,7 +16,7 @@ from scipy import special
 
 from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.errors import InputError, Option
+from shardwise.core.errors import Either, InputError, Option
 from shardwise.planning.variances import VarianceEstimate
 
 Variances = npt.ArrayLike | VarianceEstimate | Sequence[VarianceEstimate]
@@ -26,10 +26,11 @@ MOST_TOPICS = 1e9
 METHODS = {
     "exact": "one-way ANOVA, noncentral F",
     "sakai": "one-way ANOVA, normal approximation of S14",
-    "two-way": "two-way ANOVA with topics as blocks, noncentral F",
+    "blocks": "two-way ANOVA with topics as blocks, noncentral F",
     "paired-t": "paired t-test, noncentral t",
 }
-SHORT = {"t": "paired-t"}
+PAIRED = ("blocks", "paired-t")  # they compare systems topic by topic
+POINTS = 200  # of the law of a variance that is not known for sure
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +59,13 @@ RULES: dict[str, tuple[Callable[[Floats], Bools], str]] = {
     "alpha": (lambda x: (x > 0) & (x < 1), "alpha must lie between 0 and 1"),
     "power": (lambda x: (x > 0) & (x < 1), "power must lie between 0 and 1; certainty takes endless topics"),
     "systems": (lambda x: (x >= 2) & (x == np.floor(x)), "systems must be a whole number, 2 or more"),
+    "df": (lambda x: x > 0, "the degrees of freedom of a variance must be above 0"),
     "n": (lambda x: (x >= 2) & (x == np.floor(x)), "the number of topics must be a whole number, 2 or more"),
 }
 
 
 def designs(
-    variance: Variances | None, difference_variance: npt.ArrayLike | None, **rest: npt.ArrayLike
+    variance: Variances | None, difference_variance: npt.ArrayLike | None, **rest: npt.ArrayLike | None
 ) -> Designs:
     """Check and broadcast the arguments of a question; refuse what cannot be answered, with the reason."""
     if (variance is None) == (difference_variance is None):
@@ -72,6 +74,7 @@ def designs(
             remedy="variance is σ² of one system's scores; difference_variance is σ_t² = 2σ² of a pair",
         )
     given: dict[str, Any] = {"sigma_sq": variance if variance is not None else difference_variance, **rest}
+    given = {name: value for name, value in given.items() if name != "df" or value is not None}
     arrays = {name: numbers(name, value) for name, value in given.items()}
     if variance is None:
         arrays["sigma_sq"] = arrays["sigma_sq"] / 2.0  # S14 §3.2
@@ -136,24 +139,54 @@ def effect(d: Designs) -> Floats:
     return np.asarray(d["min_diff"] ** 2 / (2.0 * d["sigma_sq"]))
 
 
-def checked(method: str, systems: Floats) -> str:
-    """Name of a method in full, if it can do what is asked."""
-    name = SHORT.get(method, method)
-    chosen(name, "method", METHODS, what="design method")
-    if name == "paired-t" and (systems != 2).any():
+def checked(method: str | None, systems: Floats, variance: Any) -> str:
+    """Name of the planned test, if it can do what is asked with this variance; the one that suits it, if None."""
+    known = {estimate.paired for estimate in _estimates(variance)} - {None}
+    if method is None:
+        return "blocks" if True in known else "exact"
+    chosen(method, "method", METHODS, what="design method")
+    if method == "paired-t" and not (systems == 2).all():
         raise InputError(
             f"a paired t-test compares 2 systems, not {systems[systems != 2][0]:g}",
-            remedy=("use ", Option("method", "two-way"), " for more"),
+            remedy=("use ", Option("method", "blocks"), " for more"),
         )
-    return name
+    if (method not in PAIRED) in known:
+        kind = "residual" if method in PAIRED else "two-way"
+        has = "still holds" if method in PAIRED else "no longer holds"
+        raise InputError(
+            f"{METHODS[method]}: this variance {has} the difficulty of topics",
+            remedy=(
+                "use ",
+                Either(f"variance(scores, {kind!r})", f"--variance-method {kind}"),
+                ", or another ",
+                Option("method"),
+            ),
+        )
+    return method
 
 
-def planned_test(method: str, n: Floats, systems: Floats, alpha: Floats) -> Callable[[Floats], Floats]:
-    """Power of the named method with n topics, as a function of the noncentrality λ."""
-    blocked = method in ("two-way", "paired-t")
-    phi_a, phi_e = systems - 1.0, ((systems - 1.0) if blocked else systems) * (n - 1.0)
+def _estimates(variance: Any) -> list[VarianceEstimate]:
+    each = variance if isinstance(variance, list | tuple) else [variance]
+    return [one for one in each if isinstance(one, VarianceEstimate)]
+
+
+def planned_test(
+    method: str, d: Designs, n: Floats, k: Ints | slice = slice(None)
+) -> Callable[[Floats], Floats]:
+    """Power of a method with n topics, for the designs numbered k, as a function of the noncentrality λ.
+
+    Where the variance has degrees of freedom ν it is itself uncertain, σ² = ν·variance/χ²(ν), and the power is averaged
+    over that law: the assurance of O'Hagan, Stevens and Campbell (2005).
+    """
+    systems, alpha = d["systems"][k], d["alpha"][k]
+    phi_a, phi_e = systems - 1.0, ((systems - 1.0) if method in PAIRED else systems) * (n - 1.0)
     law, critical = power_sakai if method == "sakai" else power_exact, critical_f(phi_a, phi_e, alpha)
-    return lambda lam: law(lam, phi_a, phi_e, critical)
+    if "df" not in d.columns:
+        return lambda lam: law(lam, phi_a, phi_e, critical)
+    df = d["df"][k][:, None]
+    ratio = special.chdtri(df, (np.arange(POINTS) + 0.5) / POINTS) / df
+    rest = tuple(np.broadcast_to(x, systems.shape)[:, None] for x in (phi_a, phi_e, critical))
+    return lambda lam: law(lam[:, None] * ratio, *rest).mean(axis=1)
 
 
 def enough_noncentrality(d: Designs) -> Floats:
@@ -198,8 +231,9 @@ def topics_for_power(
     systems: npt.ArrayLike = 2,
     alpha: npt.ArrayLike = 0.05,
     power: npt.ArrayLike = 0.8,
-    method: str = "exact",
+    method: str | None = None,
     difference_variance: npt.ArrayLike | None = None,
+    df: npt.ArrayLike | None = None,
 ) -> int | Ints:
     """Return the smallest number of topics that finds a range of min_diff with the given power (S14 §3.1).
 
@@ -218,23 +252,31 @@ def topics_for_power(
     power
         Probability of finding the difference.
     method
-        ``exact`` or ``sakai`` for one-way ANOVA as S14 has it (noncentral F, or the approximation behind its tables),
-        ``two-way`` for an analysis with topics as blocks, ``paired-t`` for two systems paired by topic (both want the
-        residual variance).
+        The planned test. ``exact`` or ``sakai``: one-way ANOVA as S14 has it (noncentral F, or the approximation behind
+        its tables). ``blocks``: ANOVA with topics as blocks; ``paired-t``: the same for two systems. These two compare
+        topic by topic and want the residual variance. None: ``blocks`` for an estimate that has topic difficulty taken
+        out, else ``exact``; an estimate of the other kind than the test needs is refused.
     difference_variance
         σ_t² = 2σ² of a pair, in place of ``variance``.
+    df
+        Degrees of freedom on which the variance was estimated, such as the ``effective_df`` of an estimate: the power
+        is then averaged over what the variance may be, which is called assurance. None takes it as known.
 
     >>> topics_for_power(variance=.053, min_diff=.10, systems=10, method="sakai")
     166
     >>> topics_for_power(variance=.053, min_diff=[.10, .20], systems=10)
     array([167,  43])
+    >>> topics_for_power(variance=.053, min_diff=.10, systems=10, df=20)
+    184
     """
-    d = designs(variance, difference_variance, min_diff=min_diff, systems=systems, alpha=alpha, power=power)
-    name = checked(method, d["systems"])
+    d = designs(
+        variance, difference_variance, min_diff=min_diff, systems=systems, alpha=alpha, power=power, df=df
+    )
+    name = checked(method, d["systems"], variance)
     delta = effect(d)
 
     def enough(n: Floats, k: Ints) -> Bools:
-        return planned_test(name, n, d["systems"][k], d["alpha"][k])(n * delta[k]) >= d["power"][k]
+        return planned_test(name, d, n, k)(n * delta[k]) >= d["power"][k]
 
     return d.whole(smallest(enough, enough_noncentrality(d) / delta))
 
@@ -246,8 +288,9 @@ def power_at(
     variance: Variances | None = None,
     systems: npt.ArrayLike = 2,
     alpha: npt.ArrayLike = 0.05,
-    method: str = "exact",
+    method: str | None = None,
     difference_variance: npt.ArrayLike | None = None,
+    df: npt.ArrayLike | None = None,
 ) -> float | Floats:
     """Return the power that n topics give; NaN where ``sakai``'s approximation has no value (very few topics).
 
@@ -255,15 +298,15 @@ def power_at(
     ----------
     n
         Number of topics.
-    min_diff, variance, systems, alpha, method, difference_variance
+    min_diff, variance, systems, alpha, method, difference_variance, df
         As for `topics_for_power`.
 
     >>> round(power_at(n=50, variance=.053, min_diff=.10, systems=10), 3)
     0.261
     """
-    d = designs(variance, difference_variance, n=n, min_diff=min_diff, systems=systems, alpha=alpha)
-    name = checked(method, d["systems"])
-    return d.real(planned_test(name, d["n"], d["systems"], d["alpha"])(d["n"] * effect(d)))
+    d = designs(variance, difference_variance, n=n, min_diff=min_diff, systems=systems, alpha=alpha, df=df)
+    name = checked(method, d["systems"], variance)
+    return d.real(planned_test(name, d, d["n"])(d["n"] * effect(d)))
 
 
 def min_diff_at(
@@ -273,8 +316,9 @@ def min_diff_at(
     systems: npt.ArrayLike = 2,
     alpha: npt.ArrayLike = 0.05,
     power: npt.ArrayLike = 0.8,
-    method: str = "exact",
+    method: str | None = None,
     difference_variance: npt.ArrayLike | None = None,
+    df: npt.ArrayLike | None = None,
 ) -> float | Floats:
     """Return the smallest range between best and worst that n topics find with the given power.
 
@@ -282,18 +326,18 @@ def min_diff_at(
     ----------
     n
         Number of topics.
-    variance, systems, alpha, power, method, difference_variance
+    variance, systems, alpha, power, method, difference_variance, df
         As for `topics_for_power`.
 
     >>> round(min_diff_at(n=50, variance=.053, systems=10), 3)
     0.184
     """
-    d = designs(variance, difference_variance, n=n, systems=systems, alpha=alpha, power=power)
-    name = checked(method, d["systems"])
+    d = designs(variance, difference_variance, n=n, systems=systems, alpha=alpha, power=power, df=df)
+    name = checked(method, d["systems"], variance)
     high = np.log(enough_noncentrality(d))
     low = high - 1.0
 
-    power_with = planned_test(name, d["n"], d["systems"], d["alpha"])
+    power_with = planned_test(name, d, d["n"])
 
     def enough(log_lam: Floats) -> Bools:
         return power_with(np.exp(log_lam)) >= d["power"]

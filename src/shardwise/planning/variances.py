@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -31,6 +31,8 @@ class VarianceEstimate(Shown):
     df: int  # weight when pooled: topics - 1 of each collection
     method: str
     measure: str = ""
+    paired: bool | None = None  # whether topic difficulty is taken out; None where it may be either
+    effective_df: float = np.nan  # those of a χ² law as uncertain as the estimate
 
     @property
     def sigma_t_sq(self) -> float:
@@ -46,8 +48,9 @@ class VarianceEstimate(Shown):
 
     def __str__(self) -> str:
         name = f"{self.measure}: " if self.measure else ""
+        score = "half of it" if self.paired else "of a score"  # without topic difficulty it is no score's own
         return (
-            f"{name}variance of a score {self.sigma_sq:.4g}, of a difference {self.sigma_t_sq:.4g}; "
+            f"{name}variance of a difference {self.sigma_t_sq:.4g}, {score} {self.sigma_sq:.4g}; "
             f"{self.method}, {self.topics} topics, {self.systems} systems"
         )
 
@@ -107,14 +110,42 @@ def residual(y: Floats) -> float:
     return mean_squares(y).error
 
 
+GROUPS = 100  # of topics, left out in turn
+
+
+def effective_df(estimator: Callable[[Floats], float], y: Floats) -> float:
+    """Degrees of freedom ν = 2σ⁴/Var(σ²) that a variance estimate is worth, by the jackknife over topics.
+
+    Normal scores that are alike would give the residual (n-1)(m-1), which is the most there can be; systems that err
+    together and skewed scores leave fewer. NaN where there are too few topics to leave one out.
+    """
+    n, m = y.shape
+    most = float((n - 1) * (m - 1))
+    groups = min(n, GROUPS)
+    if groups < 4:
+        return np.nan
+    group = np.arange(n) % groups
+    left = np.array([estimator(y[group != g]) for g in range(groups)])
+    variance = (groups - 1) / groups * float(((left - left.mean()) ** 2).sum())
+    return min(most, 2.0 * estimator(y) ** 2 / variance) if variance > 0 else most
+
+
+@dataclass(frozen=True, slots=True)
+class Estimator:
+    """A way to estimate σ²: the function, its description, and whether it takes topic difficulty out."""
+
+    of: Callable[[Floats], float]
+    words: str
+    paired: bool | None = None
+
+
 METHODS = {
-    "two-way": (two_way, "two-way ANOVA (S14 eq. 7)"),
-    "one-way": (one_way, "one-way ANOVA (S14 eq. 4)"),
-    "percentile95": (
-        percentile95,
-        "95th percentile of the variances of pairwise differences (S14 eq. 1)",
+    "residual": Estimator(residual, "residual of two-way ANOVA, topic difficulty taken out", paired=True),
+    "two-way": Estimator(two_way, "two-way ANOVA (S14 eq. 7)", paired=False),
+    "one-way": Estimator(one_way, "one-way ANOVA (S14 eq. 4)", paired=False),
+    "percentile95": Estimator(
+        percentile95, "95th percentile of the variances of pairwise differences (S14 eq. 1)"
     ),
-    "residual": (residual, "two-way ANOVA, residual only: topic difficulty taken out"),
 }
 
 
@@ -125,7 +156,7 @@ def variance(
 @overload
 def variance(scores: Any, method: str = ..., *, measure: str | None = ...) -> VarianceEstimate: ...
 def variance(
-    scores: Any, method: str = "two-way", *, measure: str | None = None
+    scores: Any, method: str = "residual", *, measure: str | None = None
 ) -> VarianceEstimate | dict[str, VarianceEstimate]:
     """Estimate the variance σ² of a system's score from a topic × system table (S14 §4).
 
@@ -134,28 +165,31 @@ def variance(
     scores
         Topic × system scores in any form that `as_scores` takes; a Dataset gives one estimate a measure.
     method
-        ``two-way`` (S14's choice), ``one-way``, ``percentile95`` (of Webber, Moffat and Zobel; it estimates σ_t²
-        directly, and σ² is half of it), or ``residual`` for analyses that pair systems by topic.
+        ``residual`` for analyses that compare systems topic by topic, as all in this package do; ``two-way`` (S14's
+        choice) or ``one-way`` for those that do not; ``percentile95`` (of Webber, Moffat and Zobel; it estimates σ_t²
+        directly, and σ² is half of it).
     measure
         Which measure to take, where there are several.
 
     >>> import numpy as np
     >>> v = variance(np.array([[.1, .3], [.2, .4], [.6, .5]]), method="percentile95")
     >>> print(v)
-    variance of a score 0.015, of a difference 0.03; 95th percentile of the variances of pairwise
+    variance of a difference 0.03, of a score 0.015; 95th percentile of the variances of pairwise
     differences (S14 eq. 1), 3 topics, 2 systems
     """
-    estimator, words = METHODS[chosen(method, "method", METHODS, what="variance method")]
+    estimator = METHODS[chosen(method, "method", METHODS, what="variance method")]
     if isinstance(scores, xr.Dataset) and measure is None:
         return {str(name): variance(scores, method, measure=str(name)) for name in scores.data_vars}
     table, y = table_of(scores, measure)
     return VarianceEstimate(
-        sigma_sq=estimator(y),
+        sigma_sq=estimator.of(y),
         topics=y.shape[0],
         systems=y.shape[1],
         df=y.shape[0] - 1,
-        method=words,
+        method=estimator.words,
         measure="" if table.name in NAMELESS else str(table.name),
+        paired=estimator.paired,
+        effective_df=effective_df(estimator.of, y),
     )
 
 
@@ -226,11 +260,16 @@ def pool_variances(
                 f"variances of different {what}s: {'; '.join(kinds)}", remedy="pool like with like"
             )
     df = sum(item.df for item in singles)
+    sigma_sq = sum(item.df * item.sigma_sq for item in singles) / df
+    # the variance of a weighted sum of independent estimates, each 2σ⁴/ν (Satterthwaite)
+    doubt = sum((item.df * item.sigma_sq / df) ** 2 / item.effective_df for item in singles)
     return VarianceEstimate(
-        sigma_sq=sum(item.df * item.sigma_sq for item in singles) / df,
+        sigma_sq=sigma_sq,
         topics=sum(item.topics for item in singles),
         systems=sum(item.systems for item in singles),
         df=df,
         method=singles[0].method + (f", pooled over {len(singles)} collections" if len(singles) > 1 else ""),
         measure=singles[0].measure,
+        paired=singles[0].paired,
+        effective_df=sigma_sq**2 / doubt if doubt > 0 else np.nan,
     )

@@ -3,6 +3,7 @@ from .agreement import stability_chart as stability_chart
 from .agreement import width_chart as width_chart
 from .budgets import budget_chart as budget_chart
 from .budgets import instance_plan_chart as instance_plan_chart
+from .budgets import judgment_chart as judgment_chart
 from .budgets import p_spread_chart as p_spread_chart
 from .budgets import pool_chart as pool_chart
 from .critical import critical_chart as critical_chart
@@ -31,3 +32,5 @@ from .planning import shard_design_chart as shard_design_chart
 from .planning import simulated_power_chart as simulated_power_chart
 from .planning import topics_chart as topics_chart
 from .planning import variance_chart as variance_chart
+from .seeds import instance_means_chart as instance_means_chart
+from .seeds import single_instance_chart as single_instance_chart

@@ -8,8 +8,10 @@ from typing import Literal
 import altair as alt
 import pandas as pd
 
+from shardwise.core.claim import plural
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.planning.instances import BudgetPlan, variance_grid
+from shardwise.planning.judgments import JudgmentPlan
 from shardwise.planning.pools import PoolStudy
 from shardwise.plot.theme import (
     COLOURS,
@@ -93,7 +95,7 @@ def budget_chart(plan: BudgetPlan) -> alt.LayerChart:
     return bare(alt.LayerChart(layer=layers).properties(width=SIZE["width"], height=56, title=said))
 
 
-def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05) -> alt.LayerChart:
+def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05, noun: str = "instance") -> alt.LayerChart:
     """Draw how much the p-value depends on which instances one has (J15 Fig. 9), as of `p_value_spread`.
 
     The line is the median, the band holds the middle 90 % of the p-values; the axis is stretched near 0.
@@ -104,14 +106,16 @@ def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05) -> alt.LayerCha
         What `shardwise.instances.p_value_spread` returns.
     alpha : float
         The level to mark.
+    noun : str
+        The user's word for an instance.
     """
     check_columns(spread, "instances", "median", "lower", "upper", "share")
     scale = alt.Scale(type="sqrt", domain=[0, 1])
     axis = alt.Axis(values=SMALL_P, format=".2~f", labelOverlap=False)
     base = alt.Chart(data(records(spread))).encode(
-        x=alt.X("instances:Q", title="instances", scale=alt.Scale(type="log", nice=False)),
+        x=alt.X("instances:Q", title=plural(noun), scale=alt.Scale(type="log", nice=False)),
         tooltip=[
-            *numbers("instances", format="d"),
+            *numbers(("instances", plural(noun)), format="d"),
             *numbers("median", "lower", "upper", format=".3g"),
             *numbers(("share", "share p ≤ .05"), format=".0%"),
         ],
@@ -168,5 +172,45 @@ def pool_chart(study: PoolStudy, goal: Literal["power", "interval"] | None = Non
     labels = base.mark_text(dy=-20, fontSize=10).encode(text="depth:Q")
     title = alt.Title(
         study.goals[0 if wanted == "power" else -1], subtitle="numbers beside the points: pool depth"
+    )
+    return bare(alt.LayerChart(layer=[lines, points, labels]).properties(title=title, **SIZE))
+
+
+def judgment_chart(plan: JudgmentPlan) -> alt.LayerChart:
+    """Draw the smallest difference that a number of judgments finds against the depth of the pool, one line a measure.
+
+    The number beside a point is how many topics the judgments pay for at that depth.
+
+    Parameters
+    ----------
+    plan : JudgmentPlan
+        The result of `shardwise.planning.plan_judgments`.
+    """
+    columns = ["measure", "depth", "pooled", "topics", "min_diff", "min_diff_assured", "width"]
+    frame = plan.table.loc[plan.table["min_diff"].notna(), columns]
+    named = distinct(map(str, frame["measure"]))
+    names = list(named.values())
+    key = legend(names, **PLAIN)
+    base = alt.Chart(data(row | {"measure": named[str(row["measure"])]} for row in records(frame))).encode(
+        x=alt.X("depth:Q", title="depth of the pool", scale=alt.Scale(type="log", padding=20, nice=False)),
+        y=alt.Y(
+            "min_diff:Q",
+            title="smallest difference found (units of the score)",
+            scale=alt.Scale(zero=True, padding=20),
+        ),
+        color=colour("measure", names, key),
+        tooltip=[
+            *words("measure"),
+            *numbers(("depth", "pool depth"), "topics", format="d"),
+            *numbers("pooled", format=".1f"),
+            *numbers("min_diff", "min_diff_assured", "width"),
+        ],
+    )
+    lines = base.mark_line(strokeWidth=1.5).encode(strokeDash=dash("measure", names, None))
+    points = base.mark_point(filled=True, size=50, opacity=1).encode(shape=shape("measure", names, key))
+    labels = base.mark_text(dy=-14, fontSize=10).encode(text="topics:Q")
+    title = alt.Title(
+        f"{plan.judgments:,.0f} judgments: the smallest difference found with power {plan.power:g}",
+        subtitle="numbers beside the points: topics",
     )
     return bare(alt.LayerChart(layer=[lines, points, labels]).properties(title=title, **SIZE))

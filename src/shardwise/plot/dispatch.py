@@ -27,6 +27,7 @@ CHARTS: dict[str, Kinds] = {
     "Equivalence": {"margins": "margin_chart"},
     "Exhibit": {"figure": "exhibit_chart"},
     "Generalizability": {"coefficients": "generalizability_chart"},
+    "JudgmentPlan": {"judgments": "judgment_chart"},
     "MixedFit": {"components": "component_chart"},
     "PoolStudy": {"pools": "pool_chart"},
     "Posterior": {"components": "posterior_chart"},

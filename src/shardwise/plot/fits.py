@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from shardwise.core.arrays import Floats
+from shardwise.core.claim import said
 from shardwise.core.errors import InputError
 from shardwise.core.text import short
 from shardwise.core.variance_components import VarianceComponents
@@ -64,19 +65,28 @@ def variance_share_chart(fit: AnovaFit) -> alt.LayerChart:
     return _shares(rows, "term", "share of the total sum of squares", tips)
 
 
-def component_chart(source: MixedFit | VarianceComponents) -> alt.LayerChart:
+def component_chart(
+    source: MixedFit | VarianceComponents, *, nouns: Mapping[str, str] | None = None
+) -> alt.LayerChart:
     """Draw variance components as shares of their sum.
 
     Parameters
     ----------
     source : MixedFit or VarianceComponents
         A mixed model, or the components of a score.
+    nouns : mapping, optional
+        The user's own words for dimensions.
     """
     found = source.variance_components if isinstance(source, MixedFit) else source
     variances = dict(found) or {"error": 0.0}
     total = sum(variances.values())
     rows = [
-        {"component": name, "share": v / total if total > 0 else 0.0, "variance": v, "sd": v**0.5}
+        {
+            "component": said(name, nouns or {}),
+            "share": v / total if total > 0 else 0.0,
+            "variance": v,
+            "sd": v**0.5,
+        }
         for name, v in variances.items()
     ]
     tips = numbers("variance", ("sd", "standard deviation"), format=".4g")

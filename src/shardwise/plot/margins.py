@@ -131,7 +131,9 @@ def _pairs(result: Equivalence, measure: str) -> alt.LayerChart:
                     labelFontSize=10 if step > 10 else 7)  # fmt: skip
     y = alt.Y("pair:N", scale=alt.Scale(domain=[row["pair"] for row in rows]), title=None, axis=axis)
     x = alt.X(
-        "lower:Q", title=f"{title}, {100 * result.level:g}% intervals", scale=alt.Scale(zero=True, padding=14)
+        "lower:Q",
+        title=f"{title}, {100 * result.level:.4g}% intervals",
+        scale=alt.Scale(zero=True, padding=14),
     )
     tips = [
         *words("a", "b", "verdict"),

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import xarray as xr
 
+from shardwise.comparing import over_splits
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.decisions import JOINT, Decisions, decide, outcome_of
 from shardwise.core.arguments import whole
@@ -17,25 +18,32 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import InputError
 from shardwise.core.estimates import Estimates, Joint, Outcome, Settled
-from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of, sizes_of
+from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of
+from shardwise.fits.averaged import averaged, stacked
 from shardwise.fits.instances import UNIFIED, unified_posterior
 from shardwise.fits.judges import HUMAN, ByJudge
 from shardwise.fits.moderated import ByModerated
 from shardwise.fits.topics import ByTopics
-from shardwise.fits.units import DF, SCALE, WORDS, by_units
+from shardwise.fits.units import CLUSTER, DF, SCALE, WORDS, by_units
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics import combining
 from shardwise.numerics.corrections import SIMULTANEOUS, STEPWISE, promise, title
 from shardwise.numerics.tables import SHARDS, SPLITS, TABLE, Dims, Tables
 
 RULES = {
+    "mean": "mean over all splits",
     "first": "the first split alone",
     "unanimous": "different only if all splits say so",
     "majority": "different if most splits say so",
     "harmonic": "harmonic mean of the p-values of all splits",
     "cauchy": "Cauchy combination of the p-values of all splits",
+    "quantile": "smallest corrected quantile of the p-values of all splits",
 }
-COMBINED = {"harmonic": combining.harmonic_mean_p, "cauchy": combining.cauchy_p}
+COMBINED = {
+    "harmonic": combining.harmonic_mean_p,
+    "cauchy": combining.cauchy_p,
+    "quantile": combining.quantile_p,
+}
 PUBLIC_RESAMPLES = 10_000  # of a test that draws, for one table; a laboratory takes fewer
 MODERATED_RESAMPLES = ((150, 9_999), (math.inf, 1_999))  # up to so many systems, so many
 
@@ -160,6 +168,11 @@ class Procedure:
         """Whether in theory it tests a difference at its level."""
         return self.fit.sound
 
+    @property
+    def on_one_split(self) -> Procedure:
+        """The same for a single split."""
+        return replace(self, rule="")
+
     def __str__(self) -> str:
         return self.name
 
@@ -171,27 +184,40 @@ class Procedure:
         tables
             Tables of a layout that the procedure can take.
         """
+        if self.rule == "mean":
+            return tables.once(("mean", self.fit, self.claim), lambda: self._mean(tables))
         return tables.once(
             ("estimates", self.fit, self.claim), lambda: self.fit.estimates(tables, self.claim)
         )
 
-    def decide(self, tables: Tables) -> Decisions:
-        """Decide all pairs of many tables; ``compare`` has a batch of one.
+    def _mean(self, tables: Tables) -> Estimates:
+        """Estimates of every split averaged; splits with gaps are fitted one by one."""
+        inner, each = self.on_one_split, tables.each_split()
+        splits = tables.shape["split"]
+        if tables.complete:
+            return averaged(inner.estimates(each), splits)
+        single_splits = [replace(each, y=y[None], keyed=False, _kept={}) for y in each.y]
+        return averaged(stacked([inner.estimates(one) for one in single_splits]), splits)
+
+    def decide(self, tables: Tables, baselines: Sequence[int] = ()) -> Decisions:
+        """Decide all pairs of many tables, or those with baselines alone; ``compare`` has a batch of one.
 
         Parameters
         ----------
         tables
             Tables of a layout that the procedure can take.
+        baselines
+            Places of systems with which all others are compared; nothing is said of the other pairs (NaN).
         """
         if tables.dims not in self.dims:
             raise InputError(
                 f"{self.name} cannot take {' × '.join(tables.dims)}",
                 remedy=f"it takes {' or '.join(' × '.join(layout) for layout in self.dims)}",
             )
-        if self.rule:
+        if self.rule not in ("", "mean"):
             return self._over_splits(tables)
-        if self.correction == "dunnett":
-            return self._against_first(tables)
+        if baselines or self.correction == "dunnett":
+            return self._against(tables, baselines or (0,))
         return decide(self.estimates(tables), self.correction, *tables.pairs, self._outcome(tables))
 
     def _outcome(self, tables: Tables) -> Outcome:
@@ -200,23 +226,34 @@ class Procedure:
             ("outcome", self.fit, self.claim), lambda: outcome_of(self.estimates(tables), *tables.pairs)
         )
 
-    def _against_first(self, tables: Tables) -> Decisions:
-        """Compare all systems with the first; nothing is said of the other pairs (NaN)."""
+    def _against(self, tables: Tables, baselines: Sequence[int]) -> Decisions:
+        """Compare all systems with baselines; nothing is said of the other pairs (NaN)."""
         ia, ib = tables.pairs
-        some = decide(self.estimates(tables), self.correction, ia[ia == 0], ib[ia == 0])
-        whole_outcome = self._outcome(tables)
-        adjusted = _spread(some.p_adjusted, ia)
-        joint = Settled(adjusted, lambda alpha: _spread(some.half_widths(alpha), ia))
-        return Decisions(
-            replace(whole_outcome, p=_spread(some.p, ia), joint=joint), adjusted, JOINT, some.systems, None
+        asked = np.isin(ia, baselines) | np.isin(ib, baselines)
+        some = decide(self.estimates(tables), self.correction, ia[asked], ib[asked])
+
+        def spread(values: Floats) -> Floats:
+            out = np.full((*some.p.shape[:-1], ia.size), np.nan)
+            out[..., asked] = values
+            return out
+
+        adjusted, found = spread(some.p_adjusted), some.outcome
+        outcome = Outcome(
+            spread(found.difference),
+            spread(found.se),
+            spread(found.df),
+            spread(found.statistic),
+            spread(found.p),
+            Settled(adjusted, lambda alpha: spread(some.half_widths(alpha))),
         )
+        return Decisions(outcome, adjusted, JOINT, some.systems, None)
 
     def _over_splits(self, tables: Tables) -> Decisions:
         """One conclusion from several splits of the documents (V17 §5).
 
         A split that has a pair the other way round than the mean of all is no evidence at all: its p-values count as 1.
         """
-        inner = replace(self, rule="")
+        inner = self.on_one_split
         if self.rule == "first":
             one = tables.once(
                 "first split",
@@ -225,10 +262,7 @@ class Procedure:
             return inner.decide(one)
         if self.rule in COMBINED:
             inner = replace(inner, correction="none")
-        each = tables.once(
-            "each split",
-            lambda: replace(tables, y=tables.y.reshape(-1, *tables.y.shape[2:]), dims=SHARDS, _kept={}),
-        )
+        each = tables.each_split()
         found = tables.once(("splits", inner), lambda: inner.decide(each))
         shape = (len(tables), tables.y.shape[1], -1)
         d, p, p_adjusted = (
@@ -281,6 +315,8 @@ class Procedure:
             options["unit_df"] = float(scores.attrs[DF])
         if HUMAN in scores.coords:
             options["human"] = self._human(scores)
+            if CLUSTER in scores.coords:
+                options["cluster"] = np.unique(scores[CLUSTER].values.astype(str), return_inverse=True)[1]
         draws = usual_resamples(self.fit, scores.sizes["system"]) if n_resamples is None else n_resamples
         return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=draws, **options)
 
@@ -333,10 +369,9 @@ class Procedure:
         directed
             Whether the pairs of ``only`` keep their direction, whichever system is better.
         """
-        if self.rule:
-            raise InputError(
-                f"{self.name} combines splits", remedy="compare the splits one by one, then combine them"
-            )
+        if self.rule not in ("", "mean"):
+            run = {"only": only, "baseline": baseline, "n_resamples": n_resamples, "seed": seed}
+            return self._combined(scores, {**run, "directed": directed})
         scores, _ = by_units(scores)
         tables = self.tables_of(scores, n_resamples=n_resamples, seed=seed)
         labels, nouns = level_names(scores, "system"), nouns_of(scores)
@@ -345,7 +380,7 @@ class Procedure:
         estimates = replace(
             found,
             labels=labels,
-            claim=self.claim.sentence(seen(scores, tables), nouns, beside=scores.attrs.get(WORDS, "")),
+            claim=self._sentence(scores, tables),
             over=self.claim,
             nouns=nouns,
             posterior=posterior,
@@ -361,10 +396,45 @@ class Procedure:
             directed=directed,
         )
 
+    def _sentence(self, scores: xr.DataArray, tables: Tables) -> str:
+        """The claim in words; where splits are averaged, it is about no split and no shards of one."""
+        sizes = seen(scores, tables)
+        splits = sizes.pop("split", None)
+        if splits is not None and "shard" not in self.claim:
+            del sizes["shard"]
+        said = self.claim.sentence(sizes, nouns_of(scores), beside=scores.attrs.get(WORDS, ""))
+        return said if splits is None else f"{said}, whatever the split ({splits} seen)"
+
+    def _combined(self, scores: xr.DataArray, run: dict[str, Any]) -> Comparisons:
+        """One conclusion from the comparisons of every split."""
+        if layout_of(scores) not in self.dims:
+            raise InputError(
+                f"{self.name} combines splits, and the scores have none",
+                remedy="score with several, or leave out its first word",
+                argument="method",
+                value=self.name,
+            )
+        inner = replace(self.on_one_split, correction="none") if self.rule in COMBINED else self.on_one_split
+        total = 1 if self.rule == "first" else scores.sizes["split"]
+        each = [inner.run(scores.isel(split=i, drop=True), **run) for i in range(total)]
+        if self.rule in COMBINED:
+            found = over_splits.combined_p(each, self.rule, self.correction)  # type: ignore[arg-type]
+        else:
+            found = {"unanimous": over_splits.unanimous, "majority": over_splits.majority}.get(
+                self.rule, lambda one: one[0]
+            )(each)
+        over_topics = scores.mean([d for d in scores.dims if d not in TABLE]).sel(
+            system=list(found.estimates.labels)
+        )
+        spread = over_topics.std("topic", ddof=1).to_numpy()
+        count = np.full(spread.shape, float(scores.sizes["topic"]))
+        estimates = replace(found.estimates, own_sd=spread, own_count=count)
+        return replace(found, estimates=estimates, procedure=self.name)
+
 
 def seen(scores: xr.DataArray, tables: Tables) -> dict[str, int | tuple[int, int]]:
     """Sizes of the dimensions that a claim speaks of; what a test averages out is not spoken of."""
-    sizes: dict[str, int | tuple[int, int]] = dict(sizes_of(in_canonical_order(scores)))
+    sizes: dict[str, int | tuple[int, int]] = {name: scores.sizes[name] for name in layout_of(scores)}
     if "instance" in sizes:
         there = np.isfinite(tables.y[0]).any(axis=0).sum(axis=-1)
         random = there[~np.array(tables.deterministic)] if any(tables.deterministic) else there
@@ -461,10 +531,3 @@ def single(estimates: Estimates) -> Estimates:
 def decide_by_p(outcome: Outcome, correction: str, systems: int) -> Decisions:
     """Correct p-values that have neither a t nor a law."""
     return Decisions(outcome, STEPWISE[correction].adjust(outcome.p), correction, systems, None)
-
-
-def _spread(values: Floats, ia: Ints) -> Floats:
-    """Figures of the pairs with the first system among those of all pairs."""
-    out = np.full((*values.shape[:-1], ia.size), np.nan)
-    out[..., ia == 0] = values
-    return out

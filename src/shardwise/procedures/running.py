@@ -20,6 +20,7 @@ from shardwise.fits.instance_pairs import Pair, pair_of
 from shardwise.fits.instances import NOTE, SAMPLES, TOPICS, UNIFIED
 from shardwise.fits.judges import HUMAN
 from shardwise.fits.mixed import mixed
+from shardwise.fits.moments import ScoreMoments
 from shardwise.fits.posterior import Mixture, posterior
 from shardwise.fits.repeats import KINDS
 from shardwise.fits.topics import JOINT as JOINT_TESTS
@@ -30,6 +31,7 @@ from shardwise.numerics import paired
 from shardwise.numerics.corrections import STEPWISE
 from shardwise.numerics.student import t_statistic, two_sided
 from shardwise.numerics.tables import INSTANCES, SHARDS, SPLITS, TABLE, Dims
+from shardwise.procedures.of_moments import of_moments
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import for_claims, parse
 
@@ -66,7 +68,7 @@ def compare(
     Parameters
     ----------
     source
-        Any table that `as_scores` takes; or a fit such as that of `anova`; or `Estimates`.
+        Any table that `as_scores` takes; or a fit such as that of `anova`; or `Estimates`; or `ScoreMoments`.
     method
         For scores a procedure or its name, such as ``MD6 hsd topic+shard``, ``t holm`` or ``max-t`` (see
         ``sw.procedures``). For a fit or estimates the correction: "hsd" (Tukey; Tukey–Kramer on unequal variances),
@@ -96,6 +98,11 @@ def compare(
     1  x  y       0.175       0.375
     2  z  y       0.050       0.500
     """
+    if isinstance(source, ScoreMoments):
+        how = {"repeats": repeats, "columns": columns, **options}
+        if idle := [name for name, value in how.items() if value]:
+            raise InputError(f"{', '.join(idle)} cannot be chosen for moments", remedy="leave it out")
+        return of_moments(source, method, generalize, {"only": only, "baseline": baseline}, n_resamples, seed)
     if isinstance(source, Estimates) or hasattr(source, "estimates"):
         if columns:
             raise InputError("columns are for tables of scores", remedy="leave it out", argument="columns")

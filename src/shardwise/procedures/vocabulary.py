@@ -11,12 +11,13 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 
+from shardwise.comparing.decisions import JOINT
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED
 from shardwise.fits.instances import PAIRWISE, ByMixed
 from shardwise.fits.judges import ByJudge
-from shardwise.fits.models import READINGS, ByBootstrap, ByModel
+from shardwise.fits.models import READINGS, USUAL_READINGS, ByBootstrap, ByModel
 from shardwise.fits.moderated import MODERATED, ByStratified
 from shardwise.fits.topics import TESTS, ByTopics
 from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims
@@ -87,6 +88,9 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
     SPLITS: (
         "moderated",
         "moderated bh",
+        "mean moderated holm these",
+        "mean MD6 hsd",
+        "mean MD6 hsd topic",
         "first MD6 hsd",
         "first banova MD3 marginal-1 bh",
         "unanimous banova MD3 marginal-1 bh",
@@ -99,6 +103,8 @@ DEFAULT: dict[Dims, tuple[str, ...]] = {
         "harmonic MD6 bh topic",
         "cauchy MD3 bh",
         "cauchy MD6 bh topic",
+        "quantile MD3 bh",
+        "quantile MD6 bh topic",
     ),
 }
 BOOTSTRAPPED = (MD1, MD2, MD3, MD6)  # the models that the papers bootstrap
@@ -110,7 +116,7 @@ def fits() -> tuple[Fit, ...]:
     """Every fit that procedures are made of."""
     return (
         *(ByModel(model) for model in NAMED.values()),
-        *(ByBootstrap(model, reading) for model in BOOTSTRAPPED for reading in READINGS),
+        *(ByBootstrap(model, reading) for model in BOOTSTRAPPED for reading in USUAL_READINGS),
         *(ByTopics(test) for test in TESTS),
         *MODERATED,
         ByStratified(),
@@ -125,12 +131,14 @@ def _procedures() -> Iterator[Procedure]:
         for claim in fit.claims:
             for correction in fit.corrections:
                 yield Procedure(fit, correction, claim)
+                if averages(fit) and correction != JOINT:
+                    yield Procedure(fit, correction, claim, "mean")
                 if not isinstance(fit, ByModel | ByBootstrap) or fit.model == MD1:
                     continue
                 for rule in ("first", "unanimous", "majority"):
                     if correction in WITHIN:
                         yield Procedure(fit, correction, claim, rule)
-                for rule in ("harmonic", "cauchy"):
+                for rule in ("harmonic", "cauchy", "quantile"):
                     if correction in AFTER:
                         yield Procedure(fit, correction, claim, rule)
 
@@ -139,6 +147,12 @@ def _procedures() -> Iterator[Procedure]:
 def everything() -> dict[str, Procedure]:
     """All procedures by name."""
     return {one.name: one for one in _procedures()}
+
+
+@lru_cache(maxsize=1)
+def _plain_names() -> dict[str, str]:
+    """All names by themselves without capital letters."""
+    return {key.casefold(): key for key in everything()}
 
 
 def available(dims: Dims) -> dict[str, Procedure]:
@@ -156,6 +170,24 @@ def available(dims: Dims) -> dict[str, Procedure]:
         known = "; ".join(", ".join(layout) for layout in LAYOUTS)
         raise InputError(f"no layout is {', '.join(dims)}", remedy=f"the layouts are {known}")
     return {name: one for name, one in everything().items() if tuple(dims) in one.dims}
+
+
+def averages(fit: Fit) -> bool:
+    """Whether estimates of splits can be averaged: a fit of the shards of one split, by variances."""
+    return SHARDS in fit.layouts and SPLITS not in fit.layouts and not isinstance(fit, ByBootstrap)
+
+
+def of_all_splits(procedure: Procedure) -> Procedure:
+    """The procedure for several splits, where it is made for one: the mean, or for p-values alone their quantile.
+
+    >>> of_all_splits(parse("MD6 hsd")).name, of_all_splits(parse("t holm")).name
+    ('mean MD6 hsd', 't holm')
+    """
+    if procedure.rule or SPLITS in procedure.dims or SHARDS not in procedure.dims:
+        return procedure
+    if averages(procedure.fit) and procedure.correction != JOINT:
+        return replace(procedure, rule="mean")
+    return replace(procedure, rule="quantile") if isinstance(procedure.fit, ByBootstrap) else procedure
 
 
 def for_claims(procedure: Procedure, dims: Dims) -> dict[Claim, Procedure]:
@@ -185,6 +217,16 @@ def common_error(procedure: Procedure) -> bool:
     return isinstance(fit, ByModel | ByBootstrap | ByMixed) or fit.name == "tukey"
 
 
+def _bootstrapped(words: list[str]) -> Procedure | None:
+    """A bootstrap of any of the papers' models in any reading, drawn or ideal: too many to be listed."""
+    drawn = "drawn" in words[3:-1]
+    plain = [word for word in words if word != "drawn"]
+    if len(plain) != 4 or plain[0] != "banova" or plain[1].upper() not in NAMED or plain[2] not in READINGS:
+        return None
+    fit = ByBootstrap(NAMED[plain[1].upper()], plain[2], drawn)
+    return Procedure(fit, plain[3], Claim()) if plain[3] in fit.corrections else None
+
+
 def parse(name: str | Procedure) -> Procedure:
     """Return the procedure of a name, whatever the case and the spaces.
 
@@ -198,9 +240,10 @@ def parse(name: str | Procedure) -> Procedure:
     """
     if isinstance(name, Procedure):
         return name
-    known = everything()
-    plain = {key.casefold(): key for key in known}
+    known, plain = everything(), _plain_names()
     asked = " ".join(str(name).split()).casefold()
+    if asked not in plain and (other := _bootstrapped(asked.split())) is not None:
+        return other
     if asked not in plain:
         near = [plain[key] for key in get_close_matches(asked, plain, n=4, cutoff=0.5)]
         remedy = (

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 import vl_convert
 
 from shardwise.analysis.analysis import Analysis
+from shardwise.core.errors import InputError
+from shardwise.core.scores import nouns_of
 from shardwise.core.text import short
-from shardwise.plot.fits import residual_chart, variance_share_chart
+from shardwise.planning.components import variance_components
+from shardwise.plot.fits import component_chart, residual_chart, variance_share_chart
 from shardwise.plot.intervals import beside
 from shardwise.plot.lab import error_rate_chart
 from shardwise.plot.matrix import p_curve_chart
+from shardwise.plot.seeds import instance_means_chart
 from shardwise.plot.theme import COLOURS, Chart, bare, records
 
 INK: dict[str, Any] = {
@@ -76,6 +81,19 @@ def charts(content: Analysis) -> dict[str, str]:
             "Left: quantiles of the residuals against those of the normal law. Right: residuals against fitted scores",
         ),
     }
+    if "instance" in content.scores.dims:
+        word = content.noun("instance")
+        drawn["instances"] = inline_svg(
+            instance_means_chart(content.scores),
+            "instances-chart",
+            f"Points: the mean of each {word}, one row a {content.noun('system')}; bars: the mean of all",
+        )
+        with suppress(InputError):  # scores are missing, or no system has a second instance
+            drawn["components"] = inline_svg(
+                component_chart(variance_components(content.scores), nouns=nouns_of(content.scores)),
+                "components-chart",
+                "Bars: share of the variance of a score that each source has",
+            )
     if len(content.systems) > 3:
         drawn["p_curves"] = inline_svg(
             p_curve_chart(named, alpha=content.alpha),
@@ -85,11 +103,7 @@ def charts(content: Analysis) -> dict[str, str]:
         )
     if content.trust.calibration is not None:
         drawn["trust"] = inline_svg(
-            error_rate_chart(
-                content.trust.rows.assign(
-                    nominal=content.alpha, claim=content.trust.rows["claim"].map(content.trust.claims)
-                )
-            ),
+            error_rate_chart(content.trust.rows.assign(nominal=content.alpha)),
             "trust-chart",
             "Simulated error rate of each method with its interval, one panel a claim, beside the promised level",
         )

@@ -30,7 +30,7 @@ from shardwise.report import words
 from shardwise.report.axis import Axis, axis_for
 from shardwise.report.charts import charts
 from shardwise.report.downloads import Download, downloads
-from shardwise.report.methods import bibliography, judged, methods_latex, methods_text
+from shardwise.report.methods import bibliography, methods_latex, methods_text
 
 MOST_NAMED = 12  # systems of a top group that the answer lists
 ROLES = ("lead", "beside")  # classes of style: the colour of a claim is that of its place
@@ -95,6 +95,7 @@ def html(content: Analysis) -> str:
         share=lambda x: f"{float(x):.0%}" if np.isfinite(float(x)) else "–",
         counted=counted,
         capital=answer.capital,
+        conjoined=answer.conjoined,
     )
     files = downloads(content)
     drawn = {name: Markup(svg) for name, svg in charts(content).items()}  # made by vl-convert, which escapes
@@ -102,7 +103,6 @@ def html(content: Analysis) -> str:
         c=content,
         words=words,
         answer=answer,
-        judged=judged,
         widths=all(isinstance(one.procedure.fit, ByModel) for one in content.splits),
         heads={one.key: answer.subject(one, content) for one in content.claims},
         roles={one.key: ROLES[k] for k, one in enumerate(content.shown)},
@@ -122,6 +122,7 @@ def html(content: Analysis) -> str:
         bibliography=bibliography(content),
         anova=_anova_rows(content),
         trust=sentences(content.trust),
+        places={name: k for k, name in enumerate(content.systems)},
     )
 
 

@@ -76,7 +76,8 @@ def _test(one: ClaimResult, found: Analysis) -> tuple[str, tuple[str, ...]]:
         return f"an analysis of variance ({model})", ("FerroSanderson2019",) if fit.model.name else ()
     if isinstance(fit, ByBootstrap):
         law = READINGS[fit.reading]
-        return f"a bootstrap ANOVA (model {fit.model.title}; {law})", (
+        drawn = f", {one.n_resamples:,} resamples" if fit.drawn else ""
+        return f"a bootstrap ANOVA (model {fit.model.title}; {law}{drawn})", (
             "VoorheesEtAl2017",
             "FaggioliFerro2021",
         )
@@ -226,8 +227,7 @@ def _pairs(one: ClaimResult, found: Analysis) -> str:
 def _result(one: ClaimResult, found: Analysis) -> tuple[str, str]:
     """What came out for one claim."""
     system, systems = found.noun("system"), found.nouns_for("system")
-    where = f", in the first of the {found.n_splits} splits" if one.first_split else ""
-    opening = f"{answer.capital(one.claim)}{where}, "
+    opening = f"{answer.capital(one.claim)}, "
     if isinstance(one.procedure.fit, ByModel):
         opening += f"held against the {_error(one)}, "
     if len(one.pairs) == 1:

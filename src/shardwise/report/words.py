@@ -12,6 +12,7 @@ from shardwise.analysis.figures import number
 from shardwise.analysis.power import Power
 from shardwise.core.claim import counted
 from shardwise.fits.models import ByModel
+from shardwise.lab.verdict import Verdict
 
 MEANINGS = {
     "topic": "Some {topics} are harder than others, for all {systems} alike.",
@@ -61,15 +62,15 @@ def intervals_sentence(found: Analysis) -> str:
     colour = " of the same colour" if len(found.shown) > 1 else ""
     if not all(one.comparison for one in found.claims):
         return (
-            f"with {level} confidence intervals of each mean by itself (t · sd / √n over its own scores). Whether two"
-            f" {systems} differ is not seen from their overlap; that is what the pairs are for."
+            f"with {level} confidence intervals of each mean by itself (t · sd / √n over its own scores). Their overlap"
+            f" does not say whether two {systems} differ; the pairs do."
         )
     exact = all(one.uniform for one in found.claims)
     how = "exactly when" if exact else "as a rule where"
     rest = "" if exact else " The table of pairs decides."
     return (
-        f"with {level} comparison intervals, made so that two {systems} differ {how} their intervals{colour} do not"
-        f" overlap.{rest} They are not confidence intervals of the means."
+        f"with {level} comparison intervals, which are no confidence intervals: two {systems} differ {how}"
+        f" theirs{colour} do not overlap.{rest}"
     )
 
 
@@ -90,10 +91,10 @@ def top_sentence(one: ClaimResult, found: Analysis) -> str:
     systems = found.nouns_for("system")
     if one.may_be_best:
         return (
-            f"The group holds the best with {100 * (1 - found.alpha):g} % confidence. It asks only which {systems} may"
-            " be the best, and may leave one out that its pair with the best does not tell apart."
+            f"With {100 * (1 - found.alpha):g} % confidence the best is among them; one that is left out may still not"
+            " be told from the first in the pairs."
         )
-    return f"The group has all {systems} that are not told from that with the highest mean."
+    return f"All {systems} that are not told from the one with the highest mean."
 
 
 def power_sentences(power: Power, found: Analysis) -> list[str]:
@@ -150,3 +151,62 @@ def _place(name: str) -> int:
     for letter in name:
         place = place * 26 + ord(letter) - ord("a") + 1
     return place
+
+
+TABLES = {
+    "normal": "with normal scores",
+    "margins": "with simulated scores",
+    "vine": "with simulated scores and near-duplicates",
+    "tilt": "of these scores, {topics} weighted",
+    "permute": "of these scores, {systems} shuffled",
+    "flip": "of these scores, signs turned",
+    "resample": "of these {topics}, drawn anew",
+}
+"""Simulated tables in plain words, by their names in a calibration."""
+
+
+def kind_of_table(null: str, found: Analysis) -> str:
+    """How tables were simulated, in plain words: ``of these scores, systems shuffled; some differ``."""
+    kind, _, rest = null.partition(", ")
+    text = TABLES[kind].format(topics=found.nouns_for("topic"), systems=found.nouns_for("system"))
+    return f"{text}; {rest}" if rest else text
+
+
+def verdict_sentence(verdict: Verdict) -> str:
+    """Which methods keep their promise here, in one line."""
+    parts = (
+        ("Keep their promise", verdict.holds),
+        ("Undecided", verdict.unclear),
+        ("Break it", verdict.fails),
+    )
+    return " ".join(f"{what}: {', '.join(names)}." for what, names in parts if names)
+
+
+def shares_gist(found: Analysis) -> str:
+    """The largest shares of the variation, beside the heading."""
+    squares = found.fit.table["ss"]
+    first = (squares.drop("total") / squares["total"]).sort_values(ascending=False).head(3)
+    return ", ".join(f"{_plain_term(str(term), found)} {share:.0%}" for term, share in first.items())
+
+
+def _plain_term(term: str, found: Analysis) -> str:
+    return " × ".join(found.noun(part) for part in term.split(":"))
+
+
+def power_gist(power: Power, found: Analysis) -> str:
+    """What the topics at hand can show, beside the heading."""
+    smallest = number(power.detectable, max(3, found.decimals - 1))
+    systems = found.nouns_for("system")
+    return f"{found.counted(power.topics, 'topic')} find a difference of {smallest} between two {systems}"
+
+
+def trust_gist(found: Analysis) -> str:
+    """What the simulations say of the procedure that leads, beside the heading."""
+    rows = found.trust.rows
+    own = rows[rows["used"] & (rows["method"] == found.procedure.name)] if len(rows) else rows
+    said = {
+        "holds": "keeps its promise",
+        "unclear": "is not shown to break its promise",
+        "fails": "breaks its promise",
+    }
+    return "; ".join(f"{row['method']} {said[str(row['status'])]} here" for _, row in own.iterrows())

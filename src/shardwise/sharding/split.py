@@ -21,8 +21,9 @@ from shardwise.core.rng import generator
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, read_bytes
 from shardwise.sharding.splits import Splits
+from shardwise.sharding.topical import Contents, clusters, share_of_sample, vectors_of
 
-Kind = Literal["even", "die", "covered", "uneven", "attribute"]
+Kind = Literal["even", "die", "covered", "uneven", "attribute", "topical"]
 Unlisted = Literal["refuse", "add"]
 Draw = Literal["even", "die"]
 Corpus = int | PathLike | Iterable[str]
@@ -46,6 +47,8 @@ def split(
     unlisted: Unlisted = "refuse",
     proportions: Sequence[float] | None = None,
     by: Attribute | None = None,
+    texts: Contents | None = None,
+    sample: float = 1.0,
     draw: Draw = "even",
     rel: int = 1,
     max_tries: int = 1000,
@@ -64,7 +67,8 @@ def split(
         ``"even"``: a random permutation cut into parts whose sizes differ by at most one (F19). ``"die"``: every
         document rolls a die of its own (V17). ``"covered"``: the whole split is drawn again until every topic has a
         relevant document in every shard (V17; "NEMP" in FF21). ``"uneven"``: as ``"even"``, with shards of the
-        stated ``proportions``. ``"attribute"``: by a property of the document name.
+        stated ``proportions``. ``"attribute"``: by a property of the document name. ``"topical"``: documents about the
+        same together, by k-means (J15 §5).
     n_splits
         Number of splits, drawn independently.
     seed
@@ -75,12 +79,18 @@ def split(
         drawn from the multivariate hypergeometric law: the same distribution, without a list. With a list, a document's
         shard depends on the list alone, so that adding a run does not move it. None splits the seen documents.
     unlisted
-        What becomes of seen documents that the list lacks: ``"refuse"``, or ``"add"`` to take them in.
+        What becomes of seen documents that the list lacks: ``"refuse"``, or ``"add"`` to take them in; of those whose
+        text is not known, ``"add"`` puts each into a shard by chance.
     proportions
         Relative sizes of the shards, for ``"uneven"``.
     by
         For ``"attribute"``: a function of the name, a mapping, or a regular expression whose first group (or whole
         match) is the shard's name.
+    texts
+        For ``"topical"``: the text or the vector of every document by name, or a file of texts: JSON lines, TREC's
+        <DOC> records, or lines of name, tabulator and text.
+    sample
+        For ``"topical"``: share of the documents, drawn for each split, on which the centres are found.
     draw
         How ``"covered"`` splits are drawn: ``"even"`` or ``"die"``.
     rel
@@ -93,8 +103,15 @@ def split(
     chosen(kind, "kind", get_args(Kind), what="kind of split")
     chosen(unlisted, "unlisted", get_args(Unlisted), what="policy for unlisted documents")
     chosen(draw, "draw", get_args(Draw), what="way of drawing")
+    if texts is not None and kind != "topical":
+        raise InputError(
+            ("texts do nothing with ", Option("kind", kind)), remedy=("use ", Option("kind", "topical"))
+        )
     if kind == "attribute":
         return _by_attribute(collection, by, n_shards, n_splits)
+    if kind == "topical":
+        shares = share_of_sample(sample)
+        return _topical(collection, n_shards, texts, shares, unlisted, n_splits, whole(seed, "seed", least=0))
     sizes_of, n = _shard_sizes(kind, n_shards, proportions)
     notes: list[str] = []
     universe, columns = collection.n_docs, None
@@ -331,6 +348,61 @@ def _by_attribute(
         labels=tuple(labels),
         names=collection.names,
         name_starts=collection.name_starts,
+    )
+
+
+def _topical(
+    collection: Collection,
+    n_shards: int | None,
+    texts: Contents | None,
+    sample: float,
+    unlisted: str,
+    n_splits: int,
+    seed: int,
+) -> Splits:
+    if texts is None:
+        raise InputError(
+            (Option("kind", "topical"), " needs to know what documents are about"),
+            remedy=(
+                "give ",
+                Option("texts"),
+                Either(": a mapping of names to texts or vectors, or a file", ""),
+            ),
+        )
+    _, n = _shard_sizes("topical", n_shards, None)
+    names, vectors = vectors_of(texts)
+    if n > len(names):
+        raise InputError(
+            f"{counted(n, 'shard')} for {counted(len(names), 'document')}", remedy="ask for fewer shards"
+        )
+    place = {name: k for k, name in enumerate(names)}
+    at = np.array([place.get(name, -1) for name in collection.docnos()], dtype=np.int64)
+    unknown = np.flatnonzero(at < 0)
+    if unknown.size and unlisted != "add":
+        some = ", ".join(collection.docnos()[k] for k in unknown[:3])
+        raise InputError(
+            f"the texts of {counted(unknown.size, 'document')} retrieved or judged are not there: {some}",
+            remedy=("give them, or use ", Option("unlisted", "add"), " to put them into shards by chance"),
+        )
+    shards = np.empty((n_splits, collection.n_docs), dtype=np.int16)
+    sizes = np.empty((n_splits, n), dtype=np.int64)
+    for i in range(n_splits):
+        rng = generator(seed, i)
+        own = clusters(vectors, n, sample, rng)
+        shards[i] = own[at]
+        shards[i, unknown] = rng.integers(n, size=unknown.size)
+        sizes[i] = np.bincount(own, minlength=n) + np.bincount(shards[i, unknown], minlength=n)
+    note = f"{counted(unknown.size, 'document')} without a text fell into shards by chance"
+    return Splits(
+        shards=shards,
+        n_shards=n,
+        kind="topical",
+        seed=seed,
+        sizes=sizes,
+        labels=tuple(str(k) for k in range(n)),
+        names=collection.names,
+        name_starts=collection.name_starts,
+        notes=(note,) if unknown.size else (),
     )
 
 

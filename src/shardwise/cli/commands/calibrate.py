@@ -60,6 +60,7 @@ class CalibrateOptions(opt.Written):
     shards: opt.Shards = 1
     kind: opt.Kind = "even"
     by: opt.By = None
+    texts: opt.Texts = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
     missing: opt.Missing = ""
@@ -68,4 +69,5 @@ class CalibrateOptions(opt.Written):
     names: opt.Names = "auto"
     depth: opt.Depth = None
     jobs: opt.Jobs = None
+    cluster: opt.Cluster = None
     chart: opt.Chart = None

@@ -26,6 +26,8 @@ class CompareOptions(opt.Written):
     Example: shardwise compare qrels.txt runs/*.gz --measure AP --measure nDCG@10 --shards 5
 
     Example: shardwise compare logs/*.eval
+
+    Example: shardwise compare ratings.csv --random question --random judge
     """
 
     inputs: opt.Inputs
@@ -46,6 +48,13 @@ class CompareOptions(opt.Written):
             callback=opt.file,
         ),
     ] = None
+    random: Annotated[
+        list[str],
+        typer.Option(
+            help="A random factor of a mixed model instead: question, judge, prompt, annotator … or question:judge; "
+            "repeatable. Columns of the table, each a sample of its kind."
+        ),
+    ] = opt.several()
     fit: opt.Fit = "anova"
     resamples: opt.Resamples = None
     null: opt.Null = None
@@ -66,6 +75,7 @@ class CompareOptions(opt.Written):
     splits: opt.Splits = 1
     kind: opt.Kind = "even"
     by: opt.By = None
+    texts: opt.Texts = None
     proportions: opt.Proportions = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0

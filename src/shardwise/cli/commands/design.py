@@ -21,9 +21,27 @@ Width = Annotated[list[float], typer.Option(help="Width of the interval of a dif
 Topics = Annotated[
     list[int], typer.Option(help="Turn it round: what this number of topics reaches; repeatable.")
 ]
-Method = Annotated[str, typer.Option(help="Planned analysis: exact, sakai, two-way or paired-t.")]
+Method = Annotated[
+    str,
+    typer.Option(
+        help="Planned test: paired-t or blocks (ANOVA with topics as blocks), which compare topic by topic; exact or "
+        "sakai (one-way ANOVA), which do not. Without: topic by topic for scores, exact for a stated variance."
+    ),
+]
 VarianceMethod = Annotated[
-    str, typer.Option(help="How to estimate it: two-way, one-way, percentile95 or residual.")
+    str,
+    typer.Option(
+        help="How to estimate the variance: residual (topic difficulty taken out), two-way, one-way or percentile95. "
+        "Without: as the planned test needs it."
+    ),
+]
+Also = Annotated[
+    list[str],
+    typer.Option(
+        "--also",
+        help="A further collection, whose variance is pooled with the first: a table of scores, or QRELS,RUNS; "
+        "repeatable.",
+    ),
 ]
 
 
@@ -47,7 +65,8 @@ class Sourced(opt.Written):
     measure: Annotated[
         list[str], typer.Option("--measure", "-m", help="Measures of the runs or scores; repeatable.")
     ] = opt.several()
-    variance_method: VarianceMethod = "two-way"
+    variance_method: VarianceMethod = ""
+    also: Also = opt.several()
     missing: opt.Missing = ""
     columns: opt.Columns = opt.several()
     system: opt.System = opt.several()
@@ -67,7 +86,7 @@ class PowerOptions(Sourced):
     alpha: Alpha = opt.several(0.05)
     power: Power = opt.several(0.8)
     topics: Topics = opt.several()
-    method: Method = "exact"
+    method: Method = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,34 +118,55 @@ class TableOptions(Sourced):
     width: Annotated[
         list[float], typer.Option(help="A table for intervals of these widths instead; repeatable.")
     ] = opt.several()
-    method: Method = "exact"
+    method: Method = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoolsOptions(opt.Written):
-    """What each pool depth costs: variance, topics and judgments, from runs that were judged deeper.
-
-    Example: shardwise design pools qrels.txt runs/*.gz --pool 10 --pool 50 --pool 100 --chart cost.html
-    """
+class Pooled(opt.Written):
+    """Options of studies of pools."""
 
     inputs: opt.Inputs
     pool: Annotated[list[int], typer.Option(help="Pool depth to try; repeatable.")] = opt.several(
         10, 30, 50, 70, 100
     )
     measure: opt.Measures = opt.several("AP")
-    min_diff: Annotated[float, typer.Option(help="Range between best and worst to be found.")] = 0.15
-    systems: Annotated[int, typer.Option(help="Number of systems to compare.")] = 10
     alpha: Annotated[float, typer.Option(help="Level of significance.")] = 0.05
     power: Annotated[float, typer.Option(help="Power wanted.")] = 0.8
-    width: Annotated[float, typer.Option(help="Width of the interval of a difference.")] = 0.15
-    method: Method = "exact"
-    variance_method: VarianceMethod = "two-way"
+    method: Method = "blocks"
+    variance_method: VarianceMethod = ""
+    also: Also = opt.several()
     missing: opt.Missing = ""
     columns: opt.Columns = opt.several()
     system: opt.System = opt.several()
     names: opt.Names = "auto"
     jobs: opt.Jobs = None
     chart: opt.Chart = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolsOptions(Pooled):
+    """What each pool depth costs: variance, topics and judgments, from runs that were judged deeper.
+
+    Example: shardwise design pools qrels.txt runs/*.gz --pool 10 --pool 50 --pool 100 --chart cost.html
+    """
+
+    min_diff: Annotated[float, typer.Option(help="Range between best and worst to be found.")] = 0.15
+    systems: Annotated[int, typer.Option(help="Number of systems to compare.")] = 10
+    width: Annotated[float, typer.Option(help="Width of the interval of a difference.")] = 0.15
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetOptions(Pooled):
+    """How to spend judgments: topics by pool depth, and the difference that each can find.
+
+    Example: shardwise design budget qrels.txt runs/*.gz --judgments 10000 --pool 10 --pool 50 --pool 100
+    """
+
+    judgments: Annotated[float, typer.Option(help="Judgments that can be paid for.", min=1)] = 10_000
+    topic_cost: Annotated[
+        float, typer.Option(help="What a topic costs beside its judgments, in judgments.", min=0)
+    ] = 0.0
+    systems: Annotated[int, typer.Option(help="Number of systems to compare.")] = 2
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,6 +52,7 @@ class LeaderboardOptions:
     splits: opt.Splits = 1
     kind: opt.Kind = "even"
     by: opt.By = None
+    texts: opt.Texts = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
     missing: opt.Missing = ""

@@ -41,6 +41,7 @@ class PaperOptions:
     splits: opt.Splits = 1
     kind: opt.Kind = "even"
     by: opt.By = None
+    texts: opt.Texts = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0
     missing: opt.Missing = "refuse"

@@ -70,6 +70,68 @@ class FF21Options(_Replicated):
 
 
 @dataclass(frozen=True, kw_only=True)
+class J15Options:
+    """Jayasinghe et al. 2015: Figures 2 to 4 by simulation, Figures 6 to 13 of your own instances.
+
+    Writes j15.html and j15.md into the folder, all rows as CSV and the charts as SVG. Without scores it makes the
+    simulated figures alone. Stopped and called again with the same options, it takes up where it was.
+
+    Example: shardwise replicate j15 scores.csv --baseline exhaustive --out j15/
+    """
+
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Scores by topic, system and instance (seed), one table or several files.",
+            metavar="[SCORES...]",
+        ),
+    ] = opt.several()
+    out: opt.Folder
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="The deterministic system. Without: the one whose instances are all alike."),
+    ] = None
+    margin: Annotated[float, typer.Option(help="Largest loss that does not matter.", min=0.0)] = 0.01
+    pools: Annotated[int, typer.Option(help="Pools of instances for each system and size.", min=2)] = 50
+    repetitions: Annotated[int, typer.Option(help="Simulated comparisons of Figure 4.", min=5)] = 500
+    resamples: Annotated[int, typer.Option(help="Resamples of each instance by the bootstrap.", min=1)] = 200
+    missing: opt.Missing = ""
+    seed: opt.Seed = 0
+    quiet: opt.Quiet = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class S14Options:
+    """Sakai 2014: Tables 3 to 9, Figures 1 to 4.
+
+    Writes s14.html and s14.md into the folder, all rows as CSV and the charts as SVG. Of a table of scores it makes
+    Tables 3, 4 and 8 and Figures 1 to 3. Stopped and called again with the same options, it takes up where it was.
+
+    Example: shardwise replicate s14 qrels.txt runs/*.gz --also robust2003/ --out s14/
+    """
+
+    inputs: opt.Inputs
+    out: opt.Folder
+    also: Annotated[
+        list[Path],
+        typer.Option(
+            help="A further collection to be pooled: a folder with a file qrels… and a folder runs; repeatable.",
+            exists=True,
+            file_okay=False,
+        ),
+    ] = opt.several()
+    pool_depth: Annotated[
+        list[int], typer.Option(help="A pool depth of Table 9; repeatable. Without: 10 to 100.", min=1)
+    ] = opt.several()
+    method: Annotated[str, typer.Option(help="How topics are counted: sakai or exact.")] = "sakai"
+    missing: opt.Missing = ""
+    names: opt.Names = "auto"
+    depth: opt.Depth = None
+    jobs: opt.Jobs = None
+    quiet: opt.Quiet = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class V17Options(_Replicated):
     """Voorhees, Samarov & Soboroff 2017: Tables 1 to 6, Figures 2 to 7.
 

@@ -26,6 +26,7 @@ class ScoreOptions:
     splits: opt.Splits = 1
     kind: opt.Kind = "even"
     by: opt.By = None
+    texts: opt.Texts = None
     proportions: opt.Proportions = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0

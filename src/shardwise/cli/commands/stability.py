@@ -46,6 +46,7 @@ class StabilityOptions(opt.Written):
     shards: opt.Shards = 5
     splits: opt.Splits = 11
     kind: opt.Kind = "even"
+    texts: opt.Texts = None
     proportions: opt.Proportions = None
     corpus: opt.Corpus = None
     seed: opt.Seed = 0

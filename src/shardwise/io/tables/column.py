@@ -23,7 +23,7 @@ LETTERS = ({"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0}, {"t": 1.0, "f": 0.0}, {"y":
 """Verdicts of one letter, where a column has no others; the first are inspect's: correct, incorrect, partial, none."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_ID = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
+ID = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
 _COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
@@ -139,7 +139,7 @@ class Column:
         whole = pa.types.is_integer(self.data.type) or (
             is_text(self.data.type) and all(name.isdecimal() for name in self.labels.names)
         )
-        some = len(self.data) > (0 if _ID.search(self.name) else 2)
+        some = len(self.data) > (0 if ID.search(self.name) else 2)
         return some and whole and self.distinct == len(self.data)
 
 

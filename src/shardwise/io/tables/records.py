@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ from shardwise.core.arrays import Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
 from shardwise.io.tables.column import Labels
-from shardwise.io.tables.roles import Columns, Reading, fault, understood
+from shardwise.io.tables.roles import Columns, Reading, fault, own_factors, understood
 from shardwise.io.tables.sheet import Sheet
 from shardwise.io.tables.words import SUMMARIES, VALUES, plain
 
@@ -32,6 +32,7 @@ class Records:
     primary: str = ""  # the measure to take where there are several, if the source says so
     asked: frozenset[str] = field(default_factory=frozenset)  # item labels that have a column of their own
     wide: bool = False  # whether its systems were the columns of a table
+    factors: tuple[str, ...] = ()  # labels that are further dimensions
 
 
 def records(
@@ -41,6 +42,7 @@ def records(
     system: str = "",
     *,
     single: bool = False,
+    factors: Sequence[str] = (),
 ) -> Records:
     """Take the scores out of a sheet.
 
@@ -56,14 +58,18 @@ def records(
         What to call the one system of a table that names none.
     single
         Whether the columns are measures of one system, and not systems.
+    factors
+        Columns that are further dimensions, where the table has them.
     """
-    reading = understood(sheet, columns, measure, single=single)
+    further = own_factors(sheet, factors, columns)
+    reading = understood(sheet, columns, measure, single=single, factors=further)
     rows, notes = _items(sheet, reading)
     labels = {
         role: _labels(sheet, name).taken(rows)
         for role, name in reading.roles.items()
         if role in DIMENSIONS or role in ITEM_LABELS
     }
+    labels |= {name: _labels(sheet, name).taken(rows) for name in further}
     if "topic" not in labels:
         labels["topic"] = Labels(rows.astype(np.int32), [str(k) for k in range(1, sheet.rows + 1)])
     for name in reading.scores:
@@ -90,7 +96,8 @@ def records(
         parts[0] if times == 1 and count == sheet.rows else np.concatenate([part[rows] for part in parts])
     )
     left = [f"{name} ({why})" for name, why in reading.left.items()]
-    told = (*notes, *([f"left out: {', '.join(left)}"] if left else []))
+    same = [f"{name} has {sheet.columns[name].values[0]:g} in every row" for name in reading.flat]
+    told = (*notes, *same, *([f"left out: {', '.join(left)}"] if left else []))
     return Records(
         source=sheet.source,
         labels=labels,
@@ -101,6 +108,7 @@ def records(
         notes=told,
         asked=frozenset(role for role in ITEM_LABELS if role in labels),
         wide=reading.wide,
+        factors=further,
     )
 
 

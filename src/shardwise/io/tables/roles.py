@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import Either, InputError, Option, Part
 from shardwise.core.scores import ROLE_OF, noun
-from shardwise.io.tables.column import Column
+from shardwise.io.tables.column import ID, Column
 from shardwise.io.tables.sheet import Sheet
-from shardwise.io.tables.words import LABELS, NAMELESS, OUTCOMES, SWING, VALUES, plain, role_words
+from shardwise.io.tables.words import LABELS, NAMELESS, OUTCOMES, SETTINGS, SWING, VALUES, plain, role_words
 
 Columns = Mapping[str, str | Sequence[str]]
 
@@ -29,6 +29,7 @@ class Reading:
     scores: tuple[str, ...]  # of a long table measures, of a wide one systems
     wide: bool
     left: dict[str, str] = field(default_factory=dict)  # column -> why
+    flat: tuple[str, ...] = ()  # systems that have the same score everywhere
 
     @property
     def nouns(self) -> dict[str, str]:
@@ -42,7 +43,12 @@ class Reading:
 
 
 def understood(
-    sheet: Sheet, columns: Columns | None = None, measure: str | None = None, *, single: bool = False
+    sheet: Sheet,
+    columns: Columns | None = None,
+    measure: str | None = None,
+    *,
+    single: bool = False,
+    factors: Sequence[str] = (),
 ) -> Reading:
     """Say which column is what, or refuse with the readings that there are and the option that chooses.
 
@@ -56,8 +62,13 @@ def understood(
         The score that is asked for, where a column has its name.
     single
         Whether columns of numbers are measures of one system rather than systems.
+    factors
+        Columns that are factors of their own, and nothing else.
     """
     named = _named(sheet, columns or {})
+    if factors:
+        kept = {name: column for name, column in sheet.columns.items() if name not in factors}
+        sheet = replace(sheet, columns=kept)
     roles = {role: names[0] for role, names in named.items() if len(names) == 1}
     systems = named.get("system", ())
     free = [name for name in sheet.columns if name not in {one for names in named.values() for one in names}]
@@ -90,7 +101,35 @@ def understood(
     wide = not (single or roles.keys() & {"system", "value"} or _value_word(rest))
     wide = wide or "topic" not in roles
     scores, more = _scores(sheet, roles, rest, measure, wide)
-    return Reading(roles, scores, wide, left | more)
+    flat = [name for name in scores if wide and sheet.rows >= _FEW and sheet.columns[name].constant]
+    return Reading(roles, scores, wide, left | more, tuple(flat))
+
+
+def own_factors(sheet: Sheet, names: Iterable[str], columns: Columns | None = None) -> tuple[str, ...]:
+    """The columns of these names that are no dimension of scores: judge, annotator, a second word for the item.
+
+    Parameters
+    ----------
+    sheet
+        The table.
+    names
+        Names of random factors.
+    columns
+        What the caller says of columns; one that is something already is no factor beside it.
+    """
+    known = {name.lower(): name for name in sheet.columns}
+    said = {
+        name for given in (columns or {}).values() for name in ([given] if isinstance(given, str) else given)
+    }
+    seen: set[str] = {_ROLES.get(plain(word), word) for word in columns or {}}
+    found = []
+    for word in dict.fromkeys(part for name in names for part in name.split(":")):
+        name = known.get(word.lower(), "")
+        roles = role_words(word) & set(DIMENSIONS) - {"task"}
+        if name and name not in said and (not roles or roles <= seen):
+            found.append(name)
+        seen |= roles
+    return tuple(found)
 
 
 def _named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
@@ -227,6 +266,7 @@ def _scores(
     if not wide and measure in rest:
         return (str(measure),), {}
     words = [name for name in rest if plain(name) in (*VALUES, *OUTCOMES)]
+    words = [name for name in words if sheet.columns[name].numeric >= 0.5] or words  # not the name of a judge
     if not wide and words:
         others = {name: "no score" for name in rest if name not in words}
         return tuple(words), _why(sheet, others)
@@ -239,9 +279,11 @@ def _scores(
             left[name] = "a number of its own in every row"
     found = [name for name in rest if name not in left]
     same = [name for name in found if sheet.columns[name].constant]
-    if sheet.rows >= _FEW and len(found) - len(same) >= (2 if wide else 1):
-        left |= dict.fromkeys(same, "constant, so no system unless columns names it" if wide else "constant")
-        found = [name for name in found if name not in same]
+    varied = [sheet.columns[name] for name in found if name not in same]
+    if sheet.rows >= _FEW and len(varied) >= (2 if wide else 1):
+        odd = [name for name in same if not (wide and _may_score(sheet.columns[name], varied))]
+        left |= dict.fromkeys(odd, "constant, so no system unless columns names it" if wide else "constant")
+        found = [name for name in found if name not in odd]
     if not found:
         words_only = next(
             (name for name in left if left[name] == "text" and sheet.columns[name].numeric == 0), ""
@@ -254,6 +296,19 @@ def _scores(
             remedy="give one column a system" if wide else "add one, called after the measure",
         )
     return tuple(found), left
+
+
+def _may_score(column: Column, varied: Sequence[Column]) -> bool:
+    """Whether a column that never changes may be a system, as one that is always right is.
+
+    Its score has to be one that the other systems could have, by what they have or as all are within 0 and 1.
+    """
+    own = float(column.values[0])
+    if plain(column.name) in SETTINGS or ID.search(column.name) or not np.isfinite(own):
+        return False
+    low = min(float(np.nanmin(one.values)) for one in varied)
+    high = max(float(np.nanmax(one.values)) for one in varied)
+    return min(low, 0.0) <= own <= high or (low >= 0.0 and max(high, own) <= 1.0 and own >= 0.0)
 
 
 def _why(sheet: Sheet, names: Mapping[str, str]) -> dict[str, str]:

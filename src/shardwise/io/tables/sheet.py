@@ -262,7 +262,42 @@ def _header(text: bytes, delimiter: str | None, path: Path) -> tuple[list[str], 
 
 
 def _arrow(body: memoryview, header: list[str], delimiter: str, comma: bool) -> pa.Table:
+    """Read labels as the text they are; where they are plain whole numbers as these, which takes half the time."""
     labels = {name: LABEL for name in header if role_words(name) & LABELS}
+    first = bytes(body[: 1 << 16]).split(b"\n", 1)[0].decode("utf-8", "replace").split(delimiter)
+    numbers = {
+        name: pa.int64()
+        for name, cell in zip(header, first, strict=False)
+        if name in labels and cell.strip().isdigit()
+    }
+    if numbers and not _odd_zeros(body):
+        try:
+            table = _csv(body, header, delimiter, comma, labels | numbers)
+        except pa.ArrowInvalid:  # some labels are no numbers
+            return _csv(body, header, delimiter, comma, labels)
+        if not any(table.column(name).null_count for name in numbers):
+            return table
+    return _csv(body, header, delimiter, comma, labels)
+
+
+def _odd_zeros(body: memoryview, step: int = 1 << 20) -> bool:
+    """Whether some field may begin with a zero that its number would lose, as 007 and -0 do."""
+    text = np.frombuffer(body, dtype=np.uint8)
+    for start in range(0, len(text), step):
+        before, at, after = (text[start + k : start + k + step] for k in range(3))
+        n = len(after)
+        before = before[:n]
+        lost = ((before < ord("0")) & (before != ord(".")) & (after >= ord("0"))) | (
+            (before == ord("-")) & (after < ord("."))
+        )
+        if (lost & (at[:n] == ord("0"))).any():
+            return True
+    return bool(len(text) > 1 and text[0] == ord("0") and text[1] >= ord("0"))
+
+
+def _csv(
+    body: memoryview, header: list[str], delimiter: str, comma: bool, types: Mapping[str, pa.DataType]
+) -> pa.Table:
     table = pyarrow.csv.read_csv(
         pa.py_buffer(body),
         read_options=pyarrow.csv.ReadOptions(column_names=header),
@@ -270,7 +305,7 @@ def _arrow(body: memoryview, header: list[str], delimiter: str, comma: bool) -> 
             delimiter=delimiter, newlines_in_values=b'"' in bytes(body[: 1 << 20])
         ),
         convert_options=pyarrow.csv.ConvertOptions(
-            column_types=labels,
+            column_types=dict(types),
             null_values=_EMPTY,
             true_values=["true", "True", "TRUE"],
             false_values=["false", "False", "FALSE"],

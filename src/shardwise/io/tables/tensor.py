@@ -39,7 +39,10 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
     """
     chosen(missing, "missing", get_args(Missing), what="policy for missing rows")
     nouns = {dim: word for part in reversed(parts) for dim, word in part.nouns.items()}
-    roles = [role for role in (*DIMENSIONS, *ITEM_LABELS) if any(role in part.labels for part in parts)]
+    further = dict.fromkeys(name for part in parts for name in part.factors)
+    roles = [
+        role for role in (*DIMENSIONS, *ITEM_LABELS, *further) if any(role in part.labels for part in parts)
+    ]
     for part in parts:
         for role in roles:
             if role not in part.labels:
@@ -52,7 +55,8 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
     found |= _nested(found)
     meant = {"system"} if any(part.wide for part in parts) else set()  # columns and files stand in an order
     found |= {dim: _ordered(found[dim]) for dim in found if dim not in meant}
-    dims = [dim for dim in DIMENSIONS if dim in found and dim != "task"]
+    nested = [name for name in further if _within(found[name], found["topic"])]
+    dims = [dim for dim in (*DIMENSIONS, *further) if dim in found and dim != "task" and dim not in nested]
     measured = _joined([part.measures for part in parts])
     taken = next((name for name in measured.names if name in found or name in DIMENSIONS), None)
     if taken is not None:
@@ -79,9 +83,11 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
         out[gaps] = 0.0
     out.reshape(-1)[at] = values
     labels = {
-        role: _of_items(found["topic"], found[role], role, parts) for role in ITEM_LABELS if role in found
+        role: _of_items(found["topic"], found[role], role, parts)
+        for role in (*ITEM_LABELS, *nested)
+        if role in found
     }
-    asked = frozenset[str]().union(*(part.asked for part in parts))
+    asked = frozenset[str](nested).union(*(part.asked for part in parts))
     labels = {role: one for role, one in labels.items() if _worth(one, role in asked)}
     coords = {dim: _coordinate(dim, found[dim].names) for dim in dims}
     said = read_as(out, run, dims, measured.names, nouns, labels, parts)
@@ -209,6 +215,12 @@ def _of_items(topics: Labels, labels: Labels, role: str, parts: Sequence[Records
             remedy=f"give every item one {role}, and items of different {role}s different names",
         )
     return [labels.names[code] for code in own]
+
+
+def _within(labels: Labels, topics: Labels) -> bool:
+    """Whether all rows of an item have the same label."""
+    pairs = topics.codes.astype(np.int64) * len(labels.names) + labels.codes
+    return len(np.unique(pairs)) == len(np.unique(topics.codes))
 
 
 def _worth(labels: list[str], asked: bool) -> bool:

@@ -30,6 +30,24 @@ OUTCOMES = (
 """Headers of scores; where there are any, other numbers in the table are none."""
 NAMELESS = ("id", "idx", "index", "key", "no", "nr", "number", "uid", "unnamed:_0", "", "name", "tag")
 """Words that say nothing of what the rows are."""
+SETTINGS = (
+    *(
+        "temperature",
+        "temp",
+        "top_p",
+        "top_k",
+        "shots",
+        "n_shots",
+        "num_shots",
+        "k",
+        "fold",
+        "version",
+        "year",
+        "round",
+    ),
+    *("max_tokens", "batch", "batch_size", "level", "turn", "weight", "count", "n"),
+)
+"""Headers of what an evaluation was run with; a column of one of these that never changes is no system."""
 SUMMARIES = {
     form(word)
     for word in ("all", "mean", "average", "avg", "overall", "total", "macro avg", "micro avg")

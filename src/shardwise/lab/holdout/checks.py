@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, Literal
 
@@ -16,10 +18,10 @@ from shardwise.core.arguments import Progress, mapped
 from shardwise.core.arguments import level as level_of
 from shardwise.core.arguments import workers as workers_of
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import plural
+from shardwise.core.claim import counted, plural
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.rng import generator
-from shardwise.core.scores import as_scores, layout_of, level_names
+from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.fits.variance_components import complete_table
 from shardwise.lab.holdout.counts import FIGURES
@@ -106,6 +108,7 @@ def split_half(
     repeats: int = 50,
     seed: int = 0,
     jobs: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> PredictiveCheck:
     """Halve the topics at random, decide all pairs on each half, and verify on the other.
@@ -133,6 +136,8 @@ def split_half(
         Where the random numbers start; repeat i depends on (seed, i) only.
     jobs
         Number of threads; all processors, if None.
+    executor
+        Where the halves are decided instead: any executor of ``concurrent.futures``; the figures are the same.
     progress
         Called with (repeats done, repeats in all).
 
@@ -158,31 +163,37 @@ def split_half(
     workers = workers_of(jobs)
     per = max(1, min(-(-repeats // workers), CHUNK // pairs))
 
-    def halves(first: int) -> tuple[Tally, Tally]:
-        orders = [generator(seed, i).permutation(n) for i in range(first, min(first + per, repeats))]
-        a, b = (
-            np.stack([y.take(np.sort(order[part]), axis=axis) for order in orders])
-            for part in (slice(n // 2), slice(n // 2, None))
-        )
-        return plan.both_ways(a, b, first)
-
     limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
     with limits(1, "blas"):
         chunks = mapped(
-            halves,
+            partial(_halves, plan, y, axis, repeats, per),
             range(0, repeats, per),
             jobs=jobs,
+            executor=executor,
             progress=progress,
             steps=lambda first: min(per, repeats - first),
         )
         found = list(chunks)
     forth, back = (joined([one[k] for one in found]) for k in (0, 1))
     sizes = " and ".join(str(k) for k in dict.fromkeys((n // 2, n - n // 2)))
+    nouns = nouns_of(as_scores(scores))
     setting = (
-        f"{n} {plural(over)} halved at random {repeats} times ({sizes} a half): {pairs} pairs of {r} systems decided on"
+        f"{n} {plural(nouns.get(over, over))} halved at random {repeats} times ({sizes} a half): {pairs} pairs of"
+        f" {counted(r, nouns.get('system', 'system'))} decided on"
         f" each half at {alpha:g}, verified on the other"
     )
     return PredictiveCheck(*tables(plan, {"": forth + back}), setting, alpha, level)
+
+
+def _halves(plan: Plan, y: Floats, axis: int, repeats: int, per: int, first: int) -> tuple[Tally, Tally]:
+    """Decide halves first, first + 1, … and verify each on the other."""
+    n = y.shape[axis]
+    orders = [generator(plan.seed, i).permutation(n) for i in range(first, min(first + per, repeats))]
+    a, b = (
+        np.stack([y.take(np.sort(order[part]), axis=axis) for order in orders])
+        for part in (slice(n // 2), slice(n // 2, None))
+    )
+    return plan.both_ways(a, b, first)
 
 
 def across_collections(

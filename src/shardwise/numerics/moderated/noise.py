@@ -12,8 +12,14 @@ MS(topic:system) + MS(system:shard) - MS(error), the error term of MD6 for topic
 Instances. The same with a system's own instances: s²_k of instance means holds topic:system and the error over M, and
 (MS(instance) - MS(error)) / (M T) of each system's own two-way table is what is left.
 
-In a resample the effect itself is drawn, normal with that variance, and so is its estimate: mean squares move as
-their value times χ²/df. Where upper ≤ lower there is no effect and no estimate of one.
+In a resample the effect itself is drawn, normal with that variance, and so is its estimate: mean squares of shards move
+as their value times χ²/df. Where upper ≤ lower there is no effect and no estimate of one.
+
+Instances are few, and the share w of their variance in that of a difference is badly known: the law of an observed t is
+that of `cochran_cox_df`. In a resample the estimate moves as the variance times χ²/df, of which Satterthwaite's df
+speak; so an observed t is held against resamples after division by the ratio of the two critical values
+(`Statistics.care`). Below two degrees of freedom even w is hardly known, and counts as w^(df/2), which is more;
+docs/seeds-or-samples.md has what was measured.
 """
 
 from __future__ import annotations
@@ -48,16 +54,24 @@ class Noise(NamedTuple):
         return np.asarray(np.maximum(self.upper - self.lower, 0.0) / self.size)
 
     def of_pairs(self, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
-        """(…, P) variance of differences by this effect, and the sum of (mean square's share)² / df in it."""
+        """(…, P) variance of differences by this effect, and the variance of that estimate over 2."""
         variance = self.variance
+        if not self.shared:
+            spread = variance**2 / self.upper_df
+            return variance[..., ia] + variance[..., ib], spread[..., ia] + spread[..., ib]
         there = (self.upper > self.lower) / self.size**2
         spread = there * (self.upper**2 / self.upper_df + self.lower**2 / self.lower_df)
-        both = spread[..., ia] + spread[..., ib]
-        return variance[..., ia] + variance[..., ib], 2.0 * both if self.shared else both
+        return variance[..., ia] + variance[..., ib], 2.0 * (spread[..., ia] + spread[..., ib])
 
     def at(self, index: int | Ints) -> Noise:
         """The noise of one table of a batch (B, R), by its number; or that of one table with systems in this order."""
         return Noise._make([*(part[index] for part in self[:5]), self.shared])
+
+
+def over_splits(found: Noise, splits: int) -> Noise:
+    """The noise of tables whose splits stand next to each other: mean squares averaged, with the df of one split."""
+    parts = (part.reshape(-1, splits, part.shape[-1]).mean(axis=1) for part in found[:5])
+    return Noise._make([*parts, found.shared])
 
 
 NO_NOISE = Noise._make([*np.empty((5, 0)), True])
@@ -148,5 +162,9 @@ def draw_noise(noise: Noise, state: Words, effect: Floats, variance: Floats) -> 
         if noise.upper[a] > noise.lower[a]:
             if a == 0 or not noise.shared:
                 up = chi_squared(noise.upper_df[a], state) / noise.upper_df[a]
+            if a == 0 and noise.shared:
                 down = chi_squared(noise.lower_df[a], state) / noise.lower_df[a]
-            variance[a] = max(noise.upper[a] * up - noise.lower[a] * down, 0.0) / noise.size[a]
+            if noise.shared:
+                variance[a] = max(noise.upper[a] * up - noise.lower[a] * down, 0.0) / noise.size[a]
+            else:
+                variance[a] = (noise.upper[a] - noise.lower[a]) * up / noise.size[a]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.numerics.moderated.noise import Noise
-from shardwise.numerics.student import NOISE, t_statistic, two_sided
+from shardwise.numerics.student import LEVEL, NOISE, cochran_cox_df, critical, t_statistic, two_sided
 
 D0 = 20.0  # degrees of freedom that the common variance counts for
 
@@ -27,6 +27,7 @@ class Statistics:
     moderated: Floats  # v_k
     extra: Floats  # variance of the difference that topics do not show: shards, instances
     df: Floats  # of Student's law for a single pair
+    drawn_df: Floats  # of that in resamples: Satterthwaite's of what is drawn
     d0: float
 
     @property
@@ -44,6 +45,16 @@ class Statistics:
         """Two-sided p-value of each pair by itself, Student with T - 1 + min(d0, (T - 1)(R - 2)) df."""
         return two_sided(self.t, self.df)
 
+    @property
+    def care(self) -> Floats:
+        """How much larger a t has to be than by the law of resamples, at 5 %."""
+        return np.asarray(critical(LEVEL, self.df) / critical(LEVEL, self.drawn_df))
+
+    @property
+    def drawn(self) -> Statistics:
+        """The same with t that are as far in the law of resamples as these are in their own."""
+        return replace(self, difference=self.difference / self.care)
+
 
 def statistics(
     y: Floats,
@@ -52,6 +63,7 @@ def statistics(
     *,
     d0: float = D0,
     noise: Noise | None = None,
+    lost: float = 0.0,
 ) -> Statistics:
     """Moderated statistics of the pairs (ia, ib) of tables of topics by systems.
 
@@ -59,6 +71,7 @@ def statistics(
     the n_k topics that both have, and n_k stands for T. s̄² is then the mean of s²_k with weights n_k - 1.
 
     The pairs are all a < b by default, and s̄² is of all in any case; ``noise`` moves system means besides the topics.
+    Units that count unequally say less than their number: they have ``lost`` degrees of freedom.
 
     >>> y = np.array([[0.1, 0.3, 0.2], [0.4, 0.5, 0.5], [0.2, 0.4, 0.1], [0.6, 0.7, 0.8]])
     >>> statistics(y).t.round(3)
@@ -85,6 +98,8 @@ def statistics(
         spare_df(tables, units).reshape(shape),
         d0,
         None if noise is None else noise.of_pairs(ia, ib),
+        weighed=noise is not None and not noise.shared,
+        lost=lost,
     )
 
 
@@ -97,22 +112,31 @@ def moderate(
     spare: Floats,
     d0: float,
     extra: tuple[Floats, Floats] | None = None,
+    *,
+    weighed: bool = False,
+    lost: float = 0.0,
 ) -> Statistics:
     """Draw each pair's variance towards the common one, as if that were known from d0 more degrees of freedom.
 
     Of these no more count than ``spare`` (…, P), those that s̄² (…) has besides the pair's own. ``extra`` is the
-    variance of the difference besides that of its units, and the sum of (mean square's share)² / df in it.
+    variance of the difference besides that of its units, and half the variance of that estimate; ``weighed`` where it
+    rests on few numbers. Units that count unequally have ``lost`` degrees of freedom.
     """
     share = own_share(own_df, d0)
     moderated = share * own + (1.0 - share) * common[..., None]
-    df = own_df + np.minimum(d0, spare)
-    beside = np.zeros(difference.shape)
+    df = own_df + np.minimum(d0, spare) - lost
+    beside, drawn_df = np.zeros(difference.shape), df
     if extra is not None:
         beside, spread = (np.broadcast_to(part, difference.shape) for part in extra)
         units_part = moderated / np.maximum(units, 1.0)
-        spread = spread + units_part**2 / np.maximum(df, 1.0)
-        df = np.divide((units_part + beside) ** 2, spread, out=df.copy(), where=spread > 0.0)  # Satterthwaite
-    return Statistics(difference, units, own_df, own, common, moderated, beside, df, d0)
+        total = units_part + beside
+        every = spread + units_part**2 / np.maximum(df, 1.0)
+        satterthwaite = np.divide(total**2, every, out=df.copy(), where=every > 0.0)
+        few = np.divide(beside**2, spread, out=np.ones(df.shape), where=spread > 0.0)
+        share = np.divide(beside, total, out=np.zeros(df.shape), where=total > 0.0)
+        careful = cochran_cox_df(df, few, share ** np.minimum(few / 2.0, 1.0))
+        df, drawn_df = np.where(share > 0.0, careful, df) if weighed else satterthwaite, satterthwaite
+    return Statistics(difference, units, own_df, own, common, moderated, beside, df, drawn_df, d0)
 
 
 def own_share(own_df: Floats, d0: float) -> Floats:

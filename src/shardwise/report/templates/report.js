@@ -104,6 +104,28 @@
   rows.forEach((row, k) => row.querySelector(".pick").addEventListener("click", () => choose(k)));
   $("clear").addEventListener("click", () => choose(chosen));
 
+  document.querySelectorAll(".chip").forEach((chip) =>
+    chip.addEventListener("click", () => {
+      const k = Number(chip.dataset.k);
+      if (chosen !== k) choose(k);
+      rows[k].hidden = false;
+      rows[k].scrollIntoView({ block: "center" });
+    }),
+  );
+
+  // --- what is folded opens where a link leads to it, and on paper
+  const unfold = () => {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const fold = target && (target.querySelector(":scope > details") || target.closest("details"));
+    if (fold) fold.open = true;
+  };
+  document.querySelectorAll('a[href^="#"]').forEach((link) =>
+    // a second click on the same link changes no hash
+    link.addEventListener("click", () => setTimeout(unfold)),
+  );
+  window.addEventListener("hashchange", unfold);
+  unfold();
+
   // --- the matrix of pairs
   const canvas = $("matrix");
   const pen = canvas.getContext("2d");
@@ -335,7 +357,15 @@
     draw();
   };
   for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", redraw);
-  window.addEventListener("beforeprint", redraw);
+  let closed = [];
+  window.addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const fold of closed) fold.open = true;
+    redraw();
+  });
+  window.addEventListener("afterprint", () => {
+    for (const fold of closed) fold.open = false;
+  });
   window.addEventListener("afterprint", redraw);
   let waiting = 0;
   window.addEventListener("resize", () => {

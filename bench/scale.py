@@ -1,0 +1,101 @@
+"""Tables longer than memory: moments in one pass, beside reading the bytes alone and the Gram product alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+SIZES = ((10_000, 500), (100_000, 500), (1_000_000, 500))
+BLOCK = 10_000
+CODE = """
+import json, os, sys, time
+import numpy as np
+what, path, rows, systems = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+from shardwise import ScoreMoments
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+ScoreMoments.of(np.random.default_rng(0).random((50, 3)))  # loads what is imported late
+file = os.open(path, os.O_RDONLY)
+if what != "product":
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)  # nobody reads from memory what the disk should give
+open("/proc/self/clear_refs", "w").write("5")
+before, start = peak(), time.perf_counter()
+if what == "bytes":
+    buffer = bytearray(1 << 26)
+    while os.readv(file, [buffer]):
+        pass
+elif what == "product":
+    z = np.random.default_rng(0).random((systems, 16384))
+    for _ in range(0, rows, 16384):
+        z @ z.T
+else:
+    ScoreMoments.of(path)
+print(json.dumps([time.perf_counter() - start, (peak() - before) / 1024]))
+"""
+
+
+def write(folder: Path, rows: int, systems: int) -> tuple[Path, Path]:
+    """The same random scores as .npy and as Parquet, written block by block."""
+    rng = np.random.default_rng(0)
+    array, parquet = folder / f"{rows}.npy", folder / f"{rows}.parquet"
+    names = [f"s{k}" for k in range(systems)]
+    made = np.lib.format.open_memmap(array, "w+", np.float64, (rows, systems))
+    schema = pa.schema([(name, pa.float64()) for name in names])
+    with pa.parquet.ParquetWriter(parquet, schema, compression="none", use_dictionary=False) as writer:
+        for first in range(0, rows, BLOCK):
+            block = rng.random((min(BLOCK, rows - first), systems))
+            made[first : first + BLOCK] = block
+            writer.write_table(pa.table([block[:, k] for k in range(systems)], names=names))
+    made.flush()
+    del made
+    os.sync()
+    return array, parquet
+
+
+def measured(what: str, path: Path, rows: int, systems: int) -> tuple[float, float]:
+    """Seconds and added memory in MB, in a process of its own; the best of three."""
+    command = [sys.executable, "-c", CODE, what, str(path), str(rows), str(systems)]
+    environment = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
+    found = [
+        json.loads(
+            subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+        )
+        for _ in range(3)
+    ]
+    return min(one[0] for one in found), max(one[1] for one in found)
+
+
+def run(sizes: tuple[tuple[int, int], ...] = SIZES) -> str:
+    """Markdown table of times, memory and the share of the speed at which the bytes can be read."""
+    lines = [
+        "Scores as .npy and as Parquet (not compressed) on the disk, the cache of the system emptied of them before"
+        " each run; all processors. *Bytes alone* reads the .npy file and drops what it read; *product alone*"
+        " multiplies blocks in memory as often as the table has them. The best of three processes each; memory is the"
+        " largest that any of them added to its imports.",
+        "",
+        "| items × systems | GB | bytes alone, s | product alone, s | moments of .npy, s | of Parquet, s"
+        " | bytes / moments | added memory, MB |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        for rows, systems in sizes:
+            array, parquet = write(Path(folder), rows, systems)
+            bytes_alone, _ = measured("bytes", array, rows, systems)
+            product, _ = measured("product", array, rows, systems)
+            plain, memory = measured("moments", array, rows, systems)
+            columns, more = measured("moments", parquet, rows, systems)
+            lines.append(
+                f"| {rows:,} × {systems} | {8e-9 * rows * systems:.2g} | {bytes_alone:.3g} | {product:.3g} |"
+                f" {plain:.3g} | {columns:.3g} | {bytes_alone / plain:.0%} | {max(memory, more):.0f} |"
+            )
+            array.unlink()
+            parquet.unlink()
+    return "\n".join(lines)

@@ -1,0 +1,183 @@
+"""What a person chose on the page, or a program by the API -> options of a command, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shardwise.app.store import Choices
+from shardwise.core.claim import plural
+from shardwise.core.errors import InputError, Option, unknown
+
+ROLES = ("item", "system", "score", "instance", "cluster", "task", "shard", "split", "measure")
+"""What a column may be, in the words of the option columns."""
+
+_READING = ("measure", "columns", "missing", "names", "depth")
+ALLOWED: dict[str, tuple[str, ...]] = {
+    "compare": (
+        *_READING, "generalize", "baseline", "shards", "splits", "kind", "model", "method", "alpha", "fill", "repeats",
+        "seed", "calibration",
+    ),
+    "calibrate": (*_READING, "shards", "kind", "alpha", "fill", "seed", "method", "repetitions", "budget"),
+    "repeat": (),
+}  # fmt: skip
+"""Options that may be chosen: none of them is the name of a file."""
+
+SHARDS = "5"  # how many are suggested
+
+
+def claims(reading: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return what an answer may be about: the value of the option generalize, its words, and a hint.
+
+    With one score of each system on each topic, what is due to the topic cannot be told from chance; so there is
+    nothing to choose unless there are seeds or shards.
+
+    Parameters
+    ----------
+    reading
+        How the files were understood.
+
+    >>> claims({"kind": "scores", "dims": ["topic", "system"], "nouns": {"topic": "question"}})
+    [('', 'Questions like these', 'Would it be the same with other questions of the kind?')]
+    """
+    nouns, dims = reading.get("nouns") or {}, reading.get("dims") or ()
+    topics, seed = plural(nouns.get("topic", "topic")), nouns.get("instance", "seed")
+    like = f"{topics.capitalize()} like these"
+    hint = f"Would it be the same with other {topics} of the kind?"
+    if "instance" in dims:
+        return [
+            ("", f"{like}, whatever the {seed}", f"{hint} And with another {seed}?"),
+            (
+                "topic",
+                f"{like}, these {plural(seed)} only",
+                f"The {plural(seed)} are all there are, or will ever be used.",
+            ),
+        ]
+    if reading.get("kind") == "runs" or "shard" in dims:
+        needs = " Needs shards: how many is asked in the settings." if reading.get("kind") == "runs" else ""
+        return [
+            ("", like, f"{hint} What most people mean."),
+            ("these", f"These {topics} only", f"They are all there are.{needs}"),
+        ]
+    return [("", like, hint)]
+
+
+MOST, LONGEST = 200, 500  # values of an option, and characters of one
+
+
+def checked(given: Any, kind: str) -> Choices:
+    """Return choices that are lists of text under names of options, or refuse them.
+
+    Parameters
+    ----------
+    given
+        From elsewhere: an object of texts, numbers and lists of them.
+    kind
+        The command.
+
+    >>> checked({"measure": ["AP", "P@10"], "shards": 5, "model": ""}, "compare")
+    {'measure': ['AP', 'P@10'], 'shards': ['5']}
+    """
+    if not isinstance(given, dict):
+        raise InputError("the choices are no object", remedy='give for instance {"measure": ["AP"]}')
+    found: Choices = {}
+    for name, value in given.items():
+        if name not in ALLOWED[kind]:
+            raise unknown("option", name, ALLOWED[kind])
+        values = value if isinstance(value, list) else [value]
+        if len(values) > MOST or not all(isinstance(one, str | int | float) for one in values):
+            raise InputError(f"{name} is no text, number or list of them")
+        texts = [str(one).strip() for one in values]
+        if any(len(text) > LONGEST for text in texts):
+            raise InputError(f"{name} is longer than {LONGEST} characters")
+        if kept := [text for text in texts if text]:
+            found[name] = kept
+    return found
+
+
+def fitting(choices: Choices, kind: str) -> Choices:
+    """Return those choices that another command has too.
+
+    Parameters
+    ----------
+    choices
+        Of one command.
+    kind
+        The other command.
+
+    >>> fitting({"measure": ["AP"], "method": ["t holm"], "baseline": ["a"]}, "calibrate")
+    {'measure': ['AP']}
+    """
+    return {name: value for name, value in choices.items() if name in ALLOWED[kind] and name != "method"}
+
+
+def from_form(form: Sequence[tuple[str, str]], reading: Mapping[str, Any], kind: str) -> Choices:
+    """Return what a form says; a setting that is left as it is says nothing.
+
+    Parameters
+    ----------
+    form
+        Names and values of its fields.
+    reading
+        How the files were understood.
+    kind
+        The command.
+    """
+    fields: dict[str, list[str]] = {}
+    for name, value in form:
+        fields.setdefault(name, []).append(value)
+    said: dict[str, Any] = {name: fields[name] for name in ALLOWED[kind] if name in fields}
+    if "measure" in said:
+        said["measure"] = [part.strip() for text in said["measure"] for part in text.split(";")]
+    if "role" in fields and (columns := chosen_columns(reading, fields["role"])):
+        said["columns"] = columns
+    if fields.get("versus") == ["all"]:
+        said.pop("baseline", None)
+    elif fields.get("versus") == ["baseline"] and not any(said.get("baseline", [])):
+        raise InputError("no baseline is chosen", remedy=("choose one in ", Option("baseline")))
+    if (
+        reading.get("kind") == "runs"
+        and said.get("generalize") == ["these"]
+        and not any(said.get("shards", []))
+    ):
+        raise InputError(
+            "an answer about these topics alone needs documents in shards",
+            remedy=("choose ", Option("shards", SHARDS)),
+        )
+    return checked(said, kind)
+
+
+def chosen_columns(reading: Mapping[str, Any], roles: Sequence[str]) -> list[str]:
+    """Return the option columns that says what a person changed; nothing where the guess was confirmed.
+
+    Parameters
+    ----------
+    reading
+        As `understand` returned it.
+    roles
+        What the person says each shown column is, in their order; "" for one that is not used.
+
+    >>> read = {"columns": [{"name": "q", "role": "item"}, {"name": "m", "role": ""}, {"name": "x", "role": "score"}]}
+    >>> chosen_columns(read, ["item", "", "score"]), chosen_columns(read, ["item", "system", "score"])
+    ([], ['item=q', 'system=m', 'score=x'])
+    """
+    columns = reading["columns"]
+    if len(roles) != len(columns) or all(
+        one["role"] == role for one, role in zip(columns, roles, strict=True)
+    ):
+        return []
+    named: dict[str, list[str]] = {}
+    for one, role in zip(columns, roles, strict=True):
+        if role in ROLES:
+            named.setdefault(role, []).append(str(one["name"]))
+    twice = next(
+        (role for role, names in named.items() if len(names) > 1 and role not in ("system", "score")), None
+    )
+    if twice is not None:
+        raise InputError(
+            f"columns {', '.join(named[twice])} are all said to be the {twice}",
+            remedy=("choose one in ", Option("columns")),
+        )
+    if len(named.get("score", [])) > 1:  # several measures: the reader finds them by itself
+        del named["score"]
+    return [f"{role}={'+'.join(names)}" for role, names in named.items()]

@@ -1,0 +1,108 @@
+"""Who may ask: the token, the host and the origin of a request are looked at before anything else is."""
+
+from __future__ import annotations
+
+import hmac
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from shardwise.app.settings import Settings
+
+SAFE = frozenset({"GET", "HEAD"})
+CSRF = "x-csrf-token"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
+}
+
+
+class Guard:
+    """Middleware that lets in only requests that know the token, from this page or from a program."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app, self.settings = app, settings
+        self.cookie = f"shardwise-{settings.port}"
+        self.session, self.csrf = settings.secret("session"), settings.secret("csrf")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on; every answer has the headers that tell the browser to be careful."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def careful(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("content-security-policy", POLICY)
+            await send(message)
+
+        refused = self._refused(scope, Headers(scope=scope))
+        await (refused or self.app)(scope, receive, careful)
+
+    def _refused(self, scope: Scope, headers: Headers) -> Response | None:
+        host = headers.get("host", "")
+        if self.settings.local and _name(host) not in {"127.0.0.1", "localhost", "[::1]", self.settings.host}:
+            return _no("this server is asked for by another name than its own")
+        if (entered := self._entered(scope)) is not None:
+            return entered
+        bearer = headers.get("authorization", "")
+        program = _same(bearer.removeprefix("Bearer "), self.settings.token) and bearer.startswith("Bearer ")
+        if not program and not _same(_cookie(headers, self.cookie), self.session):
+            return _no("open the address that shardwise serve printed: it holds the token that lets you in")
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
+            return _no("the request comes from another page")
+        if scope["method"] in SAFE:
+            return None
+        if site not in ("same-origin", "none"):
+            return _no("the request comes from another page")
+        if not program and not _same(headers.get(CSRF, ""), self.csrf):
+            return _no("the request does not come from the page; reload it")
+        return None
+
+    def _entered(self, scope: Scope) -> Response | None:
+        """The way in: an address with the token gives a cookie, and the address without it."""
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = [value for name, value in query if name == "token"]
+        if scope["method"] != "GET" or not given or not _same(given[-1], self.settings.token):
+            return None
+        rest = urlencode([pair for pair in query if pair[0] != "token"])
+        path = "/" + scope["path"].lstrip("/\\")  # never another host
+        answer = RedirectResponse(f"{path}?{rest}" if rest else path, status_code=303)
+        answer.set_cookie(self.cookie, self.session, httponly=True, samesite="strict", max_age=30 * 86400)
+        return answer
+
+
+def _no(why: str) -> Response:
+    return PlainTextResponse(f"Refused: {why}.\n", status_code=403)
+
+
+def _same(a: str, b: str) -> bool:
+    return hmac.compare_digest(a.encode("utf-8", "replace"), b.encode())
+
+
+def _name(host: str) -> str:
+    """The host without its port."""
+    return host if host.endswith("]") else host.rpartition(":")[0] or host
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return ""
+    return found.value if found is not None else ""

@@ -1,0 +1,184 @@
+"""What sliders say -> what so many topics and seeds can show, and what they cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.planning.instances import plan_budget, plan_instances, what_next
+from shardwise.planning.topics import min_diff_at, power_at, topics_for_power, width_at
+
+AROUND = (0.5, 1.0, 2.0, 4.0)  # times the topics, to see what more of them buy
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A design: its sizes, what scores vary by, what is to be found, and prices."""
+
+    topics: int = 50
+    systems: int = 10
+    seeds: int = 1
+    depth: int = 0  # judged documents of a topic
+    min_diff: float = 0.05
+    alpha: float = 0.05
+    power: float = 0.8
+    variance: float = 0.02  # of a system's score on a topic, topic difficulty taken out
+    between_seeds: float = 0.0  # of a system's mean from seed to seed
+    within_seeds: float = 0.0  # of a seed's score on a topic
+    per_topic: float = 0.0
+    per_judgment: float = 0.0
+    per_answer: float = 0.0
+    source: str = ""
+
+    @classmethod
+    def of(cls, query: Mapping[str, str], sources: Sequence[Mapping[str, Any]] = ()) -> Plan:
+        """Return what a query says, within what makes sense; what it does not say is as usual.
+
+        Parameters
+        ----------
+        query
+            Fields of the form.
+        sources
+            Analyses whose variance can be taken: id, variance, components.
+
+        >>> Plan.of({"topics": "80", "alpha": "7"}).topics, Plan.of({"alpha": "x"}).alpha
+        (80, 0.05)
+        """
+        known: dict[str, Any] = {}
+        for one in fields(cls):
+            text = query.get(one.name, "")
+            if one.name in BOUNDS:
+                low, high = BOUNDS[one.name]
+                try:
+                    number = float(text)
+                except ValueError:
+                    continue
+                if math.isfinite(number):
+                    number = min(max(number, low), high)
+                    known[one.name] = int(number) if isinstance(one.default, int) else number
+        found = next((one for one in sources if one["id"] == query.get("source")), None)
+        if found is not None:
+            parts = found.get("components") or {}
+            known |= {
+                "source": str(found["id"]),
+                "variance": float(f"{parts.get('topic:system') or found['variance']:.3g}"),
+                "between_seeds": float(f"{parts.get('system:instance', 0.0):.3g}"),
+                "within_seeds": float(f"{parts.get('error', 0.0):.3g}")
+                if "system:instance" in parts
+                else 0.0,
+            }
+        return cls(**known)
+
+    @property
+    def price(self) -> float:
+        """What it costs: topics, judgments, and answers of every seed of every system."""
+        return self.priced(self.topics)
+
+    def priced(self, topics: int) -> float:
+        """Return what it costs with another number of topics.
+
+        Parameters
+        ----------
+        topics
+            That number.
+
+        >>> Plan(topics=10, depth=100, per_judgment=.5, per_topic=2).priced(20)
+        1040.0
+        """
+        return topics * (self.each_topic + self.systems * self.seeds * self.per_answer)
+
+    @property
+    def each_topic(self) -> float:
+        """What a topic costs before any system has answered it."""
+        return self.per_topic + self.depth * self.per_judgment
+
+    @property
+    def seeded(self) -> bool:
+        """Whether seeds are planned for, and something is known of what they do."""
+        return self.seeds > 1 and self.between_seeds + self.within_seeds > 0.0
+
+    @property
+    def components(self) -> VarianceComponents:
+        """What scores vary by."""
+        return VarianceComponents(
+            {"topic:system": self.variance, "system:instance": self.between_seeds, "error": self.within_seeds}
+        )
+
+
+BOUNDS: dict[str, tuple[float, float]] = {
+    "topics": (2, 2000), "systems": (2, 500), "seeds": (1, 100), "depth": (0, 10_000), "min_diff": (0.001, 10.0),
+    "alpha": (0.001, 0.2), "power": (0.5, 0.99), "variance": (1e-6, 1e4), "between_seeds": (0.0, 1e4),
+    "within_seeds": (0.0, 1e4), "per_topic": (0.0, 1e9), "per_judgment": (0.0, 1e9), "per_answer": (0.0, 1e9),
+}  # fmt: skip
+
+
+def figures(plan: Plan) -> dict[str, Any]:
+    """Return what a design reaches: the numbers of ``shardwise design``, and the price.
+
+    Parameters
+    ----------
+    plan
+        The design.
+    """
+    around = sorted({max(2, round(plan.topics * times)) for times in AROUND})
+    told = _with_seeds(plan, around) if plan.seeded else _plain(plan, around)
+    return {**told, "price": plan.price, "priced": plan.price > 0.0}
+
+
+def _plain(plan: Plan, around: Sequence[int]) -> dict[str, Any]:
+    """One score of each system on each topic: noncentral t for two systems, noncentral F for the range of all (S14)."""
+    one: dict[str, Any] = {"variance": plan.variance + plan.within_seeds, "alpha": plan.alpha}
+    pair: dict[str, Any] = {**one, "method": "paired-t"}
+    all_of: dict[str, Any] = {**one, "method": "blocks", "systems": plan.systems}
+    rows = [
+        {
+            "topics": n,
+            "two": float(min_diff_at(n=n, power=plan.power, **pair)),
+            "all": float(min_diff_at(n=n, power=plan.power, **all_of)),
+            "half_width": float(width_at(n=n, **one)) / 2.0,
+            "chance": float(power_at(n=n, min_diff=plan.min_diff, **pair)),
+            "price": plan.priced(n),
+        }
+        for n in around
+    ]
+    need = {
+        "two": int(topics_for_power(min_diff=plan.min_diff, power=plan.power, **pair)),
+        "all": int(topics_for_power(min_diff=plan.min_diff, power=plan.power, **all_of)),
+    }
+    return {"rows": rows, "now": next(row for row in rows if row["topics"] == plan.topics), "need": need}
+
+
+def _with_seeds(plan: Plan, around: Sequence[int]) -> dict[str, Any]:
+    """Several seeds of each system: the unified test of two of them, on topics like these, whatever the seed (J15)."""
+    how: dict[str, Any] = {"min_diff": plan.min_diff, "alpha": plan.alpha}
+    rows = []
+    for n in around:
+        now = what_next(plan.components, plan.seeds, n, **how).iloc[0]
+        rows.append(
+            {
+                "topics": n,
+                "half_width": float(now["half_width"]),
+                "chance": float(now["power"]),
+                "price": plan.priced(n),
+            }
+        )
+    found = plan_instances(plan.components, power=plan.power, topics=[plan.topics], **how).iloc[0]
+    need = None if found.isna()["instances"] else int(found["instances"])
+    best = None
+    if plan.per_answer > 0.0:  # seeds that cost nothing are taken without end
+        spent = plan_budget(
+            plan.components,
+            plan.price,
+            per_topic=plan.each_topic,
+            per_run=plan.per_answer * plan.systems / 2.0,
+        )
+        best = {"seeds": spent.instances, "topics": spent.topics, "half_width": spent.half_width}
+    return {
+        "rows": rows,
+        "now": next(row for row in rows if row["topics"] == plan.topics),
+        "need": {"seeds": need},
+        "best": best,
+    }

@@ -1,0 +1,198 @@
+"""The files that were sent -> what they seem to be, for a person to confirm or to change."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+import zstandard
+
+from shardwise.app.wording import in_words
+from shardwise.cli.inputs import roles_of_columns
+from shardwise.core.claim import counted
+from shardwise.core.errors import InputError
+from shardwise.core.scores import nouns_of
+from shardwise.io.files import bare_name
+from shardwise.io.reader import read_collection
+from shardwise.io.scores import are_score_files, read_file, read_scores
+from shardwise.io.tables.roles import SAID, Reading, understood
+from shardwise.io.tables.sheet import Sheet
+from shardwise.report.embedded import read_report
+
+SAMPLES = 3  # values of a column that are shown
+MOST_COLUMNS = 60  # columns that are shown
+START = 4096  # bytes that tell what a file is
+OPENERS: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"\x28\xb5\x2f\xfd": zstandard.open,
+}
+
+
+def understand(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Say what the files of an analysis are, which column is what, and what is in them; or what is the matter.
+
+    Parameters
+    ----------
+    folder
+        The files, below the folder one is in.
+    choices
+        What the person has said already, as for the command line: columns, missing, names, measure.
+    """
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    found: dict[str, Any] = {
+        "kind": "scores", "inputs": [], "files": [], "columns": [], "wide": False, "systems": [], "measures": [],
+        "primary": "", "sizes": [], "nouns": {}, "dims": [], "said": "", "notes": [], "problem": "",
+    }  # fmt: skip
+    try:
+        kinds = {path: kind_of(path) for path in paths}
+        found["files"] = [
+            {"name": str(path.relative_to(folder)), "what": kinds[path], "bytes": path.stat().st_size}
+            for path in paths
+        ]
+        kind, inputs = _chosen(kinds)
+        found |= {"kind": kind, "inputs": list(map(str, inputs))}
+        if kind == "report":
+            found |= _of_report(inputs[0])
+        elif kind == "runs":
+            found |= _of_runs(inputs, choices)
+        else:
+            found |= _of_scores(inputs, choices, found)
+    except InputError as error:
+        found["problem"] = in_words(error)
+    return found
+
+
+def kind_of(path: Path) -> str:
+    """Return what a file seems to be: qrels, run, report, results (means beside logs) or scores.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
+    start = _start(path)
+    if b"<html" in start[:500].lower():
+        return "report"
+    if "results" in path.name and path.suffix == ".json" and b'"results"' in start:
+        return "results"
+    if are_score_files([path]):
+        return "scores"
+    lines = [line.split() for line in start.split(b"\n")[:3] if line.strip()]
+    if lines and all(len(line) == 6 for line in lines):
+        return "run"
+    if lines and all(len(line) == 4 and line[3].lstrip(b"-").isdigit() for line in lines):
+        return "qrels"
+    return "scores"
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        start = stream.read(START)
+    opener = next((one for magic, one in OPENERS.items() if start.startswith(magic)), None)
+    if opener is None:
+        return start
+    try:
+        with opener(path) as stream:
+            return bytes(stream.read(START))
+    except (OSError, EOFError, lzma.LZMAError, zstandard.ZstdError):
+        return b""  # whoever reads it says what is wrong
+
+
+def _chosen(kinds: Mapping[Path, str]) -> tuple[str, list[Path]]:
+    """What all files are together, and those that are read, as the command line takes them."""
+    of = {kind: [path for path, own in kinds.items() if own == kind] for kind in kinds.values()}
+    if not kinds:
+        raise InputError("no files were sent", remedy="choose some")
+    if "report" in of:
+        if len(of["report"]) > 1:
+            raise InputError("more than one report", remedy="repeat them one at a time")
+        return "report", of["report"]
+    if "run" in of:
+        if len(of.get("qrels", [])) != 1:
+            raise InputError(
+                f"{counted(len(of['run']), 'run')} and {len(of.get('qrels', []))} files of judgments (qrels)",
+                remedy="send the runs with their one qrels file, which has lines such as: 1 0 doc42 1",
+            )
+        return "runs", [*of["qrels"], *of["run"]]
+    if "qrels" in of and len(kinds) == len(of["qrels"]):
+        raise InputError("judgments (qrels) and no runs", remedy="send the runs with them")
+    if "scores" not in of:
+        raise InputError(
+            "means only, from which nothing can be told", remedy="send the samples_*.jsonl beside them too"
+        )
+    return "scores", of["scores"]
+
+
+def _of_report(path: Path) -> dict[str, Any]:
+    """A report that was made before: its title, and which of its inputs are needed to repeat it."""
+    before = read_report(path)
+    listed = before.get("inputs")
+    needed = (
+        [str(one.get("name")) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    )
+    return {"said": f"a report: {before.get('title', '')}", "needed": needed}
+
+
+def _of_runs(inputs: Sequence[Path], choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    how: dict[str, Any] = {name: choices[name][-1] for name in ("missing", "names") if choices.get(name)}
+    read = read_collection([str(path) for path in inputs[1:]], str(inputs[0]), **how)
+    systems = list(map(str, read.systems))
+    return {
+        "systems": systems,
+        "dims": ["topic", "system"],
+        "sizes": [counted(len(read.topics), "topic"), counted(len(systems), "system")],
+        "notes": list(read.notes),
+        "said": f"{counted(len(systems), 'run')} with judgments",
+    }
+
+
+def _of_scores(
+    inputs: Sequence[Path], choices: Mapping[str, Sequence[str]], found: dict[str, Any]
+) -> dict[str, Any]:
+    columns = roles_of_columns(choices.get("columns", ()))
+    if Path(bare_name(inputs[0])).suffix.lower() not in (".nc", ".nc4", ".netcdf", ".h5"):
+        first = read_file(inputs[0])
+        if isinstance(first, Sheet):
+            found["columns"] = _columns(first, None)  # shown also where no reading is found
+            own = understood(first, columns)
+            found |= {"columns": _columns(first, own), "wide": own.wide}
+    scores = read_scores(list(inputs), columns=columns)
+    if isinstance(scores, xr.DataArray):
+        scores = scores.to_dataset(name=scores.name or "score", promote_attrs=False)
+    measures = [str(name) for name in scores.data_vars]
+    one = scores[measures[0]]
+    nouns = nouns_of(one)
+    return {
+        "systems": [str(name) for name in one["system"].values],
+        "measures": measures,
+        "primary": str(scores.attrs.get("primary", "")),
+        "dims": [str(d) for d in one.dims],
+        "nouns": {str(d): nouns.get(str(d), str(d)) for d in one.dims},
+        "sizes": [counted(int(one.sizes[d]), nouns.get(str(d), str(d))) for d in one.dims],
+        "said": str(one.attrs.get("read_as", "")),
+    }
+
+
+def _columns(sheet: Sheet, reading: Reading | None) -> list[dict[str, Any]]:
+    """The columns of a table with some of their values, what each is taken for, and why others are left out."""
+    roles: dict[str, str] = {}
+    if reading is not None:
+        roles = {name: SAID.get(role, role) for role, name in reading.roles.items()}
+        roles |= dict.fromkeys(reading.scores, "system" if reading.wide else "score")
+    left = reading.left if reading is not None else {}
+    return [
+        {
+            "name": name,
+            "samples": [str(value) for value in column.data.slice(0, SAMPLES).to_pylist()],
+            "role": roles.get(name, ""),
+            "why": left.get(name, ""),
+        }
+        for name, column in list(sheet.columns.items())[:MOST_COLUMNS]
+    ]

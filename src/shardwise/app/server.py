@@ -1,0 +1,143 @@
+"""The server: guard, pages, API and queue put together, and its life."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from shardwise.app import api, pages
+from shardwise.app.desk import Desk, Refused
+from shardwise.app.guard import Guard
+from shardwise.app.queue import Queue
+from shardwise.app.settings import MEGABYTE, Settings, is_local, usual_folder, usual_memory, usual_workers
+from shardwise.app.store import Store
+from shardwise.cli.commands.serve import ServeOptions
+from shardwise.core.errors import InputError, Option
+
+LEAST_TOKEN = 16  # characters of a token that one chooses oneself
+
+
+def build(settings: Settings) -> Starlette:
+    """Put the application together.
+
+    Parameters
+    ----------
+    settings
+        What the server is told.
+    """
+
+    @asynccontextmanager
+    async def life(app: Starlette) -> AsyncIterator[None]:
+        store = Store(settings.folder)
+        queue = Queue(store, settings)
+        app.state.desk = Desk(settings, store, queue)
+        app.state.csrf = settings.secret("csrf")
+        await queue.start()
+        try:
+            yield
+        finally:
+            await queue.stop()
+            store.close()
+
+    return Starlette(
+        routes=[*pages.routes(), *api.routes()],
+        middleware=[Middleware(Guard, settings=settings)],
+        exception_handlers={Refused: _refused, HTTPException: _http},
+        lifespan=life,
+    )
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    return _said(request, error.status, error.why)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _said(request, error.status_code, str(error.detail))
+
+
+def _said(request: Request, status: int, why: str) -> Response:
+    """A refusal for a program as JSON, and for people as a page."""
+    if request.url.path.startswith("/api/"):
+        return JSONResponse({"error": why}, status_code=status)
+    return pages.page(request, "refused.html", status, why=why)
+
+
+def serve(options: ServeOptions) -> None:
+    """Serve until interrupted.
+
+    Parameters
+    ----------
+    options
+        Those of ``shardwise serve``.
+    """
+    token = options.token or secrets.token_urlsafe(24)
+    if not is_local(options.host) and not options.token:
+        raise InputError(
+            f"{options.host} can be reached from other machines",
+            remedy=("choose a secret with ", Option("token"), ", or leave out ", Option("host")),
+        )
+    if len(token) < LEAST_TOKEN:
+        raise InputError(
+            f"a token of {len(token)} characters can be guessed", remedy=f"take {LEAST_TOKEN} or more"
+        )
+    workers = options.workers or usual_workers()
+    listening = _socket(options.host, options.port)
+    port = int(listening.getsockname()[1])
+    folder = options.folder or usual_folder()
+    settings = Settings(
+        folder=folder,
+        token=token,
+        host=options.host,
+        port=port,
+        workers=workers,
+        limit=options.limit * MEGABYTE,
+        memory=options.memory * MEGABYTE if options.memory else usual_memory(workers),
+    )
+    Store(folder).close()  # refused before anything is said
+    shown = (
+        "localhost"
+        if options.host in ("0.0.0.0", "::")
+        else f"[{options.host}]"
+        if ":" in options.host
+        else options.host
+    )
+    address = f"http://{shown}:{port}/?token={token}"
+    sys.stdout.write(f"shardwise serves at {address}\nanalyses are kept in {folder}; Ctrl+C stops it\n")
+    sys.stdout.flush()
+    if options.open:
+        threading.Timer(1.0, webbrowser.open, [address]).start()
+    config = uvicorn.Config(
+        build(settings),
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=2,
+        server_header=False,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _socket(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host, port))
+    except OSError as error:
+        raise InputError(
+            f"port {port} cannot be had ({error.strerror})", remedy=("choose another with ", Option("port"))
+        ) from None
+    return made

@@ -1,0 +1,88 @@
+"""What a server is told when it starts."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from shardwise.core.arguments import processors
+from shardwise.core.errors import InputError, Option
+
+MEGABYTE = 1 << 20
+
+
+def usual_folder() -> Path:
+    """Return where analyses are kept unless another folder is named."""
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "shardwise"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where the server listens, what it keeps where, and how much it takes.
+
+    Parameters
+    ----------
+    folder
+        Where analyses are kept.
+    token
+        The secret that every request has to know.
+    host, port
+        The address it listens at.
+    workers
+        Analyses that run at the same time.
+    limit
+        Bytes of the files of one analysis, also once archives are unpacked.
+    files
+        Number of files of one analysis.
+    memory
+        Bytes that a worker may take.
+    """
+
+    folder: Path
+    token: str
+    host: str = "127.0.0.1"
+    port: int = 8421
+    workers: int = 1
+    limit: int = 2048 * MEGABYTE
+    files: int = 2000
+    memory: int = 4096 * MEGABYTE
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine can reach it."""
+        return is_local(self.host)
+
+    def secret(self, purpose: str) -> str:
+        """Return a secret made from the token: whoever learns it does not learn the token."""
+        return hmac.new(self.token.encode(), purpose.encode(), hashlib.sha256).hexdigest()
+
+
+def is_local(host: str) -> bool:
+    """Whether an address is this machine's own.
+
+    >>> is_local("127.0.0.1"), is_local("localhost"), is_local("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        raise InputError(
+            f"{host!r} is no address", remedy=("use ", Option("host", "127.0.0.1")), argument="host"
+        ) from None
+
+
+def usual_memory(workers: int) -> int:
+    """Return three quarters of the machine's memory, shared by the workers; a gigabyte at least."""
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1024 * MEGABYTE, whole * 3 // 4 // max(workers, 1))
+
+
+def usual_workers() -> int:
+    """Return one worker a processor."""
+    return processors()

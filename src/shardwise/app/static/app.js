@@ -1,0 +1,115 @@
+// What the server cannot do alone: send files, show progress as it comes, and choose what a frame shows.
+(() => {
+  "use strict";
+  const csrf = document.querySelector("meta[name=csrf]").content;
+  const $ = (id) => document.getElementById(id);
+
+  async function ask(method, path, body) {
+    const headers = { "x-csrf-token": csrf };
+    if (body !== undefined && !(body instanceof Blob)) { headers["content-type"] = "application/json"; body = JSON.stringify(body); }
+    const answer = await fetch(path, { method, headers, body, redirect: "error" });
+    const told = answer.status === 204 ? {} : await answer.json().catch(() => ({}));
+    if (!answer.ok) throw new Error(told.error || `The server answered ${answer.status}.`);
+    return told;
+  }
+
+  // files: each is sent as it is, one after the other, and the server streams it to the disk
+  async function send(files) {
+    if (!files.length) return;
+    const limit = Number($("drop").dataset.limit);
+    const total = files.reduce((sum, one) => sum + one.file.size, 0);
+    $("refused").hidden = true;
+    $("sending").hidden = false;
+    let made = null;
+    try {
+      if (total > limit) throw new Error(`The files have ${Math.ceil(total / 1048576)} MB, and this server takes ${Math.floor(limit / 1048576)} MB for one analysis: leave some out, or start shardwise serve with a larger --limit.`);
+      made = await ask("POST", "/api/analyses", {});
+      let done = 0;
+      for (const { file, name } of files) {
+        $("said").textContent = `sending ${name}`;
+        await ask("PUT", `/api/analyses/${made.id}/inputs/${name.split("/").map(encodeURIComponent).join("/")}`, file);
+        done += file.size;
+        $("sent").value = total ? done / total : 1;
+      }
+      await ask("POST", `/api/analyses/${made.id}/read`, {});
+      location.assign(`/a/${made.id}`);
+    } catch (error) {
+      $("refused").textContent = error.message;
+      $("refused").hidden = false;
+      $("sending").hidden = true;
+      if (made) ask("DELETE", `/api/analyses/${made.id}`).catch(() => {});
+    }
+  }
+
+  const named = (file) => ({ file, name: file.webkitRelativePath || file.name });
+  const visible = (one) => !one.name.split("/").pop().startsWith(".");
+
+  async function entries(entry, path = "") {
+    if (entry.isFile) return [{ file: await new Promise((yes, no) => entry.file(yes, no)), name: path + entry.name }];
+    const reader = entry.createReader(), found = [];
+    for (let some; (some = await new Promise((yes, no) => reader.readEntries(yes, no))).length;) found.push(...some);
+    return (await Promise.all(found.map((one) => entries(one, `${path}${entry.name}/`)))).flat();
+  }
+
+  const drop = $("drop");
+  if (drop) {
+    for (const id of ["files", "tree"]) $(id).addEventListener("change", (e) => send([...e.target.files].map(named).filter(visible)));
+    drop.addEventListener("submit", (e) => e.preventDefault());
+    drop.addEventListener("dragover", (e) => { e.preventDefault(); drop.classList.add("over"); });
+    drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+    drop.addEventListener("drop", async (e) => {
+      e.preventDefault();
+      drop.classList.remove("over");
+      const dropped = [...e.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
+      send((await Promise.all(dropped.map((one) => entries(one)))).flat().filter(visible));
+    });
+  }
+
+  // progress: events of the server move the bar; the last one brings the next stage
+  let source = null;
+  function follow() {
+    const place = document.querySelector("[data-events]");
+    if (source) { source.close(); source = null; }
+    if (!place) return;
+    source = new EventSource(place.dataset.events);
+    source.onmessage = (event) => {
+      const told = JSON.parse(event.data), bar = $("bar"), doing = $("doing");
+      if (!bar || !doing) return;
+      if (told.total > 0) bar.value = told.done / told.total; else bar.removeAttribute("value");
+      const ahead = told.state === "queued" && told.ahead > 0 ? `, ${told.ahead} before it` : "";
+      const count = told.total > 0 ? `: ${told.done} of ${told.total}` : "";
+      const text = `${told.doing || "starting"}${count}${ahead}`;
+      if (doing.textContent !== text) doing.textContent = text;
+      if (told.partial && !document.querySelector("#partial table")) source.dispatchEvent(new Event("end"));
+    };
+    source.addEventListener("end", () => { source.close(); source = null; location.reload(); });
+  }
+  follow();
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (event.target.id !== "stage") return;
+    follow();
+    const head = document.querySelector("#stage h1");
+    if (head) head.focus();
+  });
+
+  // a choice of something implies the choice that it belongs to
+  document.addEventListener("change", (event) => {
+    const [name, value] = (event.target.dataset.checks || "").split("=");
+    if (!name) return;
+    const radio = document.querySelector(`input[name="${name}"][value="${event.target.value ? value : "all"}"]`);
+    if (radio) radio.checked = true;
+  });
+
+  document.addEventListener("input", (event) => {
+    const shown = event.target.id && document.querySelector(`output[for="${event.target.id}"]`);
+    if (shown) shown.textContent = event.target.value;
+  });
+
+  document.addEventListener("click", (event) => {
+    const view = event.target.closest("button.view");
+    if (!view) return;
+    for (const one of document.querySelectorAll("button.view")) one.setAttribute("aria-pressed", String(one === view));
+    $("shown").src = view.dataset.src;
+    $("shown").title = view.textContent;
+  });
+})();

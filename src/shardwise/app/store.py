@@ -1,0 +1,174 @@
+"""Analyses in a folder: one folder each with its files and results, and an index that says how each stands."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shardwise.core.errors import InputError
+
+Choices = dict[str, list[str]]
+
+DRAFT, READING, READY, QUEUED, RUNNING = "draft", "reading", "ready", "queued", "running"
+DONE, FAILED, CANCELLED, INTERRUPTED = "done", "failed", "cancelled", "interrupted"
+MOVING = frozenset({READING, QUEUED, RUNNING})
+"""States that a worker ends."""
+
+TABLE = """
+CREATE TABLE IF NOT EXISTS analyses (
+    id TEXT PRIMARY KEY, created REAL NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL,
+    title TEXT NOT NULL, message TEXT NOT NULL, choices TEXT NOT NULL
+)
+"""
+NAMES = ("id", "created", "kind", "state", "title", "message", "choices")
+STOPPED = (
+    "The server was stopped before this was finished. Nothing of it is lost but the time: start it again."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One analysis: what it is, and how it stands."""
+
+    id: str
+    created: float
+    kind: str  # compare, calibrate or repeat
+    state: str
+    title: str
+    message: str
+    choices: Choices
+
+    @property
+    def moving(self) -> bool:
+        """Whether a worker has it, or will have."""
+        return self.state in MOVING
+
+
+class Store:
+    """The folder of all analyses."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            (folder / "analyses").mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock = (folder / "lock").open("w")
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._index = sqlite3.connect(
+                folder / "index.sqlite", check_same_thread=False, isolation_level=None
+            )
+            self._index.execute("PRAGMA journal_mode = WAL")
+            self._index.execute(TABLE)
+        except BlockingIOError:
+            self._lock.close()
+            raise InputError(
+                "another server keeps its analyses here",
+                where=str(folder),
+                remedy="stop it, or name another --folder",
+            ) from None
+        except (OSError, sqlite3.Error) as error:
+            raise InputError(
+                f"analyses cannot be kept here ({error})", where=str(folder), remedy="name another --folder"
+            ) from None
+        self._recover()
+
+    def close(self) -> None:
+        """Let another server have the folder."""
+        self._index.close()
+        self._lock.close()
+
+    def _recover(self) -> None:
+        """What was under way when the last server stopped is finished if its results are there, and else says so."""
+        for entry in self.entries():
+            if entry.moving:
+                finished = entry.state != READING and self.results(entry.id).is_dir()
+                self.update(
+                    entry.id, state=DONE if finished else INTERRUPTED, message="" if finished else STOPPED
+                )
+
+    def create(self, kind: str = "compare") -> Entry:
+        """Make room for a new analysis."""
+        entry = Entry(secrets.token_hex(8), time.time(), kind, DRAFT, "", "", {})
+        self.inputs(entry.id).mkdir(parents=True)
+        row = (entry.id, entry.created, kind, DRAFT, "", "", "{}")
+        self._index.execute("INSERT INTO analyses VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        return entry
+
+    def copy(self, entry: Entry, kind: str) -> Entry:
+        """Make another analysis of the same files, with the same reading and choices; the bytes are shared."""
+        made = self.create(kind)
+        here, there = self.inputs(entry.id), self.inputs(made.id)
+        for path in here.rglob("*"):
+            target = there / path.relative_to(here)
+            if path.is_dir():
+                target.mkdir(parents=True, exist_ok=True)
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.link(path, target)
+        read = self.place(entry.id) / "reading.json"
+        if read.is_file():
+            os.link(read, self.place(made.id) / "reading.json")
+        return self.update(made.id, state=READY, title=entry.title, choices=entry.choices)
+
+    def get(self, id: str) -> Entry | None:
+        """Return an analysis, if there is one by this name."""
+        found = self._rows("WHERE id = ?", (id,))
+        return found[0] if found else None
+
+    def entries(self) -> list[Entry]:
+        """Return all analyses, the newest first."""
+        return self._rows("ORDER BY created DESC", ())
+
+    def _rows(self, which: str, values: Sequence[Any]) -> list[Entry]:
+        rows = self._index.execute(f"SELECT * FROM analyses {which}", values).fetchall()
+        return [
+            Entry(**dict(zip(NAMES, row, strict=True)) | {"choices": json.loads(row[-1])}) for row in rows
+        ]
+
+    def update(self, id: str, **fields: Any) -> Entry:
+        """Change what the index says of an analysis; on the disk when this returns."""
+        if "choices" in fields:
+            fields["choices"] = json.dumps(fields["choices"])
+        said = ", ".join(f"{name} = ?" for name in fields)
+        self._index.execute(f"UPDATE analyses SET {said} WHERE id = ?", (*fields.values(), id))
+        entry = self.get(id)
+        assert entry is not None
+        return entry
+
+    def delete(self, id: str) -> None:
+        """Remove an analysis with its files."""
+        self._index.execute("DELETE FROM analyses WHERE id = ?", (id,))
+        shutil.rmtree(self.place(id), ignore_errors=True)
+
+    def place(self, id: str) -> Path:
+        """Return the folder of an analysis; the name is one that `create` made."""
+        return self.folder / "analyses" / id
+
+    def inputs(self, id: str) -> Path:
+        """Return the folder of the files it is made from."""
+        return self.place(id) / "inputs"
+
+    def results(self, id: str) -> Path:
+        """Return the folder of what came out, which is there when it is complete."""
+        return self.place(id) / "results"
+
+    def reading(self, id: str) -> dict[str, Any]:
+        """Return how the files were understood; nothing where they have not been read."""
+        return read_json(self.place(id) / "reading.json")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a file of ours; nothing where there is none yet."""
+    try:
+        found: Mapping[str, Any] = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    return dict(found)

@@ -1,0 +1,280 @@
+"""What a worker does with an analysis: read, compare, calibrate or repeat, by the code of the command line."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from shardwise.analysis.analysis import Analysis
+from shardwise.analysis.answer import headline
+from shardwise.analysis.leaderboard import leaderboard
+from shardwise.app.reading import understand
+from shardwise.app.uploads import unpack
+from shardwise.cli import inputs as opt
+from shardwise.cli.calibrate import facts_of
+from shardwise.cli.commands.again import RepeatOptions
+from shardwise.cli.commands.calibrate import CalibrateOptions
+from shardwise.cli.commands.compare import CompareOptions
+from shardwise.cli.compare import analyses
+from shardwise.cli.options import Format
+from shardwise.cli.output import Listener, listening, render
+from shardwise.cli.repeat import repeat
+from shardwise.cli.shared import called
+from shardwise.core.errors import InputError
+from shardwise.io.atomic import write_atomically
+from shardwise.lab.calibrate import Calibration, calibrate
+from shardwise.planning.components import variance_components
+from shardwise.report.downloads import report_json
+from shardwise.report.embedded import read_report
+from shardwise.report.html import html
+from shardwise.report.paper import paper
+
+Texts = Mapping[str, Sequence[str]]
+INPUTS = Path("inputs")  # below the folder of the analysis, in which the worker is while it works on it
+RESULTS = Path("results")
+OTHER_FILES = ("human", "intents")  # options of a report that would read a file which was not sent
+FIRST = 60  # tables of a calibration's first, quick look
+
+
+def do(kind: str, choices: Texts, limits: tuple[int, int], tell: Listener) -> str:
+    """Work on the analysis whose folder one is in, and return its title.
+
+    Parameters
+    ----------
+    kind
+        read, compare, calibrate or repeat.
+    choices
+        Options of the command, as they would be typed.
+    limits
+        Bytes and number of its files.
+    tell
+        Called with what is being done, how much of it, of how much.
+    """
+    with listening(tell):
+        if kind == "read":
+            return _read(choices, limits)
+        if not Path("reading.json").is_file():
+            _read(choices, limits)
+        return _KINDS[kind](_inputs(kind), choices, tell)
+
+
+def _read(choices: Texts, limits: tuple[int, int]) -> str:
+    unpack(INPUTS, *limits)
+    found = understand(INPUTS, choices)
+    write_atomically("reading.json", json.dumps(found).encode())
+    names = [Path(one["name"]).name for one in found["files"]]
+    return f"{', '.join(names[:2])} and {len(names) - 2} more files" if len(names) > 3 else ", ".join(names)
+
+
+def _inputs(kind: str) -> list[Path]:
+    reading = json.loads(Path("reading.json").read_bytes())
+    if reading["problem"]:
+        raise InputError(reading["problem"])
+    if (reading["kind"] == "report") != (kind == "repeat"):
+        raise InputError(
+            "a report is repeated, and other files are not", remedy="make an analysis of another kind"
+        )
+    return [Path(name) for name in reading["inputs"]]
+
+
+def compare(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
+    """Compare the systems by each measure: report, leaderboard, paper, JSON and the TOML that repeats it.
+
+    Parameters
+    ----------
+    inputs
+        The files.
+    choices
+        Options of ``shardwise compare``.
+    tell
+        Called with the progress.
+    """
+    with called("compare", CompareOptions, inputs, choices, report=Path("report.html")) as options:
+        source = opt.RunInputs.of(options)
+        read = source.read()
+        if not source.measure:
+            opt.single(read)  # refuses to choose
+        found = analyses(options, source, read)
+        ranked = found
+        if options.baseline:  # ranks need all pairs
+            ranked = analyses(replace(options, baseline=[], report=None, calibration=None), source, read)
+        tell("writing the report", 0, 0)
+        board = leaderboard(*ranked, baseline=options.baseline or None)
+        with _results() as folder:
+            for k, one in enumerate(found):
+                (folder / _numbered("report.html", k)).write_text(html(one), "utf-8", "backslashreplace")
+                (folder / _numbered("report.json", k)).write_text(_dumped(report_json(one)))
+            (folder / "leaderboard.html").write_text(board.html(page=True), "utf-8", "backslashreplace")
+            (folder / "leaderboard.csv").write_text(
+                render(board.to_frame(), Format.csv), "utf-8", "backslashreplace"
+            )
+            (folder / "paper.zip").write_bytes(_zipped(found))
+            recipe = found[0].recipe
+            assert recipe is not None
+            (folder / "analysis.toml").write_text(recipe.toml, "utf-8")
+            (folder / "summary.json").write_text(_dumped(_summary(found, board.answer)))
+    return found[0].title
+
+
+def _numbered(name: str, k: int) -> str:
+    return name if k == 0 else name.replace(".", f"-{k + 1}.")
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, indent=1, allow_nan=False) + "\n"
+
+
+def _summary(found: Sequence[Analysis], ranks: str) -> dict[str, Any]:
+    """What the page says above the report."""
+    return {
+        "measures": [
+            {
+                "measure": one.measure,
+                "headline": headline(one),
+                "report": _numbered("report.html", k),
+                "json": _numbered("report.json", k),
+            }
+            for k, one in enumerate(found)
+        ],
+        "heading": found[0].heading(),
+        "ranks": ranks,
+        "warnings": [
+            {"name": one.name, "remedy": one.remedy} for one in found[0].remarks if one.warning and one.name
+        ],
+        "variance": None if found[0].power is None else found[0].power.sigma_sq,
+        "components": _components(found[0]),
+        "topics": found[0].topics,
+        "systems": len(found[0].systems),
+    }
+
+
+def _components(found: Analysis) -> dict[str, float] | None:
+    """What scores with seeds vary by, for planning."""
+    if "instance" not in found.scores.dims or bool(found.scores.isnull().any()):
+        return None
+    return dict(variance_components(found.scores))
+
+
+def _zipped(found: Sequence[Analysis]) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in paper(*found):
+            archive.writestr(zipfile.ZipInfo(f"paper/{file.name}"), file.content, zipfile.ZIP_DEFLATED)
+    return held.getvalue()
+
+
+def calibrated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
+    """Try methods on tables like the scores: first a few tables, whose rates are shown at once, and then all.
+
+    Parameters
+    ----------
+    inputs
+        The files.
+    choices
+        Options of ``shardwise calibrate``.
+    tell
+        Called with the progress.
+    """
+    with called("calibrate", CalibrateOptions, inputs, choices) as options:
+        opt.fill_policy(options.fill)
+        read = opt.RunInputs.of(options).one_measure().read()
+        scores, told = opt.filled(opt.single(read), options.fill)
+        if "split" in scores.dims and scores.sizes["split"] == 1:
+            scores = scores.isel(split=0, drop=True)
+        how: dict[str, Any] = {"alpha": options.alpha, "seed": options.seed}
+        methods = options.method or None
+
+        def heard(doing: str) -> Callable[[int, int], None]:
+            return lambda done, total: tell(doing, done, total)
+
+        if options.repetitions is None and (options.budget or 2 * FIRST) > FIRST:
+            quick = calibrate(scores, methods, repetitions=FIRST, progress=heard("a first look"), **how)
+            write_atomically("partial.json", _dumped(_rates(quick)).encode())
+        lab = calibrate(
+            scores,
+            methods,
+            repetitions=options.repetitions,
+            budget=options.budget,
+            progress=heard("simulating"),
+            **how,
+        )
+        with _results() as folder:
+            facts, notes = facts_of(lab), (*read.notes, *told)
+            shown = render(
+                lab.to_frame(), Format.json, title=lab.text(command=True), notes=notes, facts=facts
+            )
+            (folder / "calibration.json").write_text(shown)
+            (folder / "calibration.csv").write_text(render(lab.to_frame(), Format.csv))
+            (folder / "summary.json").write_text(_dumped(_rates(lab)))
+    return f"Calibration: {lab.scores}"
+
+
+def _rates(lab: Calibration) -> dict[str, Any]:
+    frame = lab.shown()
+    return {
+        "columns": [str(name) for name in frame.columns],
+        "rows": [[str(value) for value in row] for row in frame.itertuples(index=False)],
+        "text": lab.text(command=False),
+    }
+
+
+def repeated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
+    """Make a report again from its inputs, and say whether the numbers are the same.
+
+    Parameters
+    ----------
+    inputs
+        The report.
+    choices
+        None: the report says what is to be done.
+    tell
+        Called with the progress.
+    """
+    recipe = read_report(inputs[0]).get("recipe")
+    text = recipe.get("toml") if isinstance(recipe, dict) else None
+    if isinstance(text, str) and any(word in text for word in OTHER_FILES):
+        raise InputError(
+            "names files beside its inputs", where=inputs[0].name, remedy="repeat it on the command line"
+        )
+    with _results() as folder:
+        out = io.StringIO()
+        options = RepeatOptions(
+            report=inputs[0], inputs=INPUTS, out=folder / "report.html", format=Format.json, quiet=True
+        )
+        try:
+            with redirect_stdout(out):
+                repeat(options)
+        except typer.Exit:
+            pass  # the numbers differ, which is an answer
+        found = json.loads(out.getvalue())
+        (folder / "repeat.json").write_text(_dumped(found))
+        (folder / "summary.json").write_text(_dumped(found))
+    return f"Repeated: {inputs[0].name}"
+
+
+_KINDS: dict[str, Callable[[Sequence[Path], Texts, Listener], str]] = {
+    "compare": compare,
+    "calibrate": calibrated,
+    "repeat": repeated,
+}
+
+
+@contextmanager
+def _results() -> Iterator[Path]:
+    """A folder that becomes the results when all is written: they are there whole, or not at all."""
+    draft = Path("results.partial")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir()
+    yield draft
+    if RESULTS.exists():
+        raise InputError("this analysis has its results already")
+    draft.rename(RESULTS)

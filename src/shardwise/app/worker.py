@@ -1,0 +1,81 @@
+"""A worker process: takes jobs as lines of JSON, tells how they go as lines of JSON, and ends with its server."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import resource
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import IO, Any
+
+OFTEN = 0.1  # seconds between two reports of progress
+
+
+def main() -> None:
+    """Work on what comes in until the server closes the line; what libraries print goes to the log."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    os.nice(5)  # the page stays quick
+    memory = int(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    jobs: queue.Queue[dict[str, Any]] = queue.Queue()
+    threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
+    from shardwise.app import work  # takes seconds to load, which is why a worker stays
+
+    _say(out, ready=True)
+    while True:
+        job = jobs.get()
+        os.chdir(job["folder"])
+        _say(out, **_done(work.do, job, out))
+        os.chdir("/")
+
+
+def _listen(jobs: queue.Queue[dict[str, Any]]) -> None:
+    """Take jobs; a server that is gone, however it went, takes its workers with it."""
+    for line in sys.stdin:
+        jobs.put(json.loads(line))
+    os._exit(0)
+
+
+def _done(do: Any, job: dict[str, Any], out: IO[str]) -> dict[str, Any]:
+    """How a job ended: done, or refused or failed with a line that says why."""
+    from shardwise.app.wording import in_words
+    from shardwise.core.errors import InputError
+
+    last = 0.0
+
+    def tell(doing: str, done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if done in (0, total) or now - last > OFTEN:
+            last = now
+            _say(out, doing=doing, done=done, total=total)
+
+    try:
+        return {"end": "done", "title": do(job["kind"], job["choices"], tuple(job["limits"]), tell)}
+    except InputError as error:
+        return {"end": "failed", "message": in_words(error)}
+    except MemoryError:
+        return {
+            "end": "failed",
+            "message": "This needs more memory than a worker may take; take fewer files or splits.",
+        }
+    except Exception as error:
+        traceback.print_exc()
+        Path("error.txt").write_text(traceback.format_exc())
+        said = f"Something went wrong that is not your fault: {type(error).__name__}: {str(error)[:300]}"
+        return {"end": "failed", "message": said}
+
+
+def _say(out: IO[str], **told: Any) -> None:
+    out.write(json.dumps(told) + "\n")
+    out.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Long work on other processes and machines: an executor of dask.distributed."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, Executor
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from typing import Any
+
+from shardwise.core.arguments import processors
+from shardwise.core.errors import InputError
+
+LOCAL = "local"
+WAIT = 10  # seconds for a scheduler to answer
+
+
+@contextmanager
+def on_cluster(address: str | None, quiet: bool = False) -> Iterator[Executor | None]:
+    """An executor of the cluster at an address, or of processes of this machine; None without an address.
+
+    A worker that is lost costs time: its work is done again by others. Where the scheduler itself is lost, nothing has
+    been written, and the same command does all of it again, with the same figures.
+    """
+    if address is None:
+        yield None
+        return
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise InputError(
+            "--cluster needs dask.distributed", remedy="install it: pip install 'shardwise[cluster]'"
+        ) from None
+    with ExitStack() as held:
+        try:
+            if address == LOCAL:
+                cluster = distributed.LocalCluster(
+                    n_workers=processors(),
+                    threads_per_worker=1,
+                    dashboard_address=":0",
+                    silence_logs=logging.ERROR,
+                )
+                client = held.enter_context(distributed.Client(held.enter_context(cluster)))
+            else:
+                client = held.enter_context(distributed.Client(address, timeout=WAIT))
+        except (OSError, ValueError, TimeoutError) as error:
+            raise InputError(
+                f"no cluster answers at {address} ({type(error).__name__})",
+                remedy="start a scheduler there, or use --cluster local",
+            ) from None
+        if not quiet:
+            sys.stderr.write(f"dashboard: {client.dashboard_link}\n")
+        try:
+            yield client.get_executor(pure=False)
+        except (CancelledError, OSError, TimeoutError) as error:
+            if client.status == "running" and not isinstance(error, CancelledError):
+                raise
+            raise InputError(
+                "the cluster went away in the middle",
+                remedy="start it and repeat the command: nothing was written",
+            ) from None

@@ -1,0 +1,290 @@
+"""Scores of any length as blocks of items, so that nothing longer than a block is ever in memory.
+
+A table in files, in a database or in chunks is read from its beginning to its end, once. What its columns are is
+understood from its first rows, by the rules for tables that are read whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import xarray as xr
+
+from shardwise.core.arrays import Floats
+from shardwise.core.claim import counted
+from shardwise.core.errors import InputError, Option
+from shardwise.io.tables.roles import Columns, Reading, understood
+from shardwise.io.tables.sheet import first_line, made
+
+ROWS = 16_384  # items of a block; of a long table rows
+FORMATS = {
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".csv": "csv", ".tsv": "csv",
+}  # fmt: skip
+LAZY = (".nc", ".nc4", ".zarr")
+
+
+class Reader(Protocol):
+    """What hands out record batches: Arrow's readers, and what DuckDB and other databases give."""
+
+    def read_next_batch(self) -> Any:
+        """The next batch; StopIteration after the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Items block by block: (systems, items) arrays, NaN where a score is missing."""
+
+    systems: tuple[str, ...]
+    each: Iterator[Floats]
+    item: str = "topic"  # the user's word
+    source: str = "table"
+
+
+def blocks(
+    source: Any, *, columns: Columns | None = None, systems: Sequence[str] = (), rows: int = ROWS
+) -> Blocks:
+    """Open scores for reading block by block.
+
+    Parameters
+    ----------
+    source
+        A Parquet, Arrow, CSV or TSV file, a folder of Parquet files, a NetCDF file or Zarr store, a .npy file; a
+        dataset, table or reader of Arrow; a DataArray, also of Dask; an array of items by systems.
+    columns
+        Which column is what, as `read_scores` takes it.
+    systems
+        Names of the systems, for arrays that do not have them.
+    rows
+        Items of a block.
+    """
+    if isinstance(source, str | os.PathLike):
+        return _of_path(Path(source), columns, systems, rows)
+    if isinstance(source, xr.DataArray):
+        return _of_array(source, rows)
+    if isinstance(source, pa.Table | pa.RecordBatch):
+        source = pa.dataset.dataset(source)
+    if isinstance(source, pa.dataset.Dataset):
+        return _of_dataset(source, columns, rows, "dataset")
+    if hasattr(source, "read_next_batch"):
+        return _of_batches(iter(source), columns, "reader")
+    if isinstance(source, pd.DataFrame):
+        return blocks(pa.Table.from_pandas(source), columns=columns, rows=rows)
+    if isinstance(source, np.ndarray) or hasattr(source, "__array__"):
+        return _of_rows(np.asanyarray(source), systems, rows, "array")
+    raise InputError(
+        f"a {type(source).__name__} cannot be read block by block",
+        remedy="give a file, an Arrow dataset or reader, an array, or a DataArray",
+    )
+
+
+def _of_path(path: Path, columns: Columns | None, systems: Sequence[str], rows: int) -> Blocks:
+    if not path.exists():
+        raise InputError("no such file", where=str(path), remedy="check the path")
+    suffix = path.suffix.lower()
+    if suffix == ".npy":
+        return _of_rows(np.load(path, mmap_mode="r", allow_pickle=False), systems, rows, str(path))
+    if suffix in LAZY:
+        return _of_array(_lazy(path, suffix), rows, str(path))
+    kind = "parquet" if path.is_dir() else FORMATS.get(suffix)
+    if kind is None:
+        raise InputError(
+            "cannot be read block by block",
+            where=str(path),
+            remedy=f"give {', '.join((*FORMATS, '.npy', *LAZY))}",
+        )
+    form: Any = kind
+    if suffix == ".tsv":
+        form = pa.dataset.CsvFileFormat(parse_options=pa.csv.ParseOptions(delimiter="\t"))
+    try:
+        return _of_dataset(pa.dataset.dataset(path, format=form), columns, rows, str(path))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"cannot be read ({first_line(error)})", where=str(path), remedy="check the file"
+        ) from None
+
+
+def _lazy(path: Path, suffix: str) -> xr.DataArray:
+    try:
+        found = xr.open_zarr(path) if suffix == ".zarr" else xr.open_dataset(path, engine="h5netcdf")
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise InputError(
+            f"cannot be read ({first_line(error)})", where=str(path), remedy="check the file"
+        ) from None
+    names = [str(name) for name in found.data_vars]
+    if len(names) != 1:
+        raise InputError(
+            f"holds {counted(len(names), 'measure')}", where=str(path), remedy="give one of them"
+        )
+    return found[names[0]]
+
+
+def _of_array(scores: xr.DataArray, rows: int, source: str = "scores") -> Blocks:
+    if set(scores.dims) != {"topic", "system"}:
+        raise InputError(
+            f"scores by {', '.join(map(str, scores.dims))} cannot be read block by block",
+            where=source,
+            remedy="give scores by topic and system",
+        )
+    names = (
+        tuple(map(str, scores["system"].to_numpy()))
+        if "system" in scores.coords
+        else _numbers(scores.sizes["system"])
+    )
+    chunks = scores.chunks and dict(zip(scores.dims, scores.chunks, strict=True))["topic"]
+    edges = np.cumsum([0, *chunks]) if chunks else np.arange(0, scores.sizes["topic"] + rows, rows)
+
+    def each() -> Iterator[Floats]:
+        for first, stop in pairwise(edges.tolist()):
+            part = scores.isel(topic=slice(first, stop)).transpose("system", "topic")
+            yield np.asarray(part.to_numpy(), np.float64)
+
+    return Blocks(names, each(), str(scores.attrs.get("topic_noun", "topic")), source)
+
+
+def _of_rows(y: Any, systems: Sequence[str], rows: int, source: str) -> Blocks:
+    if y.ndim != 2 or y.dtype.kind not in "fiub":
+        raise InputError(
+            "is no array of numbers by item and system", where=source, remedy="give two dimensions"
+        )
+    names = tuple(map(str, systems)) or _numbers(y.shape[1])
+    if len(names) != y.shape[1]:
+        raise InputError(
+            f"{counted(len(names), 'name')} for {counted(y.shape[1], 'column')}",
+            where=source,
+            argument="systems",
+        )
+    starts = range(0, len(y), rows)
+    return Blocks(names, (np.asarray(y[k : k + rows].T, np.float64) for k in starts), source=source)
+
+
+def _numbers(count: int) -> tuple[str, ...]:
+    return tuple(str(k + 1) for k in range(count))
+
+
+def _of_dataset(data: Any, columns: Columns | None, rows: int, source: str) -> Blocks:
+    head = data.head(rows)
+    reading = _understood(head, columns, source)
+    wanted = _wanted(reading)
+    return _read(head, reading, data.to_batches(columns=wanted, batch_size=rows), source)
+
+
+def _of_batches(batches: Iterator[Any], columns: Columns | None, source: str) -> Blocks:
+    first = next(batches, None)
+    if first is None:
+        raise InputError("holds no rows", where=source, remedy="give rows")
+    head = pa.Table.from_batches([first])
+    reading = _understood(head, columns, source)
+
+    def every() -> Iterator[Any]:
+        yield first
+        yield from batches
+
+    return _read(head, reading, (batch.select(_wanted(reading)) for batch in every()), source)
+
+
+def _understood(head: Any, columns: Columns | None, source: str) -> Reading:
+    if not head.num_rows:
+        raise InputError("holds no rows", where=source, remedy="give rows")
+    return understood(made(head, source, lambda row: f"{source}:row {row + 1}"), columns)
+
+
+def _wanted(reading: Reading) -> list[str]:
+    if reading.wide:
+        return list(reading.scores)
+    if len(reading.scores) != 1 or "system" not in reading.roles:
+        raise InputError(
+            f"holds {counted(len(reading.scores), 'score')} a row",
+            remedy=("choose one with ", Option("columns", "score=…")),
+        )
+    others = set(reading.roles) - {"topic", "system", "value", "cluster", "task"}
+    if others:
+        raise InputError(
+            f"has a column of {', '.join(sorted(others))}, and a stream is of items and systems",
+            remedy="average over it first",
+        )
+    return [reading.roles["topic"], reading.roles["system"], reading.scores[0]]
+
+
+def _read(head: Any, reading: Reading, batches: Iterable[Any], source: str) -> Blocks:
+    item = reading.nouns.get("topic", "topic")
+    if reading.wide:
+        return Blocks(reading.scores, _wide(batches, source), item, source)
+    systems = tuple(map(str, dict.fromkeys(head.column(reading.roles["system"]).to_pylist())))
+    return Blocks(systems, _long(batches, systems, source), item, source)
+
+
+def _wide(batches: Iterable[Any], source: str) -> Iterator[Floats]:
+    for batch in batches:
+        if batch.num_rows:
+            yield np.stack([_floats(one, source) for one in batch.columns])
+
+
+def _floats(column: Any, source: str) -> Floats:
+    try:
+        column = column if column.type == pa.float64() else column.cast(pa.float64())
+        return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"a score is no number ({first_line(error)})", where=source, remedy="write scores as numbers"
+        ) from None
+
+
+def _long(batches: Iterable[Any], systems: tuple[str, ...], source: str) -> Iterator[Floats]:
+    """Items of a long table, the rows of each next to each other; an item may run on into the next batch."""
+    place = {name: k for k, name in enumerate(systems)}
+    kept: list[Any] = []
+    for batch in batches:
+        items = batch.column(0).to_numpy(zero_copy_only=False)
+        if not len(items):
+            continue
+        changes = np.flatnonzero(items[1:] != items[:-1]) + 1
+        if not changes.size:
+            kept.append(batch)
+            continue
+        last = int(changes[-1])
+        yield _pivoted(pa.Table.from_batches([*kept, batch.slice(0, last)]), place, source)
+        kept = [batch.slice(last)]
+    if kept:
+        yield _pivoted(pa.Table.from_batches(kept), place, source)
+
+
+def _pivoted(table: Any, place: dict[str, int], source: str) -> Floats:
+    names = [str(name) for name in table.column(0).to_pylist()]
+    which = [place.get(str(name), -1) for name in table.column(1).to_pylist()]
+    if -1 in which:
+        name = table.column(1)[which.index(-1)]
+        raise InputError(
+            f"system {name} does not occur among the first rows",
+            where=source,
+            remedy="sort the table by item",
+        )
+    starts = (
+        np.concatenate([[True], np.array(names[1:]) != np.array(names[:-1])])
+        if len(names) > 1
+        else np.ones(1, bool)
+    )
+    rows = np.cumsum(starts) - 1
+    out = np.full((len(place), int(rows[-1]) + 1), np.nan)
+    taken = np.zeros(out.shape, dtype=np.int64)
+    np.add.at(taken, (np.array(which), rows), 1)
+    if (taken > 1).any():
+        system, row = (int(k[0]) for k in np.nonzero(taken > 1))
+        raise InputError(
+            f"item {names[int(np.flatnonzero(rows == row)[0])]} has two scores of {list(place)[system]}",
+            where=source,
+            remedy="give one a pair of item and system",
+        )
+    out[which, rows] = _floats(table.column(2), source)
+    return out

@@ -1,0 +1,23 @@
+"""One server for all tests of the app that need a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("starlette", reason="the app is not installed (pip install 'shardwise[app]')")
+
+from app_server import Served
+from browsers import browser
+
+__all__ = ["browser", "served"]
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    made = Served.start(
+        tmp_path_factory.mktemp("serve"), "--workers", "2", "--limit", "400", "--memory", "3000"
+    )
+    yield made
+    made.stop()

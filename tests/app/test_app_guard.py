@@ -1,0 +1,197 @@
+"""Who gets in, and how much: token, host, origin, CSRF token and sizes, tried from outside."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from shardwise.app.desk import Desk
+from shardwise.app.guard import Guard
+from shardwise.app.queue import Queue
+from shardwise.app.server import build
+from shardwise.app.settings import Settings
+from shardwise.app.store import Store
+
+TOKEN = "0123456789abcdef-token"
+SETTINGS = Settings(Path("/nowhere"), TOKEN)
+OWN = "http://127.0.0.1:8421"
+BEARER = {"authorization": f"Bearer {TOKEN}"}
+
+
+class Visitor:
+    """Somebody who asks the guard, and keeps the cookies that he is given."""
+
+    def __init__(self, app: Starlette | None = None) -> None:
+        async def answer(request: Request) -> Response:
+            return PlainTextResponse("in")
+
+        self.app = app or Starlette(
+            routes=[Route("/{rest:path}", answer, methods=["GET", "POST", "PUT", "DELETE"])],
+            middleware=[Middleware(Guard, settings=SETTINGS)],
+        )
+        self.cookies = httpx.Cookies()
+
+    def request(self, method: str, path: str, **how: Any) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            transport = httpx.ASGITransport(self.app)
+            async with httpx.AsyncClient(transport=transport, cookies=self.cookies) as client:
+                answer = await client.request(method, f"{OWN}{path}", **how)
+                self.cookies.update(client.cookies)
+                return answer
+
+        return asyncio.run(ask())
+
+    def get(self, path: str, **how: Any) -> httpx.Response:
+        return self.request("GET", path, **how)
+
+    def post(self, path: str, **how: Any) -> httpx.Response:
+        return self.request("POST", path, **how)
+
+
+def entered() -> Visitor:
+    client = Visitor()
+    assert client.get(f"/?token={TOKEN}").status_code == 303
+    return client
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/a/0123", "/api/analyses", "/static/app.js", "/?token=wrong", "/?token="]
+)
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"])
+def test_without_the_token_everything_is_refused(path: str, method: str) -> None:
+    assert Visitor().request(method, path).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "bearer", ["", "Bearer", "Bearer ", f"bearer{TOKEN}", TOKEN, f"Bearer {TOKEN}x", "Bearer ü"]
+)
+def test_a_wrong_bearer_is_refused(bearer: str) -> None:
+    assert Visitor().get("/", headers={b"authorization": bearer.encode()}).status_code == 403
+
+
+def test_the_token_in_the_address_gives_a_cookie_and_leaves_the_address() -> None:
+    client = Visitor()
+    answer = client.get(f"/a/77?token={TOKEN}&x=1")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/a/77?x=1")
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert TOKEN not in cookie
+    assert client.get("/a/77").text == "in"
+
+
+def test_the_way_in_leads_nowhere_else() -> None:
+    answer = Visitor().get(f"//evil.example/?token={TOKEN}")
+    assert answer.headers["location"].startswith("/evil.example")
+
+
+def test_a_program_with_the_token_gets_in_without_a_cookie() -> None:
+    assert Visitor().post("/api/analyses", headers=BEARER).text == "in"
+
+
+@pytest.mark.parametrize("headers", [{}, {"x-csrf-token": "guessed"}, {"x-csrf-token": TOKEN}])
+def test_a_cookie_alone_changes_nothing(headers: dict[str, str]) -> None:
+    assert entered().post("/api/analyses", headers=headers).status_code == 403
+
+
+def test_the_page_itself_may_change_things() -> None:
+    headers = {"x-csrf-token": SETTINGS.secret("csrf"), "origin": "http://127.0.0.1:8421"}
+    assert entered().post("/api/analyses", headers=headers).text == "in"
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:9999", "http://127.0.0.1:8421.evil"]
+)
+def test_another_origin_is_refused_whatever_it_knows(origin: str) -> None:
+    headers = {"x-csrf-token": SETTINGS.secret("csrf"), "origin": origin, **BEARER}
+    for method in ("GET", "POST"):
+        assert entered().request(method, "/", headers=headers).status_code == 403
+
+
+def test_a_request_that_a_browser_marks_as_from_elsewhere_is_refused() -> None:
+    headers = {"x-csrf-token": SETTINGS.secret("csrf"), "sec-fetch-site": "cross-site"}
+    assert entered().post("/", headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8421", "127.0.0.1.evil.example", ""])
+def test_a_name_that_another_site_points_here_is_refused(host: str) -> None:
+    assert Visitor().get("/", headers={**BEARER, "host": host}).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8421", "localhost:8421", "[::1]:8421", "localhost"])
+def test_its_own_names_are_known(host: str) -> None:
+    assert Visitor().get("/", headers={**BEARER, "host": host}).text == "in"
+
+
+def test_every_answer_tells_the_browser_to_be_careful() -> None:
+    for answer in (Visitor().get("/"), entered().get("/")):
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[tuple[Visitor, Store]]:
+    """The whole app, without workers, that takes 2 MB in 3 files."""
+    settings = replace(SETTINGS, folder=tmp_path, limit=2 << 20, files=3)
+    app, store = build(settings), Store(tmp_path)
+    app.state.desk = Desk(settings, store, Queue(store, settings))
+    app.state.csrf = settings.secret("csrf")
+    yield Visitor(app), store
+    store.close()
+
+
+async def endless() -> AsyncIterator[bytes]:
+    while True:
+        yield bytes(1 << 16)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_too_many_bytes_are_refused_whether_announced_or_not(
+    small: tuple[Visitor, Store], told: bool
+) -> None:
+    visitor, store = small
+    id = store.create().id
+    content = bytes(3 << 20) if told else endless()
+    answer = visitor.request("PUT", f"/api/analyses/{id}/inputs/x.csv", content=content, headers=BEARER)
+    assert answer.status_code == 413
+    assert "larger than 2 MB" in answer.json()["error"]
+    assert "--limit" in answer.json()["error"]
+    assert list(store.inputs(id).iterdir()) == []
+
+
+def test_limits_are_of_all_files_together(small: tuple[Visitor, Store]) -> None:
+    visitor, store = small
+    id = store.create().id
+
+    def put(size: int) -> int:
+        path = f"/api/analyses/{id}/inputs/same.csv"
+        return visitor.request("PUT", path, content=bytes(size), headers=BEARER).status_code
+
+    assert [put(1 << 20), put(1 << 19), put(1 << 20), put(0), put(0)] == [201, 201, 413, 201, 413]
+    assert {path.name for path in store.inputs(id).iterdir()} == {"same.csv", "2-same.csv", "3-same.csv"}
+
+
+def test_a_disk_that_is_full_is_said(small: tuple[Visitor, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor, store = small
+    id = store.create().id
+
+    async def full(*_: Any) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shardwise.app.uploads.receive", full)
+    answer = visitor.request("PUT", f"/api/analyses/{id}/inputs/x", content=b"x", headers=BEARER)
+    assert (answer.status_code, "No space left" in answer.json()["error"]) == (507, True)

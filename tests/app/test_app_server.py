@@ -1,0 +1,364 @@
+"""A real server with real workers: the way through, faults, and that its numbers are those of the command line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import random
+import signal
+import time
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import httpx
+import jsonschema
+import pytest
+
+from app_server import TOKEN, Served
+from command_line import shardwise
+from shardwise.app.api import openapi
+from shardwise.report.embedded import read_report
+
+pytestmark = pytest.mark.slow
+
+
+def table(
+    path: Path, items: int = 20, systems: int = 4, seeds: int = 0, names: list[str] | None = None
+) -> Path:
+    """A long table in which systems differ a little."""
+    rng = random.Random(7)
+    called = names or [f"model {k}" for k in range(systems)]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["question", "model", *(["seed"] if seeds else []), "score"])
+        for item in range(items):
+            hard = rng.random() / 2
+            for k, name in enumerate(called):
+                for seed in range(max(seeds, 1)):
+                    own = [seed] if seeds else []
+                    out.writerow([f"q{item}", name, *own, round(hard + 0.1 * k + rng.random() / 4, 4)])
+    return path
+
+
+def without_paths(report: dict[str, Any]) -> dict[str, Any]:
+    """A report without what says where its files were and what was typed."""
+    inputs = [{name: one[name] for name in ("name", "bytes", "sha256")} for one in report["inputs"]]
+    return {**report, "inputs": inputs, "recipe": None}
+
+
+@pytest.mark.parametrize("choices", [
+    {},
+    {"baseline": ["model 1"], "alpha": 0.1, "generalize": "these", "method": "MD1 holm"},
+    {"method": "t holm"},
+])  # fmt: skip
+def test_numbers_are_those_of_the_command_line(
+    served: Served, tmp_path: Path, choices: dict[str, Any]
+) -> None:
+    file = table(tmp_path / "scores.csv")
+    found = served.done(served.send(file), **choices)
+    assert (found["state"], found["message"]) == ("done", "")
+    typed = [
+        str(part)
+        for name, value in choices.items()
+        for part in (f"--{name}", *(value if isinstance(value, list) else [value]))
+    ]
+    usual = [] if "calibration" in choices else ["--calibration", "0"]
+    told = shardwise("compare", file, *typed, *usual, "--report", tmp_path / "report.html", "-q")
+    assert told.returncode == 0, told.stderr
+    expected = read_report(tmp_path / "report.html")
+    result = served.ask("GET", f"/api/analyses/{found['id']}/result")
+    assert without_paths(result) == without_paths(expected)
+    mine, theirs = (tomllib.loads(one["recipe"]["toml"])["compare"] for one in (result, expected))
+    assert {**mine, "scores": ""} == {**theirs, "scores": ""}
+    served.folder.joinpath("page.html").write_bytes(
+        served.ask("GET", f"/api/analyses/{found['id']}/results/report.html").content
+    )
+    assert without_paths(read_report(served.folder / "page.html")) == without_paths(expected)
+    board = shardwise("leaderboard", file, *typed[: typed.index("--calibration") if "--calibration" in typed else None],
+                      "-f", "csv", "-q")  # fmt: skip
+    assert served.ask("GET", f"/api/analyses/{found['id']}/results/leaderboard.csv").text == board.stdout
+
+
+def test_runs_in_an_archive_by_several_measures(served: Served, tmp_path: Path) -> None:
+    made = shardwise("simulate", "--out", tmp_path, "--topics", "12", "--systems", "4", "--depth", "20", "-q")
+    assert made.returncode == 0, made.stderr
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for path in [tmp_path / "qrels.txt", *(tmp_path / "runs").iterdir()]:
+            archive.write(path, path.relative_to(tmp_path))
+    id = served.send(tmp_path / "all.zip")
+    served.ask("POST", f"/api/analyses/{id}/read", 202, json={})
+    reading = served.wait(id, "ready")["reading"]
+    assert (reading["kind"], len(reading["systems"]), reading["problem"]) == ("runs", 4, "")
+    found = served.done(id, measure=["AP", "P@10"], shards=2)
+    assert found["state"] == "done", found["message"]
+    assert {"report.json", "report-2.json", "report-2.html", "paper.zip"} <= set(found["results"])
+    second = served.ask("GET", f"/api/analyses/{id}/results/report-2.json")
+    runs = sorted((tmp_path / "runs").iterdir())
+    told = shardwise("compare", tmp_path / "qrels.txt", *runs, "-m", "P@10", "--shards", "2", "--calibration", "0",
+                     "--report", tmp_path / "report.html", "-q")  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    assert without_paths(second) == without_paths(read_report(tmp_path / "report.html"))
+    packed = served.ask("GET", f"/api/analyses/{id}/results/paper.zip").content
+    assert "paper/table.tex" in zipfile.ZipFile(io.BytesIO(packed)).namelist()
+
+
+def test_a_report_is_repeated(served: Served, tmp_path: Path) -> None:
+    file = table(tmp_path / "scores.csv")
+    assert (
+        shardwise("compare", file, "--report", tmp_path / "old.html", "--calibration", "0", "-q").returncode
+        == 0
+    )
+    id = served.send(file, tmp_path / "old.html", kind="repeat")
+    found = served.done(id)
+    assert found["state"] == "done", found["message"]
+    assert served.ask("GET", f"/api/analyses/{id}/result")["same"] is True
+    assert "report.html" in found["results"]
+
+
+def test_rates_of_a_calibration_fill_in(served: Served, tmp_path: Path) -> None:
+    id = served.send(table(tmp_path / "scores.csv", items=12, systems=3), kind="calibrate")
+    found = served.done(id, budget=130, method=["t holm", "max-t"])
+    assert found["state"] == "done", found["message"]
+    result = served.ask("GET", f"/api/analyses/{id}/result")
+    assert {row["method"] for row in result["rows"]} == {"t holm", "max-t"}
+    assert result["repetitions"] > 60
+    partial = json.loads((served.folder / "analyses" / id / "partial.json").read_text())
+    assert len(partial["rows"]) == len(result["rows"])
+    assert "t holm" in served.ask("GET", f"/a/{id}").text
+
+
+def test_pages_of_the_way_through(served: Served, tmp_path: Path) -> None:
+    client = httpx.Client(base_url=served.address, follow_redirects=True, timeout=60)
+    home = client.get(f"/?token={TOKEN}")
+    csrf = home.text.partition('name="csrf" content="')[2].partition('"')[0]
+    headers = {"x-csrf-token": csrf}
+    id = served.send(table(tmp_path / "scores.csv", seeds=2))
+    assert "No files yet" in client.get(f"/a/{id}").text
+    assert client.post(f"/a/{id}/read").status_code == 403
+    client.post(f"/a/{id}/read", headers=headers)
+    served.wait(id, "ready")
+    page = client.get(f"/a/{id}").text
+    assert "20 questions × 4 models × 2 seeds" in page
+    assert "Questions like these, whatever the seed" in page
+    form = {
+        "role": ["item", "system", "instance", "score"],
+        "versus": "baseline",
+        "baseline": "",
+        "calibration": "0",
+    }
+    assert "no baseline is chosen" in client.post(f"/a/{id}/run", headers=headers, data=form).text
+    assert "is not a number" in _refusal(served, id, alpha="much")
+    form["baseline"] = "model 1"
+    client.post(f"/a/{id}/run", headers=headers, data=form)
+    assert served.wait(id)["state"] == "done"
+    page = client.get(f"/a/{id}").text
+    result = served.ask("GET", f"/api/analyses/{id}/result")
+    assert result["answer"] in page.replace("&#39;", "'")
+    shown = client.get(f"/a/{id}/files/report.html")
+    assert "sandbox allow-scripts" in shown.headers["content-security-policy"]
+    assert "allow-same-origin" not in shown.headers["content-security-policy"] + page
+    again = client.post(f"/a/{id}/again/compare", headers=headers).headers["hx-redirect"]
+    assert "model 1" in client.get(again).text
+    other = again.removeprefix("/a/")
+    assert served.done(other)["state"] == "done"
+    both = client.get("/compare", params={"with": [id, other]}).text
+    assert "Settings that differ" in both
+    assert "baseline" in both
+    assert client.get("/compare", params={"with": id}).status_code == 400
+    assert "find a difference of" in client.get("/plan").text
+    assert "from the analysis chosen" in client.get("/plan", params={"source": id}).text
+    client.post(f"/a/{id}/delete", headers=headers)
+    assert client.get(f"/a/{id}").status_code == 404
+    assert not (served.folder / "analyses" / id).exists()
+    client.close()
+
+
+def _refusal(served: Served, id: str, **choices: Any) -> str:
+    served.ask("POST", f"/api/analyses/{id}/run", 202, json=choices)
+    found = served.wait(id)
+    assert found["state"] == "failed"
+    return str(found["message"])
+
+
+def test_events_tell_of_progress_to_the_end(served: Served, tmp_path: Path) -> None:
+    id = served.send(table(tmp_path / "scores.csv"))
+    served.ask("POST", f"/api/analyses/{id}/run", 202, json={"calibration": 20})
+    with served.client.stream("GET", f"/a/{id}/events") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        lines = [
+            line.removeprefix("data: ") for line in stream.iter_lines() if line.startswith('data: {"state')
+        ]
+    told = [json.loads(line) for line in lines]
+    assert told[-1]["state"] == "done"
+    assert any(one.get("total", 0) > 0 for one in told)
+    assert served.ask("GET", f"/api/analyses/{id}")["state"] == "done"
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "a\u202eb",
+    "../../x",
+    "{{7*7}}",
+    "' OR 1=1 --",
+]
+
+
+def test_hostile_names_are_shown_and_do_nothing(served: Served, tmp_path: Path) -> None:
+    file = table(tmp_path / "scores.csv", names=HOSTILE)
+    id = served.ask("POST", "/api/analyses", 201, json={})["id"]
+    name = "..%2F..%2F..%2F<script>alert(2)<%2Fscript>.csv"
+    served.ask("PUT", f"/api/analyses/{id}/inputs/{name}", 201, content=file.read_bytes())
+    files = [path for path in (served.folder / "analyses" / id).rglob("*") if path.is_file()]
+    assert [path.parent.parent.name for path in files] in (["inputs"], [id]) or len(files) == 1
+    served.ask("POST", f"/api/analyses/{id}/read", 202, json={})
+    assert served.wait(id)["state"] == "ready"
+    for state in ("ready", "done"):
+        if state == "done":
+            assert served.done(id)["state"] == "done"
+        page = served.ask("GET", f"/a/{id}").text
+        assert "<script>alert" not in page
+        assert "<img" not in page
+        assert "49" not in page.partition("{{7")[0].rpartition("model")[2]
+    assert served.ask("GET", "/").status_code == 200
+
+
+@pytest.mark.parametrize("path", [
+    "/a/../../etc/passwd", "/a/%2e%2e/files/report.html", "/static/../app.py", "/static/..%2fserver.py",
+    "/api/analyses/../../x", "/api/analyses/0123456789abcdef/results/report.json",
+])  # fmt: skip
+def test_paths_lead_nowhere(served: Served, path: str) -> None:
+    assert served.client.get(path).status_code == 404
+
+
+def test_results_are_found_by_their_names_alone(served: Served, tmp_path: Path) -> None:
+    found = served.done(served.send(table(tmp_path / "scores.csv")))
+    for name in ("..%2f..%2findex.sqlite", "..%2freading.json", "summary.json", "%2fetc%2fpasswd", "nothing"):
+        answer = served.client.get(f"/api/analyses/{found['id']}/results/{name}")
+        assert answer.status_code == 404, name
+
+
+@pytest.mark.parametrize(("name", "content"), [
+    ("scores.csv", b"\x00\xff" * 500),
+    ("scores.csv.gz", gzip.compress(b"a,b\n")[:-5]),
+    ("empty.csv", b""),
+    ("log.eval", b"PK\x03\x04 no"),
+    ("deep.json", b"[" * 100_000),
+    ("x.parquet", b"PAR1 no PAR1"),
+    ("report.html", b"<!doctype html><html><script id=data>{}</script>"),
+])  # fmt: skip
+def test_files_that_are_nothing_are_refused(served: Served, name: str, content: bytes) -> None:
+    id = served.ask("POST", "/api/analyses", 201, json={})["id"]
+    served.ask("PUT", f"/api/analyses/{id}/inputs/{name}", 201, content=content)
+    served.ask("POST", f"/api/analyses/{id}/read", 202, json={})
+    found = served.wait(id)
+    problem = found["message"] or found["reading"]["problem"]
+    assert problem
+    assert "not your fault" not in problem, problem
+    assert str(served.folder) not in problem
+    assert served.client.get(f"/a/{id}").status_code == 200
+
+
+def long_work(served: Served, tmp_path: Path) -> str:
+    """An analysis that takes long, and has begun."""
+    id = served.send(table(tmp_path / "scores.csv", items=40, systems=8), kind="calibrate")
+    served.ask("POST", f"/api/analyses/{id}/run", 202, json={"repetitions": 200_000})
+    served.wait(id, "running")
+    return id
+
+
+def test_what_runs_can_be_cancelled_and_what_waits_too(served: Served, tmp_path: Path) -> None:
+    running = [long_work(served, tmp_path) for _ in range(2)]
+    waiting = served.send(tmp_path / "scores.csv")
+    served.ask("POST", f"/api/analyses/{waiting}/run", 202, json={"calibration": 0})
+    last = served.send(tmp_path / "scores.csv")
+    served.ask("POST", f"/api/analyses/{last}/run", 202, json={})
+    found = served.ask("GET", f"/api/analyses/{last}")
+    assert (found["state"], found["progress"]["ahead"]) == ("queued", 1)
+    assert served.ask("POST", f"/api/analyses/{last}/run", 409, json={})["error"]
+    assert served.ask("POST", f"/api/analyses/{last}/cancel")["state"] == "cancelled"
+    assert served.ask("POST", f"/api/analyses/{running[0]}/cancel")["state"] == "cancelled"
+    assert served.wait(waiting)["state"] == "done"  # its place was free at once
+    served.ask("DELETE", f"/api/analyses/{running[1]}", 204)
+    served.ask("GET", f"/api/analyses/{running[1]}", 404)
+    assert served.done(last)["state"] == "done"  # a cancelled one can be started again
+
+
+def workers_of(pid: int) -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in children]
+
+
+def test_a_worker_that_dies_harms_nobody_else(served: Served, tmp_path: Path) -> None:
+    victim = long_work(served, tmp_path)
+    place = str(served.folder / "analyses" / victim)
+    busy = [pid for pid in workers_of(served.process.pid) if os.readlink(f"/proc/{pid}/cwd") == place]
+    assert len(busy) == 1
+    os.kill(busy[0], signal.SIGKILL)
+    found = served.wait(victim)
+    assert (found["state"], "Others are not harmed" in found["message"]) == ("failed", True)
+    assert served.done(served.send(tmp_path / "scores.csv"))["state"] == "done"
+
+
+def test_a_server_that_is_killed_loses_nothing_finished(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    served = Served.start(folder, "--workers", "1")
+    done = served.done(served.send(table(tmp_path / "small.csv")))
+    before = served.ask("GET", f"/api/analyses/{done['id']}/result")
+    running = long_work(served, tmp_path)
+    waiting = served.send(tmp_path / "small.csv")
+    served.ask("POST", f"/api/analyses/{waiting}/run", 202, json={"calibration": 0})
+    orphans = workers_of(served.process.pid)
+    served.kill()
+    for _ in range(200):  # workers end with their server, however it ends
+        if not any(Path(f"/proc/{pid}").exists() and "Z" not in _state(pid) for pid in orphans):
+            break
+        time.sleep(0.05)
+    else:
+        raise AssertionError("workers are left")
+    again = Served.start(folder, "--workers", "1")
+    try:
+        assert again.ask("GET", f"/api/analyses/{done['id']}")["state"] == "done"
+        assert again.ask("GET", f"/api/analyses/{done['id']}/result") == before
+        for id in (running, waiting):
+            found = again.ask("GET", f"/api/analyses/{id}")
+            assert (found["state"], "stopped before" in found["message"]) == ("interrupted", True)
+        assert again.ask("POST", f"/api/analyses/{waiting}/run", 202, json={})["state"] == "queued"
+    finally:
+        again.stop()
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"
+
+
+def test_answers_keep_to_their_description(served: Served, tmp_path: Path) -> None:
+    described = served.ask("GET", "/api/openapi.json")
+    assert described == openapi()
+    schemas = {"components": described["components"]}
+
+    def keeps(value: Any, name: str) -> None:
+        jsonschema.validate(value, {**schemas, "$ref": f"#/components/schemas/{name}"})
+
+    made = served.ask("POST", "/api/analyses", 201, json={})
+    keeps(made, "Analysis")
+    for one in served.ask("GET", "/api/analyses"):
+        keeps(one, "Listed")
+    keeps(served.ask("GET", "/api/analyses/none", 404), "Refusal")
+    for body, status in (
+        (b"no json", 400),
+        (b"[]", 400),
+        (b'{"corpus": "/etc/passwd"}', 400),
+        (bytes(2 << 20), 413),
+    ):
+        keeps(served.ask("POST", f"/api/analyses/{made['id']}/read", status, content=body), "Refusal")
+    keeps(served.ask("GET", f"/api/analyses/{made['id']}/result", 409), "Refusal")
+    served.ask("PATCH", "/api/analyses", 405)
