@@ -14,7 +14,7 @@ from numba import njit
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.numerics.gram import Gram, interaction_square, pair_variances
-from shardwise.numerics.moderated.draws import Peaks, tally_pair, tally_systems
+from shardwise.numerics.moderated.draws import count_from, note
 from shardwise.numerics.moderated.law import BLOCK, Law, Tally, Targets, law_of
 from shardwise.numerics.moderated.noise import normal
 from shardwise.numerics.moderated.statistics import D0, Statistics, moderate
@@ -66,7 +66,7 @@ def normal_limit(
     >>> ia, ib = np.array([0, 0, 1]), np.array([1, 2, 2])
     >>> moments = gram(y.T)
     >>> normal_limit(moments, ia, ib, gram_statistics(moments, ia, ib), key_of(1), 999).p_adjusted
-    array([0.6  , 0.001, 0.001])
+    array([0.261, 0.001, 0.001])
     """
     systems = len(found.mean)
     values, vectors = np.linalg.eigh(found.cross / (found.n * (found.n - 1.0)))
@@ -74,7 +74,8 @@ def normal_limit(
     precision[ia, ib] = np.divide(1.0, statistics.se**2, out=np.zeros(ia.size), where=statistics.se > 0.0)
     precision[ib, ia] = precision[ia, ib]
     world = Limit(np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0))), precision)
-    return law_of(partial(count_normal, world), systems, ia, ib, statistics.t, key, n_resamples, jobs)
+    count = partial(count_normal, world)
+    return law_of(lambda ia, ib: count, systems, ia, ib, statistics.t, key, n_resamples, jobs)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -85,8 +86,7 @@ def count_normal(
     systems = len(world.root)
     state = np.empty(1, dtype=np.uint64)
     drawn_normals = np.zeros((systems, BLOCK))
-    gap, squared = np.empty(BLOCK), np.empty(BLOCK)
-    peaks = Peaks(np.empty(BLOCK), np.empty((systems, BLOCK)), np.empty(BLOCK))
+    left = np.empty((systems, BLOCK), dtype=np.float32)
     for at in range(first, stop):
         drawn = min(BLOCK, maxima.size - at * BLOCK)
         for i in range(drawn):
@@ -94,14 +94,13 @@ def count_normal(
             for j in range(systems):
                 drawn_normals[j, i] = normal(state)
         means = world.root @ drawn_normals
-        peaks.pairs[:] = 0.0
-        peaks.systems[:] = -np.inf
+        peaks = maxima[at * BLOCK : at * BLOCK + drawn]
+        peaks[:] = 0.0
+        left[:] = 0.0
         for k in range(targets.ia.size - 1, -1, -1):
-            a, b = means[targets.ia[k]], means[targets.ib[k]]
-            precision = world.precision[targets.ia[k], targets.ib[k]]
-            for i in range(BLOCK):
-                gap[i] = a[i] - b[i]
-            for i in range(BLOCK):
-                squared[i] = gap[i] * gap[i] * precision
-            tally_pair(targets, k, gap, squared, drawn, peaks, tally)
-        tally_systems(targets, at * BLOCK, drawn, peaks, tally, maxima)
+            a, b = targets.ia[k], targets.ib[k]
+            precision = world.precision[a, b]
+            for i in range(drawn):
+                gap = means[a, i] - means[b, i]
+                note(targets, a, b, i, gap, gap * gap * precision, peaks, left, tally)
+            tally.falling[k] += count_from(peaks, targets.pairs[k])
