@@ -87,6 +87,7 @@ def sources(folder: Path) -> dict[str, Floats]:
     found = {
         "TREC-8 AP": read_scores(folder / "trec8" / "adhoc8_ap.csv"),
         "TREC-8 P@10": read_scores(folder / "trec8" / "adhoc8_p10.csv"),
+        "TREC-8 RR": read_scores(folder / "trec8" / "adhoc8_rr.csv"),
         "TREC-3 AP": read_scores(folder / "trec3" / "adhoc3_ap.csv"),
     }
     robust = folder / "robust2003"

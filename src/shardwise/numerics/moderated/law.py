@@ -55,7 +55,7 @@ class Law:
 
 
 def law_of(
-    count: Count,
+    counting: Callable[[Ints, Ints], Count],
     systems: int,
     ia: Ints,
     ib: Ints,
@@ -64,7 +64,15 @@ def law_of(
     n_resamples: int,
     jobs: int | None,
 ) -> Law:
-    """Draw from a world without differences, in threads, and hold its pairs, by falling |t|, against their t (P,)."""
+    """Draw from a world without differences, in threads, and hold its pairs against their observed t (P,).
+
+    ``counting`` says how draws are counted for pairs in the order given to it, by falling |t|. Pairs whose t is NaN are
+    left out.
+    """
+    order = np.argsort(-(t**2), kind="stable")[: np.count_nonzero(~np.isnan(t))]  # NaN is last
+    p_adjusted = np.full(t.size, np.nan)
+    ia, ib, t = ia[order], ib[order], t[order]
+    count = counting(ia, ib)
     best = furthest_above(t, ia, ib, systems)
     lower = best * np.where(best > 0.0, 1.0 - TIE, 1.0 + TIE)
     targets = Targets(ia, ib, t**2 * (1.0 - TIE), lower)
@@ -74,7 +82,7 @@ def law_of(
     ranges = [(first, min(first + step, blocks)) for first in range(0, blocks, step)]
     tallies = list(mapped(partial(_tally, count, targets, key, maxima), ranges, jobs=jobs))
     falling, above = (sum(parts) + 1 for parts in zip(*tallies, strict=True))
-    p_adjusted = np.maximum.accumulate(falling) / (n_resamples + 1)
+    p_adjusted[order] = np.maximum.accumulate(falling) / (n_resamples + 1)
     p_best = np.where(np.isneginf(best), 1.0, above / (n_resamples + 1))
     return Law(p_adjusted, np.sort(maxima), p_best)
 
