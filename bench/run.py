@@ -19,6 +19,7 @@ PARTS = (
     "laboratory",
     "tables",
     "scale",
+    "serve",
 )
 TABLES = Path(__file__).parent.parent / "docs" / "bench"
 

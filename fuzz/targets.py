@@ -6,7 +6,9 @@ independent program agrees, "read", "refused"), and raises where something is wr
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import gzip
 import io
 import json
 import math
@@ -19,6 +21,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -87,7 +90,7 @@ def _path(name: str, content: bytes) -> Path:
 def _make_number(g: random.Random) -> str:
     way = g.randrange(5)
     if way == 0:
-        return repr(g.uniform(-1, 1) * 10.0 ** g.randint(-320, 308))
+        return repr(g.uniform(-1, 1) * 10.0 ** g.choice((0, 0, 1, 2, g.randint(-320, 308))))
     if way == 1:
         return f"{g.choice(('', '-', '+'))}{g.randrange(10 ** g.randint(1, 25))}.{g.randrange(10 ** g.randint(1, 25))}"
     if way == 2:
@@ -116,7 +119,7 @@ def _try_number(text: str) -> str:
 
 def _run_text(g: random.Random, tag: str) -> bytes:
     lines = []
-    for topic in range(1, g.randint(2, 4)):
+    for topic in range(1, 4):
         for rank, doc in enumerate(g.sample(range(30), g.randint(1, 12))):
             lines.append(f"{topic} Q0 d{doc} {rank} {round(g.gauss(5, 3), g.randint(0, 4))} {tag}")
     return ("\n".join(lines) + "\n").encode()
@@ -154,10 +157,12 @@ def _try_run(case: tuple[bytes, bytes]) -> str:
     read = read_collection([_path("x.run", run)], _path("q.txt", qrels), missing="zero", jobs=1)
     known = _reference(run)
     starts = read.name_starts
-    names = [read.names[a:b].tobytes() for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    names = [read.names[a:b].tobytes() for a, b in pairwise(starts)]
     for t, topic in enumerate(read.topics):
         ranked = known.get(topic, {})
-        order = sorted(ranked, key=lambda doc: (np.float32(ranked[doc]), doc), reverse=True)
+        with np.errstate(over="ignore"):
+            single = {doc: np.float32(value) for doc, value in ranked.items()}
+        order = sorted(ranked, key=lambda doc: (single[doc], doc), reverse=True)
         ours = [names[d] for d in read.docs[read.starts[t] : read.starts[t + 1]]]
         if ours != order:
             raise Wrong(f"topic {topic}: {ours[:5]} instead of {order[:5]}")
@@ -206,13 +211,12 @@ def _make_pipeline(g: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
         str(t): {f"d{d}": g.choice((0, 0, 1, 2, 3)) for d in g.sample(range(40), g.randint(1, 20))}
         for t in range(1, g.randint(2, 5))
     }
-    runs = {
-        name: {
-            t: {f"d{d}": float(np.float32(round(g.gauss(0, 2), g.randint(0, 3)))) for d in g.sample(range(40), g.randint(1, 30))}
-            for t in qrels
-        }
-        for name in ("a", "b")
-    }  # fmt: skip
+
+    def ranking() -> dict[str, float]:
+        docs = g.sample(range(40), g.randint(1, 30))
+        return {f"d{d}": float(np.float32(round(g.gauss(0, 2), g.randint(0, 3)))) for d in docs}
+
+    runs = {name: {topic: ranking() for topic in qrels} for name in ("a", "b")}
     return runs, qrels
 
 
@@ -238,18 +242,17 @@ def _make_diversity(g: random.Random) -> tuple[list[Any], dict[str, Any]]:
         for s in range(1, g.randint(2, 5))
         for d in g.sample(range(20), g.randint(1, 8))
     }
-    runs = {
-        name: {str(t): {f"d{d}": float(-k) for k, d in enumerate(g.sample(range(20), g.randint(1, 18)))} for t in (1, 2)}
-        for name in ("a", "b")
-    }  # fmt: skip
+
+    def ranking() -> dict[str, float]:
+        return {f"d{d}": float(-k) for k, d in enumerate(g.sample(range(20), g.randint(1, 18)))}
+
+    runs = {name: {topic: ranking() for topic in ("1", "2")} for name in ("a", "b")}
     return sorted(judged), runs
 
 
 def _try_diversity(case: tuple[list[Any], dict[str, Any]]) -> str:
     judged, runs = case
-    table = pd.DataFrame(judged, columns=["query_id", "subtopic_id", "doc_id"]).assign(relevance=1)
     text = "".join(f"{t} {s} {d} 1\n" for t, s, d in judged).encode()
-    del table
     read = read_collection(runs, _path("d.txt", text), subtopics=True, jobs=1)
     found = score(read, ["alpha_nDCG@10", "ERR_IA@10"], jobs=1)
     qrels = [pyndeval.SubtopicQrel(t, s, d, 1) for t, s, d in judged]
@@ -267,7 +270,7 @@ def _try_diversity(case: tuple[list[Any], dict[str, Any]]) -> str:
 
 
 def _scores(g: random.Random) -> xr.DataArray:
-    topics, systems = g.randint(1, 6), g.randint(1, 4)
+    topics, systems = g.choice((1, 2, 5, 8)), g.choice((1, 2, 3, 4))
     values = [[round(g.random(), g.randint(1, 16)) for _ in range(systems)] for _ in range(topics)]
     coords = {"topic": [f"t{k}" for k in range(topics)], "system": [f"s{k}" for k in range(systems)]}
     return xr.DataArray(values, coords, name=g.choice(("AP", "score", "correct")))
@@ -479,20 +482,8 @@ def _make_page(g: random.Random) -> tuple[str, bytes]:
 
 @cache
 def _report() -> bytes:
-    FOLDER.mkdir(exist_ok=True)
-    table = _scores(random.Random(11))
-    page = FOLDER / "report.html"
-    sw.write_report(
-        page, pd.DataFrame(np.random.default_rng(1).random((8, 2)), columns=["a", "b"]), quick=True
-    ) if False else page.write_bytes(_little_report(table))
-    return page.read_bytes()
-
-
-def _little_report(table: xr.DataArray) -> bytes:
-    import base64
-    import gzip
-
-    inside = json.dumps({"recipe": None, "inputs": [], "scores": table.values.tolist(), "n": 10**30})
+    """A page that has no more than what is read of a report."""
+    inside = json.dumps({"recipe": None, "inputs": [], "scores": [0.5, 0.25], "n": 10**30})
     packed = base64.b64encode(gzip.compress(inside.encode(), mtime=0)).decode()
     data = json.dumps({"files": [{"name": "report.json", "packed": packed}]})
     return f'<html><script id="data" type="application/json">{data}</script></html>'.encode()
@@ -512,7 +503,8 @@ def _try_page(case: tuple[str, bytes]) -> str:
 LINES = [
     "compare T", "compare T --method M", "compare T --format F", "compare T --out O", "compare T --baseline N",
     "compare T --measure N", "compare Q A B --measure N", "compare Q A B --shards 2", "score Q A B -m N", "score Q A B",
-    "leaderboard T -f F", "stability T", "design power --min-diff 0.1 T", "design interval T --width 0.1", "gate T --baseline N",
+    "leaderboard T -f F", "stability T", "design power --min-diff 0.1 T",
+    "design interval T --width 0.1", "gate T --baseline N",
     "instances T", "compare T --alpha N", "compare T --columns item=N,system=N", "repeat R", "compare --config C",
     "schema compare", "N", "compare N", "paper T --out P", "compare T --fill N", "compare T --generalize N",
 ]  # fmt: skip
@@ -530,23 +522,30 @@ def _make_line(g: random.Random) -> tuple[list[str], dict[str, bytes]]:
         "c.toml": mutated(g, CONFIG.replace(b"t.csv", f"t{ending}".encode())),
         "r.html": mutated(g, _report()),
     }
+    odd = [one.decode("utf-8", "surrogateescape") for one in NASTY if b"\0" not in one and len(one) < 3000]
     places = {
-        "T": lambda: f"t{ending}", "Q": lambda: "q.txt", "A": lambda: "a.run", "B": lambda: "b.run", "C": lambda: "c.toml",
-        "R": lambda: "r.html", "O": lambda: g.choice(("o.csv", "o.json", "o.md", "o.tex", "o.weird", "q.txt")),
-        "P": lambda: "paper", "M": lambda: g.choice(METHODS), "F": lambda: g.choice(("json", "csv", "latex", "markdown", "x")),
-        "N": lambda: g.choice([*(one.decode("utf-8", "surrogateescape") for one in NASTY if b"\0" not in one and len(one) < 3000),
-                               "AP", "s0", "0.05", "P@10"]),
-    }  # fmt: skip
+        "T": [f"t{ending}"],
+        "Q": ["q.txt"],
+        "A": ["a.run"],
+        "B": ["b.run"],
+        "C": ["c.toml"],
+        "R": ["r.html"],
+        "O": ["o.csv", "o.json", "o.md", "o.tex", "o.weird", "q.txt"],
+        "P": ["paper"],
+        "M": METHODS,
+        "F": ["json", "csv", "latex", "markdown", "x"],
+        "N": [*odd, "AP", "s0", "0.05", "P@10"],
+    }
     words = []
     for word in g.choice(LINES).split():
         if word in places:
-            words.append(places[word]())
+            words.append(g.choice(places[word]))
         elif "=N" in word:
-            words.append(word.replace("N", places["N"]()))
+            words.append(word.replace("N", g.choice(places["N"])))
         else:
             words.append(word)
     if g.random() < 0.2 and words:
-        words.insert(g.randrange(len(words) + 1), places["N"]())
+        words.insert(g.randrange(len(words) + 1), g.choice(places["N"]))
     return words, files
 
 
@@ -597,7 +596,7 @@ TARGETS = {
     "diversity": Target(_make_diversity, _try_diversity, 2.0),
     "paired": Target(_make_paired, _try_paired, 2.0),
     "workbook": Target(_make_workbook, _try_workbook, 0.05),
-    "foreign": Target(_make_foreign, _try_foreign, 0.01),
+    "foreign": Target(_make_foreign, _try_foreign, 0.003),
     "line": Target(_make_line, _try_line, 0.2),
 }
 

@@ -1,8 +1,10 @@
-"""Who gets in: token, host, origin and CSRF token, tried from outside."""
+"""Who gets in, and how much: token, host, origin, CSRF token and sizes, tried from outside."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from shardwise.app.desk import Desk
 from shardwise.app.guard import Guard
+from shardwise.app.queue import Queue
+from shardwise.app.server import build
 from shardwise.app.settings import Settings
+from shardwise.app.store import Store
 
 TOKEN = "0123456789abcdef-token"
 SETTINGS = Settings(Path("/nowhere"), TOKEN)
@@ -26,11 +32,11 @@ BEARER = {"authorization": f"Bearer {TOKEN}"}
 class Visitor:
     """Somebody who asks the guard, and keeps the cookies that he is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, app: Starlette | None = None) -> None:
         async def answer(request: Request) -> Response:
             return PlainTextResponse("in")
 
-        self.app = Starlette(
+        self.app = app or Starlette(
             routes=[Route("/{rest:path}", answer, methods=["GET", "POST", "PUT", "DELETE"])],
             middleware=[Middleware(Guard, settings=SETTINGS)],
         )
@@ -135,3 +141,57 @@ def test_every_answer_tells_the_browser_to_be_careful() -> None:
         assert "unsafe" not in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[tuple[Visitor, Store]]:
+    """The whole app, without workers, that takes 2 MB in 3 files."""
+    settings = replace(SETTINGS, folder=tmp_path, limit=2 << 20, files=3)
+    app, store = build(settings), Store(tmp_path)
+    app.state.desk = Desk(settings, store, Queue(store, settings))
+    app.state.csrf = settings.secret("csrf")
+    yield Visitor(app), store
+    store.close()
+
+
+async def endless() -> AsyncIterator[bytes]:
+    while True:
+        yield bytes(1 << 16)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_too_many_bytes_are_refused_whether_announced_or_not(
+    small: tuple[Visitor, Store], told: bool
+) -> None:
+    visitor, store = small
+    id = store.create().id
+    content = bytes(3 << 20) if told else endless()
+    answer = visitor.request("PUT", f"/api/analyses/{id}/inputs/x.csv", content=content, headers=BEARER)
+    assert answer.status_code == 413
+    assert "larger than 2 MB" in answer.json()["error"]
+    assert "--limit" in answer.json()["error"]
+    assert list(store.inputs(id).iterdir()) == []
+
+
+def test_limits_are_of_all_files_together(small: tuple[Visitor, Store]) -> None:
+    visitor, store = small
+    id = store.create().id
+
+    def put(size: int) -> int:
+        path = f"/api/analyses/{id}/inputs/same.csv"
+        return visitor.request("PUT", path, content=bytes(size), headers=BEARER).status_code
+
+    assert [put(1 << 20), put(1 << 19), put(1 << 20), put(0), put(0)] == [201, 201, 413, 201, 413]
+    assert {path.name for path in store.inputs(id).iterdir()} == {"same.csv", "2-same.csv", "3-same.csv"}
+
+
+def test_a_disk_that_is_full_is_said(small: tuple[Visitor, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor, store = small
+    id = store.create().id
+
+    async def full(*_: Any) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shardwise.app.uploads.receive", full)
+    answer = visitor.request("PUT", f"/api/analyses/{id}/inputs/x", content=b"x", headers=BEARER)
+    assert (answer.status_code, "No space left" in answer.json()["error"]) == (507, True)

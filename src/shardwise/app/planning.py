@@ -132,7 +132,7 @@ def _plain(plan: Plan, around: Sequence[int]) -> dict[str, Any]:
     """One score of each system on each topic: noncentral t for two systems, noncentral F for the range of all (S14)."""
     one: dict[str, Any] = {"variance": plan.variance + plan.within_seeds, "alpha": plan.alpha}
     pair: dict[str, Any] = {**one, "method": "paired-t"}
-    all_of: dict[str, Any] = {**one, "method": "two-way", "systems": plan.systems}
+    all_of: dict[str, Any] = {**one, "method": "blocks", "systems": plan.systems}
     rows = [
         {
             "topics": n,
@@ -168,7 +168,7 @@ def _with_seeds(plan: Plan, around: Sequence[int]) -> dict[str, Any]:
     found = plan_instances(plan.components, power=plan.power, topics=[plan.topics], **how).iloc[0]
     need = None if found.isna()["instances"] else int(found["instances"])
     best = None
-    if plan.price > 0.0:
+    if plan.per_answer > 0.0:  # seeds that cost nothing are taken without end
         spent = plan_budget(
             plan.components,
             plan.price,

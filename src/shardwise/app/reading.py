@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import xarray as xr
+import zstandard
 
 from shardwise.app.wording import in_words
 from shardwise.cli.inputs import roles_of_columns
@@ -30,7 +31,8 @@ OPENERS: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
-}  # those of zstandard end in .zst, and are told by what reads them
+    b"\x28\xb5\x2f\xfd": zstandard.open,
+}
 
 
 def understand(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -78,7 +80,7 @@ def kind_of(path: Path) -> str:
     start = _start(path)
     if b"<html" in start[:500].lower():
         return "report"
-    if path.name.startswith("results") and path.suffix == ".json":
+    if "results" in path.name and path.suffix == ".json" and b'"results"' in start:
         return "results"
     if are_score_files([path]):
         return "scores"
@@ -99,7 +101,7 @@ def _start(path: Path) -> bytes:
     try:
         with opener(path) as stream:
             return bytes(stream.read(START))
-    except (OSError, EOFError, lzma.LZMAError):
+    except (OSError, EOFError, lzma.LZMAError, zstandard.ZstdError):
         return b""  # whoever reads it says what is wrong
 
 

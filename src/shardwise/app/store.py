@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS analyses (
     title TEXT NOT NULL, message TEXT NOT NULL, choices TEXT NOT NULL
 )
 """
+NAMES = ("id", "created", "kind", "state", "title", "message", "choices")
 STOPPED = (
     "The server was stopped before this was finished. Nothing of it is lost but the time: start it again."
 )
@@ -128,7 +129,9 @@ class Store:
 
     def _rows(self, which: str, values: Sequence[Any]) -> list[Entry]:
         rows = self._index.execute(f"SELECT * FROM analyses {which}", values).fetchall()
-        return [Entry(*row, choices=json.loads(choices)) for *row, choices in rows]
+        return [
+            Entry(**dict(zip(NAMES, row, strict=True)) | {"choices": json.loads(row[-1])}) for row in rows
+        ]
 
     def update(self, id: str, **fields: Any) -> Entry:
         """Change what the index says of an analysis; on the disk when this returns."""

@@ -12,6 +12,7 @@ from shardwise.core.errors import InputError
 Term = frozenset[str]
 
 USUAL_ORDER = ("topic", "system", "shard", "split", "instance")
+MOST_FACTORS = 8  # of an interaction: terms double with each
 NAME = re.compile(r"\w[\w.\-]*")
 
 
@@ -33,6 +34,13 @@ def in_order(dimensions: Iterable[str]) -> tuple[str, ...]:
 def margins(term: Term) -> list[Term]:
     """Return the proper, non-empty subsets of a term."""
     return [frozenset(part) for size in range(1, len(term)) for part in combinations(sorted(term), size)]
+
+
+def _crowded(factors: int) -> InputError:
+    return InputError(
+        f"an interaction of {factors} factors has {2.0**factors:.3g} terms",
+        remedy=f"{MOST_FACTORS} factors are the most that one may have",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,8 @@ class Model:
         sets = [frozenset(term.split(":")) for term in self.terms]
         object.__setattr__(self, "terms", tuple(label(term) for term in sets))
         for term in sets:
+            if len(term) > MOST_FACTORS:
+                raise _crowded(len(term))
             if sets.count(term) > 1:
                 raise InputError(f"the model names {label(term)} twice", remedy="name it once")
             absent = [label(margin) for margin in margins(term) if margin not in sets]
@@ -106,6 +116,8 @@ class Model:
                     f"cannot read {piece.strip()!r} in the model {text!r}",
                     remedy=f"write topic + system + topic:system, topic*system, or one of {', '.join(NAMED)}",
                 )
+            if len(factors) > MOST_FACTORS:
+                raise _crowded(len(factors))
             for size in range(1, len(sets) + 1):
                 for chosen in combinations(sets, size):
                     terms[frozenset[str]().union(*chosen)] = None
