@@ -110,7 +110,7 @@ def uneven(runs: Collection) -> Iterator[dict[str, object]]:
 
 
 def runs_in_the_model(runs: Collection, folder: Path) -> Iterator[dict[str, object]]:
-    """V17 §7: models of random, related and diverse runs; widths of a single pair's interval, so that numbers compare."""
+    """V17 §7: models of random, related and diverse runs, by the error of a single pair, so that numbers compare."""
     scores = sharded(runs)
     names = list(runs.systems)
     teams = related(runs, folder)
@@ -126,7 +126,8 @@ def runs_in_the_model(runs: Collection, folder: Path) -> Iterator[dict[str, obje
         found = pd.DataFrame([fitted(scores.sel(system=own), sw.MD6) for own in each])
         sizes = {len(own) for own in each}
         yield {"runs": name, "systems": f"{min(sizes)} to {max(sizes)}" if len(sizes) > 1 else min(sizes),
-               "models": len(each), **{str(k): float(v) for k, v in found.mean().items()}, "se, least": found["se"].min(),
+               "models": len(each), **{str(k): float(v) for k, v in found.mean().items()},
+               "se, least": found["se"].min(),
                "se, most": found["se"].max()}  # fmt: skip
 
 

@@ -197,6 +197,10 @@ def test_both_by_command(trec3: Path, seeds: xr.DataArray, tmp_path: Path) -> No
     done = shardwise("replicate", "s14", str(trec3), "--out", str(tmp_path / "s14"), "--quiet")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "s14" / "table-8.csv").is_file()
-    done = shardwise("replicate", "s14", str(trec3), "--also", str(tmp_path), "--out", str(tmp_path / "x"))
-    assert done.returncode == 2
-    assert "--also" in done.stderr or "qrels" in done.stderr
+    both = ("--also", str(trec3), "--out", str(tmp_path / "both"), "--quiet")
+    done = shardwise("replicate", "s14", str(trec3), *both)
+    assert done.returncode == 0, done.stderr
+    table = pd.read_csv(tmp_path / "both" / "table-3.csv").set_index("collection")["variance"]
+    assert table["pooled"] == pytest.approx(table["collection"])  # the same table twice
+    done = shardwise("replicate", "s14", str(trec3), "--pool-depth", "10", *both)
+    assert (done.returncode, "--pool-depth does nothing" in done.stderr) == (2, True)

@@ -230,7 +230,7 @@ def budget(options: BudgetOptions) -> None:
 def _pools(options: PoolsOptions | BudgetOptions) -> tuple[list[Collection], dict[str, Any], tuple[str, ...]]:
     """Collections to make pools of, how, and what was decided on the way."""
     first = RunInputs.of(options, tables=False)
-    each = [first, *(replace(first, inputs=_paths(also)) for also in options.also)]
+    each = [first, *(replace(first, inputs=paths_of(also)) for also in options.also)]
     collections = [one.collection() for one in each]
     how = {"depths": options.pool, "measure": options.measure, "systems": options.systems}
     how |= {name: getattr(options, name) for name in ("power", "alpha", "method", "jobs")}
@@ -304,7 +304,9 @@ def _variances(options: Sourced, method: str | None) -> tuple[list[Source], tupl
         _refuse(STATED, "variance")
         return [Source(name, sigma_sq) for name, sigma_sq in _stated(options.variance).items()], ()
     first = RunInputs.of(options, inputs=options.sources)
-    each = [_scores(one) for one in (first, *(replace(first, inputs=_paths(also)) for also in options.also))]
+    each = [
+        _scores(one) for one in (first, *(replace(first, inputs=paths_of(also)) for also in options.also))
+    ]
     wanted = options.variance_method or variance_for(method or "blocks", None)
     found = pool_variances(estimate(scores, wanted) for scores in each)
     compared = wanted == "residual" and not method
@@ -324,7 +326,8 @@ def _scores(source: RunInputs) -> xr.Dataset:
         return score(collection, measures, jobs=source.jobs, no_relevant="drop", progress=told)
 
 
-def _paths(also: str) -> tuple[Path, ...]:
+def paths_of(also: str) -> tuple[Path, ...]:
+    """Files of a further collection, between commas."""
     return tuple(Path(part.strip()) for part in also.split(","))
 
 

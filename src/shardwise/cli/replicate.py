@@ -10,13 +10,14 @@ import pandas as pd
 
 from shardwise.cli import inputs
 from shardwise.cli.commands.replicate import F19Options, FF21Options, J15Options, S14Options, V17Options
+from shardwise.cli.design import paths_of
 from shardwise.cli.output import progress, terminal
 from shardwise.cli.shared import current
 from shardwise.core.errors import InputError, Option
 from shardwise.papers import Replication, f19, ff21, j15, s14, v17
 from shardwise.scoring.measures.names import parse_measure
 
-OF_RUNS = ("measure", "shards", "splits", "fill", "corpus", "names", "depth", "related", "also", "pool_depth")
+OF_RUNS = ("measure", "shards", "splits", "fill", "corpus", "names", "depth", "related", "pool_depth")
 
 
 def replicate_f19(options: F19Options) -> None:
@@ -101,31 +102,19 @@ def replicate_j15(options: J15Options) -> None:
 
 def replicate_s14(options: S14Options) -> None:
     """Sakai 2014."""
-    further = [_folder(path) for path in options.also]
 
     def paper(data: Any, **choices: Any) -> Replication:
-        each = {"collection": data}
-        for path, files in zip(options.also, further, strict=True):
-            each[path.name or str(path)] = _runs(files, options)
-        return s14(each, **choices)
+        further = {also: _data(paths_of(also), options) for also in options.also}
+        return s14({"collection": data, **further}, **choices)
 
     _replicate(paper, options, depths=options.pool_depth or None, method=options.method)
 
 
-def _folder(path: Path) -> tuple[Path, ...]:
-    """The judgments and the folder of runs of a further collection."""
-    qrels = sorted(one for one in path.iterdir() if one.is_file() and one.name.startswith("qrels"))
-    runs = path / "runs"
-    if len(qrels) != 1 or not runs.is_dir():
-        raise InputError(
-            f"has {len(qrels)} files whose names begin with qrels, and {'a' if runs.is_dir() else 'no'} folder runs",
-            where=str(path),
-            remedy="put one file of judgments and a folder of runs there",
-        )
-    return qrels[0], runs
-
-
-def _runs(files: tuple[Path, ...], options: Any) -> Any:
+def _data(files: tuple[Path, ...], options: Any) -> Any:
+    """A collection, or a table of scores where there is one file."""
+    if len(files) == 1:
+        _refuse_idle(files[0])
+        return inputs.RunInputs(inputs=files, missing=options.missing, quiet=options.quiet).read().one()
     return inputs.RunInputs(
         inputs=files, missing=options.missing, names=options.names, depth=options.depth, jobs=options.jobs,
         quiet=options.quiet,
@@ -151,13 +140,7 @@ def related(path: Path) -> dict[str, list[str]]:
 
 def _replicate(paper: Callable[..., Replication], options: Any, **choices: Any) -> None:
     """Read runs, or a table of scores, and write what the paper makes of them."""
-    files = tuple(options.inputs)
-    data: Any
-    if len(files) == 1:
-        _refuse_idle(files[0])
-        data = inputs.RunInputs(inputs=files, missing=options.missing, quiet=options.quiet).read().one()
-    else:
-        data = _runs(files, options)
+    data = _data(tuple(options.inputs), options)
     with progress("steps", options.quiet) as bar:
         found = paper(data, jobs=options.jobs, folder=options.out, progress=bar, **choices)
     _write(found, options)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from shardwise.cli import options as opt
+from shardwise.cli.commands.design import Also
 
 HELP = "Make the tables and figures of a published paper of your own runs, with what was printed beside them."
 
@@ -107,19 +108,12 @@ class S14Options:
     Writes s14.html and s14.md into the folder, all rows as CSV and the charts as SVG. Of a table of scores it makes
     Tables 3, 4 and 8 and Figures 1 to 3. Stopped and called again with the same options, it takes up where it was.
 
-    Example: shardwise replicate s14 qrels.txt runs/*.gz --also robust2003/ --out s14/
+    Example: shardwise replicate s14 qrels.txt runs/*.gz --also qrels2.txt,runs2/ --out s14/
     """
 
     inputs: opt.Inputs
     out: opt.Folder
-    also: Annotated[
-        list[Path],
-        typer.Option(
-            help="A further collection to be pooled: a folder with a file qrels… and a folder runs; repeatable.",
-            exists=True,
-            file_okay=False,
-        ),
-    ] = opt.several()
+    also: Also = opt.several()
     pool_depth: Annotated[
         list[int], typer.Option(help="A pool depth of Table 9; repeatable. Without: 10 to 100.", min=1)
     ] = opt.several()
