@@ -17,6 +17,9 @@ WORLDS: dict[str, tuple[int, int, float | tuple[float, ...], float, float, float
     "samples": (2, 5, 0.0, 0.05, 0.4, 0.0),
     "seeds": (2, 5, 0.03, 0.1, 0.08, 0.0),
     "weak seeds": (2, 5, 0.05, 0.05, 0.4, 0.0),
+    "two weak seeds": (2, 2, 0.05, 0.05, 0.4, 0.0),
+    "three seeds of one": (2, 3, (0.06, 0.0), 0.1, 0.08, 0.0),
+    "two seeds of one": (2, 2, (0.06, 0.0), 0.1, 0.08, 0.0),
     "two noisier of ten": (10, 5, NOISY, 0.1, 0.08, 0.0),
     "three noisier of ten": (10, 5, (0.06, *NOISY[:-1]), 0.1, 0.08, 0.0),
     "seeds lost": (4, 5, 0.03, 0.1, 0.08, 0.1),
@@ -49,12 +52,13 @@ def rate(hits: Bools) -> tuple[float, float]:
 @pytest.mark.calibration
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_default_keeps_its_level_with_both_kinds(world: str, repetitions: float) -> None:
-    """5,000 tables of weak seeds gave 5.6 %, 1,500 of two and three noisier systems 6.3 and 5.7 %."""
+    """2,000 tables a world gave 2.1 to 4.7 % (bench/repeats.py); the unified test needs more than three seeds."""
     size = int((120 if WORLDS[world][0] == 10 else 300) * repetitions)
     alarms, doubt = rate(found(DEFAULT, tables(world, size, 11)))
-    assert alarms <= 0.06 + doubt
-    alarms, doubt = rate(found("unified holm", tables(world, size, 11)))
     assert alarms <= 0.05 + doubt
+    if WORLDS[world][1] > 3:
+        alarms, doubt = rate(found("unified holm", tables(world, size, 11)))
+        assert alarms <= 0.05 + doubt
 
 
 @pytest.mark.calibration
