@@ -44,8 +44,7 @@ def test_the_methods_of_the_report_are_tried(content: Analysis) -> None:
         repetitions=60,
         seed=3,
     )
-    # levels are p-values, equal but for rounding
-    pd.testing.assert_frame_equal(direct.table, lab.table, rtol=1e-6)
+    pd.testing.assert_frame_equal(direct.table, lab.table, check_exact=True)
     used = content.trust.rows.query("used")
     assert sorted(zip(used["claim"], used["method"], strict=True)) == [
         ("these topics, these shards", "MD6 hsd"),

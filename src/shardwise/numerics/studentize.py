@@ -58,9 +58,13 @@ def tabulated(upper_tail: Callable[[Floats, int, Floats], None], size: int) -> T
 
 
 def _fit(values: Floats) -> Floats:
-    """Chebyshev coefficients of each row of values at the Chebyshev points."""
+    """Chebyshev coefficients of each row of values at the Chebyshev points.
+
+    Each row is a product of its own: in one of all rows the last digit of a panel would depend on those that were asked
+    for with it, and so on what a process, or another thread, did before.
+    """
     to_coefficients = np.linalg.inv(chebyshev.chebvander(chebyshev.chebpts1(DEGREE + 1), DEGREE))
-    return np.ascontiguousarray(values @ to_coefficients.T)
+    return np.ascontiguousarray((values[:, None, :] @ to_coefficients.T)[:, 0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -88,7 +88,12 @@ def _plain(data: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_nested(kind) or pa.types.is_binary(kind):
         return pa.chunked_array([pa.repeat(pa.scalar(MORE), len(data))])
     texts = (pa.types.is_large_string, pa.types.is_string_view, pa.types.is_temporal)
-    return pc.cast(data, pa.string()) if any(is_one(kind) for is_one in texts) else data
+    if not any(is_one(kind) for is_one in texts):
+        return data
+    try:
+        return pc.cast(data, pa.string())
+    except pa.ArrowNotImplementedError:  # views of strings, before Arrow could cast them
+        return pa.chunked_array([data.to_pylist()], pa.string())
 
 
 def _blank_rows(columns: Iterable[Column], rows: int) -> Bools:

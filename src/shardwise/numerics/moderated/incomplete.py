@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from shardwise.core.arrays import Floats
-from shardwise.numerics.moderated.draws import ROUNDING, Peaks, tally_pair, tally_systems, weigh
+from shardwise.core.arrays import Floats, Singles
+from shardwise.numerics.moderated.draws import ROUNDING, count_from, note, weigh
 from shardwise.numerics.moderated.law import BLOCK, Tally, Targets
 from shardwise.numerics.resampling import topic_counts
 
@@ -35,9 +35,8 @@ def count_incomplete(
     systems, topics = table.y.shape
     values, totals, counts = np.empty((2, topics)), np.empty((2, BLOCK)), np.empty((2, BLOCK))
     there = np.empty((2, topics))
-    weights, common, df = np.empty((topics, BLOCK)), np.empty(BLOCK), np.empty(BLOCK)
-    gap, squared = np.empty(BLOCK), np.empty(BLOCK)
-    peaks = Peaks(np.empty(BLOCK), np.empty((systems, BLOCK)), np.empty(BLOCK))
+    weights, common, df = np.empty((topics, BLOCK), dtype=np.float32), np.empty(BLOCK), np.empty(BLOCK)
+    left = np.empty((systems, BLOCK), dtype=np.float32)
     for at in range(first, stop):
         drawn = min(BLOCK, maxima.size - at * BLOCK)
         weights[:] = 0.0
@@ -52,22 +51,24 @@ def count_incomplete(
                     df[i] += max(counts[0, i] - 1.0, 0.0)
         for i in range(BLOCK):
             common[i] /= max(df[i], 1.0)
-        peaks.pairs[:] = 0.0
-        peaks.systems[:] = -np.inf
+        peaks = maxima[at * BLOCK : at * BLOCK + drawn]
+        peaks[:] = 0.0
+        left[:] = 0.0
         for k in range(targets.ia.size - 1, -1, -1):
-            weigh_pair(table, targets.ia[k], targets.ib[k], weights, values, there, totals, counts)
-            for i in range(BLOCK):
+            a, b = targets.ia[k], targets.ib[k]
+            weigh_pair(table, a, b, weights, values, there, totals, counts)
+            for i in range(drawn):
                 n = counts[0, i]
-                gap[i] = totals[0, i] / max(n, 1.0)
+                gap = totals[0, i] / max(n, 1.0)
                 if math.isinf(table.d0):
                     v = common[i]
                 else:
                     own = own_squares(totals[0, i], totals[1, i], n)
                     v = (own + table.d0 * common[i]) / max(n - 1.0 + table.d0, 1.0)
-                d = gap[i] if abs(gap[i]) > table.floor else 0.0
-                squared[i] = n * d * d / v if v > 0.0 else (np.inf if d != 0.0 else 0.0)
-            tally_pair(targets, k, gap, squared, drawn, peaks, tally)
-        tally_systems(targets, at * BLOCK, drawn, peaks, tally, maxima)
+                d = gap if abs(gap) > table.floor else 0.0
+                squared = n * d * d / v if v > 0.0 else (np.inf if d != 0.0 else 0.0)
+                note(targets, a, b, i, gap, squared, peaks, left, tally)
+            tally.falling[k] += count_from(peaks, targets.pairs[k])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -75,7 +76,7 @@ def weigh_pair(
     table: Incomplete,
     a: int,
     b: int,
-    weights: Floats,
+    weights: Singles,
     values: Floats,
     there: Floats,
     totals: Floats,

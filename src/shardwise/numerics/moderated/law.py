@@ -29,7 +29,6 @@ class Targets(NamedTuple):
 class Tally(NamedTuple):
     """Draws as large as the targets."""
 
-    own: Ints  # (P,) in which the pair's t² is
     falling: Ints  # (P,) in which the largest t² of the pair and all later ones is
     systems: Ints  # (R,) in which some system is as far above
 
@@ -41,7 +40,6 @@ Count = Callable[[Targets, np.uint64, int, int, Tally, Floats], None]
 class Law:
     """What the draws say of the pairs and systems of one table."""
 
-    p: Floats  # (P,) each pair by itself
     p_adjusted: Floats  # (P,) step-down
     maxima: Floats  # (B,) largest t² of all pairs in every draw, ascending
     p_best: Floats  # (R,) that a system is as good as the best
@@ -66,22 +64,19 @@ def law_of(
     n_resamples: int,
     jobs: int | None,
 ) -> Law:
-    """Draw from a world without differences, in threads, and hold its pairs against their observed t (P,)."""
-    squared = t**2
-    order = np.argsort(-squared, kind="stable")
+    """Draw from a world without differences, in threads, and hold its pairs, by falling |t|, against their t (P,)."""
     best = furthest_above(t, ia, ib, systems)
     lower = best * np.where(best > 0.0, 1.0 - TIE, 1.0 + TIE)
-    targets = Targets(ia[order], ib[order], squared[order] * (1.0 - TIE), lower)
+    targets = Targets(ia, ib, t**2 * (1.0 - TIE), lower)
     maxima = np.empty(n_resamples)
     blocks = -(-n_resamples // BLOCK)
     step = max(1, -(-blocks // (4 * workers(jobs))))
     ranges = [(first, min(first + step, blocks)) for first in range(0, blocks, step)]
     tallies = list(mapped(partial(_tally, count, targets, key, maxima), ranges, jobs=jobs))
-    own, falling, above = (sum(parts) + 1 for parts in zip(*tallies, strict=True))
-    p, p_adjusted = np.empty(t.size), np.empty(t.size)
-    p[order] = own / (n_resamples + 1)
-    p_adjusted[order] = np.maximum.accumulate(falling) / (n_resamples + 1)
-    return Law(p, p_adjusted, np.sort(maxima), above / (n_resamples + 1))
+    falling, above = (sum(parts) + 1 for parts in zip(*tallies, strict=True))
+    p_adjusted = np.maximum.accumulate(falling) / (n_resamples + 1)
+    p_best = np.where(np.isneginf(best), 1.0, above / (n_resamples + 1))
+    return Law(p_adjusted, np.sort(maxima), p_best)
 
 
 def furthest_above(t: Floats, ia: Ints, ib: Ints, systems: int) -> Floats:
@@ -99,6 +94,6 @@ def furthest_above(t: Floats, ia: Ints, ib: Ints, systems: int) -> Floats:
 
 def _tally(count: Count, targets: Targets, key: np.uint64, maxima: Floats, blocks: tuple[int, int]) -> Tally:
     pairs, systems = targets.ia.size, targets.systems.size
-    tally = Tally(*(np.zeros(size, dtype=np.int64) for size in (pairs, pairs, systems)))
+    tally = Tally(*(np.zeros(size, dtype=np.int64) for size in (pairs, systems)))
     count(targets, key, blocks[0], blocks[1], tally, maxima)
     return tally

@@ -67,6 +67,10 @@ class Noise(NamedTuple):
         """The noise of one table of a batch (B, R), by its number; or that of one table with systems in this order."""
         return Noise._make([*(part[index] for part in self[:5]), self.shared])
 
+    def scaled(self, unit: float) -> Noise:
+        """The noise of scores in another unit."""
+        return self._replace(upper=unit**2 * self.upper, lower=unit**2 * self.lower)
+
 
 def over_splits(found: Noise, splits: int) -> Noise:
     """The noise of tables whose splits stand next to each other: mean squares averaged, with the df of one split."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.numerics.moderated.draws import Centred, count_draws
+from shardwise.numerics.moderated.draws import Centred, count_draws, largest_gaps
 from shardwise.numerics.moderated.incomplete import Incomplete, count_incomplete
-from shardwise.numerics.moderated.law import Law, law_of
+from shardwise.numerics.moderated.law import Count, Law, law_of
 from shardwise.numerics.moderated.noise import NO_NOISE, Noise
 from shardwise.numerics.moderated.statistics import Statistics, doubly_centred, own_share
 from shardwise.numerics.student import NOISE
@@ -50,25 +51,28 @@ def resampled(
     array([2])
     """
     systems = y.shape[1]
+    order = np.argsort(-(found.t**2), kind="stable")[: np.count_nonzero(found.units > 0.0)]  # NaN last
     y = y[~np.isnan(y).all(axis=1)]
     floor = NOISE * float(np.nanmax(np.abs(y), initial=0.0))
+    pairs = ia[order], ib[order]
     if not np.isnan(y).any():
+        z = doubly_centred(y)
+        unit = 0.5 ** np.frexp(np.abs(z).max(initial=0.0))[1]  # t has no unit: a power of 2 changes no digit
         world = Centred(
-            np.ascontiguousarray(doubly_centred(y).T),
-            floor,
+            np.ascontiguousarray(unit * z.T),
+            unit * floor,
             float(own_share(np.asarray(len(y) - 1.0), found.d0)),
-            NO_NOISE if noise is None else noise,
+            NO_NOISE if noise is None else noise.scaled(unit),
         )
-        return law_of(partial(count_draws, world), systems, ia, ib, found.t, key, n_resamples, jobs)
-    if noise is not None:
+        count: Count = partial(count_draws, world, largest_gaps(world, *pairs))
+    elif noise is not None:
         raise InputError(
             "scores are missing: effects of shards or instances need full tables",
             remedy="leave out the topics that some system lacks",
         )
-    told = found.units > 0.0
-    table = Incomplete(np.ascontiguousarray(y.T), floor, found.d0)
-    count = partial(count_incomplete, table)
-    law = law_of(count, systems, ia[told], ib[told], found.t[told], key, n_resamples, jobs)
-    p, p_adjusted = np.full(ia.size, np.nan), np.full(ia.size, np.nan)
-    p[told], p_adjusted[told] = law.p, law.p_adjusted
-    return Law(p, p_adjusted, law.maxima, law.p_best)
+    else:
+        count = partial(count_incomplete, Incomplete(np.ascontiguousarray(y.T), floor, found.d0))
+    law = law_of(count, systems, *pairs, found.t[order], key, n_resamples, jobs)
+    p_adjusted = np.full(ia.size, np.nan)
+    p_adjusted[order] = law.p_adjusted
+    return replace(law, p_adjusted=p_adjusted)
