@@ -6,6 +6,7 @@ variances in the denominators of t to those of the table. Both follow from the c
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from numba import njit
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.numerics.gram import Gram, interaction_square, pair_variances
-from shardwise.numerics.moderated.draws import Peaks, tally_pair, tally_systems
+from shardwise.numerics.moderated.draws import count_from
 from shardwise.numerics.moderated.law import BLOCK, Law, Tally, Targets, law_of
 from shardwise.numerics.moderated.noise import normal
 from shardwise.numerics.moderated.statistics import D0, Statistics, moderate
@@ -77,7 +78,12 @@ def normal_limit(
         vectors * np.sqrt(np.maximum(values, 0.0))
     ) @ vectors.T  # the one that is symmetric: there is no other
     world = Limit(np.ascontiguousarray(root), precision)
-    return law_of(partial(count_normal, world), systems, ia, ib, statistics.t, key, n_resamples, jobs)
+    order = np.argsort(-np.abs(statistics.t), kind="stable")
+    found_t = statistics.t[order]
+    law = law_of(partial(count_normal, world), systems, ia[order], ib[order], found_t, key, n_resamples, jobs)
+    p_adjusted = np.empty(ia.size)
+    p_adjusted[order] = law.p_adjusted
+    return replace(law, p_adjusted=p_adjusted)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -87,24 +93,29 @@ def count_normal(
     """Add to the tally the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
     systems = len(world.root)
     state = np.empty(1, dtype=np.uint64)
-    drawn_normals = np.zeros((systems, BLOCK))
-    gap, squared = np.empty(BLOCK), np.empty(BLOCK)
-    peaks = Peaks(np.empty(BLOCK), np.empty((systems, BLOCK)), np.empty(BLOCK))
+    normals = np.zeros((systems, BLOCK))
+    gap, squared, best = np.empty(BLOCK), np.empty(BLOCK), np.empty((systems, BLOCK))
     for at in range(first, stop):
         drawn = min(BLOCK, maxima.size - at * BLOCK)
         for i in range(drawn):
             start(key, at * BLOCK + i, state)
             for j in range(systems):
-                drawn_normals[j, i] = normal(state)
-        means = world.root @ drawn_normals
-        peaks.pairs[:] = 0.0
-        peaks.systems[:] = -np.inf
+                normals[j, i] = normal(state)
+        means = world.root @ normals
+        peaks = maxima[at * BLOCK : at * BLOCK + drawn]
+        peaks[:] = 0.0
+        best[:] = -np.inf
         for k in range(targets.ia.size - 1, -1, -1):
-            a, b = means[targets.ia[k]], means[targets.ib[k]]
-            precision = world.precision[targets.ia[k], targets.ib[k]]
+            a, b = targets.ia[k], targets.ib[k]
+            precision = world.precision[a, b]
+            one, other = means[a], means[b]
             for i in range(BLOCK):
-                gap[i] = a[i] - b[i]
+                gap[i] = other[i] - one[i]
             for i in range(BLOCK):
-                squared[i] = gap[i] * gap[i] * precision
-            tally_pair(targets, k, gap, squared, drawn, peaks, tally)
-        tally_systems(targets, at * BLOCK, drawn, peaks, tally, maxima)
+                squared[i] = gap[i] * abs(gap[i]) * precision  # by how far b is above a
+            np.maximum(best[a], squared, best[a])
+            np.maximum(best[b], -squared, best[b])
+            np.maximum(peaks, np.abs(squared[:drawn]), peaks)
+            tally.falling[k] += count_from(peaks, targets.pairs[k])
+        for a in range(systems):
+            tally.systems[a] += count_from(best[a, :drawn], targets.systems[a])
