@@ -248,3 +248,13 @@ def test_a_file_is_old_or_new_whenever_its_writer_is_killed(ending: str, tmp_pat
         found = read_scores(path)
         assert isinstance(found, xr.DataArray)
         assert any(np.array_equal(found.values, (scores() + k).values) for k in (0, 1))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b'{"topic": "t\xb0", "system": "s", "AP": 1}', b'{"\xc1": 1, "b": 2}']
+)
+def test_lines_of_nothing_or_of_no_text_are_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "odd.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"nothing stands|not a text file"):
+        read_scores(path)
