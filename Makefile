@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 LOWEST = .venv-lowest
+AUDIT = .venv-audit
 FAST = -m "not calibration and not slow and not browser" --hypothesis-profile=quick
 
-.PHONY: demo check test browser coverage lowest lint types docs bench clean
+.PHONY: demo check test browser coverage lowest lint types docs bench fuzz sbom audit clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -70,5 +71,24 @@ docs: $(VENV)/.installed-docs
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m bench.run
 
+# N cases, of which one in five hundred is a command line; stopped, it goes on where it was. BOUNDSCHECK=1 lets the
+# kernels check every index, with kernels of their own
+fuzz: $(VENV)/.installed-dev
+	$(if $(BOUNDSCHECK),NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/checked) \
+	  $(BIN)/python -m fuzz.run --cases $(or $(N),100000) --seed $(or $(SEED),0) --journal fuzz-$(or $(SEED),0).jsonl
+
+$(AUDIT)/.installed:
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/pip install --quiet cyclonedx-bom pip-audit
+	@touch $@
+
+# what an installation consists of (CycloneDX), and which known weaknesses it has
+sbom: $(VENV)/.installed $(AUDIT)/.installed
+	$(AUDIT)/bin/cyclonedx-py environment $(BIN)/python --output-format JSON --output-file sbom.json
+
+audit: $(VENV)/.installed $(AUDIT)/.installed
+	$(BIN)/pip freeze --exclude-editable > $(AUDIT)/installed.txt
+	$(AUDIT)/bin/pip-audit --requirement $(AUDIT)/installed.txt --no-deps --disable-pip
+
 clean:
-	rm -rf $(VENV) $(LOWEST) demo report.html site docs/reference .cache .coverage
+	rm -rf $(VENV) $(LOWEST) $(AUDIT) sbom.json fuzz-*.jsonl demo report.html site docs/reference .cache .coverage

@@ -6,8 +6,10 @@ import bz2
 import gzip
 import io
 import lzma
+import multiprocessing
 import os
 import random
+import time
 from pathlib import Path
 
 import h5py
@@ -223,4 +225,36 @@ def test_lines_that_are_no_objects_are_refused(text: str, tmp_path: Path) -> Non
     path = tmp_path / "odd.jsonl"
     path.write_text(text)
     with pytest.raises(InputError, match="not an object of JSON"):
+        read_scores(path)
+
+
+def _write_for_ever(path: Path) -> None:
+    for k in range(10**9):
+        write_scores(scores() + k % 2, path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [".csv", ".csv.zst", ".parquet", ".nc"])
+def test_a_file_is_old_or_new_whenever_its_writer_is_killed(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"scores{ending}"
+    write_scores(scores(), path)
+    generator = random.Random(5)
+    for _ in range(10):
+        worker = multiprocessing.get_context("fork").Process(target=_write_for_ever, args=(path,))
+        worker.start()
+        time.sleep(generator.uniform(0.01, 0.2))
+        worker.kill()
+        worker.join()
+        found = read_scores(path)
+        assert isinstance(found, xr.DataArray)
+        assert any(np.array_equal(found.values, (scores() + k).values) for k in (0, 1))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b'{"topic": "t\xb0", "system": "s", "AP": 1}', b'{"\xc1": 1, "b": 2}']
+)
+def test_lines_of_nothing_or_of_no_text_are_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "odd.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"nothing stands|not a text file"):
         read_scores(path)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,7 +25,8 @@ from shardwise.core.errors import InputError
 from shardwise.io.files import most_inside, read_text
 
 MARK = b"\nshardwise scores 1, sha256 of the above: "
-PATIENCE = 60.0  # seconds for a file of another program
+PATIENCE = 20  # seconds of a processor for a file of another program
+LONGEST = 120.0  # and seconds in all
 _END = len(MARK) + 64
 _DAMAGE = (
     OSError,
@@ -84,12 +86,12 @@ def _by_another_process(blob: bytes, where: str) -> bytes:
             [sys.executable, "-m", "shardwise.io.netcdf", where],
             input=blob,
             capture_output=True,
-            timeout=PATIENCE,
+            timeout=LONGEST,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise _strange("it cannot be read in a minute", where) from None
+        raise _strange("it takes too long to read", where) from None
     if done.returncode == 2:
         raise InputError(done.stderr.decode("utf-8", "replace").strip())
     if done.returncode:
@@ -122,6 +124,7 @@ def _strange(said: str, where: str) -> InputError:
 
 def _convert() -> None:
     """Read a file from the standard input and write it as one of ours."""
+    resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
     try:
         sys.stdout.buffer.write(netcdf_bytes(_loaded(sys.stdin.buffer.read(), sys.argv[1])))
     except InputError as error:

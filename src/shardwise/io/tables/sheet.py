@@ -68,6 +68,8 @@ def made(
     table = pa.table([_plain(one) for one in table.columns], names=names)
     kept = [k for k, name in enumerate(names) if name or table.column(k).null_count < len(table)]
     table = table.select(kept)
+    if not kept:
+        raise InputError("nothing stands in it", where=source, remedy="give a table of scores")
     columns = {name: Column(name, table.column(name), comma, text) for name in table.column_names}
     blank = _blank_rows(columns.values(), len(table))
     if blank.any():
@@ -390,6 +392,7 @@ def _line_of(text: bytes, delimiter: str | None, path: Path) -> Callable[[int], 
 
 def from_json_lines(text: bytes, path: Path) -> Sheet:
     """Read JSON objects, one a line."""
+    _decoded(text, path)
     lines = [(k, line.strip()) for k, line in enumerate(text.split(b"\n"), start=1)]
     starts = [k for k, line in lines if line]
 
