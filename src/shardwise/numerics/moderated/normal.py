@@ -6,7 +6,6 @@ variances in the denominators of t to those of the table. Both follow from the c
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from numba import njit
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.numerics.gram import Gram, interaction_square, pair_variances
-from shardwise.numerics.moderated.draws import count_from
+from shardwise.numerics.moderated.draws import count_from, note
 from shardwise.numerics.moderated.law import BLOCK, Law, Tally, Targets, law_of
 from shardwise.numerics.moderated.noise import normal
 from shardwise.numerics.moderated.statistics import D0, Statistics, moderate
@@ -78,12 +77,8 @@ def normal_limit(
         vectors * np.sqrt(np.maximum(values, 0.0))
     ) @ vectors.T  # the one that is symmetric: there is no other
     world = Limit(np.ascontiguousarray(root), precision)
-    order = np.argsort(-np.abs(statistics.t), kind="stable")
-    found_t = statistics.t[order]
-    law = law_of(partial(count_normal, world), systems, ia[order], ib[order], found_t, key, n_resamples, jobs)
-    p_adjusted = np.empty(ia.size)
-    p_adjusted[order] = law.p_adjusted
-    return replace(law, p_adjusted=p_adjusted)
+    count = partial(count_normal, world)
+    return law_of(lambda ia, ib: count, systems, ia, ib, statistics.t, key, n_resamples, jobs)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -93,29 +88,22 @@ def count_normal(
     """Add to the tally the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
     systems = len(world.root)
     state = np.empty(1, dtype=np.uint64)
-    normals = np.zeros((systems, BLOCK))
-    gap, squared, best = np.empty(BLOCK), np.empty(BLOCK), np.empty((systems, BLOCK))
+    drawn_normals = np.zeros((systems, BLOCK))
+    left = np.empty((systems, BLOCK), dtype=np.float32)
     for at in range(first, stop):
         drawn = min(BLOCK, maxima.size - at * BLOCK)
         for i in range(drawn):
             start(key, at * BLOCK + i, state)
             for j in range(systems):
-                normals[j, i] = normal(state)
-        means = world.root @ normals
+                drawn_normals[j, i] = normal(state)
+        means = world.root @ drawn_normals
         peaks = maxima[at * BLOCK : at * BLOCK + drawn]
         peaks[:] = 0.0
-        best[:] = -np.inf
+        left[:] = 0.0
         for k in range(targets.ia.size - 1, -1, -1):
             a, b = targets.ia[k], targets.ib[k]
             precision = world.precision[a, b]
-            one, other = means[a], means[b]
-            for i in range(BLOCK):
-                gap[i] = other[i] - one[i]
-            for i in range(BLOCK):
-                squared[i] = gap[i] * abs(gap[i]) * precision  # by how far b is above a
-            np.maximum(best[a], squared, best[a])
-            np.maximum(best[b], -squared, best[b])
-            np.maximum(peaks, np.abs(squared[:drawn]), peaks)
+            for i in range(drawn):
+                gap = means[a, i] - means[b, i]
+                note(targets, a, b, i, gap, gap * gap * precision, peaks, left, tally)
             tally.falling[k] += count_from(peaks, targets.pairs[k])
-        for a in range(systems):
-            tally.systems[a] += count_from(best[a, :drawn], targets.systems[a])
