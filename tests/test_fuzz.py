@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from fuzz.mutate import minimised
 from fuzz.run import done_so_far, summary, tried_batch
 from fuzz.targets import TARGETS, tried

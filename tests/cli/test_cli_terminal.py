@@ -150,6 +150,30 @@ def test_stopped_in_the_midst_of_work(folder: Path, tmp_path: Path, out: str) ->
 
 
 @pytest.mark.slow
+def test_stopped_while_methods_are_calibrated(folder: Path) -> None:
+    """Kernels that cannot be interrupted are not waited for: the process is gone, and says so once."""
+    with on_terminal("calibrate", folder / "scores.csv", "--repetitions", 200_000) as (process, master):
+        read_until(master, b"/")  # tables done of all
+        process.send_signal(signal.SIGINT)
+        shown = read_until(master, None).decode()
+        assert process.wait(PATIENCE) == 130
+    assert shown.count("stopped") == 1
+    assert "Traceback" not in shown
+
+
+@pytest.mark.slow
+def test_compiling_is_said(folder: Path, tmp_path: Path) -> None:
+    """With an empty cache the kernels are compiled, which a terminal is told once; the next time nothing is."""
+    told = b"compiling (first use only)"
+    with mock.patch.dict(os.environ, {"NUMBA_CACHE_DIR": str(tmp_path)}):
+        for times in (1, 0):
+            with on_terminal("compare", folder / "scores.csv", "--method", "t holm") as (process, master):
+                shown = read_until(master, None)
+                assert process.wait(PATIENCE) == 0
+            assert shown.count(told) == times
+
+
+@pytest.mark.slow
 def test_stopped_while_files_are_written(tmp_path: Path) -> None:
     """A simulated campaign is there as a whole or not at all, and so is its draft."""
     out = tmp_path / "made"

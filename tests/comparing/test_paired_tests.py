@@ -376,3 +376,13 @@ def test_p_values_do_not_depend_on_the_unit_of_scores(test: str, scale: float) -
         for one in (y, y * scale)
     ]
     np.testing.assert_allclose(p[1], p[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e-90])
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign", "randomization", "bootstrap"])
+def test_a_system_without_any_success_has_the_scale_of_its_pair(test: str, scale: float) -> None:
+    y = table(4, topics=15, systems=2)
+    zero = pd.DataFrame({"a": y["s0"] * scale, "zero": 0.0 * y["s1"]})
+    whole = pd.DataFrame({"a": y["s0"], "zero": 0.0 * y["s1"]})
+    p = [float(paired_tests(one, test, n_resamples=999).to_frame()["p"].iloc[0]) for one in (zero, whole)]
+    np.testing.assert_allclose(p[0], p[1], rtol=1e-9)

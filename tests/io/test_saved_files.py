@@ -69,15 +69,22 @@ def spoil(path: Path, kind: str, name: str, way: str) -> None:
 
 
 def test_a_cut_or_altered_file_is_refused(saved: tuple[Path, Path]) -> None:
-    whole = saved[0].read_bytes()
+    whole, original = saved[0].read_bytes(), sw.Collection.load(saved[0])
     for end in range(0, len(whole), 7):
         saved[0].write_bytes(whole[:end])
         with pytest.raises(sw.InputError, match="damaged"):
             sw.Collection.load(saved[0])
     for at in range(0, len(whole), 5):
         saved[0].write_bytes(whole[:at] + bytes([whole[at] ^ 16]) + whole[at + 1 :])
-        with pytest.raises(sw.InputError):
-            sw.Collection.load(saved[0])
+        try:
+            read = sw.Collection.load(saved[0])
+        except sw.InputError:
+            continue
+        assert repr(read) == repr(
+            original
+        )  # a bit that nobody reads, as some versions of zstandard have in their head
+        read.save(saved[1])
+        assert saved[1].read_bytes() == whole
 
 
 def test_a_file_made_to_fill_the_memory_is_refused(tmp_path: Path) -> None:

@@ -198,3 +198,29 @@ def test_a_damaged_workbook_is_refused(tmp_path: Path) -> None:
     path.write_bytes(buffer.getvalue()[:-200])
     with pytest.raises(InputError, match="not a workbook"):
         read_scores(path)
+
+
+@pytest.mark.parametrize("text", ['"', '"",', "topic,system,AP\n\r", "a b\n\x0b", '\n"\n'])
+def test_tables_of_nothing_are_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "nothing.csv"
+    path.write_text(text)
+    with pytest.raises(InputError):
+        read_scores(path)
+
+
+def test_parquet_with_names_that_are_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "odd.parquet"
+    pa.parquet.write_table(
+        pa.table({"topic": ["1"], "system": ["a"], "zzzz": [0.5]}), path, store_schema=False
+    )
+    path.write_bytes(path.read_bytes().replace(b"zzzz", b"\xf5\xf5\xf5\xf5"))
+    with pytest.raises(InputError, match="Parquet"):
+        read_scores(path)
+
+
+@pytest.mark.parametrize("text", ["null", "null\n{}", '{"a":1}null', '{"a":1}{"a":2}', "[1]", "5"])
+def test_lines_that_are_no_objects_are_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError, match="not an object of JSON"):
+        read_scores(path)

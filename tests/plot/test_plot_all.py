@@ -37,6 +37,8 @@ NOT_DRAWN = {
     "Model",
     "Procedure",
     "Repeats",
+    "ScoreMoments",
+    "SplitNoise",
     "Replication",
     "Analysis",
     "Splits",

@@ -270,3 +270,20 @@ def test_grades_that_do_not_fit_are_refused(files: Path) -> None:
         score(wrong, "alpha_nDCG@5")
     with pytest.raises(InputError, match="choose a cutoff up to 1000000"):
         score(collection, "ERR_IA@1000001")
+
+
+def test_tied_scores_are_in_the_order_of_trec_eval_and_not_of_ndeval() -> None:
+    qrels = pd.DataFrame({"query_id": "1", "subtopic": "1", "doc_id": ["a"], "relevance": 1})
+    found = score(
+        read_collection({"x": {"1": dict.fromkeys("abc", 1.0)}}, qrels, subtopics=True), ["ERR_IA@10"]
+    )
+    tied, reverse = (
+        pyndeval.ndeval(
+            [pyndeval.SubtopicQrel("1", "1", "a", 1)],
+            [pyndeval.ScoredDoc("1", doc, value) for doc, value in run.items()],
+            measures=["ERR-IA@10"],
+        )["1"]["ERR-IA@10"]
+        for run in (dict.fromkeys("abc", 1.0), {"c": 3.0, "b": 2.0, "a": 1.0})
+    )
+    ours = float(found["ERR_IA@10"].sel(system="x", topic="1"))
+    assert abs(ours - reverse) < 1e-6 < abs(ours - tied)

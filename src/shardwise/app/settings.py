@@ -39,7 +39,7 @@ class Settings:
     files
         Number of files of one analysis.
     memory
-        Bytes that a worker may take.
+        Bytes that the data of an analysis may take in a worker.
     """
 
     folder: Path

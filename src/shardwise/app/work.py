@@ -42,7 +42,7 @@ Texts = Mapping[str, Sequence[str]]
 INPUTS = Path("inputs")  # below the folder of the analysis, in which the worker is while it works on it
 RESULTS = Path("results")
 OTHER_FILES = ("human", "intents")  # options of a report that would read a file which was not sent
-FIRST = 60  # tables of a calibration's first, quick look
+FIRST = 20  # tables of a calibration's first, quick look
 
 
 def do(kind: str, choices: Texts, limits: tuple[int, int], tell: Listener) -> str:
@@ -215,7 +215,8 @@ def calibrated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
             (folder / "calibration.json").write_text(shown)
             (folder / "calibration.csv").write_text(render(lab.to_frame(), Format.csv))
             (folder / "summary.json").write_text(_dumped(_rates(lab)))
-    return f"Calibration: {lab.scores}"
+    sizes = lab.scores.partition("(")[2].partition(";")[0]
+    return f"Which methods hold on {sizes}?"
 
 
 def _rates(lab: Calibration) -> dict[str, Any]:
@@ -223,8 +224,14 @@ def _rates(lab: Calibration) -> dict[str, Any]:
     return {
         "columns": [str(name) for name in frame.columns],
         "rows": [[str(value) for value in row] for row in frame.itertuples(index=False)],
-        "text": lab.text(command=False),
+        "about": lab.text().partition("\n\n")[0],
+        "verdicts": [_without_code(one.text(command=False)) for one in lab.verdicts],
     }
+
+
+def _without_code(verdict: str) -> str:
+    """A verdict without the line that says what to type."""
+    return "\n".join(line for line in verdict.splitlines() if not line.startswith("now: "))
 
 
 def repeated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:

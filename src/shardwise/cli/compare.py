@@ -216,7 +216,19 @@ def _notes(found: Analysis, options: CompareOptions) -> tuple[str, ...]:
     told = (*told, *found.comparisons.notes) if options.human is not None else told
     written = (f"report: {options.report}",) if options.report is not None else ()
     splits = (splits_sentence(found),) if found.n_splits > 1 else ()
-    return (*found.notes, *told, *splits, *written)
+    return (*_intervals_note(found, options), *found.notes, *told, *splits, *written)
+
+
+def _intervals_note(found: Analysis, options: CompareOptions) -> tuple[str, ...]:
+    """What lower and upper are in the table of systems."""
+    if options.shown is not Format.text:
+        return ()
+    level, lead = f"{100 * (1 - found.alpha):g} %", found.lead
+    if options.baseline:
+        return (f"lower to upper: {level} confidence intervals of the differences",)
+    if lead.comparison:
+        return (f"lower to upper: {level} comparison intervals, which are no confidence intervals",)
+    return (f"lower to upper: {level} confidence intervals of each mean by itself",)
 
 
 def _bootstrapped(options: CompareOptions, dims: Collection[Hashable]) -> Procedure:

@@ -109,6 +109,10 @@ class AnalysisFile:
                 where=f"{where}{line}",
                 remedy='write key = value, with text in quotes, as in model = "MD6"',
             ) from None
+        except (ValueError, RecursionError):  # numbers of thousands of digits, or nothing but brackets
+            raise InputError(
+                "not TOML that can be read", where=where, remedy="check its numbers and brackets"
+            ) from None
 
     @classmethod
     def read(cls, path: Path) -> AnalysisFile:

@@ -12,7 +12,7 @@ from shardwise.cli.compare import systems_table
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress, terminal, writing
 from shardwise.cli.shared import current
-from shardwise.cli.simulate import write_files
+from shardwise.cli.simulate import Ours, names_of, write_files
 from shardwise.comparing.rankings import kendall_tau
 from shardwise.io.atomic import write_atomically
 from shardwise.io.reader import read_collection
@@ -24,12 +24,15 @@ from shardwise.report.html import write_report
 from shardwise.scoring.scoring import score
 from shardwise.sharding.split import split
 
+FILES = ("scores.csv", "pairs.csv", "intervals.html", "intervals.png", "report.html")
+
 
 def demo(options: DemoOptions) -> None:
     """Go the whole way on a simulated campaign, and say where its files are."""
     out, seed, jobs, quiet, format = options.out, options.seed, options.jobs, options.quiet, options.format
-    with progress("simulating, reading, scoring (the first time also compiling)", quiet):
+    with progress("simulating, reading, scoring", quiet):
         made = simulate_collection(topics=50, systems=20, depth=500, corpus=100_000, seed=seed)
+        ours = Ours.of(out, [*names_of(made), *FILES])
         runs, qrels = write_files(made, out)
         files = [runs / f"{system}.run" for system in sorted(made.systems)]
         collection = read_collection(files, qrels, jobs=jobs)
@@ -53,6 +56,7 @@ def demo(options: DemoOptions) -> None:
     draw(chart, out / "intervals.html")
     draw(chart, out / "intervals.png")
     write_atomically(out / "pairs.csv", guarded_frame(like.to_frame()).to_csv(index=False).encode())
+    ours.remember()
     undefined = int(scores["AP"].isel(split=0).isnull().sum())
     if format is not Format.text:
         facts = {

@@ -39,8 +39,6 @@ from shardwise.core.errors import InputError
 from shardwise.core.text import visible
 
 COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
-    "demo": (simulate.DemoOptions, "shardwise.cli.demo:demo"),
-    "score": (score.ScoreOptions, "shardwise.cli.score:score_runs"),
     "compare": (compare.CompareOptions, "shardwise.cli.compare:compare_systems"),
     "leaderboard": (leaderboard.LeaderboardOptions, "shardwise.cli.leaderboard:rank_systems"),
     "paper": (paper.PaperOptions, "shardwise.cli.paper:write_files"),
@@ -65,6 +63,8 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
         "s14": (replicate.S14Options, "shardwise.cli.replicate:replicate_s14"),
         "v17": (replicate.V17Options, "shardwise.cli.replicate:replicate_v17"),
     },
+    "demo": (simulate.DemoOptions, "shardwise.cli.demo:demo"),
+    "score": (score.ScoreOptions, "shardwise.cli.score:score_runs"),
     "simulate": (simulate.SimulateOptions, "shardwise.cli.simulate:simulate"),
     "serve": (serve.ServeOptions, "shardwise.cli.serve:serve"),
     "repeat": (again.RepeatOptions, "shardwise.cli.repeat:repeat"),
@@ -72,6 +72,13 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
 }
 """Every command by name: its options, and the function that takes them; or, for a group, its commands."""
 
+PANELS = {
+    "What most people need": ("compare", "leaderboard", "paper"),
+    "Decide and plan": ("gate", "design", "instances", "stability", "moments"),
+    "Check the methods": ("calibrate", "replicate"),
+    "Try, score, serve, repeat": ("demo", "score", "simulate", "serve", "repeat", "schema"),
+}
+"""Commands as the help groups them."""
 GROUPS = {"design": design.HELP, "replicate": replicate.HELP}
 NO_CONFIG = frozenset({"repeat", "schema", "serve"})  # they do no analysis of their own
 UsageError: Any = typer.BadParameter.__bases__[0]  # typer brings its own click, or uses another's
@@ -88,14 +95,15 @@ def build_app() -> Any:
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(_version)
-    for name, found in COMMANDS.items():
+    for panel, name in ((panel, name) for panel, names in PANELS.items() for name in names):
+        found = COMMANDS[name]
         if isinstance(found, dict):
             group = typer.Typer(help=GROUPS[name], no_args_is_help=True)
             for inside, (options, place) in found.items():
                 group.command(inside)(command(options, place))
-            app.add_typer(group, name=name)
+            app.add_typer(group, name=name, rich_help_panel=panel)
         else:
-            app.command(name)(command(*found, config=name not in NO_CONFIG))
+            app.command(name, rich_help_panel=panel)(command(*found, config=name not in NO_CONFIG))
     return typer.main.get_command(app)
 
 

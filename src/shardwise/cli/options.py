@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from shardwise.cli import completing
 from shardwise.core import arguments
 from shardwise.core.errors import InputError, Option
 
@@ -120,11 +121,24 @@ Inputs = Annotated[
 Measures = Annotated[
     list[str],
     typer.Option(
-        "--measure", "-m", help="A measure, such as AP, P@10 or nDCG@20; repeatable. Without: AP for runs."
+        "--measure",
+        "-m",
+        help="A measure, such as AP, P@10 or nDCG@20; repeatable. Without: AP for runs.",
+        autocompletion=completing.measures,
     ),
 ]
 Measure = Annotated[
-    list[str], typer.Option("--measure", "-m", help="The measure, one. Without: AP for runs.")
+    list[str],
+    typer.Option(
+        "--measure", "-m", help="The measure, one. Without: AP for runs.", autocompletion=completing.measures
+    ),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        help="A procedure such as 'moderated' or 't holm'. Without: moderated.",
+        autocompletion=completing.methods,
+    ),
 ]
 Fit = Annotated[str, typer.Option(help="anova, or bootstrap: p-values from the model's residuals.")]
 Resamples = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from shardwise.cli.config import OUTPUT, AnalysisFile, to_toml
 from shardwise.cli.inputs import idle
 from shardwise.cli.output import emit
 from shardwise.core.errors import InputError
+from shardwise.core.text import visible
 from shardwise.io.atomic import write_atomically
 from shardwise.report.embedded import read_report
 
@@ -31,6 +33,10 @@ def repeat(options: RepeatOptions) -> None:
     report, inputs, out, quiet = options.report, options.inputs, options.out, options.quiet
     if inputs is not None and not inputs.is_dir():
         raise InputError("no such folder", where=str(inputs), remedy="name the folder of the inputs")
+    if out is not None and out.exists():
+        raise InputError(
+            "is there already", where=str(out), remedy="repeat writes over nothing: name another file"
+        )
     before = read_report(report)
     command, table = _recipe(before, str(report))
     dropped = _without_idle(command, table)
@@ -39,7 +45,10 @@ def repeat(options: RepeatOptions) -> None:
         if command == "demo":
             arguments = ["--out", folder, "--quiet"]
         else:
-            files = _files(table, _located(before, str(report), inputs), str(report))
+            found = _located(before, str(report), inputs)
+            files = _files(table, found, str(report))
+            if not quiet:
+                sys.stderr.write(f"{visible(_announced(list(found.values()), out))}\n")
             arguments = [*files, "--report", str(made), "--out", str(Path(folder) / "result")]
         analysis = Path(folder) / "analysis.toml"
         analysis.write_text(to_toml([command], table), encoding="utf-8")
@@ -127,6 +136,12 @@ def _located(before: Mapping[str, Any], where: str, folder: Path | None) -> dict
     return found
 
 
+def _announced(files: list[str], out: Path | None) -> str:
+    """What will be read and written, before anything is."""
+    more = f" and {len(files) - 5} more" if len(files) > 5 else ""
+    return f"reads {', '.join(files[:5])}{more}; writes {out if out is not None else 'no file'}"
+
+
 def _places(path: Path, folder: Path | None, beside: Path) -> Iterator[Path]:
     """Where a file may be: in the folder named, with as much of its path as is there; else as then, or beside it."""
     if folder is None:
@@ -135,7 +150,10 @@ def _places(path: Path, folder: Path | None, beside: Path) -> Iterator[Path]:
             yield beside / path
     else:
         parts = [part for part in path.parts if part not in (path.anchor, "..")]
-        yield from (folder.joinpath(*parts[k:]) for k in range(len(parts)))
+        inside = folder.resolve()
+        for place in (folder.joinpath(*parts[k:]) for k in range(len(parts))):
+            if place.resolve().is_relative_to(inside):  # no link leads out of the folder
+                yield place
 
 
 def _files(table: dict[str, Any], found: Mapping[str, str], where: str) -> list[str]:

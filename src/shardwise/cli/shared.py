@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-import shardwise
 from shardwise.cli.config import INPUTS, OUTPUT, AnalysisFile, Parameter, parameters_of, to_toml
+from shardwise.cli.waiting import say_when_compiling
 from shardwise.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -150,10 +150,11 @@ def command(options: type, place: str, *, config: bool = True) -> Command:
     def run(context: typer.Context, **values: Any) -> None:
         values.pop("config", None)
         call = Call(command_of(context), parameters, values, _given(context, values), tuple(sys.argv[1:]))
-        _say_if_compiling()
         with _running(call):
             _refuse_to_overwrite(call)
-            _function(place)(options(**values))
+            work = _function(place)
+            say_when_compiling()
+            work(options(**values))
 
     only = inspect.Parameter.KEYWORD_ONLY
     taken = [
@@ -193,13 +194,6 @@ def _refuse_to_overwrite(call: Call) -> None:
                 remedy="write to another file",
             )
         taken[os.path.realpath(value)] = f"is written by --{parameter.key}"
-
-
-def _say_if_compiling() -> None:
-    """The first use after installation compiles the kernels, which takes a while: say so on a terminal."""
-    package = Path(shardwise.__file__).parent
-    if sys.stderr.isatty() and not any(package.rglob("__pycache__/*.nbi")):
-        sys.stderr.write("first use: compiling the kernels, once (about half a minute)\n")
 
 
 def _in_order(options: type) -> Iterator[Field[Any]]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
+from shardwise.analysis.provenance import hashed
 from shardwise.cli.commands.simulate import SimulateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit
 from shardwise.core.errors import InputError, Option
+from shardwise.io.atomic import write_atomically
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
 
 
@@ -24,12 +28,66 @@ def simulate(options: SimulateOptions) -> None:
         relevant=options.relevant,
         seed=options.seed,
     )
+    ours = Ours.of(options.out, names_of(made))
     runs, qrels = write_files(made, options.out)
+    ours.remember()
     if not options.quiet or options.format is not Format.text:
         frame = pd.DataFrame({"system": made.systems, "quality": made.quality})
         title = f"wrote {len(made.systems)} runs to {runs} and judgments to {qrels}; the true quality of each system:"
         facts = {"runs": str(runs), "qrels": str(qrels), "seed": options.seed}
         emit(frame, options.format, title=title, facts=facts)
+
+
+LIST = ".shardwise-made"
+"""The file in a folder that says what was made there, and its hashes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """Files that a command makes in a folder; what it did not make there itself it does not write over."""
+
+    folder: Path
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, folder: Path, names: Iterable[str]) -> Ours:
+        """Refuse the folder where one of the files is there and was not made so by an earlier run."""
+        every = tuple(names)
+        known = cls._known(folder)
+        for name in every:
+            path = folder / name
+            if path.exists() and (not path.is_file() or known.get(name) != _digest(path)):
+                raise InputError(
+                    "is there already, and would be written over",
+                    where=str(path),
+                    remedy=("choose another folder with ", Option("out"), ", or move it away"),
+                )
+        return cls(folder, every)
+
+    def remember(self) -> None:
+        """Note down what was made, so that the next run may write over it."""
+        made = self._known(self.folder) | {name: _digest(self.folder / name) for name in self.names}
+        text = "".join(f"{digest}  {name}\n" for name, digest in sorted(made.items()))
+        write_atomically(self.folder / LIST, text.encode())
+
+    @staticmethod
+    def _known(folder: Path) -> dict[str, str]:
+        path = folder / LIST
+        if not path.is_file():
+            return {}
+        lines = (
+            line.partition("  ") for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
+        )
+        return {name: digest for digest, _, name in lines}
+
+
+def _digest(path: Path) -> str:
+    return hashed([path])[0].sha256
+
+
+def names_of(made: SimulatedCollection) -> list[str]:
+    """The files of a simulated collection."""
+    return [*(f"runs/{system}.run" for system in made.systems), "qrels.txt"]
 
 
 def write_files(made: SimulatedCollection, folder: Path) -> tuple[Path, Path]:

@@ -55,7 +55,7 @@ class ScoreMoments(Shown):
     >>> monday = ScoreMoments.of(rng.normal([.5, .52, .6], .2, (2000, 3)), systems=["a", "b", "c"])
     >>> week = monday + ScoreMoments.of(rng.normal([.5, .52, .6], .2, (3000, 3)), systems=["a", "b", "c"])
     >>> print(week)
-    moments of 5000 topics × 3 systems
+    moments of 5,000 topics × 3 systems
     >>> week.means.round(2).tolist()
     [0.5, 0.52, 0.6]
     """

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from shardwise.core.arrays import Ints
 
 
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
@@ -18,3 +23,24 @@ def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
 def _number(digits: str) -> tuple[int, int, str]:
     told = digits.lstrip("0")
     return 0, len(told), told
+
+
+def natural_order(names: Sequence[str]) -> Ints:
+    """Places of names in their order by `natural_key`, found by their numbers where these are all that differs.
+
+    >>> natural_order(["q10", "q9", "q2"]).tolist(), natural_order(["b", "a10", "a9"]).tolist()
+    ([2, 1, 0], [2, 1, 0])
+    """
+    head = names[0].rstrip("0123456789") if len(names) else ""
+    tails = [name.removeprefix(head) for name in names] if head else list(names)
+    digits = "".join(tails)
+    headed = len(digits) == sum(map(len, names)) - len(head) * len(names)
+    plain = headed and digits.isdecimal() and digits.isascii()
+    plain = plain and min(map(len, tails)) > 0 and max(map(len, tails)) < 19
+    if plain and not any(
+        tail != "0" and tail[0] == "0" for tail in tails
+    ):  # no two of one number, such as 7 and 07
+        numbers = np.array(tails, dtype="U18").astype(np.int64)
+        return np.asarray(np.argsort(numbers, kind="stable"), dtype=np.int64)
+    keys = [natural_key(name) for name in names]
+    return np.array(sorted(range(len(names)), key=keys.__getitem__), dtype=np.int64)

@@ -30,10 +30,11 @@ def unguarded(name: str) -> str:
 
 def guarded_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table as it is written to CSV, names of columns guarded too."""
-    found = frame.rename(columns=lambda name: guarded(str(name)))
-    for k, column in enumerate(frame):
-        if not pd.api.types.is_numeric_dtype(frame[column]):
-            found.isetitem(
-                k, frame[column].map(lambda cell: guarded(cell) if isinstance(cell, str) else cell)
-            )
-    return found
+    words = {
+        name: column.map(lambda cell: guarded(cell) if isinstance(cell, str) else cell)
+        for name, column in frame.items()
+        if not pd.api.types.is_numeric_dtype(column)
+    }
+    return frame.assign(**{str(name): column for name, column in words.items()}).rename(
+        columns=lambda name: guarded(str(name))
+    )

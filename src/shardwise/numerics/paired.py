@@ -34,7 +34,7 @@ def larger(each: Floats, ia: Ints, ib: Ints) -> Floats:
 
 def coarse_of(y: Floats, ia: Ints, ib: Ints) -> Floats:
     """(B, P) the step to which the differences of a pair are rounded so that ties show."""
-    return 100.0 * larger(units_of(sizes_of(y)), ia, ib)
+    return 100.0 * units_of(larger(sizes_of(y), ia, ib))
 
 
 def whole_units(y: Floats, unit: Floats) -> Ints:
@@ -100,7 +100,7 @@ def randomization(y: Floats, ia: Ints, ib: Ints, keys: Words, n_resamples: int) 
     together, whatever the scale of others.
     """
     p = np.empty((len(y), ia.size))
-    for i, unit in enumerate(larger(units_of(sizes_of(y)), ia, ib)):
+    for i, unit in enumerate(units_of(larger(sizes_of(y), ia, ib))):
         for one in np.unique(unit):
             pairs = np.flatnonzero(unit == one)
             members, at = np.unique([ia[pairs], ib[pairs]], return_inverse=True)

@@ -26,6 +26,8 @@ PAGE = """<!DOCTYPE html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; \
 style-src 'unsafe-inline'; img-src data: blob:">
 <title>chart</title>
+<!-- The script below is Vega, Vega-Lite and Vega-Embed (BSD-3-Clause, University of Washington Interactive Data Lab and
+others) with D3 (ISC, Mike Bostock); their licences: https://github.com/vega and https://github.com/d3 -->
 <script>{bundle}</script>
 </head>
 <body>
@@ -66,7 +68,10 @@ def save_chart(chart: Chart, path: str | os.PathLike[str]) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / f"chart{ending}"
-        chart.save(str(made), **({"ppi": PPI} if ending == ".png" else {}))
+        if ending == ".png":
+            chart.save(str(made), ppi=PPI)
+        else:
+            chart.save(str(made))
         write_atomically(target, made.read_bytes())
 
 

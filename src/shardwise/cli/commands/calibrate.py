@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from shardwise.cli import completing
 from shardwise.cli import options as opt
 
 
@@ -22,11 +23,16 @@ class CalibrateOptions(opt.Written):
     model: Annotated[
         str,
         typer.Option(
-            help="Try this model, MD1 to MD6, with the usual corrections; without: a dozen methods."
+            help="Try this model, MD1 to MD6, with the usual corrections; without: a dozen methods.",
+            autocompletion=completing.models,
         ),
     ] = ""
     method: Annotated[
-        list[str], typer.Option(help="Try this method, such as 'MD6 hsd topic' or 't holm'; repeatable.")
+        list[str],
+        typer.Option(
+            help="Try this method, such as 'MD6 hsd topic' or 't holm'; repeatable.",
+            autocompletion=completing.methods,
+        ),
     ] = opt.several()
     claim: Annotated[
         list[str],

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from shardwise.cli import completing
 from shardwise.cli import options as opt
 
 
@@ -32,12 +33,18 @@ class CompareOptions(opt.Written):
 
     inputs: opt.Inputs
     measure: opt.Measure = opt.several()
-    model: Annotated[str, typer.Option(help="MD1 to MD6, or a formula such as 'topic + system'.")] = ""
+    model: Annotated[
+        str,
+        typer.Option(
+            help="MD1 to MD6, or a formula such as 'topic + system'.", autocompletion=completing.models
+        ),
+    ] = ""
     method: Annotated[
         str,
         typer.Option(
             help="A procedure such as 'moderated', 't holm' or 'MD6 hsd topic', or a correction of --model: hsd, bh, "
-            "by, holm, bonferroni, scheffe, dunnett, none. Without: moderated."
+            "by, holm, bonferroni, scheffe, dunnett, none. Without: moderated.",
+            autocompletion=completing.methods,
         ),
     ] = ""
     generalize: opt.Generalize = ""

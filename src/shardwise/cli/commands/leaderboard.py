@@ -41,9 +41,7 @@ class LeaderboardOptions:
 
     inputs: opt.Inputs
     measure: opt.Measures = opt.several()
-    method: Annotated[
-        str, typer.Option(help="A procedure such as 'moderated' or 't holm'. Without: moderated.")
-    ] = ""
+    method: opt.Method = ""
     generalize: opt.Generalize = ""
     baseline: opt.Baselines = opt.several()
     alpha: opt.Alpha = 0.05

@@ -24,9 +24,7 @@ class PaperOptions:
     inputs: opt.Inputs
     out: opt.Folder = Path("paper")
     measure: opt.Measures = opt.several()
-    method: Annotated[
-        str, typer.Option(help="A procedure such as 'moderated' or 't holm'. Without: moderated.")
-    ] = ""
+    method: opt.Method = ""
     generalize: opt.Generalize = ""
     baseline: opt.Baselines = opt.several()
     columns: Annotated[

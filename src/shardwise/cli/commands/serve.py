@@ -42,5 +42,7 @@ class ServeOptions:
     limit: Annotated[int, typer.Option(help="Megabytes of the files of one analysis.", min=1)] = 2048
     memory: Annotated[
         int | None,
-        typer.Option(help="Megabytes that a worker may take; without: its share of three quarters.", min=256),
+        typer.Option(
+            help="Megabytes that data may take in a worker; without: its share of three quarters.", min=256
+        ),
     ] = None

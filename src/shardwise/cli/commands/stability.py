@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from shardwise.cli import completing
 from shardwise.cli import options as opt
 
 
@@ -21,7 +22,9 @@ class StabilityOptions(opt.Written):
 
     inputs: opt.Inputs
     measure: opt.Measure = opt.several()
-    model: Annotated[str, typer.Option(help="MD2 to MD6, or a formula.")] = "MD6"
+    model: Annotated[
+        str, typer.Option(help="MD2 to MD6, or a formula.", autocompletion=completing.models)
+    ] = "MD6"
     method: Annotated[
         str,
         typer.Option(

@@ -78,7 +78,7 @@ class Column:
         places = coded.indices.cast(pa.int32()).fill_null(len(coded.dictionary))
         codes: Codes = places.to_numpy(zero_copy_only=False)
         texts = _texts(coded.dictionary) + ([""] if coded.null_count else [])
-        texts = [unguarded(text) for text in texts] if self.text else texts
+        texts = [unguarded(text) for text in texts] if self.text and is_text(self.data.type) else texts
         names = dict.fromkeys(texts)
         if len(names) < len(texts):  # some differ in spaces only
             number = {name: k for k, name in enumerate(names)}
@@ -148,7 +148,11 @@ def _whole(data: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _texts(values: pa.Array) -> list[str]:
+    found: list[str]
+    if pa.types.is_integer(values.type) and not values.null_count:
+        found = pc.cast(values, pa.string()).to_pylist()
+        return found
     if pa.types.is_string(values.type):
-        found: list[str] = pc.utf8_trim_whitespace(values.fill_null("")).to_pylist()
+        found = pc.utf8_trim_whitespace(values.fill_null("")).to_pylist()
         return found
     return ["" if value is None or value != value else str(value).strip() for value in values.to_pylist()]

@@ -88,7 +88,12 @@ def _plain(data: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_nested(kind) or pa.types.is_binary(kind):
         return pa.chunked_array([pa.repeat(pa.scalar(MORE), len(data))])
     texts = (pa.types.is_large_string, pa.types.is_string_view, pa.types.is_temporal)
-    return pc.cast(data, pa.string()) if any(is_one(kind) for is_one in texts) else data
+    if not any(is_one(kind) for is_one in texts):
+        return data
+    try:
+        return pc.cast(data, pa.string())
+    except pa.ArrowNotImplementedError:  # views of strings, before Arrow could cast them
+        return pa.chunked_array([data.to_pylist()], pa.string())
 
 
 def _blank_rows(columns: Iterable[Column], rows: int) -> Bools:
@@ -145,6 +150,7 @@ def from_parquet(path: Path) -> Sheet:
             raise pa.ArrowInvalid("it says that it holds more than a file of this size can")
         table = file.read()
         table.validate(full=True)
+        names = table.column_names  # which may be no text
     except (OSError, ValueError, OverflowError, MemoryError, pa.ArrowException) as error:
         raise InputError(
             f"not a Parquet file ({first_line(error)})",
@@ -154,7 +160,7 @@ def from_parquet(path: Path) -> Sheet:
     stored = (table.schema.metadata or {}).get(KEY.encode())
     if stored is not None:
         check(_said(table), stored.decode("ascii", "replace"), str(path))
-    if "__index_level_0__" in table.column_names or b"pandas" in (table.schema.metadata or {}):
+    if "__index_level_0__" in names or b"pandas" in (table.schema.metadata or {}):
         try:
             frame = table.to_pandas()
         except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
@@ -239,7 +245,10 @@ def from_text(text: bytes, path: Path) -> Sheet:
 
 def _header(text: bytes, delimiter: str | None, path: Path) -> tuple[list[str], int]:
     """Names of the columns, and where the rows begin."""
-    number, fields = next(_fields(io.StringIO(_decoded(text[: 1 << 20], path, cut=True)), delimiter, path))
+    rows = _fields(io.StringIO(_decoded(text[: 1 << 20], path, cut=True)), delimiter, path)
+    number, fields = next(rows, (0, []))
+    if not fields:
+        raise InputError("the first row has no names", where=str(path), remedy="add a header")
     header = [unguarded(name.strip()) for name in fields]
     start = -1
     for _ in range(number):
@@ -335,6 +344,8 @@ def _careful(text: bytes, header: list[str], delimiter: str | None, path: Path) 
                 remedy="give every row as many columns as the header",
             )
         kept.append(fields)
+    if not kept:
+        raise InputError("the table has no rows", where=str(path), remedy="give at least one topic")
     return pa.table([pa.array(column, pa.string()) for column in zip(*kept, strict=True)], names=header)
 
 
@@ -379,14 +390,21 @@ def _line_of(text: bytes, delimiter: str | None, path: Path) -> Callable[[int], 
 
 def from_json_lines(text: bytes, path: Path) -> Sheet:
     """Read JSON objects, one a line."""
-    starts = [k for k, line in enumerate(text.split(b"\n"), start=1) if line.strip()]
+    lines = [(k, line.strip()) for k, line in enumerate(text.split(b"\n"), start=1)]
+    starts = [k for k, line in lines if line]
 
     def place(row: int) -> str:
         return f"{path}:{starts[row]}"
 
+    # Arrow's reader takes the process down at a line such as null
+    objects = all(line.startswith(b"{") and line.endswith(b"}") for _, line in lines if line)
     try:
+        if not objects:
+            raise pa.ArrowInvalid("no objects")
         options = pyarrow.json.ParseOptions(newlines_in_values=False)
         table = pyarrow.json.read_json(pa.BufferReader(text), parse_options=options)
+        if len(table) != len(starts):
+            raise pa.ArrowInvalid("not one object a line")
     except pa.ArrowException:
         table = _table_of(list(json_lines(text, path)))
     return made(table.flatten(), str(path), place, system=stem(path))

@@ -14,7 +14,7 @@ from shardwise.core.arrays import Bools, Ints
 from shardwise.core.claim import DIMENSIONS, counted
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import missing_cells, undefined_cells
-from shardwise.io.natural_order import natural_key
+from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.column import Labels
 from shardwise.io.tables.records import ITEM_LABELS, Records
 
@@ -159,7 +159,9 @@ def _joined(parts: Sequence[Labels]) -> Labels:
 
 def _ordered(labels: Labels) -> Labels:
     """The same under codes in the order of their names: nothing may depend on the order of rows."""
-    order = sorted(range(len(labels.names)), key=[natural_key(name) for name in labels.names].__getitem__)
+    order = natural_order(labels.names)
+    if np.array_equal(order, np.arange(len(order))):
+        return labels
     to = np.empty(len(order), dtype=np.int32)
     to[order] = np.arange(len(order), dtype=np.int32)
     return Labels(to[labels.codes], [labels.names[k] for k in order])

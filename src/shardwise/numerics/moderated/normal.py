@@ -66,14 +66,17 @@ def normal_limit(
     >>> ia, ib = np.array([0, 0, 1]), np.array([1, 2, 2])
     >>> moments = gram(y.T)
     >>> normal_limit(moments, ia, ib, gram_statistics(moments, ia, ib), key_of(1), 999).p_adjusted
-    array([0.261, 0.001, 0.001])
+    array([0.288, 0.001, 0.001])
     """
     systems = len(found.mean)
     values, vectors = np.linalg.eigh(found.cross / (found.n * (found.n - 1.0)))
     precision = np.zeros((systems, systems))
     precision[ia, ib] = np.divide(1.0, statistics.se**2, out=np.zeros(ia.size), where=statistics.se > 0.0)
     precision[ib, ia] = precision[ia, ib]
-    world = Limit(np.ascontiguousarray(vectors * np.sqrt(np.maximum(values, 0.0))), precision)
+    root = (
+        vectors * np.sqrt(np.maximum(values, 0.0))
+    ) @ vectors.T  # the one that is symmetric: there is no other
+    world = Limit(np.ascontiguousarray(root), precision)
     count = partial(count_normal, world)
     return law_of(lambda ia, ib: count, systems, ia, ib, statistics.t, key, n_resamples, jobs)
 

@@ -1,0 +1,38 @@
+"""What the shell offers where a method, a model or a measure is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def starting(incomplete: str, names: Iterable[str]) -> list[str]:
+    """Return the names that begin as what was typed, large and small letters alike.
+
+    >>> starting("ndcg", ["AP", "nDCG", "nDCG@10"])
+    ['nDCG', 'nDCG@10']
+    """
+    return sorted(name for name in names if name.lower().startswith(incomplete.lower()))
+
+
+def methods(incomplete: str) -> list[str]:
+    """Names of procedures."""
+    from shardwise.procedures.vocabulary import everything  # what completes nothing need not load it
+
+    return starting(incomplete, everything())
+
+
+def models(incomplete: str) -> list[str]:
+    """Names of models."""
+    from shardwise.core.model import NAMED
+
+    return starting(incomplete, NAMED)
+
+
+def measures(incomplete: str) -> list[str]:
+    """Names of measures, the usual cut-offs with them."""
+    from shardwise.scoring.measures.definitions import DEFINITIONS
+
+    names = [one.name for one in DEFINITIONS]
+    return starting(
+        incomplete, [*names, *(f"{name}@{k}" for name in ("nDCG", "P", "R") for k in (5, 10, 20, 100))]
+    )
