@@ -200,7 +200,7 @@ def _title(found: Analysis) -> str:
         for one in found.claims
         if one.key != found.leads
     ]
-    said = found.comparisons.summary(found.alpha).splitlines()
+    said = found.comparisons.summary(found.alpha, resolution=found.lead.resolution).splitlines()
     lines = said[:1] if len(found.comparisons) == 1 else said[1:]  # what was done stands in the heading
     return "\n".join(line for line in (found.heading(), _why(found), found.repeats, *lines, *beside) if line)
 

@@ -139,16 +139,18 @@ class Comparisons(Shown):
         ]
         return ", ".join(part for part in parts if part) + f"; claim: {self.claim}"
 
-    def summary(self, alpha: float = 0.05) -> str:
+    def summary(self, alpha: float = 0.05, *, resolution: float = 0.0) -> str:
         """Return what was done and what came out at one level.
 
         Parameters
         ----------
         alpha
             Level of significance.
+        resolution
+            The smallest p-value that resamples can show; one as small is said to be at most that.
         """
         if len(self) == 1:
-            return f"{self._one_line()}\n{self}"
+            return f"{self._one_line(resolution)}\n{self}"
         lines = [str(self), f"{int(self.reject(alpha).sum())} of {len(self)} pairs differ at {alpha:g}"]
         if self._best_meets_all():
             top = self.top_group(alpha)
@@ -156,16 +158,16 @@ class Comparisons(Shown):
             lines.append(f"top group of {len(top)}: {names}")
         return "\n".join(lines)
 
-    def _one_line(self) -> str:
+    def _one_line(self, resolution: float) -> str:
         """The only pair in numbers."""
         row = self.to_frame().iloc[0]
         df = f", {row['df']:.1f} df" if np.isfinite(row["df"]) else ""
         spread = f" (se {row['se']:.4f}{df})" if np.isfinite(row["se"]) else ""
         effect = row["effect_size"]
         words = f", effect size {effect:.2f} ({size(effect)})" if np.isfinite(effect) else ""
-        return (
-            f"{row['a']} - {row['b']} = {row['difference']:.4f}{spread}, p = {row['p_adjusted']:.4g}{words}"
-        )
+        sign = "≤" if row["p_adjusted"] <= resolution else "="
+        found = f"p {sign} {row['p_adjusted']:.4g}{words}"
+        return f"{row['a']} - {row['b']} = {row['difference']:.4f}{spread}, {found}"
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """Return all pairs as a table, NaN where the test has no such figure.
