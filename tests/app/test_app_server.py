@@ -297,8 +297,14 @@ def workers_of(pid: int) -> list[int]:
 def test_a_worker_that_dies_harms_nobody_else(served: Served, tmp_path: Path) -> None:
     victim = long_work(served, tmp_path)
     place = str(served.folder / "analyses" / victim)
-    busy = [pid for pid in workers_of(served.process.pid) if os.readlink(f"/proc/{pid}/cwd") == place]
-    assert len(busy) == 1
+    busy: list[int] = []
+    for _ in range(400):  # it is running once it is given to a worker, and there a moment later
+        found = served.ask("GET", f"/api/analyses/{victim}")
+        assert found["state"] == "running", found["message"]
+        busy = [pid for pid in workers_of(served.process.pid) if os.readlink(f"/proc/{pid}/cwd") == place]
+        if busy:
+            break
+        time.sleep(0.05)
     os.kill(busy[0], signal.SIGKILL)
     found = served.wait(victim)
     assert (found["state"], "Others are not harmed" in found["message"]) == ("failed", True)
