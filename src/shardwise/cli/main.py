@@ -148,7 +148,8 @@ def main() -> None:
     """Run the command line; exit code 2 and one line where the input is at fault, 1 where we are."""
     _open_streams()
     try:
-        code = interruptible(partial(_run_here, sys.argv[1:]))
+        work = partial(_run_here, sys.argv[1:])
+        code = work() if sys.argv[1:2] == ["serve"] else interruptible(work)  # a server hears signals by itself
         sys.stdout.flush()
     except InputError as error:
         code = _refuse(in_words(error))
