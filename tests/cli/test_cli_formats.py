@@ -271,6 +271,7 @@ def test_an_option_without_effect_is_none() -> None:
     assert {name for name, options in has.items() if "--jobs" not in options} == {
         "gate",
         "moments",
+        "replicate j15",
         "simulate",
         "schema",
         "serve",

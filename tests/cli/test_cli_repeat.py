@@ -256,7 +256,8 @@ def test_a_page_that_asks_for_more(folder: Path, change: Change) -> None:
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     done = shardwise("repeat", page)
     assert done.returncode == 2, done.stdout
-    assert len(done.stderr.splitlines()) == 1
+    said = [line for line in done.stderr.splitlines() if not line.startswith("reads ")]
+    assert len(said) == 1
     assert "\x1b" not in done.stderr
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 

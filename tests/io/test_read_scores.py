@@ -279,7 +279,10 @@ def tensors(draw: st.DrawFn) -> xr.Dataset:
     }
     count = int(np.prod(sizes))
     measures = draw(st.sampled_from([["AP"], ["AP", "nDCG(dcg='exp-log2')@20", "RBP(p=0.8)"]]))
-    values = [draw(st.lists(cells, min_size=count, max_size=count)) for _ in measures]
+    some = st.lists(cells, min_size=count, max_size=count)
+    values = [
+        draw(some.filter(lambda own: not np.isnan(own).all())) for _ in measures
+    ]  # an empty column is no measure
     return xr.Dataset(
         {m: (dims, np.reshape(v, sizes)) for m, v in zip(measures, values, strict=True)}, coords=coords
     )

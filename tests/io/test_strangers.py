@@ -24,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardwise.core.errors import InputError
-from shardwise.io import files
+from shardwise.io import bounds
 from shardwise.io.files import compressed, read_text
 from shardwise.io.scores import read_scores, write_scores
 from shardwise.io.spreadsheets import guarded, unguarded
@@ -42,8 +42,8 @@ def scores(topics: int = 30) -> xr.DataArray:
 def test_a_file_made_to_fill_the_memory_is_not_inflated(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "LEAST", 1 << 20)
-    monkeypatch.setattr(files, "GROWTH", 2)
+    monkeypatch.setattr(bounds, "LEAST", 1 << 20)
+    monkeypatch.setattr(bounds, "GROWTH", 2)
     path = tmp_path / f"run{ending}"
     path.write_bytes(compressed(ending, bytes(4 << 20)))
     with pytest.raises(InputError, match="inflate to over"):
@@ -111,7 +111,7 @@ def test_netcdf_that_says_it_is_huge_is_refused(tmp_path: Path) -> None:
 
 
 def test_parquet_that_says_it_is_huge_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LEAST", 1 << 20)
+    monkeypatch.setattr(bounds, "LEAST", 1 << 20)
     path = tmp_path / "huge.parquet"
     pa.parquet.write_table(
         pa.table({"topic": pa.array(np.zeros(10_000_000)), "a": np.zeros(10_000_000)}), path

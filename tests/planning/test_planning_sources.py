@@ -38,7 +38,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 def table() -> pd.DataFrame:
     rng = np.random.default_rng(4)
     y = rng.beta(2, 4, (8, 1)) + rng.normal(0, 0.1, (8, 3))
-    return pd.DataFrame(y, index=[f"q{k}" for k in range(8)], columns=["bm25", "qld", "dense"])
+    return pd.DataFrame(y, index=[f"q{k}" for k in range(8)], columns=["bm25", "dense", "qld"])
 
 
 def forms(folder: Path) -> dict[str, Any]:

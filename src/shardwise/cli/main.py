@@ -149,7 +149,9 @@ def main() -> None:
     _open_streams()
     try:
         work = partial(_run_here, sys.argv[1:])
-        code = work() if sys.argv[1:2] == ["serve"] else interruptible(work)  # a server hears signals by itself
+        code = (
+            work() if sys.argv[1:2] == ["serve"] else interruptible(work)
+        )  # a server hears signals by itself
         sys.stdout.flush()
     except InputError as error:
         code = _refuse(in_words(error))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from shardwise.cli.commands.simulate import SimulateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit
 from shardwise.core.errors import InputError, Option
-from shardwise.io.atomic import write_atomically
+from shardwise.io.atomic import draft_folder, write_atomically
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
 
 
@@ -102,7 +101,7 @@ def write_files(made: SimulatedCollection, folder: Path) -> tuple[Path, Path]:
             where=str(other),
             remedy=("choose an empty folder with ", Option("out")),
         )
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as draft:
+    with draft_folder(folder) as draft:
         runs, qrels = made.write(draft)
         for file in [*sorted(runs.iterdir()), qrels]:
             file.replace(folder / file.relative_to(draft))

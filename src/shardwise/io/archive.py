@@ -16,7 +16,7 @@ import zstandard
 
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
-from shardwise.io.files import most_inside
+from shardwise.io.bounds import most_inside
 
 Array = npt.NDArray[Any]
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import glob
 import os
 import secrets
+import shutil
 import stat
+import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shardwise.core.errors import InputError
@@ -63,5 +66,17 @@ def _remove_stale(target: Path) -> None:
 def forget_drafts() -> None:
     """Remove the drafts of files that are being written, for a process that ends now."""
     for partial in list(_DRAFTS):
+        shutil.rmtree(partial, ignore_errors=True)
         with suppress(OSError):
             partial.unlink()
+
+
+@contextmanager
+def draft_folder(folder: Path) -> Iterator[Path]:
+    """A folder for files that are moved to their place once all are there; it goes however the process ends."""
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as made:
+        _DRAFTS.add(Path(made))
+        try:
+            yield Path(made)
+        finally:
+            _DRAFTS.discard(Path(made))

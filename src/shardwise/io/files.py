@@ -17,12 +17,12 @@ import zstandard
 
 from shardwise.core.arrays import Bytes
 from shardwise.core.errors import InputError
+from shardwise.io.bounds import most_inside
 from shardwise.io.trec.intrinsics import PADDING
 
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 _SKIPPED = range(0x184D2A50, 0x184D2A60)  # frames of zstandard that hold no data (RFC 8878, 3.1.2)
 _DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
-LEAST, GROWTH = 1 << 30, 500  # bytes that any file may hold, and how many times its own size
 PIECE = 1 << 14  # bytes that are inflated at once, so that no more than some hundred MB can come of them
 
 PathLike = str | os.PathLike[str]
@@ -66,11 +66,6 @@ def bare_name(path: Path) -> str:
     'input.BM25'
     """
     return path.name.removesuffix(path.suffix) if path.suffix in SUFFIXES else path.name
-
-
-def most_inside(packed: int) -> int:
-    """Bytes that a file of so many may hold when inflated or read; more is made to fill the memory."""
-    return max(LEAST, GROWTH * packed)
 
 
 def _gunzip(text: bytes, most: int) -> bytes:

@@ -22,7 +22,8 @@ import xarray as xr
 
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
-from shardwise.io.files import most_inside, read_text
+from shardwise.io.bounds import most_inside
+from shardwise.io.files import read_text
 
 MARK = b"\nshardwise scores 1, sha256 of the above: "
 PATIENCE = 20  # seconds of a processor for a file of another program

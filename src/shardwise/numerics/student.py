@@ -50,7 +50,7 @@ def cochran_cox_df(df: Floats, few: Floats, share: Floats) -> Floats:
     few is 4 or less.
 
     >>> cochran_cox_df(np.array([60.0]), np.array([4.0]), np.array([0.0, 0.5, 1.0])).round(2).tolist()
-    [60.0, 6.98, 4.0]
+    [60.0, 6.67, 4.0]
     """
     point = (1.0 - share) * critical(LEVEL, df) + share * critical(LEVEL, few)
     return np.asarray(special.stdtridf(1.0 - LEVEL / 2.0, point))

@@ -125,8 +125,8 @@ def residuals(y: Floats) -> Floats:
     y
         Scores, NaN where one is missing.
 
-    >>> residuals(np.array([[1.0, 3.0], [2.0, 4.0], [6.0, np.nan]])).round(12).tolist()
-    [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    >>> bool(np.abs(residuals(np.array([[1.0, 3.0], [2.0, 4.0], [6.0, np.nan]]))).max() < 1e-12)
+    True
     """
     return _additive(y).left
 

@@ -25,8 +25,9 @@ import pyarrow.parquet
 from shardwise.core.arrays import Bools
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
+from shardwise.io.bounds import most_inside
 from shardwise.io.checksums import KEY, check, fingerprint
-from shardwise.io.files import bare_name, most_inside, read_text
+from shardwise.io.files import bare_name, read_text
 from shardwise.io.spreadsheets import unguarded
 from shardwise.io.tables.column import NOTHING, Column, is_number, is_text
 from shardwise.io.tables.words import LABELS, role_words
