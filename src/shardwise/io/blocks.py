@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset
+import pyarrow.parquet
 import xarray as xr
 
 from shardwise.core.arrays import Floats
@@ -92,7 +93,7 @@ def _of_path(path: Path, columns: Columns | None, systems: Sequence[str], rows: 
         raise InputError("no such file", where=str(path), remedy="check the path")
     suffix = path.suffix.lower()
     if suffix == ".npy":
-        return _of_rows(np.load(path, mmap_mode="r", allow_pickle=False), systems, rows, str(path))
+        return _of_numbers(path, systems, rows)
     if suffix in LAZY:
         return _of_array(_lazy(path, suffix), rows, str(path))
     kind = "parquet" if path.is_dir() else FORMATS.get(suffix)
@@ -103,6 +104,8 @@ def _of_path(path: Path, columns: Columns | None, systems: Sequence[str], rows: 
             remedy=f"give {', '.join((*FORMATS, '.npy', *LAZY))}",
         )
     form: Any = kind
+    if kind == "parquet" and path.is_file():
+        return _of_parquet(path, columns, rows)
     if suffix == ".tsv":
         form = pa.dataset.CsvFileFormat(parse_options=pa.csv.ParseOptions(delimiter="\t"))
     try:
@@ -110,18 +113,53 @@ def _of_path(path: Path, columns: Columns | None, systems: Sequence[str], rows: 
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(
-            f"cannot be read ({first_line(error)})", where=str(path), remedy="check the file"
-        ) from None
+        raise _unreadable(path, error) from None
+
+
+def _of_numbers(path: Path, systems: Sequence[str], rows: int) -> Blocks:
+    """An array in a file, read piece by piece: pages of a mapped file would all count as memory of this process."""
+    try:
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise _unreadable(path, error) from None
+    if not mapped.flags.c_contiguous or mapped.ndim != 2:
+        return _of_rows(mapped, systems, rows, str(path))
+    kind, shape, start = mapped.dtype, mapped.shape, mapped.offset
+
+    def each() -> Iterator[Any]:
+        with path.open("rb", buffering=0) as file:
+            file.seek(start)
+            for first in range(0, shape[0], rows):
+                count = min(rows, shape[0] - first)
+                yield np.fromfile(file, kind, count * shape[1]).reshape(count, shape[1])
+
+    found = _of_rows(mapped[:0], systems, rows, str(path))
+    return replace(found, each=(np.asarray(block.T, np.float64) for block in each()))
+
+
+def _of_parquet(path: Path, columns: Columns | None, rows: int) -> Blocks:
+    """One Parquet file, batch by batch and none ahead."""
+    try:
+        file = pa.parquet.ParquetFile(path, pre_buffer=False)
+        head = next(file.iter_batches(batch_size=rows), None)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from None
+    if head is None:
+        raise InputError("holds no rows", where=str(path), remedy="give rows")
+    table = pa.Table.from_batches([head])
+    reading = _understood(table, columns, str(path))
+    return _read(table, reading, file.iter_batches(batch_size=rows, columns=_wanted(reading)), str(path))
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    return InputError(f"cannot be read ({first_line(error)})", where=str(path), remedy="check the file")
 
 
 def _lazy(path: Path, suffix: str) -> xr.DataArray:
     try:
         found = xr.open_zarr(path) if suffix == ".zarr" else xr.open_dataset(path, engine="h5netcdf")
     except (OSError, ValueError, KeyError, ImportError) as error:
-        raise InputError(
-            f"cannot be read ({first_line(error)})", where=str(path), remedy="check the file"
-        ) from None
+        raise _unreadable(path, error) from None
     names = [str(name) for name in found.data_vars]
     if len(names) != 1:
         raise InputError(
