@@ -15,6 +15,7 @@ from shardwise.core.errors import InputError
 
 LOCAL = "local"
 WAIT = 10  # seconds for a scheduler to answer
+LOUD = ("distributed", "distributed.client", "distributed.utils", "tornado.application", "asyncio")
 
 
 @contextmanager
@@ -33,6 +34,8 @@ def on_cluster(address: str | None, quiet: bool = False) -> Iterator[Executor | 
         raise InputError(
             "--cluster needs dask.distributed", remedy="install it: pip install 'shardwise[cluster]'"
         ) from None
+    for name in LOUD:  # their stacks of calls say less than our line
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     with ExitStack() as held:
         try:
             if address == LOCAL:
