@@ -117,7 +117,9 @@ class Comparisons(Shown):
 
     @property
     def _members(self) -> Ints:
-        return np.union1d(self.ia, self.ib)
+        there = np.zeros(self.estimates.size, dtype=np.bool_)
+        there[self.ia] = there[self.ib] = True
+        return np.flatnonzero(there)
 
     def __len__(self) -> int:
         return len(self.ia)
