@@ -193,6 +193,24 @@ def test_a_planner_with_sliders(browser: Any, served: Served, screen: str) -> No
         assert "2 seeds" in page.inner_text("#figures .headline")
 
 
+def test_rates_fill_in_while_one_looks(browser: Any, served: Served, trec3: Path) -> None:
+    with visited(browser, served, **DESKTOP) as page:
+        id = served.send(trec3, kind="calibrate")
+        served.ask(
+            "POST", f"/api/analyses/{id}/run", 202, json={"repetitions": 100_000, "method": ["t holm"]}
+        )
+        page.goto(f"{served.address}/a/{id}")
+        told = page.locator("#partial .facts")
+        first = told.inner_text()  # comes by itself, as do the next
+        page.wait_for_function(
+            "told => document.querySelector('#partial .facts').innerText !== told", arg=first
+        )
+        assert "t holm" in page.inner_text("#partial tbody")
+        looked_at(page, "rates-so-far")
+        page.click("button:has-text('Cancel')")
+        page.wait_for_selector("text=Cancelled.")
+
+
 def test_cancel_and_start_again(browser: Any, served: Served, trec3: Path) -> None:
     with visited(browser, served, **DESKTOP) as page:
         sent(page, trec3)

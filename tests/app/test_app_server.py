@@ -94,17 +94,35 @@ def test_runs_in_an_archive_by_several_measures(served: Served, tmp_path: Path) 
     served.ask("POST", f"/api/analyses/{id}/read", 202, json={})
     reading = served.wait(id, "ready")["reading"]
     assert (reading["kind"], len(reading["systems"]), reading["problem"]) == ("runs", 4, "")
-    found = served.done(id, measure=["AP", "P@10"], shards=2)
+    found = served.done(id, measure=["AP", "P@10"], shards=2, corpus=600_000)
     assert found["state"] == "done", found["message"]
     assert {"report.json", "report-2.json", "report-2.html", "paper.zip"} <= set(found["results"])
     second = served.ask("GET", f"/api/analyses/{id}/results/report-2.json")
     runs = sorted((tmp_path / "runs").iterdir())
-    told = shardwise("compare", tmp_path / "qrels.txt", *runs, "-m", "P@10", "--shards", "2", "--calibration", "0",
-                     "--report", tmp_path / "report.html", "-q")  # fmt: skip
+    told = shardwise("compare", tmp_path / "qrels.txt", *runs, "-m", "P@10", "--shards", "2", "--corpus", 600_000,
+                     "--calibration", "0", "--report", tmp_path / "report.html", "-q")  # fmt: skip
     assert told.returncode == 0, told.stderr
     assert without_paths(second) == without_paths(read_report(tmp_path / "report.html"))
     packed = served.ask("GET", f"/api/analyses/{id}/results/paper.zip").content
     assert "paper/table.tex" in zipfile.ZipFile(io.BytesIO(packed)).namelist()
+
+
+def test_scores_by_people_are_one_of_the_files_sent(served: Served, tmp_path: Path) -> None:
+    judge = table(tmp_path / "judge.csv", items=30)
+    people = tmp_path / "people.csv"
+    head, *rows = judge.read_text().splitlines()
+    people.write_text("\n".join([head, *(f"{row[:-1]}{k % 10}" for k, row in enumerate(rows[:60]))]) + "\n")
+    found = served.done(served.send(judge, people), human="people.csv")
+    assert (found["state"], found["message"]) == ("done", "")
+    told = shardwise(
+        "compare", judge, "--human", people, "--calibration", "0", "--report", tmp_path / "report.html", "-q"
+    )
+    assert told.returncode == 0, told.stderr
+    result = served.ask("GET", f"/api/analyses/{found['id']}/result")
+    assert without_paths(result) == without_paths(read_report(tmp_path / "report.html"))
+    assert "none of the files that were sent" in _refusal(
+        served, served.send(judge, people), human="other.csv"
+    )
 
 
 def test_a_report_is_repeated(served: Served, tmp_path: Path) -> None:
@@ -129,6 +147,9 @@ def test_rates_of_a_calibration_fill_in(served: Served, tmp_path: Path) -> None:
     assert result["repetitions"] > 20
     partial = json.loads((served.folder / "analyses" / id / "partial.json").read_text())
     assert len(partial["rows"]) == len(result["rows"])
+    assert partial["verdicts"] == []  # which are not said before the end
+    assert "shown" not in partial["columns"]
+    assert "t holm" in served.ask("GET", f"/a/{id}/partial").text
     assert "t holm" in served.ask("GET", f"/a/{id}").text
 
 

@@ -110,10 +110,11 @@ async def one(request: Request) -> Response:
     return page(request, "entry.html", **shown(desk, desk.entry(id_of(request))))
 
 
-async def stage(request: Request) -> Response:
-    """The part of that page that changes."""
+async def partial(request: Request) -> Response:
+    """The rates of a calibration under way, as far as there are."""
     desk = desk_of(request)
-    return page(request, "stage.html", **shown(desk, desk.entry(id_of(request))))
+    place = desk.store.place(desk.entry(id_of(request)).id)
+    return page(request, "partial.html", partial=read_json(place / "partial.json"))
 
 
 async def _form(request: Request, desk: Desk, entry: Entry) -> dict[str, list[str]]:
@@ -225,7 +226,7 @@ def routes() -> list[Route]:
         Route("/static/{name}", static),
         Route("/favicon.ico", favicon),
         Route("/a/{id}", one),
-        Route("/a/{id}/stage", stage),
+        Route("/a/{id}/partial", partial),
         Route("/a/{id}/events", events),
         Route("/a/{id}/files/{name}", result_file),
         Route("/a/{id}/cancel", cancel, methods=["POST"]),
