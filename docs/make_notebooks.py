@@ -34,7 +34,9 @@ def executed() -> dict[str, list[Cell]]:
 
     cells = [cell for name in NAMES for cell in (_code(FORGET), *stored(name)["cells"])]
     together = nbformat.from_dict({**stored(NAMES[0]), "cells": cells})  # type: ignore[no-untyped-call]
-    client = NotebookClient(together, timeout=120, resources={"metadata": {"path": str(FOLDER)}})
+    client = NotebookClient(
+        together, timeout=120, coalesce_streams=True, resources={"metadata": {"path": str(FOLDER)}}
+    )
     client.execute(env={**os.environ, "PYTHONPATH": str(SOURCE)})
     found: dict[str, list[Cell]] = {}
     for cell in together["cells"]:

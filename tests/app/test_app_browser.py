@@ -225,3 +225,73 @@ def test_cancel_and_start_again(browser: Any, served: Served, trec3: Path) -> No
         page.on("dialog", lambda dialog: dialog.accept())
         page.click("button:has-text('Delete')")
         page.wait_for_selector("#drop")
+
+
+FOCUSABLE = """() => [...document.querySelectorAll("a, button, input, select, summary, [tabindex='0'], iframe")]
+    .filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled && e.tabIndex >= 0
+    && (e.type !== "radio" || e.checked))"""
+CONTRAST = """() => {
+    const light = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((c) => c / 255)
+        .map((c) => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
+        .reduce((sum, c, k) => sum + c * [.2126, .7152, .0722][k], 0);
+    const ground = (e) => {
+        for (; e; e = e.parentElement) {
+            const own = getComputedStyle(e).backgroundColor;
+            if (!/, 0\\)$/.test(own)) return own;
+        }
+        return "rgb(255, 255, 255)";
+    };
+    return [...document.querySelectorAll("main *, nav *")].filter((e) =>
+        e.checkVisibility() && !e.matches("option, .hidden")
+        && [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim())
+    ).map((e) => {
+        const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
+        return [(a + .05) / (b + .05), e.outerHTML.slice(0, 100)];
+    }).filter(([ratio]) => ratio < 4.5);
+}"""
+
+
+def test_every_page_by_keyboard_and_in_the_dark(browser: Any, served: Served, trec3: Path) -> None:
+    """The Tab key reaches all that can be used, where one sees it; text has WCAG AA's contrast in light and dark."""
+    ready, done, other = (served.send(trec3) for _ in range(3))
+    served.ask("POST", f"/api/analyses/{ready}/read", 202, json={})
+    for id in (done, other):
+        served.done(id, method="t holm")
+    lab = served.send(trec3, kind="calibrate")
+    served.done(lab, repetitions=20, method=["t holm"])
+    served.wait(ready, "ready")
+    pages = {
+        "home": "/",
+        "reading": f"/a/{ready}",
+        "answer": f"/a/{done}",
+        "calibrated": f"/a/{lab}",
+        "two": f"/compare?with={done}&with={other}",
+        "plan": "/plan",
+        "nothing": "/a/0123456789abcdef",
+    }
+    for scheme in ("light", "dark"):
+        with visited(browser, served, **DESKTOP, color_scheme=scheme) as page:
+            for name, path in pages.items():
+                if name == "nothing":  # the browser itself says of a 404 that it is one
+                    page.route("**/a/0123456789abcdef", lambda route: route.fulfill(
+                        response=route.fetch(), status=200))  # fmt: skip
+                page.goto(f"{served.address}{path}")
+                for fold in page.locator("main summary").all():
+                    fold.click()
+                assert page.evaluate(CONTRAST) == [], f"{name}, {scheme}"
+                looked_at(page, f"{name}-{scheme}")
+                if scheme == "dark":
+                    continue
+                wanted = page.evaluate(f"({FOCUSABLE})().length")
+                page.evaluate("document.activeElement.blur()")
+                for _ in range(wanted):
+                    page.keyboard.press("Tab")
+                    seen = page.evaluate(
+                        "() => { const e = document.activeElement; e.dataset.reached = 1;"
+                        " return getComputedStyle(e).outlineStyle !== 'none' || e.matches('iframe, #files, #tree'); }"
+                    )
+                    assert seen, f"{name}: {page.evaluate('document.activeElement.outerHTML')}"
+                missed = page.evaluate(
+                    f"({FOCUSABLE})().filter((e) => !e.dataset.reached).map((e) => e.outerHTML)"
+                )
+                assert missed == [], name
