@@ -233,7 +233,7 @@ def _rates(lab: Calibration, without: Sequence[str] = ()) -> dict[str, Any]:
 
 def _without_code(verdict: str) -> str:
     """A verdict without the line that says what to type."""
-    return "\n".join(line for line in verdict.splitlines() if not line.startswith("now: "))
+    return "\n".join(line for line in verdict.splitlines() if not line.lstrip().startswith("now: "))
 
 
 def repeated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
