@@ -34,7 +34,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.planning.components import variance_components
-from shardwise.report.downloads import report_json
+from shardwise.report.downloads import dumped, report_json
 from shardwise.report.embedded import read_report
 from shardwise.report.html import html
 from shardwise.report.paper import paper
@@ -120,7 +120,7 @@ def compare(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
         with _results() as folder:
             for k, one in enumerate(found):
                 (folder / _numbered("report.html", k)).write_text(html(one), "utf-8", "backslashreplace")
-                (folder / _numbered("report.json", k)).write_text(_dumped(report_json(one)))
+                (folder / _numbered("report.json", k)).write_text(dumped(report_json(one)))
             (folder / "leaderboard.html").write_text(board.html(page=True), "utf-8", "backslashreplace")
             (folder / "leaderboard.csv").write_text(
                 render(board.to_frame(), Format.csv), "utf-8", "backslashreplace"
@@ -129,16 +129,12 @@ def compare(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
             recipe = found[0].recipe
             assert recipe is not None
             (folder / "analysis.toml").write_text(recipe.toml, "utf-8")
-            (folder / "summary.json").write_text(_dumped(_summary(found, board.answer)))
+            (folder / "summary.json").write_text(dumped(_summary(found, board.answer)))
     return found[0].title
 
 
 def _numbered(name: str, k: int) -> str:
     return name if k == 0 else name.replace(".", f"-{k + 1}.")
-
-
-def _dumped(value: Any) -> str:
-    return json.dumps(value, indent=1, allow_nan=False) + "\n"
 
 
 def _summary(found: Sequence[Analysis], ranks: str) -> dict[str, Any]:
@@ -207,7 +203,7 @@ def calibrated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
             budget=options.budget,
             seed=options.seed,
             progress=lambda done, total: tell("simulating", done, total),
-            watch=lambda some: write_atomically("partial.json", _dumped(_rates(some, UNSETTLED)).encode()),
+            watch=lambda some: write_atomically("partial.json", dumped(_rates(some, UNSETTLED)).encode()),
         )
         with _results() as folder:
             facts, notes = facts_of(lab), (*read.notes, *told)
@@ -216,7 +212,7 @@ def calibrated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
             )
             (folder / "calibration.json").write_text(shown)
             (folder / "calibration.csv").write_text(render(lab.to_frame(), Format.csv))
-            (folder / "summary.json").write_text(_dumped(_rates(lab)))
+            (folder / "summary.json").write_text(dumped(_rates(lab)))
     sizes = lab.scores.partition("(")[2].partition(";")[0]
     return f"Which methods hold on {sizes}?"
 
@@ -265,8 +261,8 @@ def repeated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
         except typer.Exit:
             pass  # the numbers differ, which is an answer
         found = json.loads(out.getvalue())
-        (folder / "repeat.json").write_text(_dumped(found))
-        (folder / "summary.json").write_text(_dumped(found))
+        (folder / "repeat.json").write_text(dumped(found))
+        (folder / "summary.json").write_text(dumped(found))
     return f"Repeated: {inputs[0].name}"
 
 
