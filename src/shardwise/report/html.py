@@ -29,7 +29,7 @@ from shardwise.io.atomic import write_atomically
 from shardwise.report import words
 from shardwise.report.axis import Axis, axis_for
 from shardwise.report.charts import charts
-from shardwise.report.downloads import Download, downloads
+from shardwise.report.downloads import Download, downloads, figures
 from shardwise.report.methods import bibliography, methods_latex, methods_text
 
 MOST_NAMED = 12  # systems of a top group that the answer lists
@@ -114,6 +114,7 @@ def html(content: Analysis) -> str:
         rows=_rows(content),
         charts=drawn,
         files=files,
+        ranked={one.key for one in content.shown if one.letters is not None or one.pairs.complete},
         most_named=MOST_NAMED,
         against=_against(content),
         marks=MARKED,
@@ -150,8 +151,8 @@ def _claim_data(claim: ClaimResult, content: Analysis) -> dict[str, Any]:
     order = place[rows, columns]
 
     def ordered(values: Floats, digits: int) -> list[float | None]:
-        kept = [float(f"{x:.{digits}g}") if np.isfinite(x) else None for x in values]
-        return [kept[k] if k >= 0 else None for k in order]
+        kept = figures(values, digits)
+        return [kept[k] if k >= 0 else None for k in order.tolist()]
 
     half = ordered(claim.half, 4)
     signs = claim.directions(content.systems)[rows, columns]
