@@ -96,6 +96,7 @@ def run(cases: int, seed: int, journal: Path, chosen: list[str], until: float) -
     wanted = {name: max(1, round(cases * TARGETS[name].weight / total)) for name in chosen}
     done = done_so_far(journal, seed)
     failures = 0
+    targets.prepare()
     for name in chosen:  # what is compiled and loaded here need not be by every batch
         for index in range(5):
             with suppress(Exception):

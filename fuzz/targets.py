@@ -34,6 +34,7 @@ import xarray as xr
 from scipy import stats
 
 import shardwise as sw
+from fuzz.guard import guard_parser, guarded
 from fuzz.mutate import NASTY, mutated
 from shardwise.cli.config import AnalysisFile
 from shardwise.cli.main import main
@@ -50,6 +51,8 @@ from shardwise.scoring.measures.names import parse_measure
 from shardwise.scoring.scoring import score
 from shardwise.sharding.splits import Splits
 
+TABLES = 24  # that are damaged, of each format
+guard_parser()
 FOLDER = (
     Path(tempfile.gettempdir() if not os.path.isdir("/dev/shm") else "/dev/shm")
     / f"shardwise-fuzz-{os.getpid()}"
@@ -105,7 +108,7 @@ def _try_number(text: str) -> str:
     if any(byte <= 32 for byte in token) or not token:
         return "refused"
     value = np.zeros(1)
-    buffer = np.frombuffer(bytearray(token + b"\n" * PADDING), dtype=np.uint8)
+    buffer, _ = guarded(np.frombuffer(token + b"\n" * PADDING, dtype=np.uint8), len(token))
     end, understood = parse_number(buffer, 0, value.view(np.uint64), value)
     if not understood or end != len(token):
         return "refused"
@@ -325,7 +328,7 @@ ENDINGS = (
 
 
 def _make_table(g: random.Random) -> tuple[str, int, str, bytes]:
-    ending, seed, layout = g.choice(ENDINGS), g.randrange(200), g.choice(("long", "wide"))
+    ending, seed, layout = g.choice(ENDINGS), g.randrange(TABLES), g.choice(("long", "wide"))
     return ending, seed, layout, mutated(g, _written(seed, ending, layout))
 
 
@@ -355,7 +358,7 @@ def _try_workbook(content: bytes) -> str:
 
 
 def _make_foreign(g: random.Random) -> bytes:
-    return mutated(g, _written(g.randrange(200), ".nc", "long")[:-110])
+    return mutated(g, _written(g.randrange(TABLES), ".nc", "long")[:-110])
 
 
 def _try_foreign(content: bytes) -> str:
@@ -513,7 +516,7 @@ METHODS = ["t holm", "max-t", "moderated", "MD1 hsd", "wilcoxon bh", "sign none"
 
 def _make_line(g: random.Random) -> tuple[list[str], dict[str, bytes]]:
     ending = g.choice(ENDINGS[:-2])
-    table = _written(g.randrange(200), ending, g.choice(("long", "wide")))
+    table = _written(g.randrange(TABLES), ending, g.choice(("long", "wide")))
     files = {
         f"t{ending}": mutated(g, table) if g.random() < 0.5 else table,
         "q.txt": mutated(g, _qrels_text(g)) if g.random() < 0.3 else _qrels_text(g),
@@ -558,9 +561,9 @@ def _try_line(case: tuple[list[str], dict[str, bytes]]) -> str:
             old.unlink()
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    os.chdir(folder)
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with (
+        contextlib.chdir(folder),
         mock.patch.object(sys, "argv", ["shardwise", *words]),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
@@ -599,6 +602,14 @@ TARGETS = {
     "foreign": Target(_make_foreign, _try_foreign, 0.003),
     "line": Target(_make_line, _try_line, 0.2),
 }
+
+
+def prepare() -> None:
+    """Write the tables once, for all processes that are forked."""
+    for seed in range(TABLES):
+        for ending in dict.fromkeys(ENDINGS):
+            for layout in ("long", "wide"):
+                _written(seed, ending, layout)
 
 
 def tried(name: str, seed: int, index: int) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import importlib
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -13,8 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core import caching
 
+import shardwise as sw
 from command_line import shardwise
+from shardwise.cli import waiting
 from shardwise.core import kernels
 from shardwise.io import atomic
 from shardwise.io.atomic import write_atomically
@@ -162,14 +169,85 @@ def test_kernels_have_a_place_without_home(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv("NUMBA_CACHE_DIR")
 
 
+NOBODY = 65534
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can start a process of nobody's")
+def test_an_installation_that_may_not_be_written_to_and_no_home() -> None:
+    """The user nobody may write to the place for temporary files alone, and compiles a kernel there."""
+    with tempfile.TemporaryDirectory() as made:
+        _check_as_nobody(Path(made))
+
+
+def _check_as_nobody(folder: Path) -> None:
+    installed, place = folder / "installed" / "shardwise", folder / "place"
+    shutil.copytree(Path(sw.__file__).parent, installed, ignore=shutil.ignore_patterns("__pycache__"))
+    place.mkdir()
+    folder.chmod(0o755)
+    place.chmod(0o777)
+    code = (
+        "from shardwise.io.trec.numbers import parse_number; import os, numpy as np;"
+        "v = np.zeros(1); b = np.frombuffer(b'0.25' + b'\\n' * 64, dtype=np.uint8);"
+        "parse_number(b, 0, v.view(np.uint64), v); print(v[0], os.environ['NUMBA_CACHE_DIR'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, user=NOBODY, group=NOBODY,
+        extra_groups=[], cwd="/", env={"PYTHONPATH": str(installed.parent), "TMPDIR": str(place)},
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert done.stdout.split() == ["0.25", str(place / f"shardwise-kernels-{NOBODY}")]
+    assert list((place / f"shardwise-kernels-{NOBODY}").rglob("*.nbc"))
+
+
+def test_what_cannot_be_kept_is_compiled_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither fails a command whose disk is full, nor stays an index behind that names the code of another kernel."""
+    (tmp_path / "two_kernels.py").write_text(
+        "from numba import njit\n"
+        "@njit(cache=True)\ndef one(x):\n    return x + 1\n"
+        "@njit(cache=True)\ndef two(x):\n    return x + 2\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(caching.Cache, "save_overload", caching.Cache.save_overload)  # put back afterwards
+    waiting._keep_if_possible.__wrapped__()
+
+    def full(self: object, name: str, data: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(caching.IndexDataCacheFile, "_save_data", full)
+    kernels = importlib.import_module("two_kernels")
+    assert (kernels.one(1), kernels.two(1)) == (2, 3)
+    said = "compiled code cannot be kept (No space left on device), and will be compiled again next time\n"
+    assert capsys.readouterr().err == said
+    assert [path for path in tmp_path.rglob("*") if path.suffix in (".nbi", ".nbc")] == []
+
+
 def test_drafts_of_killed_processes_are_removed_by_the_next(tmp_path: Path) -> None:
-    old, fresh = (tmp_path / f".x.csv.{name}.partial" for name in ("0" * 16, "1" * 16))
-    for draft in (old, fresh):
+    """A lock goes with its process: what can be locked is nobody's, and so is what is very old."""
+    left, held, old = (tmp_path / f".x.csv.{k}.partial" for k in range(3))
+    for draft in (left, held, old):
         draft.touch()
     os.utime(old, (0, 0))
-    write_atomically(tmp_path / "x.csv", b"1")
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([fresh.name, "x.csv"])
-    atomic._DRAFTS.add(fresh)
+    with held.open() as first, old.open() as second:
+        for file in (first, second):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        write_atomically(tmp_path / "x.csv", b"1")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([held.name, "x.csv"])
+    atomic._DRAFTS.add(held)
     atomic.forget_drafts()
     atomic._DRAFTS.clear()
-    assert not fresh.exists()
+    assert not held.exists()
+
+
+def test_drafts_of_folders_are_removed_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / ".partial-left" / "runs").mkdir(parents=True)
+    with atomic.draft_folder(tmp_path) as one, atomic.draft_folder(tmp_path) as other:
+        assert set(tmp_path.iterdir()) == {one, other}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_as_long_as_a_name_may_be(tmp_path: Path) -> None:
+    write_atomically(tmp_path / f"{'漢' * 83}.csv", b"1")
+    assert [len(os.fsencode(path.name)) for path in tmp_path.iterdir()] == [253]

@@ -213,7 +213,7 @@ for line in json.loads(sys.argv[1]):
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full(folder: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_disk_that_is_full(folder: Path, tmp_path: Path) -> None:
     """Files may have 100 bytes here: every way of writing one fails in one line, and nothing is left."""
     given = (str(folder / "qrels.txt"), str(folder / "runs"))
     lines = [
@@ -223,13 +223,6 @@ def test_a_disk_that_is_full(folder: Path, tmp_path: Path, tmp_path_factory: pyt
         ("score", *given, "--out", "s.csv"),
         ("score", *given, "--out", "s.parquet"),
     ]
-    elsewhere = tmp_path_factory.mktemp(
-        "elsewhere"
-    )  # what is not compiled yet is compiled in a process with room
-    roomy = FULL.replace("resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))", "")
-    subprocess.run(
-        [sys.executable, "-c", roomy, json.dumps(lines)], cwd=elsewhere, capture_output=True, check=True
-    )
     done = subprocess.run(
         [sys.executable, "-c", FULL, json.dumps(lines)],
         cwd=tmp_path, capture_output=True, text=True, check=False,
@@ -237,7 +230,7 @@ def test_a_disk_that_is_full(folder: Path, tmp_path: Path, tmp_path_factory: pyt
     assert done.returncode == 0, done.stderr
     for line, told in zip(lines, map(json.loads, done.stdout.splitlines()), strict=True):
         assert told[:2] == [2, ""], line
-        (said,) = told[2].splitlines()
+        (said,) = [one for one in told[2].splitlines() if not one.startswith("compiled code cannot be kept")]
         assert said.startswith(f"{line[-1]}: cannot be written (")
         assert said.endswith("File too large); check the folder, its permissions and the space left")
     assert list(tmp_path.iterdir()) == []
