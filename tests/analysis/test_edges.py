@@ -31,8 +31,10 @@ def with_cell(value: float) -> np.ndarray:
 
 EDGES: dict[str, Callable[[], np.ndarray]] = {
     "huge": lambda: drawn(20, 3) * 1e308,
-    "large": lambda: drawn(20, 3) * 1e150,
-    "small": lambda: drawn(20, 3) * 1e-150,
+    "too large": lambda: drawn(20, 3) * 1e101,
+    "too small": lambda: drawn(20, 3) * 1e-101,
+    "large": lambda: drawn(20, 3) * 1e99,
+    "small": lambda: drawn(20, 3) * 1e-99,
     "tiny": lambda: drawn(20, 3) * 1e-308,
     "least": lambda: np.full((20, 3), 5e-324) * np.array([0, 1, 2]),
     "one huge cell": lambda: with_cell(1e308),
@@ -79,7 +81,17 @@ def test_every_method_answers_or_refuses(edge: str) -> None:
         assert (rows["difference"] <= rows["upper"])[inside].all(), method
         same = [bool((framed(y)[a] == framed(y)[b]).all()) for a, b in zip(rows["a"], rows["b"], strict=True)]
         assert (rows["p_adjusted"][same] > 0.5).all(), method
-    refused = edge in ("huge", "tiny", "least", "opposite", "one huge cell", "one topic", "one system")
+    refused = edge in (
+        "huge",
+        "too large",
+        "too small",
+        "tiny",
+        "least",
+        "opposite",
+        "one huge cell",
+        "one topic",
+        "one system",
+    )
     assert refused == (answered == 0), answered
 
 

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from shardwise.core.errors import InputError
 from shardwise.io import bounds
 from shardwise.io.files import compressed, read_text
+from shardwise.io.netcdf import netcdf_bytes
 from shardwise.io.scores import read_scores, write_scores
 from shardwise.io.spreadsheets import guarded, unguarded
 from shardwise.procedures.running import paired_tests
@@ -80,6 +81,18 @@ def test_no_flipped_bit_changes_a_score(ending: str, tmp_path: Path) -> None:
         assert isinstance(found, xr.DataArray)
         xr.testing.assert_equal(found.drop_attrs(), table.drop_attrs())
     assert refused
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", b"x" * 10_000])
+def test_netcdf_whose_hash_is_out_of_place_is_not_taken_for_that_of_another_program(
+    damage: bytes, tmp_path: Path
+) -> None:
+    """Nothing else would tell that a score was altered as well."""
+    path = tmp_path / "scores.nc"
+    for at in (-60, -80, -1):
+        path.write_bytes(netcdf_bytes(scores().to_dataset())[:at] + damage)
+        with pytest.raises(InputError, match="is damaged"):
+            read_scores(path)
 
 
 def test_netcdf_that_would_read_another_file_is_refused(tmp_path: Path) -> None:
