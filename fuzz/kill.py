@@ -161,9 +161,8 @@ class Victim:
         _once(self.write, folder, 0)
         if _content(folder) != self.states[0] or any(folder.rglob("*partial*")):
             raise AssertionError(f"{self.name}: the next write leaves {sorted(_content(folder))}")
-        state = (
-            "old" if all(0 in one for one in there) else "new" if all(1 in one for one in there) else "both"
-        )
+        whole = [k for k in (0, 1) if all(k in one for one in there)]
+        state = ("old", "new")[whole[0]] if whole else "some of both" if all(there) else "absent"
         return f"{state}, a draft beside it" if drafts else state
 
 

@@ -27,7 +27,6 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-import pandas as pd
 import pyndeval
 import pytrec_eval
 import xarray as xr
@@ -224,14 +223,25 @@ def _make_pipeline(g: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
     return runs, qrels
 
 
+def _values(found: xr.Dataset) -> dict[tuple[str, str, str], float]:
+    """Scores by measure, topic and system."""
+    systems = found["system"].values.tolist()
+    return {
+        (str(name), topic, system): value
+        for name, table in found.data_vars.items()
+        for topic, row in zip(found["topic"].values, table.transpose("topic", "system").values, strict=True)
+        for system, value in zip(systems, row.tolist(), strict=True)
+    }
+
+
 def _try_pipeline(case: tuple[dict[str, Any], dict[str, Any]]) -> str:
     runs, qrels = case
-    found = score(read_collection(runs, qrels, jobs=1), list(TREC), jobs=1)
+    found = _values(score(read_collection(runs, qrels, jobs=1), list(TREC), jobs=1))
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(TREC.values()))
     for system, run in runs.items():
         for topic, answers in evaluator.evaluate(run).items():
             for ours, theirs in TREC.items():
-                value = float(found[ours].sel(system=system, topic=topic))
+                value = found[ours, topic, system]
                 if math.isnan(value):
                     value = 0.0  # no relevant document: undefined for us, 0 for them
                 if abs(value - answers[theirs]) > 1e-9:
@@ -258,13 +268,13 @@ def _try_diversity(case: tuple[list[Any], dict[str, Any]]) -> str:
     judged, runs = case
     text = "".join(f"{t} {s} {d} 1\n" for t, s, d in judged).encode()
     read = read_collection(runs, _path("d.txt", text), subtopics=True, jobs=1)
-    found = score(read, ["alpha_nDCG@10", "ERR_IA@10"], jobs=1)
+    found = _values(score(read, ["alpha_nDCG@10", "ERR_IA@10"], jobs=1))
     qrels = [pyndeval.SubtopicQrel(t, s, d, 1) for t, s, d in judged]
     for system, run in runs.items():
         listed = [pyndeval.ScoredDoc(t, d, v) for t, docs in run.items() for d, v in docs.items()]
         for topic, answers in pyndeval.ndeval(qrels, listed, measures=["alpha-nDCG@10", "ERR-IA@10"]).items():
             for ours, theirs in (("alpha_nDCG@10", "alpha-nDCG@10"), ("ERR_IA@10", "ERR-IA@10")):
-                value = float(found[str(parse_measure(ours))].sel(system=system, topic=topic))
+                value = found[ours, topic, system]
                 if abs(value - answers[theirs]) > 1e-6:
                     raise Wrong(f"{ours} of {system} on {topic}: {value}, ndeval {answers[theirs]}")
     return "right"
@@ -408,10 +418,10 @@ def _make_paired(g: random.Random) -> Any:
 
 
 def _try_paired(y: Any) -> str:
-    frame = pd.DataFrame(y, columns=["a", "b", "c"])
-    pairs = paired_tests(frame, "t").to_frame()
+    names = ["a", "b", "c"]
+    pairs = paired_tests(xr.DataArray(y, {"system": names}, ("topic", "system")), "t").to_frame()
     for row in pairs.itertuples():
-        one, other = frame[row.a].to_numpy(), frame[row.b].to_numpy()
+        one, other = y[:, names.index(row.a)], y[:, names.index(row.b)]
         d = one - other
         if np.abs(d - d.mean()).max() <= 1e-9 * max(np.abs(one).max(), np.abs(other).max()):
             continue  # no spread but rounding, of which scipy warns
@@ -591,8 +601,8 @@ def _try_line(case: tuple[list[str], dict[str, bytes]]) -> str:
 
 
 TARGETS = {
-    "number": Target(_make_number, _try_number, 40.0),
-    "words": Target(_make_words, _try_words, 8.0),
+    "number": Target(_make_number, _try_number, 45.0),
+    "words": Target(_make_words, _try_words, 3.0),
     "page": Target(_make_page, _try_page, 8.0),
     "run": Target(_make_run, _try_run, 14.0),
     "qrels": Target(_make_qrels, _try_qrels, 6.0),
