@@ -162,18 +162,6 @@ def test_stopped_while_methods_are_calibrated(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_compiling_is_said(folder: Path, tmp_path: Path) -> None:
-    """With an empty cache the kernels are compiled, which a terminal is told once; the next time nothing is."""
-    told = b"compiling (first use only)"
-    with mock.patch.dict(os.environ, {"NUMBA_CACHE_DIR": str(tmp_path)}):
-        for times in (1, 0):
-            with on_terminal("compare", folder / "scores.csv", "--method", "t holm") as (process, master):
-                shown = read_until(master, None)
-                assert process.wait(PATIENCE) == 0
-            assert shown.count(told) == times
-
-
-@pytest.mark.slow
 def test_stopped_while_files_are_written(tmp_path: Path) -> None:
     """A simulated campaign is there as a whole or not at all, and so is its draft."""
     out = tmp_path / "made"
@@ -234,19 +222,6 @@ def test_a_disk_that_is_full(folder: Path, tmp_path: Path) -> None:
         assert said.startswith(f"{line[-1]}: cannot be written (")
         assert said.endswith("File too large); check the folder, its permissions and the space left")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-@pytest.mark.slow
-def test_an_output_that_is_full(folder: Path) -> None:
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [*COMMAND, "compare", str(folder / "scores.csv")], stdout=full, stderr=subprocess.PIPE, text=True,
-            check=False,
-        )  # fmt: skip
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
-    assert "No space left on device" in done.stderr
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="no folder here that nobody may write to")

@@ -15,7 +15,7 @@ def watch_compiling() -> None:
     if "numba" in sys.modules:
         _keep_if_possible()
         if sys.stderr.isatty():
-            _say_when_compiling()
+            import_module("numba.core.event").register("numba:compile", telling())
 
 
 @cache
@@ -25,7 +25,8 @@ def _keep_if_possible() -> None:
     It writes an index before the code that the index names: without that code, the index would name an older one.
     """
     caching = import_module("numba.core.caching")
-    save, told = caching.Cache.save_overload, []
+    save = caching.Cache.save_overload
+    told: list[OSError] = []
 
     def save_overload(self: Any, sig: object, data: object) -> None:
         try:
@@ -42,21 +43,19 @@ def _keep_if_possible() -> None:
     caching.Cache.save_overload = save_overload
 
 
-def _say_when_compiling() -> None:
+def telling() -> Any:
+    """A listener to numba that speaks at the first compilation."""
     event = import_module("numba.core.event")
 
     class Telling(event.Listener):  # type: ignore[misc,name-defined]
-        """A listener that speaks at the first compilation."""
-
         told = False
 
         def on_start(self, event: object) -> None:
-            """Say it."""
             if not self.told:
                 sys.stderr.write("compiling (first use only), up to a minute …\n")
                 self.told = True
 
         def on_end(self, event: object) -> None:
-            """Compilation ends are not spoken of."""
+            pass
 
-    event.register("numba:compile", Telling())
+    return Telling()
