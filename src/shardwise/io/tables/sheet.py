@@ -33,6 +33,7 @@ from shardwise.io.tables.column import NOTHING, Column, is_number, is_text
 from shardwise.io.tables.words import LABELS, role_words
 
 MORE = "…"  # in place of a cell that holds more than one value
+EMPTY = "nan"  # in every cell of a column of scores that are all missing; one in which nothing stands is none
 LABEL = pa.dictionary(pa.int32(), pa.string())
 _EMPTY = [*NOTHING, "NaN", "NA", "N/A", "NULL", "None", "Null", "Nan"]
 
@@ -45,6 +46,7 @@ class Sheet:
     system: str  # what to call the one system, should no column name it
     columns: Mapping[str, Column]
     place: Callable[[int], str]  # where a row stands, in words
+    empty: frozenset[str] = frozenset()  # columns of scores that are all missing, and say so
 
     @property
     def rows(self) -> int:
@@ -161,8 +163,10 @@ def from_parquet(path: Path) -> Sheet:
             remedy="it may be damaged: fetch it again",
         ) from None
     stored = (table.schema.metadata or {}).get(KEY.encode())
+    empty: frozenset[str] = frozenset()
     if stored is not None:
         check(_said(table), stored.decode("ascii", "replace"), str(path))
+        empty = frozenset(name for name in names if table.column(name).null_count == len(table))
     if "__index_level_0__" in names or b"pandas" in (table.schema.metadata or {}):
         try:
             frame = table.to_pandas()
@@ -173,7 +177,8 @@ def from_parquet(path: Path) -> Sheet:
                 remedy="it may be damaged: fetch it again",
             ) from None
         return replace(from_frame(frame, str(path)), system=stem(path))
-    return made(table, str(path), lambda row: f"{path}:row {row + 1}", system=stem(path))
+    sheet = made(table, str(path), lambda row: f"{path}:row {row + 1}", system=stem(path))
+    return replace(sheet, empty=empty)
 
 
 def parquet_bytes(frame: pd.DataFrame) -> bytes:
@@ -238,12 +243,22 @@ def from_text(text: bytes, path: Path) -> Sheet:
     body = memoryview(text)[start:]
     if not bytes(body[: 1 << 20]).strip():
         raise InputError("the table has no rows", where=line(-1), remedy="give at least one topic")
-    if delimiter is not None:
-        try:
-            return made(_arrow(body, header, delimiter, comma), str(path), line, **how)
-        except pa.ArrowException:
-            pass  # read again below, which finds the place
-    return made(_careful(text, header, delimiter, path), str(path), line, **how)
+    cells = dict(zip(header, _first(body, delimiter), strict=False))
+    try:
+        if delimiter is None:
+            raise pa.ArrowInvalid("nothing separates the columns")
+        table = _arrow(body, cells, delimiter, comma, header)
+    except pa.ArrowException:  # read again, which finds the place
+        table = _careful(text, header, delimiter, path)
+    sheet = made(table, str(path), line, **how)
+    stated = [name for name, cell in cells.items() if cell == EMPTY and name in sheet.columns]
+    return replace(sheet, empty=frozenset(n for n in stated if np.isnan(sheet.columns[n].values).all()))
+
+
+def _first(body: memoryview, delimiter: str | None) -> list[str]:
+    """The cells of the first row, where no quotes stand in it."""
+    line = bytes(body[: 1 << 16]).split(b"\n", 1)[0].decode("utf-8", "replace")
+    return [cell.strip() for cell in line.split(delimiter)]
 
 
 def _header(text: bytes, delimiter: str | None, path: Path) -> tuple[list[str], int]:
@@ -269,15 +284,12 @@ def _header(text: bytes, delimiter: str | None, path: Path) -> tuple[list[str], 
     return header, min(start + 1, len(text))
 
 
-def _arrow(body: memoryview, header: list[str], delimiter: str, comma: bool) -> pa.Table:
+def _arrow(
+    body: memoryview, first: Mapping[str, str], delimiter: str, comma: bool, header: list[str]
+) -> pa.Table:
     """Read labels as the text they are; where they are plain whole numbers as these, which takes half the time."""
     labels = {name: LABEL for name in header if role_words(name) & LABELS}
-    first = bytes(body[: 1 << 16]).split(b"\n", 1)[0].decode("utf-8", "replace").split(delimiter)
-    numbers = {
-        name: pa.int64()
-        for name, cell in zip(header, first, strict=False)
-        if name in labels and cell.strip().isdigit()
-    }
+    numbers = {name: pa.int64() for name, cell in first.items() if name in labels and cell.isdigit()}
     if numbers and not _odd_zeros(body):
         try:
             table = _csv(body, header, delimiter, comma, labels | numbers)
