@@ -308,8 +308,14 @@ def _pairs(table: xr.DataArray, options: InstancesOptions) -> Shown:
                 for a, b in zip(verdict.table["a"], verdict.table["b"], strict=True)
             ]
         lines.append(str(verdict))
-    facts = {"procedure": pairs.procedure, "method": pairs.title, "claim": pairs.claim}
-    facts |= {"margin": options.margin, "side": options.side, "alpha": alpha}
+    facts = {
+        "procedure": pairs.procedure,
+        "method": pairs.title,
+        "claim": pairs.claim,
+        "margin": options.margin,
+        "side": options.side,
+        "alpha": alpha,
+    }
     drawn = pairs if verdict is None else verdict
     title = "\n".join(line for line in (*lines, *pairs.notes) if line)
     return Shown(frame, title, facts, lambda: drawn.plot(measure=measure))

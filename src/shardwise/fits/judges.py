@@ -153,9 +153,8 @@ class ByJudge:
     def estimates(self, tables: Tables, claim: Claim) -> Estimates:
         """System means corrected by people's scores, and the test of their pairs."""
         human = people(tables)
-        each = prediction_powered(
-            *(np.swapaxes(y, -1, -2) for y in (tables.y, human)), cluster=tables.cluster, task=tables.task
-        )
+        y, seen = (np.swapaxes(scores, -1, -2) for scores in (tables.y, human))
+        each = prediction_powered(y, seen, cluster=tables.cluster, task=tables.task)
         nothing = np.full(len(tables), np.nan)
         residual = np.nanvar(human, axis=1, ddof=1).mean(axis=1)
         return Estimates(
