@@ -245,7 +245,7 @@ def _tells_apart(sheet: Sheet, names: Iterable[str]) -> bool:
     """Whether these columns together are different in every row."""
     at = np.zeros(sheet.rows, dtype=np.int64)
     for name in names:
-        codes, labels = sheet.columns[name].labels
+        codes, labels, _ = sheet.columns[name].labels
         at = np.unique(at * len(labels) + codes, return_inverse=True)[1]
     return len(np.unique(at)) == sheet.rows
 
