@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core.arguments import chosen
-from shardwise.core.arrays import Bools, Codes, Ints
+from shardwise.core.arrays import Bools, Ints
 from shardwise.core.claim import DIMENSIONS, counted
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import missing_cells, undefined_cells
@@ -178,10 +178,11 @@ def _nested(found: dict[str, Labels]) -> dict[str, Labels]:
     return {"topic": Labels(codes.astype(np.int32), names)}
 
 
-def _flat(labels: Sequence[Labels]) -> Codes | Ints:
+def _flat(labels: Sequence[Labels]) -> Ints:
     """Where each score stands in the array, a dimension a label; in narrow numbers where these do."""
     cells = math.prod(len(one.names) for one in labels)
-    at = np.zeros(len(labels[0].codes), dtype=np.int32 if cells < 2**31 else np.int64)
+    kind: type = np.int32 if cells < 2**31 else np.int64
+    at: Ints = np.zeros(len(labels[0].codes), dtype=kind)
     for one in labels:
         if len(one.names) > 1:
             at *= len(one.names)
@@ -248,7 +249,7 @@ def _find(parts: Sequence[Records], row: int) -> tuple[Records, int]:
 
 
 def _double(
-    at: Codes | Ints, parts: Sequence[Records], dims: Sequence[str], found: dict[str, Labels], measured: Labels,
+    at: Ints, parts: Sequence[Records], dims: Sequence[str], found: dict[str, Labels], measured: Labels,
     nouns: dict[str, str],
 ) -> InputError:  # fmt: skip
     order = np.argsort(at, kind="stable")
