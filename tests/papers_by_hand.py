@@ -10,6 +10,7 @@ from scipy import stats
 
 Floats = npt.NDArray[np.float64]
 TERMS = {
+    "MD1": ("i", "j"),  # on a single shard
     "MD2": ("i", "j"),
     "MD3": ("i", "j", "ij"),
     "MD4": ("i", "j", "k", "ij"),

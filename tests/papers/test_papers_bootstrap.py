@@ -20,14 +20,6 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def runs(data: Path, covid_runs: Path) -> sw.Collection:
-    """Every sixth run of TREC-COVID's first round."""
-    qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"
-    files = sorted(covid_runs.iterdir())[::6]
-    return sw.read_collection(files, qrels, missing="zero", topics="judged", names="file")
-
-
-@pytest.fixture(scope="module")
 def ff21(runs: sw.Collection) -> sw.papers.Replication:
     return sw.papers.ff21(runs, measures=["AP"], shards=(3,), fill_shards=(10, 25), samples=3, seed=2)
 
@@ -102,12 +94,95 @@ def test_the_pattern_of_ff21_holds_on_other_runs(ff21: sw.papers.Replication) ->
             1.65 < widths[model, "percent"] / widths[model, "share"] < 1.81
         )  # V17's printed widths over FF21's
         assert widths[model, "count"] / widths[model, "share"] > 1.81
-    eight = ff21["Table 8"].data
-    assert set(eight["shards"]) == {10, 25}
-    assert (eight["undefined"] > 0).all()
-    assert (eight.loc[eight["fill"] != eight["other"], "PD"] == 0).all()  # F19 Prop. 7.4
-    seven = ff21["Table 7"].data.query("shards == 25").set_index(["approach", "fill", "other"])["PD"]
-    assert seven["tANOVA(HSD)", "zero", "one"] > seven["bANOVA(BH)", "zero", "one"] > 0
+    one_tail, two_tails = (ff21[f"Table {k}"].data.set_index("model") for k in (1, 2))
+    assert one_tail.loc["MD3", "width"] < one_tail.loc["MD2", "width"]
+    assert (two_tails["significant"] < one_tail["significant"]).all()
+    apart = ff21["Table 4"].data.set_index(["model", "widths"])["significant"]
+    for model in ("MD2", "MD3"):
+        assert apart[model, "share"] > apart[model, "percent"] >= apart[model, "count"]
+    steady = ff21["Table 6"].data.set_index(["model", "approach"])
+    assert (steady["AD"] == 0).all()
+    assert steady["PAA"].min() > 0.95
+    for model in ("MD2", "MD3", "MD6"):  # who finds most agrees least on what does not differ
+        ppa = [steady.loc[(model, a), "PPA"] for a in ("tANOVA(HSD)", "tANOVA(BH)", "bANOVA(BH)")]
+        assert ppa == sorted(ppa, reverse=True)
+
+
+@pytest.fixture(scope="module")
+def filled(runs: sw.Collection) -> dict[int, list[dict[str, np.ndarray]]]:
+    """By number of shards and split: (topic, system, shard) scores with undefined ones filled by each policy."""
+    out: dict[int, list[dict[str, np.ndarray]]] = {}
+    for shards in (10, 25):
+        scores = sw.score(runs, "AP", sw.split(runs, shards, n_splits=3, seed=2))["AP"]
+        each = scores.transpose("split", "topic", "system", "shard").values
+        values = {
+            "zero": lambda y: 0.0,
+            "lq": lambda y: np.percentile(y[np.isfinite(y)], 25, method="hazen"),
+            "mean": np.nanmean,
+            "one": lambda y: 1.0,
+        }
+        out[shards] = [
+            {name: np.where(np.isnan(y), value(y), y) for name, value in values.items()} for y in each
+        ]
+    return out
+
+
+@pytest.mark.parametrize("shards", [10, 25])
+@pytest.mark.parametrize(("table", "model"), [("Table 7", "MD3"), ("Table 8", "MD6")])
+def test_fills_disagree_as_in_plain_numpy(
+    ff21: sw.papers.Replication,
+    filled: dict[int, list[dict[str, np.ndarray]]],
+    shards: int,
+    table: str,
+    model: str,
+) -> None:
+    """FF21 Tables 7 and 8, classic approach: pairs that one fill, or one split, finds and the other does not."""
+    found = ff21[table].data.query("shards == @shards and approach == 'tANOVA(HSD)'")
+    told = [{name: by_hand.hsd(y, model) for name, y in one.items()} for one in filled[shards]]
+    assert found["undefined"].iloc[0] > 0
+    for row in found.to_dict("records"):
+        a, b = row["fill"], row["other"]
+        if a != b:
+            wanted = np.mean([(one[a] != one[b]).sum() for one in told])
+        else:
+            wanted = np.mean([(one[a] != other[a]).sum() for one, other in combinations(told, 2)])
+        assert row["PD"] == pytest.approx(wanted)
+    apart = found[found["fill"] != found["other"]].set_index(["fill", "other"])["PD"]
+    if model == "MD6":
+        assert (apart == 0).all()  # F19 Prop. 7.4
+    else:
+        assert apart["zero", "one"] == apart.loc["zero"].max() > 0  # the worst choice, FF21 §5.3
+
+
+def test_the_bootstrap_depends_less_on_the_fill(ff21: sw.papers.Replication) -> None:
+    """FF21 §5.3, and F19 Prop. 7.4 for the bootstrap as well."""
+    seven, eight = (
+        ff21[name].data.set_index(["shards", "approach", "fill", "other"]) for name in ("Table 7", "Table 8")
+    )
+    assert (
+        seven.loc[(25, "tANOVA(HSD)", "zero", "one"), "PD"]
+        > seven.loc[(25, "bANOVA(BH)", "zero", "one"), "PD"]
+        > 0
+    )
+    kinds = eight.index.get_level_values("fill") != eight.index.get_level_values("other")
+    assert (eight.loc[kinds, "PD"] == 0).all()
+
+
+def test_25_shards_leave_as_many_cells_undefined_as_chance_has_it(data: Path, runs: sw.Collection) -> None:
+    """A shard of S lacks all of r relevant documents with probability (1 - 1/S)^r: 66 of the 750 cells are expected."""
+    judged = pd.read_csv(
+        data / "trec-covid-r1" / "qrels.covid-round1.txt",
+        sep=r"\s+",
+        header=None,
+        names=["topic", "it", "doc", "grade"],
+    )
+    relevant = judged[judged["grade"] > 0].groupby("topic")["doc"].nunique()
+    expected = float((25 * (24 / 25) ** relevant).sum())
+    assert round(expected) == 66
+    splits = sw.split(runs, 25, n_splits=20, seed=0)
+    scores = sw.score(runs, "AP", splits)["AP"].isel(system=0)
+    counts = scores.isnull().sum(("topic", "shard")).to_numpy()
+    assert counts.mean() == pytest.approx(expected, abs=4 * counts.std(ddof=1) / np.sqrt(20))
 
 
 def test_the_printed_tables_of_ff21_contradict_each_other() -> None:
@@ -144,9 +219,8 @@ def test_rows_of_tests_are_printed_for_public_tables(data: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def v17(runs: sw.Collection) -> sw.papers.Replication:
-    sets = {"first": runs.systems[:4], "last": runs.systems[-3:]}
-    return sw.papers.v17(runs, sets=sets, n_splits=5, n_resamples=500, seed=3)
+def v17(runs: sw.Collection, teams: dict[str, list[str]]) -> sw.papers.Replication:
+    return sw.papers.v17(runs, sets=teams, n_splits=5, n_resamples=500, seed=3)
 
 
 def test_the_pattern_of_v17_holds_on_other_runs(v17: sw.papers.Replication) -> None:
@@ -170,6 +244,34 @@ def test_tests_of_v17_are_scipys(v17: sw.papers.Replication, runs: sw.Collection
     assert found["paired t"] == sum(stats.ttest_rel(y[:, a], y[:, b]).pvalue <= 0.05 for a, b in pairs)
 
 
+def test_a_pool_sampled_by_strata_has_the_extended_infap(tmp_path: Path) -> None:
+    """V17 §4: Terabyte 2006, whose qrels have a stratum for each document and -1 where it was not sampled."""
+    sw.simulate.collection(
+        topics=12, systems=5, depth=60, corpus=3000, relevant=40, pool_depth=30, seed=3
+    ).write(tmp_path)
+    rng = np.random.default_rng(1)
+    rows = [line.split() for line in (tmp_path / "qrels.txt").read_text().splitlines()]
+    strata = rng.integers(1, 3, len(rows))  # all of the first and half of the second are judged
+    kept = (strata == 1) | (rng.random(len(rows)) < 0.5)
+    sampled = [
+        f"{topic} 0 {doc} {stratum} {grade if here else -1}\n"
+        for (topic, _, doc, grade), stratum, here in zip(rows, strata, kept, strict=True)
+    ]
+    (tmp_path / "qrels.txt").write_text("".join(sampled))
+    runs = sw.read_collection(tmp_path / "runs", tmp_path / "qrels.txt")
+    found = sw.papers.v17(runs, shards=(2,), n_splits=2, n_resamples=50)
+    four = found["Table 4"].data.query("alpha == 0.05").set_index("test")
+    y = sw.score(runs, "xinfAP")["xinfAP"].values
+    alike = [stats.ttest_ind(y[:, a], y[:, b]).pvalue <= 0.05 for a, b in combinations(range(5), 2)]
+    assert set(four["measure"]) == {"xinfAP"}
+    assert four.loc["unpaired t", "pairs"] == sum(alike)
+    assert four.loc["unpaired t", "pairs_V17"] == 1261  # Terabyte's
+    assert four.loc["multiple 2 parts", "pairs_V17"] == 2595
+    three = found["Table 3"].data.query("model == 'MD3'").set_index("shards")["width_V17"]
+    assert three.to_dict() == {2: 0.032, 3: 0.037}
+    assert "Terabyte" in found.facts["columns _V17"]
+
+
 def test_figures_and_table_6_follow_from_the_rows(v17: sw.papers.Replication, tmp_path: Path) -> None:
     decided = v17["Figure 7"].data
     count = (
@@ -179,8 +281,11 @@ def test_figures_and_table_6_follow_from_the_rows(v17: sw.papers.Replication, tm
     )
     assert decided.groupby("measure")["differ"].sum().to_dict() == count.to_dict()
     six = v17["Table 6"].data.set_index("condition")
-    assert six.loc["across", ["same", "lost", "gained"]].tolist() == [6 + 3, 0, 0]
-    assert (six["same"] + six["lost"] + six["gained"] <= 9).all()
+    assert six.loc["across", ["same", "lost", "gained"]].tolist() == [24, 0, 0]
+    assert (six["same"] + six["lost"] + six["gained"] <= 24).all()
+    within = six.loc["within"]
+    assert within["MD3"] < six.loc["across", "MD3"]  # V17 §6: narrower
+    assert within["lost"] <= 1 < within["gained"]  # but the reverse of what V17 §6 found
     assert (v17["Figure 6"].data["rank"] < v17["Figure 6"].data["other"]).all()
     v17.write(tmp_path)
     assert (tmp_path / "v17.html").read_text().count("<svg") == 5

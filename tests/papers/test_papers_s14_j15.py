@@ -97,6 +97,22 @@ def test_every_table_and_figure_of_s14_is_there(s14: sw.papers.Replication, tmp_
     assert "topics_S14" in (tmp_path / "s14.md").read_text()
 
 
+def test_the_pattern_of_s14_holds_on_other_runs(runs: sw.Collection) -> None:
+    """S14 §5.3 and §5.4, TREC-COVID: nERR varies most, AP least at full depth and much more at depth 10."""
+    found = sw.papers.s14(runs, depths=[10, 100])
+    three = found["Table 3"].data.query("collection == 'pooled'").set_index(["task", "measure"])["variance"]
+    for task in ("deep", "depth 10"):
+        assert three[task].idxmax() == "nERR"
+    assert three["deep"].idxmin() == "AP"
+    assert three["depth 10", "AP"] > 1.5 * three["deep", "AP"]
+    assert three["depth 10", "nERR"] == pytest.approx(three["deep", "nERR"], rel=0.15)  # of the first ranks
+    eight = found["Table 8"].data.query("width == 0.15").set_index(["task", "measure"])["topics"]
+    assert eight["depth 10"].idxmax() == "nERR"
+    nine = found["Table 9"].data.query("measure == 'AP'").set_index("depth")
+    assert nine.loc[10, "variance"] > nine.loc[100, "variance"]
+    assert nine.loc[10, "judged"] < nine.loc[100, "judged"]
+
+
 def test_tables_of_scores_give_what_they_can(trec3: Path) -> None:
     found = sw.papers.s14({"TREC-3": sw.read_scores(trec3)})
     assert found.labels == ("Table 3", "Table 4", "Table 8", "Figure 1", "Figure 2", "Figure 3")
