@@ -168,21 +168,30 @@ def test_the_bootstrap_depends_less_on_the_fill(ff21: sw.papers.Replication) -> 
     assert (eight.loc[kinds, "PD"] == 0).all()
 
 
-def test_25_shards_leave_as_many_cells_undefined_as_chance_has_it(data: Path, runs: sw.Collection) -> None:
-    """A shard of S lacks all of r relevant documents with probability (1 - 1/S)^r: 66 of the 750 cells are expected."""
-    judged = pd.read_csv(
-        data / "trec-covid-r1" / "qrels.covid-round1.txt",
-        sep=r"\s+",
-        header=None,
-        names=["topic", "it", "doc", "grade"],
-    )
-    relevant = judged[judged["grade"] > 0].groupby("topic")["doc"].nunique()
-    expected = float((25 * (24 / 25) ** relevant).sum())
-    assert round(expected) == 66
-    splits = sw.split(runs, 25, n_splits=20, seed=0)
-    scores = sw.score(runs, "AP", splits)["AP"].isel(system=0)
-    counts = scores.isnull().sum(("topic", "shard")).to_numpy()
-    assert counts.mean() == pytest.approx(expected, abs=4 * counts.std(ddof=1) / np.sqrt(20))
+@pytest.mark.parametrize("shards", [10, 25])
+def test_undefined_cells_are_those_without_relevant_documents(
+    data: Path, runs: sw.Collection, ff21: sw.papers.Replication, shards: int
+) -> None:
+    """Counted in the qrels; chance leaves a shard of S without any of r documents with probability (1 - 1/S)^r."""
+    file = data / "trec-covid-r1" / "qrels.covid-round1.txt"
+    judged = pd.read_csv(file, sep=r"\s+", header=None, names=["topic", "round", "doc", "grade"], dtype=str)
+    relevant = judged[judged["grade"].isin(["1", "2"])]
+    docs = pd.Series(range(runs.n_docs), index=runs.docnos())
+    splits = sw.split(runs, shards, n_splits=3, seed=2)
+    there = [
+        relevant.assign(shard=codes[docs[relevant["doc"]]]).drop_duplicates(["topic", "shard"])
+        for codes in splits.shards
+    ]
+    undefined = [30 * shards - len(each) for each in there]
+    for table in ("Table 7", "Table 8"):
+        assert set(ff21[table].data.query("shards == @shards")["undefined"]) == {sum(undefined)}
+    empty = (1 - 1 / shards) ** relevant.groupby("topic")[
+        "doc"
+    ].nunique()  # 2.2 cells of 10 shards, 69.5 of 25
+    variance = float(
+        (shards * empty * (1 - empty)).sum()
+    )  # an upper bound, as shards of a topic fill in turn
+    assert np.mean(undefined) == pytest.approx(float((shards * empty).sum()), abs=4 * np.sqrt(variance / 3))
 
 
 def test_the_printed_tables_of_ff21_contradict_each_other() -> None:
@@ -345,3 +354,19 @@ def test_printed_rows_are_whole() -> None:
             assert sum(same) == row["pairs"]
     with pytest.raises(InputError):
         sw.papers.ff21(sw.simulate.collection(topics=4, systems=3, seed=1).collection(), samples=1)
+
+
+def test_where_nothing_differs_there_is_a_page_all_the_same(tmp_path: Path) -> None:
+    """No pair is told apart and no split disagrees: figures of such pairs have no rows."""
+    rng = np.random.default_rng(0)
+    docs = [f"d{i}" for i in range(60)]
+    qrels = {str(t): {d: int(i < 20) for i, d in enumerate(rng.permutation(docs))} for t in range(4)}
+    run = {str(t): dict(zip(docs, rng.random(60).tolist(), strict=True)) for t in range(4)}
+    same = sw.read_collection({"x": run, "y": run, "z": run}, qrels)
+    for _ in range(2):  # made, and taken up from its folder
+        found = sw.papers.v17(same, n_splits=2, n_resamples=20, measures=["AP"], folder=tmp_path)
+        assert (found["Table 4"].data["pairs"] == 0).all()
+        assert found["Figure 6"].data.empty
+    found.write(tmp_path)
+    assert not (tmp_path / "figure-6.svg").exists()
+    assert "Figure 6" in (tmp_path / "v17.md").read_text()

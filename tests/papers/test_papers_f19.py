@@ -93,7 +93,7 @@ def test_intervals_are_those_of_plain_numpy(
         n, systems = y.shape[0] * y.shape[2], y.shape[1]
         spread = np.sqrt((left**2).sum() / df / n)
         half = {
-            "tukey": stats.studentized_range.isf(0.05, systems, df) * spread / 2,
+            "tukey": by_hand.critical_range(systems, df) * spread / 2,
             "anova": stats.t.isf(0.025, df) * spread,
             "sem": stats.t.isf(0.025, n - 1) * y.std(axis=(0, 2), ddof=1) / np.sqrt(n),
         }

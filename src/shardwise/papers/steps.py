@@ -34,14 +34,17 @@ def run_steps(
         if place is not None and place.is_dir():
             frames = {file.stem: pd.read_parquet(file) for file in sorted(place.glob("*.parquet"))}
         else:
-            frames = {label: frame for label, frame in step().items() if len(frame)}
+            frames = step()
             if place is not None:
                 _keep(frames, place)
         for label, frame in frames.items():
             found.setdefault(label, []).append(frame)
         if progress is not None:
             progress(number, len(steps))
-    return {label: pd.concat(each, ignore_index=True) for label, each in found.items()}
+    return {
+        label: pd.concat([frame for frame in each if len(frame)] or each[:1], ignore_index=True)
+        for label, each in found.items()
+    }
 
 
 def _keep(frames: Frames, place: Path) -> None:

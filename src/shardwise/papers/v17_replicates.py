@@ -320,7 +320,7 @@ def _figures(frames: Frames, scores: xr.Dataset) -> Iterator[Exhibit]:
     )
     form = Form(x="rank", y="other", titles=("run", "run"), series="splits", panel="measure", mark="point")
     squares = frames["squares"].sort_values(
-        "splits", key=lambda s: s.str.split(":").str[0].astype(int), kind="stable"
+        "splits", key=lambda each: each.map(lambda one: int(one.split(":")[0])), kind="stable"
     )
     yield Exhibit(
         "Figure 6", "pairs that the splits are divided over, by splits against the others", squares, form=form

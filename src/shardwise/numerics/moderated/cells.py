@@ -68,7 +68,9 @@ def of_cells(y: Floats) -> Cells:
             y.mean(axis=(-3, -1)), squares, (topics - 1.0) * (shards - 1.0) * full, topics * shards * full
         )
     each = [_with_gaps(table) for table in y.reshape(-1, *y.shape[-3:])]
-    return Cells(*(np.stack(part).reshape(*y.shape[:-3], *part[0].shape) for part in zip(*each, strict=True)))
+    return Cells(
+        *(np.stack(part).reshape((*y.shape[:-3], *part[0].shape)) for part in zip(*each, strict=True))
+    )
 
 
 def _with_gaps(y: Floats) -> Cells:
