@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.figures import degrees
@@ -140,9 +142,11 @@ def judged(one: ClaimResult, found: Analysis) -> str:
 
 def _error(one: ClaimResult) -> str:
     """The error term of a model, with its degrees of freedom."""
-    error, df = one.pairs.estimates.error or "error", degrees(float(one.pairs.estimates.df))
+    error, df = one.pairs.estimates.error or "error", float(one.pairs.estimates.df)
     named = "residual mean square" if error == "error" else f"mean square of {error}"
-    return f"{named} on {df} degrees of freedom"
+    if np.isnan(df):  # decisions of several splits were combined
+        return f"{named} of each split"
+    return f"{named} on {degrees(df)} degrees of freedom"
 
 
 def methods_paragraph(found: Analysis) -> list[tuple[str, str]]:
