@@ -41,6 +41,7 @@ from .procedures.running import compare_instances as compare_instances
 from .procedures.running import paired_tests as paired_tests
 from .report.html import write_report as write_report
 from .scoring.scoring import score as score
+from .scoring.streamed import score_runs as score_runs
 from .scoring.undefined import fill_undefined as fill_undefined
 from .sharding.split import split as split
 from .sharding.splits import Splits as Splits

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
@@ -25,6 +26,7 @@ from shardwise.io.reader import read_collection
 from shardwise.io.scores import are_score_files, read_scores, score_files
 from shardwise.numerics.bootstrap.distributions import Null
 from shardwise.scoring.scoring import score
+from shardwise.scoring.streamed import score_runs
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
 from shardwise.sharding.splits import Splits
@@ -198,21 +200,45 @@ class RunInputs:
         return self._collection(self.files())
 
     def _collection(self, files: tuple[Path, ...]) -> Collection:
-        choices: dict[str, Any] = {
-            "missing": self.missing or "refuse",
-            "names": self.names,
-            "subtopics": self.subtopics,
-            **({"intents": str(self.intents)} if self.intents is not None else {}),
-        }
         with progress("reading runs", self.quiet) as told:
             return read_collection(
+                [str(path) for path in files[1:]], str(files[0]), progress=told, **self._reading()
+            )
+
+    def _reading(self) -> dict[str, Any]:
+        return {
+            "missing": self.missing or "refuse",
+            "names": self.names,
+            "depth": self.depth,
+            "subtopics": self.subtopics,
+            "jobs": self.jobs,
+            **({"intents": str(self.intents)} if self.intents is not None else {}),
+        }
+
+    def streamed(self, executor: Executor | None) -> Read:
+        """Score run files a few at a time, here or where an executor works."""
+        files = self.files()
+        sharded = self.shards > 1 or self.kind in ("uneven", "attribute")
+        told_of_splits: list[str] = []
+
+        def splitting(collection: Collection) -> Splits:
+            made = self.split(collection)
+            assert made is not None, "asked for where there are shards"
+            told_of_splits.extend(made.notes)
+            return made
+
+        with progress("scoring files", self.quiet) as told:
+            found = score_runs(
                 [str(path) for path in files[1:]],
                 str(files[0]),
-                depth=self.depth,
-                jobs=self.jobs,
+                list(self.measure or ("AP",)),
+                splitting if sharded else None,
+                executor=executor,
                 progress=told,
-                **choices,
+                **self._reading(),
             )
+        notes = filter(None, found.attrs["notes"].split("; "))
+        return Read(found, (*notes, *told_of_splits), files)
 
     def split(self, collection: Collection) -> Splits | None:
         """Split the documents as the options say; none for one shard."""

@@ -225,7 +225,7 @@ Jobs = Annotated[int | None, typer.Option(help="Number of threads; all processor
 Cluster = Annotated[
     str | None,
     typer.Option(
-        help="Simulate on a cluster of dask.distributed: the address of its scheduler, or local for processes here."
+        help="Work on a cluster of dask.distributed: the address of its scheduler, or local for processes here."
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]

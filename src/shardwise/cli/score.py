@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import xarray as xr
 
+from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands.score import ScoreOptions
 from shardwise.cli.inputs import RunInputs
 from shardwise.cli.output import emit, writing
@@ -14,7 +15,8 @@ from shardwise.io.scores import write_scores
 def score_runs(options: ScoreOptions) -> None:
     """Score runs, print the means, and write all scores where ``--out`` says."""
     source = RunInputs.of(options, tables=False)
-    read = source.read()
+    with on_cluster(options.cluster, options.quiet) as executor:
+        read = source.streamed(executor) if options.stream or executor is not None else source.read()
     scores = read.scores
     if options.out is not None:
         with writing(options.out):

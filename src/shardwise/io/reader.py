@@ -6,8 +6,9 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from shardwise.core.arguments import Progress, chosen, mapped, whole, workers
 from shardwise.core.claim import counted
@@ -17,7 +18,8 @@ from shardwise.io.files import bare_name, expand, read_text
 from shardwise.io.natural_order import natural_key
 from shardwise.io.run_tables import Table, from_ir_datasets, qrels_table, run_tables
 from shardwise.io.trec.assemble import assemble
-from shardwise.io.trec.judgments import attach, labelled
+from shardwise.io.trec.interning import Interner
+from shardwise.io.trec.judgments import Labelled, attach, labelled
 from shardwise.io.trec.parsed import ParsedQrels, ParsedRun, Worker
 
 Missing = Literal["refuse", "zero", "drop"]
@@ -86,9 +88,60 @@ def read_collection(
     (('bm25', 'dense'), ('1', '2'), 3)
     """
     chosen(missing, "missing", get_args(Missing), what="policy for topics that a run lacks")
-    chosen(precision, "precision", get_args(Precision))
     if depth is not None:
         depth = whole(depth, "depth", what="documents deep")
+    found = _parsed(runs, qrels, precision, subtopics, intents, jobs, progress)
+    systems, kept, notes = settled(found, names, topics, missing)
+    return _assembled(found, systems, kept, depth, notes)
+
+
+def read_part(
+    runs: Sequence[str | os.PathLike[str]],
+    qrels: Any,
+    *,
+    depth: int | None = None,
+    precision: Precision = "single",
+    subtopics: bool = False,
+    intents: Any = None,
+    jobs: int | None = None,
+) -> tuple[Collection, Parsed]:
+    """Read some of many run files, called by their paths, on all judged topics; beside it what `settled` needs.
+
+    Parameters
+    ----------
+    runs, qrels, depth, precision, subtopics, intents, jobs
+        As in `read_collection`.
+    """
+    found = _parsed(list(runs), qrels, precision, subtopics, intents, jobs, None)
+    judged = {topic for part in found.qrels for topic in part.topics}
+    systems = tuple(run.source for run in found.runs)
+    collection = _assembled(found, systems, tuple(sorted(judged, key=natural_key)), depth, [])
+    runs_without = [replace(run, docs=run.docs[:0]) for run in found.runs]
+    qrels_without = [replace(part, docs=part.docs[:0], grades=part.grades[:0]) for part in found.qrels]
+    extra = found.extra and replace(found.extra, topics=[], docs=[], labels=[], grades=found.extra.grades[:0])
+    return collection, Parsed(runs_without, qrels_without, extra, None, [])
+
+
+class Parsed(NamedTuple):
+    """Runs and judgments as they were read, before it is decided which topics count."""
+
+    runs: list[ParsedRun]
+    qrels: list[ParsedQrels]
+    extra: Labelled | None
+    intents: Any
+    interners: list[Interner]
+
+
+def _parsed(
+    runs: Any,
+    qrels: Any,
+    precision: Precision,
+    subtopics: bool,
+    intents: Any,
+    jobs: int | None,
+    progress: Progress | None,
+) -> Parsed:
+    chosen(precision, "precision", get_args(Precision))
     sources = _run_sources(runs)
     qrels = from_ir_datasets(qrels)
     texts = {path: read_text(path) for path in expand(qrels)} if _are_paths(qrels) else {}
@@ -105,15 +158,27 @@ def read_collection(
         for source in judged
     ]
     parsed = _parse_all(crew, sources, progress)
-    systems, naming = _name_systems(parsed, names)
-    kept, notes = _choose_topics(parsed, systems, parsed_qrels, topics, missing)
-    repeated = sum(part.repeated for part in parsed_qrels) + (extra.repeated if extra is not None else 0)
+    return Parsed(parsed, parsed_qrels, extra, intents, [worker.interner for worker in crew])
+
+
+def settled(
+    found: Parsed, names: Names, topics: Literal["common", "judged"] | Sequence[str], missing: Missing
+) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
+    """Names of the systems, the topics that count, and notes on both."""
+    systems, naming = _name_systems(found.runs, names)
+    kept, notes = _choose_topics(found.runs, systems, found.qrels, topics, missing)
+    repeated = sum(part.repeated for part in found.qrels)
+    repeated += found.extra.repeated if found.extra is not None else 0
     if repeated:
         notes.append(f"{counted(repeated, 'judgment')} repeating another: counted once")
-    collection = assemble(
-        parsed, parsed_qrels, [worker.interner for worker in crew], systems, kept, depth, [*naming, *notes]
-    )
-    return collection if extra is None else attach(collection, extra, intents)
+    return systems, kept, [*naming, *notes]
+
+
+def _assembled(
+    found: Parsed, systems: tuple[str, ...], kept: tuple[str, ...], depth: int | None, notes: list[str]
+) -> Collection:
+    collection = assemble(found.runs, found.qrels, found.interners, systems, kept, depth, notes)
+    return collection if found.extra is None else attach(collection, found.extra, found.intents)
 
 
 def _are_paths(value: Any) -> bool:

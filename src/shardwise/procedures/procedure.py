@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -14,10 +14,10 @@ from shardwise.comparing import over_splits
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.decisions import JOINT, Decisions, decide, outcome_of
 from shardwise.core.arguments import whole
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import InputError, Option
-from shardwise.core.estimates import Estimates, Joint, Outcome, Settled
+from shardwise.core.estimates import Estimates, Outcome, Settled
 from shardwise.core.scores import (
     complete,
     in_canonical_order,
@@ -36,6 +36,7 @@ from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics import combining
 from shardwise.numerics.corrections import SIMULTANEOUS, STEPWISE, promise, title
 from shardwise.numerics.tables import SHARDS, SPLITS, TABLE, Dims, Tables
+from shardwise.procedures.single import single
 
 RULES = {
     "mean": "mean over all splits",
@@ -474,92 +475,6 @@ def seen(scores: xr.DataArray, tables: Tables) -> dict[str, int | tuple[int, int
         random = there[~np.array(tables.deterministic)] if any(tables.deterministic) else there
         sizes["instance"] = (int(random.min()), int(random.max())) if random.size else 1
     return sizes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Single:
-    """A test of many tables read as that of the only one."""
-
-    test: Any
-
-    @property
-    def name(self) -> str:
-        return str(self.test.name)
-
-    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
-        found = self.test.outcome(ia, ib)
-        return Outcome(
-            found.difference[0],
-            found.se[0],
-            found.df[0],
-            found.statistic[0],
-            found.p[0],
-            None if found.joint is None else _SingleJoint(found.joint),
-            None if found.ends is None else _single_ends(found.ends),
-        )
-
-
-def _single_ends(
-    ends: Callable[[Floats], tuple[Floats, Floats]],
-) -> Callable[[Floats], tuple[Floats, Floats]]:
-    def of_one(level: Floats) -> tuple[Floats, Floats]:
-        lower, upper = ends(np.asarray(level)[None])
-        return lower[0], upper[0]
-
-    return of_one
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _SingleJoint:
-    """The joint laws of many tables read as that of the only one."""
-
-    joint: Joint
-
-    @property
-    def p_adjusted(self) -> Floats:
-        return np.asarray(self.joint.p_adjusted[0])
-
-    def half_width(self, alpha: float) -> Floats:
-        return np.asarray(self.joint.half_width(alpha)[0])
-
-    def top(self, alpha: float) -> Bools | None:
-        found = self.joint.top(alpha)
-        return None if found is None else np.asarray(found[0])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _SingleLaw:
-    """The laws of many tables read as that of the only one."""
-
-    law: Any
-
-    @property
-    def name(self) -> str:
-        return str(self.law.name)
-
-    def p_values(self, differences: Floats) -> Floats:
-        return np.asarray(self.law.p_values(differences[None])[0])
-
-    def critical(self, level: Floats) -> Floats:
-        return np.asarray(self.law.critical(np.atleast_1d(level))[0])
-
-
-def single(estimates: Estimates) -> Estimates:
-    """The estimates of a batch of one without its axis."""
-
-    def lowered(x: Any) -> Any:
-        return None if x is None else np.asarray(x, np.float64)[0]
-
-    arrays = ("values", "difference_variance", "difference_df", "own_sd", "own_count", "topic_sd")
-    numbers = ("variance", "df", "scale")
-    lower: dict[str, Any] = {name: lowered(getattr(estimates, name)) for name in arrays}
-    lower |= {name: float(np.atleast_1d(getattr(estimates, name))[0]) for name in numbers}
-    return replace(
-        estimates,
-        **lower,
-        test=None if estimates.test is None else _Single(estimates.test),
-        law=None if estimates.law is None else _SingleLaw(estimates.law),
-    )
 
 
 def decide_by_p(outcome: Outcome, correction: str, systems: int) -> Decisions:

@@ -69,15 +69,16 @@ def score(
     chosen(
         no_relevant, "no_relevant", get_args(NoRelevant), what="policy for topics without relevant documents"
     )
-    wanted = _parsed(measures)
+    wanted = parsed_measures(measures)
     splits = None if splits is None else _fitting(collection, splits)
     out = _compute(collection, wanted, splits, jobs, progress)
     barren = without_relevant(collection, wanted)
     scores = _labelled(out, wanted, collection, splits)
-    return _apply(scores, wanted, barren, no_relevant)
+    return follow_policy(scores, wanted, barren, no_relevant)
 
 
-def _parsed(measures: object | Sequence[object]) -> list[Measure]:
+def parsed_measures(measures: object | Sequence[object]) -> list[Measure]:
+    """Measures by name or as objects, each once, in the order given."""
     several = measures if isinstance(measures, Sequence) and not isinstance(measures, str) else [measures]
     wanted = list(dict.fromkeys(parse_measure(measure) for measure in several))
     if not wanted:
@@ -159,7 +160,7 @@ def _labelled(
     return xr.Dataset(variables, coords=coords, attrs=attrs)
 
 
-def _apply(
+def follow_policy(
     scores: xr.Dataset, measures: Sequence[Measure], barren: Bools, no_relevant: NoRelevant
 ) -> xr.Dataset:
     """Follow the policy for topics without relevant documents, and count what stays undefined."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -121,19 +121,21 @@ class Splits:
             self.names, collection.names
         ):
             return self
-        code = {name: d for d, name in enumerate(_byte_names(self.names, self.name_starts))}
-        wanted = _byte_names(collection.names, collection.name_starts)
-        unknown = [name for name in wanted if name not in code]
-        if unknown:
+        places = places_of(collection, self.names, self.name_starts)
+        unknown = np.flatnonzero(places < 0)
+        if len(unknown):
+            first = unknown[0]
+            name = collection.names[
+                collection.name_starts[first] : collection.name_starts[first + 1]
+            ].tobytes()
             raise InputError(
                 f"{counted(len(unknown), 'document')} of the collection in no shard of these splits,"
-                f" such as '{unknown[0].decode('utf-8', 'backslashreplace')}'",
+                f" such as '{name.decode('utf-8', 'backslashreplace')}'",
                 remedy="split this collection itself, or split a document list that holds them all",
             )
-        columns = np.array([code[name] for name in wanted], dtype=np.int64)
         return replace(
             self,
-            shards=np.ascontiguousarray(self.shards[:, columns]),
+            shards=np.ascontiguousarray(self.shards[:, places]),
             names=collection.names,
             name_starts=collection.name_starts,
         )
@@ -143,7 +145,23 @@ class Splits:
         return "\n".join([f"{how}, seed {self.seed}", *(f"- {note}" for note in self.notes)])
 
 
-def _byte_names(names: Bytes, starts: Ints) -> list[bytes]:
-    text = names.tobytes()
-    edges = starts.tolist()
-    return [text[a:b] for a, b in itertools.pairwise(edges)]
+def places_of(collection: Collection, names: Bytes, starts: Ints) -> Ints:
+    """Place of every document of a collection among other names; -1 where it is none of them."""
+    import pyarrow.compute  # loaded where documents are matched, and not with every command
+
+    found = pyarrow.compute.index_in(
+        byte_names(collection.names, collection.name_starts), value_set=byte_names(names, starts)
+    )
+    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def byte_names(names: Bytes, starts: Ints) -> Any:
+    """Names, one after another, as an array of Arrow, without a copy."""
+    import pyarrow as pa
+
+    buffers = [
+        None,
+        pa.py_buffer(np.ascontiguousarray(starts, np.int64)),
+        pa.py_buffer(np.ascontiguousarray(names)),
+    ]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(starts) - 1, buffers)

@@ -35,6 +35,13 @@ class ScoreOptions:
     depth: opt.Depth = None
     subtopics: opt.Subtopics = False
     intents: opt.Intents = None
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream", help="Read a few files at a time: runs that do not fit into memory together."
+        ),
+    ] = False
+    cluster: opt.Cluster = None
     jobs: opt.Jobs = None
     quiet: opt.Quiet = False
     format: opt.Shown = opt.Format.text

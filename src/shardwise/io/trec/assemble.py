@@ -45,16 +45,7 @@ def assemble(
     merged = merge(interners)
     number = {topic: t for t, topic in enumerate(topics)}
     n_topics = len(topics)
-    counts = np.zeros((len(runs), n_topics), dtype=np.int64)
-    for r, run in enumerate(runs):
-        for topic, size in zip(run.topics, np.diff(run.edges).tolist(), strict=True):
-            if topic in number:
-                counts[r, number[topic]] = size
-    if depth is not None:
-        cut = int((counts > depth).sum())
-        if cut:
-            notes = [*notes, f"{cut} of {counted(counts.size, 'ranking')} deeper than {depth}, cut there"]
-        counts = np.minimum(counts, depth)
+    counts, cut = ranking_sizes(runs, topics, depth)
     starts = np.concatenate([[0], np.cumsum(counts.ravel())]).astype(np.int64)
     docs = np.empty(int(starts[-1]), dtype=np.int32)
     grades = np.empty(len(docs), dtype=np.int16)
@@ -84,8 +75,25 @@ def assemble(
         qrel_docs=qrel_docs,
         qrel_grades=qrel_grades,
         qrel_starts=qrel_starts,
-        notes=tuple(notes),
+        notes=(*notes, *cut),
     )
+
+
+def ranking_sizes(
+    runs: list[ParsedRun], topics: tuple[str, ...], depth: int | None
+) -> tuple[Ints, tuple[str, ...]]:
+    """(run, topic) number of documents down to a depth, and a note on how many rankings are cut there."""
+    number = {topic: t for t, topic in enumerate(topics)}
+    counts = np.zeros((len(runs), len(topics)), dtype=np.int64)
+    for r, run in enumerate(runs):
+        for topic, size in zip(run.topics, np.diff(run.edges).tolist(), strict=True):
+            if topic in number:
+                counts[r, number[topic]] = size
+    if depth is None:
+        return counts, ()
+    cut = int((counts > depth).sum())
+    said = f"{cut} of {counted(counts.size, 'ranking')} deeper than {depth}, cut there"
+    return np.minimum(counts, depth), (said,) if cut else ()
 
 
 def _judgments(

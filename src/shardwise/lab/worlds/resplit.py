@@ -11,7 +11,7 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.worlds.base import axes_of, check_layout, effects, held_fixed
+from shardwise.lab.worlds.base import NormalWorld, check_layout
 from shardwise.numerics.tables import SPLITS
 
 UNITS = 8  # documents that matter of each topic and shard
@@ -58,12 +58,8 @@ class ResplitWorld:
 
     def draw(self, first: int, count: int, seed: int) -> Floats:
         """(count, *shape) scores: tables first to first + count - 1."""
-        y = np.empty((count, *self.shape))
-        y[:] = self.means.reshape(axes_of(self.dims, self.shape, ("system",)))
         common = self.components.only(("topic", "topic:system"))
-        for effect, part in effects(common, self.dims, self.shape, first, count, seed).items():
-            fixed = held_fixed(effect, self.dims, self.claim)
-            y += part if fixed is None else part - part.mean(axis=1 + fixed, keepdims=True)
+        y = NormalWorld(self.means, common, self.dims, self.shape, self.claim).draw(first, count, seed)
         for i in range(count):
             y[i] += self._errors(generator(seed, first + i, 1))
         return y

@@ -1,0 +1,199 @@
+"""Score runs that together do not fit into memory: a few files at a time, of which the scores alone stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import xarray as xr
+
+from shardwise.core.arguments import Progress, chosen, mapped, whole, workers
+from shardwise.core.arrays import Bools, Bytes, Ints
+from shardwise.io.collection import Collection
+from shardwise.io.files import expand
+from shardwise.io.reader import Missing, Names, Parsed, read_collection, read_part, settled
+from shardwise.io.trec.assemble import ranking_sizes
+from shardwise.scoring.families import without_relevant
+from shardwise.scoring.measures import Measure
+from shardwise.scoring.scoring import NoRelevant, follow_policy, parsed_measures, score
+from shardwise.sharding.splits import Splits, byte_names, places_of
+
+
+def score_runs(
+    runs: Any,
+    qrels: Any,
+    measures: object | Sequence[object],
+    split: Callable[[Collection], Splits] | None = None,
+    *,
+    names: Names = "auto",
+    missing: Missing = "refuse",
+    no_relevant: NoRelevant = "undefined",
+    at_once: int | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    **reading: Any,
+) -> xr.Dataset:
+    """Score run files a few at a time: the scores of `score`, in the memory of the largest files.
+
+    Without splits every file is read once. With splits all are read twice, as the shard of a document depends on all
+    documents that any run retrieved.
+
+    Parameters
+    ----------
+    runs
+        Paths, globs and folders of TREC run files.
+    qrels
+        Judgments, as for `read_collection`.
+    measures
+        One measure or several.
+    split
+        What makes splits of a collection, such as ``lambda collection: sw.split(collection, 5)``; it is given one that
+        has all documents and judgments, and no rankings.
+    names
+        How systems are called, as for `read_collection`.
+    missing
+        What becomes of a topic that some run lacks, as for `read_collection`.
+    no_relevant
+        What becomes of topics without a relevant document, as for `score`.
+    at_once
+        Files held at the same time; None for as many as there are processors, with an executor one by one.
+    jobs
+        Threads that work side by side; None for as many as there are processors. The scores do not depend on it.
+    executor
+        An executor of concurrent.futures, whose workers read the files by themselves; None works here.
+    progress
+        Called with (files read, files in all); with splits every file counts twice.
+    reading
+        ``depth``, ``precision``, ``subtopics`` and ``intents`` of `read_collection`.
+    """
+    policies = get_args(NoRelevant)
+    chosen(no_relevant, "no_relevant", policies, what="policy for topics without relevant documents")
+    wanted = parsed_measures(measures)
+    files = expand(runs)
+    size = whole(at_once, "at_once", what="files at once") if at_once else 1 if executor else workers(jobs)
+    parts = tuple(tuple(files[first : first + size]) for first in range(0, len(files), size))
+    common = _Reading(qrels, tuple(wanted), reading, jobs=1 if executor else jobs)
+    steps = _Steps(progress, len(files) * (1 if split is None else 2))
+    run: dict[str, Any] = {"jobs": 1, "executor": executor, "progress": steps}
+    tasks = [replace(common, files=part, scored=split is None) for part in parts]
+    first = list(mapped(_first_look, tasks, steps=_length, **run))
+    parsed = first[0].parsed._replace(runs=[run for part in first for run in part.parsed.runs])
+    systems, kept, notes = settled(parsed, names, "common", missing)
+    notes += ranking_sizes(parsed.runs, kept, reading.get("depth"))[1]
+    if split is None:
+        scores = [part.scores.sel(topic=list(kept)) for part in first if part.scores is not None]
+        at = [first[0].topics.index(topic) for topic in kept]
+        barren = first[0].barren[:, at]
+    else:
+        made = split(_without_rankings(files[0], common, kept, [part.names for part in first]))
+        steps.before = len(files)
+        tasks = [replace(task, topics=kept, splits=made) for task in tasks]
+        second = list(mapped(_second_look, tasks, steps=_length, **run))
+        scores, barren = [found for found, _ in second], second[0][1]
+    together = xr.concat(scores, "system", combine_attrs="override").assign_coords(system=list(systems))
+    together.attrs["notes"] = "; ".join(notes)
+    return follow_policy(together, wanted, barren, no_relevant)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One part of the work: some files, and what is to be done with them."""
+
+    qrels: Any
+    measures: tuple[Measure, ...]
+    reading: dict[str, Any]
+    jobs: int | None
+    files: tuple[Path, ...] = ()
+    scored: bool = True  # at the first look
+    topics: tuple[str, ...] = ()
+    splits: Splits | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Look:
+    """What the first look at some files leaves: who they are, their documents or their scores on all judged topics."""
+
+    parsed: Parsed
+    topics: tuple[str, ...]
+    barren: Bools
+    names: tuple[Bytes, Ints]
+    scores: xr.Dataset | None = field(default=None)
+
+
+class _Steps:
+    """Progress over both looks."""
+
+    def __init__(self, told: Progress | None, total: int) -> None:
+        self.told, self.total, self.before = told, total, 0
+
+    def __call__(self, done: int, _: int) -> None:
+        if self.told is not None:
+            self.told(self.before + done, self.total)
+
+
+def _length(task: _Reading) -> int:
+    return len(task.files)
+
+
+def _first_look(task: _Reading) -> _Look:
+    collection, parsed = read_part(task.files, task.qrels, jobs=task.jobs, **task.reading)
+    barren = without_relevant(collection, task.measures)
+    if not task.scored:
+        return _Look(parsed, collection.topics, barren, (collection.names, collection.name_starts))
+    nothing = np.empty(0, np.uint8), np.zeros(1, np.int64)
+    found = score(collection, task.measures, jobs=task.jobs)
+    return _Look(parsed, collection.topics, barren, nothing, found)
+
+
+def _second_look(task: _Reading) -> tuple[xr.Dataset, Bools]:
+    paths = [str(path) for path in task.files]
+    collection = read_collection(
+        paths,
+        task.qrels,
+        names=paths,
+        missing="zero",
+        topics=task.topics,
+        jobs=task.jobs,
+        **task.reading,
+    )
+    found = score(collection, task.measures, task.splits, jobs=task.jobs)
+    return found, without_relevant(collection, task.measures)
+
+
+def _without_rankings(
+    file: Path, common: _Reading, topics: tuple[str, ...], names: Sequence[tuple[Bytes, Ints]]
+) -> Collection:
+    """Judgments and the documents of all runs, in the codes that they have when all is read at once."""
+    one = read_collection(
+        [str(file)], common.qrels, missing="zero", topics=topics, jobs=common.jobs, **common.reading
+    )
+    text, starts = _union(names)
+    codes = places_of(one, text, starts).astype(np.int32)
+    return replace(
+        one,
+        systems=(),
+        names=text,
+        name_starts=starts,
+        docs=one.docs[:0],
+        starts=one.starts[:1],
+        grades=one.grades[:0],
+        qrel_docs=codes[one.qrel_docs],
+    )
+
+
+def _union(names: Sequence[tuple[Bytes, Ints]]) -> tuple[Bytes, Ints]:
+    """All distinct names in byte order."""
+    import pyarrow as pa
+    import pyarrow.compute
+
+    all_names = pa.chunked_array([byte_names(*part) for part in names])
+    distinct = pyarrow.compute.unique(all_names)
+    distinct = distinct.take(pyarrow.compute.sort_indices(distinct))
+    _, starts, text = distinct.buffers()
+    edges = np.frombuffer(starts, np.int64)[distinct.offset : distinct.offset + len(distinct) + 1]
+    return np.frombuffer(text, np.uint8)[edges[0] : edges[-1]], edges - edges[0]
