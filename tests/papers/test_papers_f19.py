@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -177,6 +180,15 @@ def test_a_stopped_replication_goes_on_where_it_was(runs: sw.Collection, tmp_pat
     pd.testing.assert_frame_equal(again["Figure 5"].data, fresh["Figure 5"].data)
     sw.papers.f19(runs, **{**choices, "samples": 3})  # other choices are kept apart
     assert len(list((tmp_path / "steps").iterdir())) == 2
+
+
+def test_steps_that_others_make_are_the_same(runs: sw.Collection) -> None:
+    choices: dict[str, Any] = {"measures": ["AP"], "shards": (2, 3), "samples": 2}
+    here = sw.papers.f19(runs, **choices)
+    with ProcessPoolExecutor(2, mp_context=get_context("fork")) as pool:
+        there = sw.papers.f19(runs, **choices, executor=pool)
+    for name in ("Table 1", "Table 2", "Figure 5"):
+        pd.testing.assert_frame_equal(there[name].data, here[name].data, check_exact=True)
 
 
 def test_the_page_holds_every_table_and_figure(found: sw.papers.Replication, tmp_path: Path) -> None:

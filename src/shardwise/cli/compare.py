@@ -37,6 +37,7 @@ from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.running import compare
 from shardwise.procedures.vocabulary import parse
 
+MOST_PAIRS = 200_000  # that are written unasked
 WITHOUT_FACTORS = (
     *("model", "generalize", "human", "fit", "resamples", "null", "tails", "density", "trim", "repeats"),
     *("fill", "seed", "report", "calibration"),
@@ -59,12 +60,31 @@ def compare_systems(options: CompareOptions) -> None:
     if options.random:
         _by_factors(options, opt.single(read), read.notes)
         return
+    _check_pairs(options, read)
     found = analyses(options, source, read)
     if options.report is not None:
         found[0].report(options.report)
     if options.chart is not None:
         draw(found[0].plot(level=1.0 - options.alpha), options.chart)
     _tell(found, options)
+
+
+def _check_pairs(options: CompareOptions, read: opt.Read) -> None:
+    """Refuse to write millions of pairs unasked, before the long work."""
+    if options.shown is Format.text:
+        if options.pairs:
+            raise InputError(
+                "--pairs does nothing where systems are shown",
+                remedy="add --format csv or json, or leave it out",
+            )
+        return
+    systems = len(options.only) or read.scores.sizes["system"]
+    pairs = systems * (len(options.baseline) or (systems - 1) / 2)
+    if pairs > MOST_PAIRS and not options.pairs:
+        raise InputError(
+            f"{systems:,} systems are {pairs:,.0f} pairs",
+            remedy="add --pairs to have them all, or use shardwise leaderboard for a line a system",
+        )
 
 
 def analyses(options: CompareOptions, source: opt.RunInputs, read: opt.Read) -> list[Analysis]:

@@ -62,11 +62,11 @@ def render(
 ) -> str:
     """Turn a table into text of the given format."""
     if format is Format.json:
-        rows = [{name: _plain(value) for name, value in row.items()} for row in frame.to_dict("records")]
         call = current()
         head = {"command": " ".join(call.command)} if call is not None else {}
-        told = {**head, "title": title, **_plain(facts or {}), "notes": list(notes), "rows": rows}
-        return json.dumps(told, indent=1, allow_nan=False) + "\n"
+        told = {**head, "title": title, **_plain(facts or {}), "notes": list(notes), "rows": []}
+        text = json.dumps(told, indent=1, allow_nan=False)
+        return "".join((*text.rpartition("[]")[:1], _json_rows(frame), "\n}\n"))
     if format is Format.csv:
         return str(guarded_frame(frame).to_csv(index=False, lineterminator="\n"))
     if format is Format.latex:
@@ -239,6 +239,19 @@ def _plainly(text: str) -> str:
     'a\\\\|b \\\\<i\\\\>\\\\*'
     """
     return re.sub(r"([\\`*_{}\[\]<>#|~&$])", r"\\\1", visible(text))
+
+
+def _json_rows(frame: pd.DataFrame, step: int = 10_000) -> str:
+    """The rows of a table as the last member of an object, some at a time: millions of them fit into memory as text."""
+    pieces = []
+    for first in range(0, len(frame), step):
+        rows = [
+            {name: _plain(value) for name, value in row.items()}
+            for row in frame.iloc[first : first + step].to_dict("records")
+        ]
+        text = json.dumps({"rows": rows}, indent=1, allow_nan=False)
+        pieces.append(text[text.index("[") + 1 : text.rindex("]")].rstrip())
+    return f"[{','.join(pieces)}\n ]" if pieces else "[]"
 
 
 def _plain(value: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from shardwise.cli import inputs
+from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands.replicate import F19Options, FF21Options, J15Options, S14Options, V17Options
 from shardwise.cli.design import paths_of
 from shardwise.cli.output import progress, terminal
@@ -85,7 +86,7 @@ def replicate_j15(options: J15Options) -> None:
             .read()
             .one()
         )
-    with progress("steps", options.quiet) as bar:
+    with on_cluster(options.cluster, options.quiet) as executor, progress("steps", options.quiet) as bar:
         found = j15(
             data,
             options.baseline,
@@ -94,6 +95,7 @@ def replicate_j15(options: J15Options) -> None:
             repetitions=options.repetitions,
             n_resamples=options.resamples,
             seed=options.seed,
+            executor=executor,
             folder=options.out,
             progress=bar,
         )
@@ -141,8 +143,9 @@ def related(path: Path) -> dict[str, list[str]]:
 def _replicate(paper: Callable[..., Replication], options: Any, **choices: Any) -> None:
     """Read runs, or a table of scores, and write what the paper makes of them."""
     data = _data(tuple(options.inputs), options)
-    with progress("steps", options.quiet) as bar:
-        found = paper(data, jobs=options.jobs, folder=options.out, progress=bar, **choices)
+    with on_cluster(options.cluster, options.quiet) as executor, progress("steps", options.quiet) as bar:
+        jobs = options.jobs if executor is None else 1  # a worker has one processor
+        found = paper(data, jobs=jobs, executor=executor, folder=options.out, progress=bar, **choices)
     _write(found, options)
 
 

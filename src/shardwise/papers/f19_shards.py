@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -87,6 +88,7 @@ def f19(
     corpus: Corpus | None = None,
     seed: int = 0,
     jobs: int | None = None,
+    executor: Executor | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Replication:
@@ -115,6 +117,8 @@ def f19(
         Seed of the splits.
     jobs
         Number of threads; all processors, if None.
+    executor
+        An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
     folder
         Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
     progress
@@ -154,7 +158,7 @@ def f19(
     everything: dict[str, Step] = {"whole": partial(_unsharded, found, plan), **steps}
     choices = {"measures": plan.measures, "shards": plan.shards, "samples": samples, "alpha": alpha, "fill": fill,
                "corpus": corpus, "seed": seed}  # fmt: skip
-    frames = run_steps(everything, key_of(PAPER, source, **choices), folder, progress)
+    frames = run_steps(everything, key_of(PAPER, source, **choices), folder, progress, executor)
     facts = {"data": said, "measures": ", ".join(map(str, found.data_vars)), **made,
              "level": f"{alpha:g}", "undefined scores": str(fill),
              "columns _F19": "printed by Ferro & Sanderson for TREC-8: 129 runs, 50 topics, 8256 pairs"}  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations_with_replacement
@@ -92,6 +93,7 @@ def ff21(
     n_resamples: int | None = None,
     seed: int = 0,
     jobs: int | None = None,
+    executor: Executor | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Replication:
@@ -119,6 +121,8 @@ def ff21(
         Seed of splits and resamples.
     jobs
         Number of threads; all processors, if None.
+    executor
+        An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
     folder
         Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
     progress
@@ -137,7 +141,7 @@ def ff21(
     }
     choices = {"measures": plan.measures, "samples": samples, "alpha": alpha, "corpus": corpus,
                "n_resamples": n_resamples, "seed": seed}  # fmt: skip
-    frames = run_steps(steps, key_of(PAPER, data, **choices), folder, progress)
+    frames = run_steps(steps, key_of(PAPER, data, **choices), folder, progress, executor)
     facts = {
         "data": str(data).splitlines()[0],
         "measures": ", ".join(plan.measures),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -81,6 +82,7 @@ def j15(
     repetitions: int = 500,
     n_resamples: int = 200,
     seed: int = 0,
+    executor: Executor | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Replication:
@@ -103,6 +105,8 @@ def j15(
         Resamples of each instance by the bootstrap (Algorithm 2).
     seed
         Seed of everything random.
+    executor
+        An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
     folder
         Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
     progress
@@ -140,7 +144,7 @@ def j15(
     source = scores if scores is not None else xr.DataArray(0.0)
     choices = {"baseline": name, "margin": margin, "pools": pools, "repetitions": repetitions,
                "n_resamples": n_resamples, "seed": seed}  # fmt: skip
-    frames = run_steps(steps, key_of(PAPER, source, **choices), folder, progress)
+    frames = run_steps(steps, key_of(PAPER, source, **choices), folder, progress, executor)
     return Replication(PAPER, TITLE, tuple(_exhibits(frames)), facts)
 
 

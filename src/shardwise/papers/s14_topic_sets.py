@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -66,6 +67,7 @@ def s14(
     depths: Sequence[int] | None = None,
     method: str = "sakai",
     jobs: int | None = None,
+    executor: Executor | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Replication:
@@ -85,6 +87,8 @@ def s14(
         How topics are counted, "sakai" or "exact", as for `topics_for_power`.
     jobs
         Number of threads; all processors, if None.
+    executor
+        An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
     folder
         Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
     progress
@@ -120,7 +124,7 @@ def s14(
     first, *others = named.values()
     key = key_of(PAPER, first, others=[key_of(PAPER, one) for one in others], names=list(named),
                  depths=plan.depths, method=method)  # fmt: skip
-    frames = run_steps(steps, key, folder, progress)
+    frames = run_steps(steps, key, folder, progress, executor)
     facts |= {"topics counted by": method, "columns _S14": "printed by Sakai for TREC and NTCIR collections"}
     return Replication(PAPER, TITLE, tuple(_exhibits(frames, plan)), facts, (ABOUT_TASKS, ABOUT_METHOD))
 

@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pandas as pd
 import xarray as xr
 
 import shardwise
-from shardwise.core.arguments import Progress
+from shardwise.core.arguments import Progress, mapped
 from shardwise.io.collection import Collection
 
 Frames = dict[str, pd.DataFrame]  # rows of tables and figures, by a name of their own
@@ -24,19 +25,25 @@ FOLDER = "steps"
 
 
 def run_steps(
-    steps: Mapping[str, Step], key: str, folder: str | os.PathLike[str] | None, progress: Progress | None
+    steps: Mapping[str, Step],
+    key: str,
+    folder: str | os.PathLike[str] | None,
+    progress: Progress | None,
+    executor: Executor | None = None,
 ) -> Frames:
     """Make all steps, or read those that a call with the same key left in the folder; join their rows by name."""
     kept = None if folder is None else Path(folder) / FOLDER / key
+    there = {name: kept / name for name in steps if kept is not None and (kept / name).is_dir()}
+    to_make = [step for name, step in steps.items() if name not in there]
+    made = mapped(_made, to_make, jobs=1, executor=executor)
     found: dict[str, list[pd.DataFrame]] = {}
-    for number, (name, step) in enumerate(steps.items(), start=1):
-        place = None if kept is None else kept / name
-        if place is not None and place.is_dir():
-            frames = {file.stem: pd.read_parquet(file) for file in sorted(place.glob("*.parquet"))}
+    for number, name in enumerate(steps, start=1):
+        if name in there:
+            frames = {file.stem: pd.read_parquet(file) for file in sorted(there[name].glob("*.parquet"))}
         else:
-            frames = step()
-            if place is not None:
-                _keep(frames, place)
+            frames = next(made)
+            if kept is not None:
+                _keep(frames, kept / name)
         for label, frame in frames.items():
             found.setdefault(label, []).append(frame)
         if progress is not None:
@@ -45,6 +52,10 @@ def run_steps(
         label: pd.concat([frame for frame in each if len(frame)] or each[:1], ignore_index=True)
         for label, each in found.items()
     }
+
+
+def _made(step: Step) -> Frames:
+    return step()
 
 
 def _keep(frames: Frames, place: Path) -> None:

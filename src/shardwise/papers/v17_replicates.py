@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -90,6 +91,7 @@ def v17(
     n_resamples: int = 10_000,
     seed: int = 0,
     jobs: int | None = None,
+    executor: Executor | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Replication:
@@ -118,6 +120,8 @@ def v17(
         Seed of splits and resamples.
     jobs
         Number of threads; all processors, if None.
+    executor
+        An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
     folder
         Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
     progress
@@ -147,7 +151,7 @@ def v17(
     everything: dict[str, Step] = {"tests": partial(_tests, scores, plan), **steps}
     choices = {"measures": wanted, "n_splits": n_splits, "corpus": corpus, "n_resamples": n_resamples, "seed": seed,
                "sets": None if sets is None else {name: list(members) for name, members in sets.items()}}  # fmt: skip
-    frames = run_steps(everything, key_of(PAPER, source, **choices), folder, progress)
+    frames = run_steps(everything, key_of(PAPER, source, **choices), folder, progress, executor)
     like = _like(scores)
     facts = {"data": said, "measures": ", ".join(map(str, scores.data_vars)), **made,
              "columns _V17": f"printed by Voorhees, Samarov & Soboroff for {like}"}  # fmt: skip

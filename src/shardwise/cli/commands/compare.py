@@ -75,6 +75,10 @@ class CompareOptions(opt.Written):
     ] = None
     baseline: opt.Baselines = opt.several()
     only: Annotated[list[str], typer.Option(help="Compare these systems only; repeatable.")] = opt.several()
+    pairs: Annotated[
+        bool,
+        typer.Option("--pairs", help="Write all pairs also where there are more than 200,000 (633 systems)."),
+    ] = False
     repeats: opt.Repeats = None
     alpha: opt.Alpha = 0.05
     fill: opt.Fill = "zero"

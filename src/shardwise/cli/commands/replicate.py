@@ -26,6 +26,7 @@ class _Replicated:
     names: opt.Names = "auto"
     depth: opt.Depth = None
     jobs: opt.Jobs = None
+    cluster: opt.Cluster = None
     quiet: opt.Quiet = False
 
 
@@ -98,6 +99,7 @@ class J15Options:
     resamples: Annotated[int, typer.Option(help="Resamples of each instance by the bootstrap.", min=1)] = 200
     missing: opt.Missing = ""
     seed: opt.Seed = 0
+    cluster: opt.Cluster = None
     quiet: opt.Quiet = False
 
 
@@ -122,6 +124,7 @@ class S14Options:
     names: opt.Names = "auto"
     depth: opt.Depth = None
     jobs: opt.Jobs = None
+    cluster: opt.Cluster = None
     quiet: opt.Quiet = False
 
 
