@@ -213,7 +213,7 @@ def _calibration(trust: Trust) -> dict[str, Any] | None:
 def _csv(frame: pd.DataFrame) -> str:
     """A table as CSV; numbers are written here, which pandas does several times slower."""
     texts = {
-        name: [f"{x:.{DIGITS}g}" if x == x else "" for x in column.tolist()]
+        str(name): [f"{x:.{DIGITS}g}" if x == x else "" for x in column.tolist()]
         for name, column in frame.items()
         if column.dtype.kind == "f"
     }
