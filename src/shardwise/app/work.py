@@ -30,6 +30,7 @@ from shardwise.cli.options import Format
 from shardwise.cli.output import Listener, listening, render
 from shardwise.cli.repeat import repeat
 from shardwise.cli.shared import called
+from shardwise.cli.waiting import watch_compiling
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 from shardwise.lab.calibrate import Calibration, calibrate
@@ -60,6 +61,7 @@ def do(kind: str, choices: Texts, limits: tuple[int, int], tell: Listener) -> st
     tell
         Called with what is being done, how much of it, of how much.
     """
+    watch_compiling()
     with listening(tell):
         if kind == "read":
             return _read(choices, limits)

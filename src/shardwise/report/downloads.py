@@ -23,6 +23,7 @@ from shardwise.report.latex import latex
 from shardwise.report.methods import bibliography, methods_latex, methods_text
 
 DIGITS = 7  # significant ones, so that the report stays small
+MOST_PAIRS = 200_000  # that are listed one by one
 LEVEL = 6  # of compression: 9 takes twice as long for a hundredth less
 
 
@@ -38,7 +39,18 @@ class Download:
     @property
     def packed(self) -> str:
         """The content compressed (without a time stamp, so that equal reports are equal) and as text."""
-        return base64.b64encode(gzip.compress(self.content, LEVEL, mtime=0)).decode("ascii")
+        return packed(self.content)
+
+
+def packed(content: bytes) -> str:
+    """Return bytes compressed and as text.
+
+    Parameters
+    ----------
+    content
+        The bytes.
+    """
+    return base64.b64encode(gzip.compress(content, LEVEL, mtime=0)).decode("ascii")
 
 
 def downloads(content: Analysis) -> tuple[Download, ...]:
@@ -55,7 +67,11 @@ def downloads(content: Analysis) -> tuple[Download, ...]:
             f"{content.nouns_for('system')} with means, intervals and groups",
             _csv(systems_frame(content)),
         ),
-        text("pairs.csv", "text/csv", "all pairs, for each claim", _csv(pairs_frame(content))),
+        *(
+            (text("pairs.csv", "text/csv", "all pairs, for each claim", _csv(pairs_frame(content))),)
+            if len(content.comparisons) <= MOST_PAIRS
+            else ()
+        ),
         text("tables.tex", "text/x-tex", "tables and figure for LaTeX (booktabs)", latex(content)),
         Download("intervals.pdf", "application/pdf", "the figure that tables.tex includes", pdf),
         text("intervals.svg", "image/svg+xml", "the same figure for other uses", svg),
@@ -185,7 +201,9 @@ def _claim(claim: ClaimResult) -> dict[str, Any]:
     }
 
 
-def _pairs(claim: ClaimResult, c: Analysis) -> dict[str, Any]:
+def _pairs(claim: ClaimResult, c: Analysis) -> dict[str, Any] | None:
+    if len(claim.pairs) > MOST_PAIRS:
+        return None
     return {
         **{name: at.tolist() for name, at in zip("ab", claim.places(c.systems), strict=True)},
         **{
