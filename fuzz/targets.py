@@ -300,7 +300,7 @@ def _written(seed: int, ending: str, layout: str) -> bytes:
     elif ending == ".eval":
         with zipfile.ZipFile(path, "w") as archive:
             for name, part in _inspect(table).items():
-                archive.writestr(name, json.dumps(part))
+                archive.writestr(zipfile.ZipInfo(name), json.dumps(part))  # of no date but 1980
     elif ending in (".jsonl", ".json"):
         rows = table.to_dataframe().reset_index().to_dict("records")
         path.write_text(json.dumps(rows) if ending == ".json" else "\n".join(map(json.dumps, rows)))
