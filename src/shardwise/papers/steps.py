@@ -41,14 +41,17 @@ def run_steps(
         if name in there:
             frames = {file.stem: pd.read_parquet(file) for file in sorted(there[name].glob("*.parquet"))}
         else:
-            frames = {label: frame for label, frame in next(made).items() if len(frame)}
+            frames = next(made)
             if kept is not None:
                 _keep(frames, kept / name)
         for label, frame in frames.items():
             found.setdefault(label, []).append(frame)
         if progress is not None:
             progress(number, len(steps))
-    return {label: pd.concat(each, ignore_index=True) for label, each in found.items()}
+    return {
+        label: pd.concat([frame for frame in each if len(frame)] or each[:1], ignore_index=True)
+        for label, each in found.items()
+    }
 
 
 def _made(step: Step) -> Frames:
