@@ -33,7 +33,7 @@ import xarray as xr
 from scipy import stats
 
 import shardwise as sw
-from fuzz.guard import guard_parser, guarded
+from fuzz.guard import guarded, guarded_parser
 from fuzz.mutate import NASTY, mutated
 from shardwise.cli.config import AnalysisFile
 from shardwise.cli.main import main
@@ -52,7 +52,6 @@ from shardwise.scoring.scoring import score
 from shardwise.sharding.splits import Splits
 
 TABLES = 24  # that are damaged, of each format
-guard_parser()
 FOLDER = (
     Path(tempfile.gettempdir() if not os.path.isdir("/dev/shm") else "/dev/shm")
     / f"shardwise-fuzz-{os.getpid()}"
@@ -631,7 +630,7 @@ def tried(name: str, seed: int, index: int) -> str:
     target = TARGETS[name]
     case = target.make(random.Random(f"{seed}/{name}/{index}"))
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), guarded_parser():
             warnings.simplefilter("error")
             return target.attempt(case)
     except InputError:
