@@ -198,6 +198,7 @@ OF_COMPARE = {
         "density",
         "trim",
     ),  # of means over instances; see --method
+    "pairs",  # a further file of what instances always shows
     *("human", "random"),  # average instances, or take them for one factor of several
 }
 

@@ -59,4 +59,4 @@ def weighed(order: Order, n: int, rng: np.random.Generator) -> Floats:
             chance += np.log(inside)
         phi[:, k] = ss[k] / x
     share = np.cumsum(np.exp(chance - chance.max()))
-    return phi[np.searchsorted(share, share[-1] * (np.arange(n) + rng.random()) / n)]
+    return np.asarray(phi[np.searchsorted(share, share[-1] * (np.arange(n) + rng.random()) / n)])
