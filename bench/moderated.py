@@ -28,7 +28,7 @@ from shardwise.numerics.balanced import all_terms, decompose
 from shardwise.numerics.corrections import holm
 from shardwise.numerics.max_t import flip_topics
 from shardwise.numerics.moderated.cells import SHARDS, cell_statistics, stratified
-from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards
+from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
 from shardwise.numerics.moderated.resample import resampled
 from shardwise.numerics.moderated.statistics import pairs_of, statistics
 from shardwise.numerics.resampling import key_of
@@ -258,13 +258,12 @@ def noise_of(y: Floats, own: bool) -> Noise:
     if own:
         return of_instances(instance_spread(y[None])).at(0)
     found = decompose(y, SHARDS, all_terms(SHARDS))
-    assert found is not None
-    return of_shards(found)
+    return of_shards_with_gaps(y) if found is None else of_shards(found)
 
 
 def chance(y: Floats, seed: int, own: bool) -> Floats:
     noise = noise_of(y, own)
-    x = np.ascontiguousarray(y.mean(axis=-1))
+    x = np.ascontiguousarray(np.nanmean(y, axis=-1))
     ia, ib = pairs_of(x.shape[1])
     return resampled(
         x, ia, ib, statistics(x, noise=noise), key_of(seed), DRAWS, noise=noise, jobs=1
@@ -273,11 +272,11 @@ def chance(y: Floats, seed: int, own: bool) -> Floats:
 
 def chance_holm(y: Floats, seed: int, own: bool) -> Floats:
     noise = noise_of(y, own)
-    return holm(statistics(y.mean(axis=-1), noise=noise).p)
+    return holm(statistics(np.nanmean(y, axis=-1), noise=noise).p)
 
 
 def averaged(y: Floats, seed: int) -> Floats:
-    return moderated(np.ascontiguousarray(y.mean(axis=-1)), seed)
+    return moderated(np.ascontiguousarray(np.nanmean(y, axis=-1)), seed)
 
 
 def mixed_scores(
@@ -323,6 +322,36 @@ def effects(folder: Path, pool: ProcessPoolExecutor) -> str:
             )
         parts.append(table_of(worlds, methods, pool))
     return "\n\n".join(parts)
+
+
+def undefined(world: Callable[[np.random.Generator], Floats], g: np.random.Generator) -> Floats:
+    """A third of the cells of topics and shards is undefined for all systems, but no topic loses all."""
+    y = world(g)
+    gone = g.random((y.shape[0], 1, y.shape[2])) < 1 / 3
+    np.put_along_axis(gone, g.integers(y.shape[2], size=(len(y), 1, 1)), False, axis=2)
+    return np.where(gone, np.nan, y)
+
+
+def gaps(folder: Path, pool: ProcessPoolExecutor) -> str:
+    """Shards on which some topics have no relevant documents: claims about shards, and about these topics."""
+    worlds = {
+        f"{' × '.join(map(str, sizes))}, sd {sd[0]:g}": World(
+            partial(undefined, partial(mixed_scores, sizes, ts, np.array(sd), e))
+        )
+        for sizes, ts, sd, e in SHARD_EFFECTS[:2]
+    }
+    methods: Methods = {
+        "moderated on means": averaged,
+        "with the effect": partial(chance, own=False),
+        "with the effect, holm": partial(chance_holm, own=False),
+    }
+    of_shards_too = table_of(worlds, methods, pool)
+    here = {}
+    for title, ratio in (("errors alike", 1.0), ("errors by topic", 10.0)):
+        spread = 0.1 * np.geomspace(1.0, 1.0 / ratio, 50)[:, None, None] * np.ones((1, 10, 1))
+        here[f"{title}, 50 × 10 × 5"] = World(partial(undefined, partial(steady_or_not, spread, 5, 10)))
+    of_cells = table_of(here, {"MD6 HSD": cells_hsd, "cells holm": cells_holm}, pool)
+    return f"{of_shards_too}\n\n{of_cells}"
 
 
 def punched(z: Floats, topics: int, share: float, few: bool, g: np.random.Generator) -> Floats:
@@ -387,6 +416,7 @@ PARTS = {
     "cells": cells,
     "effects": effects,
     "holes": holes,
+    "gaps": gaps,
 }
 
 

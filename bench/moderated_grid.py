@@ -3,8 +3,8 @@
 python -m bench.moderated_grid [folder of the data] [--tables]
 
 Appends each figure to docs/bench/moderated_grid.csv as soon as it is known, so that a run goes on where one was
-stopped, and writes docs/bench/moderated_methods.md, moderated_designs.md and moderated_power.md of it; --tables writes
-these pages only.
+stopped, and writes docs/bench/moderated_methods.md, moderated_designs.md, moderated_power.md, moderated_top.md and
+moderated_top_below.md of it; --tables writes these pages only.
 """
 
 from __future__ import annotations
@@ -226,6 +226,34 @@ def fails(part: pd.DataFrame) -> Bools:
     return np.asarray(stats.binom.sf(hits - 1, part["tables"], ALPHA) < DOUBT)
 
 
+def misses(part: pd.DataFrame) -> Bools:
+    """Whether chance alone would lose an equally good system so often at a true 95 % in fewer than 1 of 100 tries."""
+    hits = (part["best"] * part["tables"]).round()
+    return np.asarray(stats.binom.cdf(hits, part["tables"], 1.0 - ALPHA) < DOUBT)
+
+
+def of_top(null: pd.DataFrame) -> str:
+    """One row a world: how often the top group holds a system that is as good as the best."""
+    rows = []
+    for world in [*WORLDS[:-1], "all"]:
+        own = null[(null["method"] == "moderated") & ((null["world"] == world) | (world == "all"))]
+        held = 100 * own["best"]
+        figures = [f"{held.mean():.1f}", f"{held.min():.1f}", f"{int(misses(own).sum())}"]
+        rows.append([world, str(len(own)), *figures])
+    return markdown(["world", "designs", "mean", "lowest", "below 95 beyond chance"], rows)
+
+
+def of_top_below(null: pd.DataFrame) -> str:
+    """The designs in which it is shown to hold such a system less often than it promises."""
+    own = null[null["method"] == "moderated"]
+    below = own[misses(own)].sort_values("best")
+    rows = [
+        [row["data"], row["world"], str(row["topics"]), str(row["systems"]), f"{100 * row['best']:.1f}"]
+        for row in below.to_dict("records")
+    ]
+    return markdown(["data", "world", "topics", "systems", "held, %"], rows)
+
+
 def of_methods(null: pd.DataFrame) -> str:
     """One row a world, one column a method: mean, highest and number of designs that fail."""
     rows = []
@@ -286,6 +314,8 @@ def pages() -> None:
     (folder / "moderated_methods.md").write_text(of_methods(null) + "\n")
     (folder / "moderated_designs.md").write_text(of_designs(null, "moderated") + "\n")
     (folder / "moderated_power.md").write_text(of_power(every) + "\n")
+    (folder / "moderated_top.md").write_text(of_top(null) + "\n")
+    (folder / "moderated_top_below.md").write_text(of_top_below(null) + "\n")
     save_chart(picture(null), folder.parent / "images" / "moderated_errors.png")
 
 

@@ -12,6 +12,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 PARTS = (
     "collection",
+    "papers",
     "studentized_range",
     "anova",
     "bootstrap",

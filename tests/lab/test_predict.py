@@ -193,7 +193,7 @@ def test_repeats_depend_on_seed_and_number_alone(monkeypatch: pytest.MonkeyPatch
     assert not other.repeats.equals(whole.repeats)
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(st.integers(0, 10_000))
 @pytest.mark.slow
 def test_what_changes_nothing(seed: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shardwise as sw
@@ -127,6 +127,7 @@ def test_the_worst_world_counts() -> None:
 methods = st.sampled_from(sorted(n for n, m in available(TABLE).items() if m.claim == TOPIC and m.sound))
 
 
+@settings(max_examples=25)
 @given(
     st.dictionaries(methods, st.tuples(st.floats(0, 1), st.floats(0, 0.2)), min_size=1, max_size=8),
     st.sampled_from([np.nan, 1e-4, 0.0173]),

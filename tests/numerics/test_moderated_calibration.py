@@ -12,7 +12,7 @@ from shardwise.core.arrays import Floats
 from shardwise.numerics.balanced import Decomposition, all_terms, decompose
 from shardwise.numerics.corrections import holm
 from shardwise.numerics.moderated.cells import cell_statistics
-from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards
+from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
 from shardwise.numerics.moderated.resample import resampled
 from shardwise.numerics.moderated.statistics import pairs_of, statistics
 from shardwise.numerics.resampling import key_of
@@ -106,6 +106,32 @@ def test_missing_scores(repetitions: float) -> None:
 
     found, error = rate(holes, 300 * repetitions)
     assert 0.035 - error < found < 0.05 + error
+
+
+def undefined(y: Floats, share: float, g: np.random.Generator) -> Floats:
+    """Scores without some cells of topics and shards, for all systems; every topic keeps its first shard."""
+    gone = g.random((y.shape[0], 1, y.shape[2])) < share
+    gone[:, :, 0] = False
+    return np.where(gone, np.nan, y)
+
+
+def test_shards_that_topics_lack(repetitions: float) -> None:
+    """A third of the cells but those of the first shard is undefined."""
+
+    def with_effect(g: np.random.Generator, seed: int) -> bool:
+        y = undefined(scores((30, 8, 5), np.full(8, 0.03), g), 0.33, g)
+        return alarm(np.nanmean(y, axis=-1), seed, of_shards_with_gaps(y))
+
+    found, error = rate(with_effect, 300 * repetitions)
+    assert 0.035 - error < found < 0.05 + error
+
+
+def test_cells_that_topics_lack(repetitions: float) -> None:
+    n = int(300 * repetitions)
+    g = np.random.default_rng(2)
+    found = [cell_statistics(undefined(g.normal(size=(20, 8, 5)), 0.33, g)).p for _ in range(n)]
+    alarms = np.mean([holm(p).min() <= 0.05 for p in found])
+    assert alarms < 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / n)
 
 
 def test_cells_with_holm_where_topics_and_systems_are_unsteady(repetitions: float) -> None:

@@ -20,14 +20,6 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def runs(data: Path, covid_runs: Path) -> sw.Collection:
-    """Every sixth run of TREC-COVID's first round."""
-    qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"
-    files = sorted(covid_runs.iterdir())[::6]
-    return sw.read_collection(files, qrels, missing="zero", topics="judged", names="file")
-
-
-@pytest.fixture(scope="module")
 def ff21(runs: sw.Collection) -> sw.papers.Replication:
     return sw.papers.ff21(runs, measures=["AP"], shards=(3,), fill_shards=(10, 25), samples=3, seed=2)
 
@@ -102,12 +94,104 @@ def test_the_pattern_of_ff21_holds_on_other_runs(ff21: sw.papers.Replication) ->
             1.65 < widths[model, "percent"] / widths[model, "share"] < 1.81
         )  # V17's printed widths over FF21's
         assert widths[model, "count"] / widths[model, "share"] > 1.81
-    eight = ff21["Table 8"].data
-    assert set(eight["shards"]) == {10, 25}
-    assert (eight["undefined"] > 0).all()
-    assert (eight.loc[eight["fill"] != eight["other"], "PD"] == 0).all()  # F19 Prop. 7.4
-    seven = ff21["Table 7"].data.query("shards == 25").set_index(["approach", "fill", "other"])["PD"]
-    assert seven["tANOVA(HSD)", "zero", "one"] > seven["bANOVA(BH)", "zero", "one"] > 0
+    one_tail, two_tails = (ff21[f"Table {k}"].data.set_index("model") for k in (1, 2))
+    assert one_tail.loc["MD3", "width"] < one_tail.loc["MD2", "width"]
+    assert (two_tails["significant"] < one_tail["significant"]).all()
+    apart = ff21["Table 4"].data.set_index(["model", "widths"])["significant"]
+    for model in ("MD2", "MD3"):
+        assert apart[model, "share"] > apart[model, "percent"] >= apart[model, "count"]
+    steady = ff21["Table 6"].data.set_index(["model", "approach"])
+    assert (steady["AD"] == 0).all()
+    assert steady["PAA"].min() > 0.95
+    for model in ("MD2", "MD3", "MD6"):  # who finds most agrees least on what does not differ
+        ppa = [steady.loc[(model, a), "PPA"] for a in ("tANOVA(HSD)", "tANOVA(BH)", "bANOVA(BH)")]
+        assert ppa == sorted(ppa, reverse=True)
+
+
+@pytest.fixture(scope="module")
+def filled(runs: sw.Collection) -> dict[int, list[dict[str, np.ndarray]]]:
+    """By number of shards and split: (topic, system, shard) scores with undefined ones filled by each policy."""
+    out: dict[int, list[dict[str, np.ndarray]]] = {}
+    for shards in (10, 25):
+        scores = sw.score(runs, "AP", sw.split(runs, shards, n_splits=3, seed=2))["AP"]
+        each = scores.transpose("split", "topic", "system", "shard").values
+        values = {
+            "zero": lambda y: 0.0,
+            "lq": lambda y: np.percentile(y[np.isfinite(y)], 25, method="hazen"),
+            "mean": np.nanmean,
+            "one": lambda y: 1.0,
+        }
+        out[shards] = [
+            {name: np.where(np.isnan(y), value(y), y) for name, value in values.items()} for y in each
+        ]
+    return out
+
+
+@pytest.mark.parametrize("shards", [10, 25])
+@pytest.mark.parametrize(("table", "model"), [("Table 7", "MD3"), ("Table 8", "MD6")])
+def test_fills_disagree_as_in_plain_numpy(
+    ff21: sw.papers.Replication,
+    filled: dict[int, list[dict[str, np.ndarray]]],
+    shards: int,
+    table: str,
+    model: str,
+) -> None:
+    """FF21 Tables 7 and 8, classic approach: pairs that one fill, or one split, finds and the other does not."""
+    found = ff21[table].data.query("shards == @shards and approach == 'tANOVA(HSD)'")
+    told = [{name: by_hand.hsd(y, model) for name, y in one.items()} for one in filled[shards]]
+    assert found["undefined"].iloc[0] > 0
+    for row in found.to_dict("records"):
+        a, b = row["fill"], row["other"]
+        if a != b:
+            wanted = np.mean([(one[a] != one[b]).sum() for one in told])
+        else:
+            wanted = np.mean([(one[a] != other[a]).sum() for one, other in combinations(told, 2)])
+        assert row["PD"] == pytest.approx(wanted)
+    apart = found[found["fill"] != found["other"]].set_index(["fill", "other"])["PD"]
+    if model == "MD6":
+        assert (apart == 0).all()  # F19 Prop. 7.4
+    else:
+        assert apart["zero", "one"] == apart.loc["zero"].max() > 0  # the worst choice, FF21 §5.3
+
+
+def test_the_bootstrap_depends_less_on_the_fill(ff21: sw.papers.Replication) -> None:
+    """FF21 §5.3, and F19 Prop. 7.4 for the bootstrap as well."""
+    seven, eight = (
+        ff21[name].data.set_index(["shards", "approach", "fill", "other"]) for name in ("Table 7", "Table 8")
+    )
+    assert (
+        seven.loc[(25, "tANOVA(HSD)", "zero", "one"), "PD"]
+        > seven.loc[(25, "bANOVA(BH)", "zero", "one"), "PD"]
+        > 0
+    )
+    kinds = eight.index.get_level_values("fill") != eight.index.get_level_values("other")
+    assert (eight.loc[kinds, "PD"] == 0).all()
+
+
+@pytest.mark.parametrize("shards", [10, 25])
+def test_undefined_cells_are_those_without_relevant_documents(
+    data: Path, runs: sw.Collection, ff21: sw.papers.Replication, shards: int
+) -> None:
+    """Counted in the qrels; chance leaves a shard of S without any of r documents with probability (1 - 1/S)^r."""
+    file = data / "trec-covid-r1" / "qrels.covid-round1.txt"
+    judged = pd.read_csv(file, sep=r"\s+", header=None, names=["topic", "round", "doc", "grade"], dtype=str)
+    relevant = judged[judged["grade"].isin(["1", "2"])]
+    docs = pd.Series(range(runs.n_docs), index=runs.docnos())
+    splits = sw.split(runs, shards, n_splits=3, seed=2)
+    there = [
+        relevant.assign(shard=codes[docs[relevant["doc"]]]).drop_duplicates(["topic", "shard"])
+        for codes in splits.shards
+    ]
+    undefined = [30 * shards - len(each) for each in there]
+    for table in ("Table 7", "Table 8"):
+        assert set(ff21[table].data.query("shards == @shards")["undefined"]) == {sum(undefined)}
+    empty = (1 - 1 / shards) ** relevant.groupby("topic")[
+        "doc"
+    ].nunique()  # 2.2 cells of 10 shards, 69.5 of 25
+    variance = float(
+        (shards * empty * (1 - empty)).sum()
+    )  # an upper bound, as shards of a topic fill in turn
+    assert np.mean(undefined) == pytest.approx(float((shards * empty).sum()), abs=4 * np.sqrt(variance / 3))
 
 
 def test_the_printed_tables_of_ff21_contradict_each_other() -> None:
@@ -144,9 +228,8 @@ def test_rows_of_tests_are_printed_for_public_tables(data: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def v17(runs: sw.Collection) -> sw.papers.Replication:
-    sets = {"first": runs.systems[:4], "last": runs.systems[-3:]}
-    return sw.papers.v17(runs, sets=sets, n_splits=5, n_resamples=500, seed=3)
+def v17(runs: sw.Collection, teams: dict[str, list[str]]) -> sw.papers.Replication:
+    return sw.papers.v17(runs, sets=teams, n_splits=5, n_resamples=500, seed=3)
 
 
 def test_the_pattern_of_v17_holds_on_other_runs(v17: sw.papers.Replication) -> None:
@@ -170,6 +253,34 @@ def test_tests_of_v17_are_scipys(v17: sw.papers.Replication, runs: sw.Collection
     assert found["paired t"] == sum(stats.ttest_rel(y[:, a], y[:, b]).pvalue <= 0.05 for a, b in pairs)
 
 
+def test_a_pool_sampled_by_strata_has_the_extended_infap(tmp_path: Path) -> None:
+    """V17 §4: Terabyte 2006, whose qrels have a stratum for each document and -1 where it was not sampled."""
+    sw.simulate.collection(
+        topics=12, systems=5, depth=60, corpus=3000, relevant=40, pool_depth=30, seed=3
+    ).write(tmp_path)
+    rng = np.random.default_rng(1)
+    rows = [line.split() for line in (tmp_path / "qrels.txt").read_text().splitlines()]
+    strata = rng.integers(1, 3, len(rows))  # all of the first and half of the second are judged
+    kept = (strata == 1) | (rng.random(len(rows)) < 0.5)
+    sampled = [
+        f"{topic} 0 {doc} {stratum} {grade if here else -1}\n"
+        for (topic, _, doc, grade), stratum, here in zip(rows, strata, kept, strict=True)
+    ]
+    (tmp_path / "qrels.txt").write_text("".join(sampled))
+    runs = sw.read_collection(tmp_path / "runs", tmp_path / "qrels.txt")
+    found = sw.papers.v17(runs, shards=(2,), n_splits=2, n_resamples=50)
+    four = found["Table 4"].data.query("alpha == 0.05").set_index("test")
+    y = sw.score(runs, "xinfAP")["xinfAP"].values
+    alike = [stats.ttest_ind(y[:, a], y[:, b]).pvalue <= 0.05 for a, b in combinations(range(5), 2)]
+    assert set(four["measure"]) == {"xinfAP"}
+    assert four.loc["unpaired t", "pairs"] == sum(alike)
+    assert four.loc["unpaired t", "pairs_V17"] == 1261  # Terabyte's
+    assert four.loc["multiple 2 parts", "pairs_V17"] == 2595
+    three = found["Table 3"].data.query("model == 'MD3'").set_index("shards")["width_V17"]
+    assert three.to_dict() == {2: 0.032, 3: 0.037}
+    assert "Terabyte" in found.facts["columns _V17"]
+
+
 def test_figures_and_table_6_follow_from_the_rows(v17: sw.papers.Replication, tmp_path: Path) -> None:
     decided = v17["Figure 7"].data
     count = (
@@ -179,8 +290,11 @@ def test_figures_and_table_6_follow_from_the_rows(v17: sw.papers.Replication, tm
     )
     assert decided.groupby("measure")["differ"].sum().to_dict() == count.to_dict()
     six = v17["Table 6"].data.set_index("condition")
-    assert six.loc["across", ["same", "lost", "gained"]].tolist() == [6 + 3, 0, 0]
-    assert (six["same"] + six["lost"] + six["gained"] <= 9).all()
+    assert six.loc["across", ["same", "lost", "gained"]].tolist() == [24, 0, 0]
+    assert (six["same"] + six["lost"] + six["gained"] <= 24).all()
+    within = six.loc["within"]
+    assert within["MD3"] < six.loc["across", "MD3"]  # V17 §6: narrower
+    assert within["lost"] <= 1 < within["gained"]  # but the reverse of what V17 §6 found
     assert (v17["Figure 6"].data["rank"] < v17["Figure 6"].data["other"]).all()
     v17.write(tmp_path)
     assert (tmp_path / "v17.html").read_text().count("<svg") == 5
@@ -240,3 +354,19 @@ def test_printed_rows_are_whole() -> None:
             assert sum(same) == row["pairs"]
     with pytest.raises(InputError):
         sw.papers.ff21(sw.simulate.collection(topics=4, systems=3, seed=1).collection(), samples=1)
+
+
+def test_where_nothing_differs_there_is_a_page_all_the_same(tmp_path: Path) -> None:
+    """No pair is told apart and no split disagrees: figures of such pairs have no rows."""
+    rng = np.random.default_rng(0)
+    docs = [f"d{i}" for i in range(60)]
+    qrels = {str(t): {d: int(i < 20) for i, d in enumerate(rng.permutation(docs))} for t in range(4)}
+    run = {str(t): dict(zip(docs, rng.random(60).tolist(), strict=True)) for t in range(4)}
+    same = sw.read_collection({"x": run, "y": run, "z": run}, qrels)
+    for _ in range(2):  # made, and taken up from its folder
+        found = sw.papers.v17(same, n_splits=2, n_resamples=20, measures=["AP"], folder=tmp_path)
+        assert (found["Table 4"].data["pairs"] == 0).all()
+        assert found["Figure 6"].data.empty
+    found.write(tmp_path)
+    assert not (tmp_path / "figure-6.svg").exists()
+    assert "Figure 6" in (tmp_path / "v17.md").read_text()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import papers_by_hand as by_hand
 import shardwise as sw
@@ -21,14 +22,6 @@ from shardwise.papers.published_f19 import TABLE_1, TABLE_2
 pytestmark = pytest.mark.slow
 
 SHARDS = (3, 25)
-
-
-@pytest.fixture(scope="module")
-def runs(data: Path, covid_runs: Path) -> sw.Collection:
-    """Every sixth run of TREC-COVID's first round."""
-    qrels = data / "trec-covid-r1" / "qrels.covid-round1.txt"
-    files = sorted(covid_runs.iterdir())[::6]
-    return sw.read_collection(files, qrels, missing="zero", topics="judged", names="file")
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +79,38 @@ def test_the_pattern_of_the_paper_holds_on_other_runs(found: sw.papers.Replicati
         assert abs(table.loc["MD4", "significant"] / table.loc["MD3", "significant"] - 1) < 0.02
         assert table.loc["MD2", "omega_sq"] < table.loc["MD3", "omega_sq"] < table.loc["MD6", "omega_sq"]
     assert few.loc["MD6", "omega_sq"] > many.loc["MD6", "omega_sq"]
-    assert rows(found, "Table 2", 3).loc["MD6", "tau"] > rows(found, "Table 2", 25).loc["MD6", "tau"] > 0.85
+    steady = [rows(found, "Table 2", s) for s in SHARDS]
+    assert steady[0].loc["MD6", "tau"] > steady[1].loc["MD6", "tau"] > 0.85
+    for table in steady:
+        assert table.loc["MD6", "width"] < table.loc["MD3", "width"] < table.loc["MD2", "width"]
+        assert (table["share_common"] > 0.85).all()  # F19 §9: samples agree on nearly all that they find
+
+
+def test_intervals_are_those_of_plain_numpy(
+    found: sw.papers.Replication, cells: dict[int, np.ndarray], runs: sw.Collection
+) -> None:
+    """Figures 3 to 5: F19 eq. 3 (Tukey), 4 (SEM) and 5 (ANOVA), with scipy's laws."""
+    whole = sw.score(runs, "AP")["AP"].values[:, :, None]
+    for panel, y, model in (("whole", whole, "MD1"), ("3 shards", cells[3][0], "MD6")):
+        left, df = by_hand.residuals(y, model)
+        n, systems = y.shape[0] * y.shape[2], y.shape[1]
+        spread = np.sqrt((left**2).sum() / df / n)
+        half = {
+            "tukey": by_hand.critical_range(systems, df) * spread / 2,
+            "anova": stats.t.isf(0.025, df) * spread,
+            "sem": stats.t.isf(0.025, n - 1) * y.std(axis=(0, 2), ddof=1) / np.sqrt(n),
+        }
+        three = found["Figure 3"].data
+        own = three[three["panel"].str.startswith(panel)]
+        best_first = np.argsort(-y.mean(axis=(0, 2)), kind="stable")
+        for kind, expected in half.items():
+            drawn = own[own["kind"] == kind]
+            wanted = np.broadcast_to(expected, systems)[best_first]
+            assert (drawn["upper"] - drawn["lower"]).to_numpy() / 2 == pytest.approx(wanted, abs=1e-6)
+        assert half["anova"] < half["tukey"] < half["sem"].mean()  # F19 Fig. 3
+    five = found["Figure 5"].data.query("panel == '3 shards'").groupby("model")
+    width = five["upper"].mean() - five["lower"].mean()
+    assert width["MD6"] < width["MD1"]
 
 
 def test_the_row_of_the_whole_collection_is_the_printed_one(data: Path) -> None:

@@ -97,6 +97,44 @@ def test_every_table_and_figure_of_s14_is_there(s14: sw.papers.Replication, tmp_
     assert "topics_S14" in (tmp_path / "s14.md").read_text()
 
 
+def test_judgments_of_subtopics_give_table_7() -> None:
+    rng = np.random.default_rng(2)
+    docs = [f"d{k}" for k in range(30)]
+    judged = [
+        (str(t), str(i), doc, int(rng.integers(0, 3))) for t in range(6) for i in (1, 2) for doc in docs[::2]
+    ]
+    qrels = pd.DataFrame(judged, columns=["query_id", "subtopic", "doc_id", "relevance"])
+    names = [f"r{k}" for k in range(4)]
+    runs = {name: {str(t): dict(zip(docs, rng.random(30), strict=True)) for t in range(6)} for name in names}
+    diverse = sw.read_collection(runs, qrels, subtopics=True)
+    found = sw.papers.s14(diverse, depths=[10])
+    assert "Table 7" in found.labels
+    table = found["Table 3"].data
+    own = table[(table["task"] == "diversity, depth 10") & (table["collection"] == "pooled")]
+    variances = own.set_index("measure")["variance"]
+    assert len(variances) == 4
+    scores = sw.score(diverse, "alpha_nDCG@10")["alpha_nDCG@10"].to_numpy()
+    assert variances.iloc[0] == pytest.approx(two_way(scores))
+    seven = found["Table 7"].data
+    assert set(seven["measure"]) == set(variances.index)
+
+
+def test_the_pattern_of_s14_holds_on_other_runs(runs: sw.Collection) -> None:
+    """S14 §5.3 and §5.4, TREC-COVID: nERR varies most, AP least at full depth and much more at depth 10."""
+    found = sw.papers.s14(runs, depths=[10, 100])
+    three = found["Table 3"].data.query("collection == 'pooled'").set_index(["task", "measure"])["variance"]
+    for task in ("deep", "depth 10"):
+        assert three[task].idxmax() == "nERR"
+    assert three["deep"].idxmin() == "AP"
+    assert three["depth 10", "AP"] > 1.5 * three["deep", "AP"]
+    assert three["depth 10", "nERR"] == pytest.approx(three["deep", "nERR"], rel=0.15)  # of the first ranks
+    eight = found["Table 8"].data.query("width == 0.15").set_index(["task", "measure"])["topics"]
+    assert eight["depth 10"].idxmax() == "nERR"
+    nine = found["Table 9"].data.query("measure == 'AP'").set_index("depth")
+    assert nine.loc[10, "variance"] > nine.loc[100, "variance"]
+    assert nine.loc[10, "judged"] < nine.loc[100, "judged"]
+
+
 def test_tables_of_scores_give_what_they_can(trec3: Path) -> None:
     found = sw.papers.s14({"TREC-3": sw.read_scores(trec3)})
     assert found.labels == ("Table 3", "Table 4", "Table 8", "Figure 1", "Figure 2", "Figure 3")

@@ -19,7 +19,7 @@ from shardwise.report import words
 from shardwise.report.downloads import report_json
 from shardwise.report.html import html
 from shardwise.report.latex import latex
-from shardwise.report.methods import bibliography, judged, methods_text
+from shardwise.report.methods import bibliography, judged, methods_latex, methods_text
 
 DRAWS = 199
 NOUNS = "topic|system|question|model|seed|pair|shard|split|score|resample|instance|warning"
@@ -345,6 +345,27 @@ def test_both_claims_are_of_all_splits_and_in_one_order() -> None:
             means.loc[list(found.systems)].to_numpy()
         )
         assert claim.best in answer.headline(found)
+
+
+@pytest.mark.parametrize(
+    ("method", "said", "sources"),
+    [
+        (None, "For topics like these, all scores are means over the 3 splits", ("HoffmanEtAl2001",)),
+        ("hsd", "Differences are means over the 3 splits", ("HoffmanEtAl2001", "FollmannEtAl2003")),
+        ("unanimous MD6 hsd", "only if all 3 splits say so", ("VoorheesEtAl2017",)),
+        ("quantile MD6 holm", "smallest corrected quantile", ("MeinshausenEtAl2009",)),
+        ("harmonic MD6 holm", "corrected harmonic mean", ("VovkWang2020",)),
+        ("cauchy MD6 holm", "Cauchy combination", ("LiuXie2020",)),
+    ],
+)
+def test_the_methods_say_how_splits_became_one_answer(
+    method: str | None, said: str, sources: tuple[str, ...]
+) -> None:
+    found = analyze(data("splits", 3), method=method, n_resamples=DRAWS)
+    assert said in methods_text(found)
+    for key in sources:
+        assert f"{{{key}," in bibliography(found)
+        assert key in methods_latex(found)
 
 
 def test_a_notebook_shows_the_answer() -> None:

@@ -351,8 +351,7 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
         )
     wanted = dict.fromkeys((HERE, LIKE if asked == HERE else asked))
     found = [known[claim] for claim in wanted if claim in known]
-    gaps = bool(table.isnull().any())
-    found = [one for one in found if one.fit.takes_gaps or not gaps or one.claim == asked]
+    found = [one for one in found if one.leaves_out_gaps(table) or one.claim == asked]
     unsupported = (
         ""
         if len(found) > 1 or found[0].claim.over

@@ -241,7 +241,8 @@ def _alone(one: ClaimResult, found: Analysis) -> str:
     opening = f"This is about {subject(one, found)}, not about these {topics} alone"
     if "shard" in found.scores.dims or "instance" in found.scores.dims:
         if isinstance(one.procedure.fit, ByModerated) and "shard" in found.scores.dims:
-            return f"{opening}, of which the test speaks only where no score is missing."
+            lacks = f"no {found.noun('system')} lacks scores that others have"
+            return f"{opening}, of which the test speaks only where {lacks}."
         return f"{opening}, of which {one.procedure.name} does not speak."
     return (
         f"{opening}: with one score for each {found.noun('topic')} and {found.noun('system')}, chance and the"

@@ -16,9 +16,16 @@ from shardwise.fits.instances import BOTH, UNIFIED, borrowed_note, spread_of, wi
 from shardwise.fits.topics import by_pairs
 from shardwise.numerics import student
 from shardwise.numerics.corrections import STEPWISE
-from shardwise.numerics.moderated.cells import cell_statistics, stratified
+from shardwise.numerics.moderated.cells import cell_statistics, of_cells, stratified
 from shardwise.numerics.moderated.law import Law
-from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards, over_splits
+from shardwise.numerics.moderated.noise import (
+    Noise,
+    batched,
+    of_instances,
+    of_shards,
+    of_shards_with_gaps,
+    over_splits,
+)
 from shardwise.numerics.moderated.resample import resampled
 from shardwise.numerics.moderated.statistics import D0, Statistics, statistics
 from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, Dims, Tables
@@ -121,10 +128,13 @@ class ModeratedTest:
     def noise(self) -> Noise | None:
         """What moves system means besides the topics, for claims that are about more than topics."""
         if "shard" in self.claim:
-            if self.tables.dims == SPLITS:
-                each = of_shards(self.tables.each_split().decomposition(MD6))
-                return over_splits(each, self.tables.shape["split"])
-            return of_shards(self.tables.decomposition(MD6))
+            split = self.tables.dims == SPLITS
+            each = self.tables.each_split() if split else self.tables
+            if each.complete:
+                found = of_shards(each.decomposition(MD6))
+            else:
+                found = batched([of_shards_with_gaps(y) for y in each.y])
+            return over_splits(found, self.tables.shape["split"]) if split else found
         return of_instances(spread_of(self.tables)) if "instance" in self.claim else None
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
@@ -187,7 +197,7 @@ class ByModerated:
 
     @property
     def takes_gaps(self) -> bool:
-        """Topics that a system lacks do not count for its pairs; effects of shards need full tables."""
+        """Topics that a system lacks do not count for its pairs; on cells and shards no system may lack its own."""
         return self.claim != CELLS and "shard" not in self.claim
 
     def source(self, correction: str, claim: Claim) -> str:
@@ -201,6 +211,10 @@ class ByModerated:
             "moderated, each pair its own variance drawn towards the common one" if self.d0 else UNIFIED.title
         )
         found = by_pairs(tables, test, words)
+        if (
+            test.claim == CELLS and not tables.complete
+        ):  # adjusted for the topics and shards of what is missing
+            found = replace(found, values=of_cells(tables.y).means)
         if claim != BOTH:
             return found
         notes = () if self.samples else borrowed_note(tables)

@@ -135,18 +135,24 @@ class Tables:
         return cast(Value, self._kept[key])
 
     def topic_means(self) -> Floats:
-        """(B, T, R) scores averaged over all but topic and system; over the instances that are there."""
+        """(B, T, R) scores averaged over all but topic and system.
+
+        Over the instances that are there; and over the shards that the topic has for any system, of which a system
+        that lacks one has no mean there.
+        """
         others = tuple(1 + k for k, name in enumerate(self.dims) if name not in TABLE)
 
         def make() -> Floats:
             if not others:
                 return self.y
-            if self.complete or "instance" not in self.dims:
+            if self.complete:
                 return np.asarray(self.y.mean(axis=others))
             there = np.isfinite(self.y)
             counts = there.sum(axis=others)
             sums = np.where(there, self.y, 0.0).sum(axis=others)
-            return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+            some = there.any(axis=1 + self.dims.index("system"), keepdims=True).sum(axis=others)
+            needed = 1 if "instance" in self.dims else np.maximum(some, 1)
+            return np.where(counts >= needed, sums / np.maximum(counts, 1), np.nan)
 
         return self.once("topic means", make)
 

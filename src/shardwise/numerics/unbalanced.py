@@ -138,11 +138,15 @@ class Incomplete:
 
 
 def fit_incomplete(
-    y: Floats, dims: tuple[str, ...], terms: tuple[Term, ...], labels: dict[str, tuple[str, ...]]
+    y: Floats,
+    dims: tuple[str, ...],
+    terms: tuple[Term, ...],
+    labels: dict[str, tuple[str, ...]] | None = None,
 ) -> Incomplete:
-    """Fit a model to the scores that are not NaN, by least squares."""
+    """Fit a model to the scores that are not NaN, by least squares; levels without labels are called by number."""
     named = [d for d in dims if any(d in term for term in terms)]
     shape = {d: y.shape[dims.index(d)] for d in named}
+    labels = labels or {d: tuple(map(str, range(size))) for d, size in shape.items()}
     replicates = tuple(axis for axis, d in enumerate(dims) if d not in named)
     there: Bools = ~np.isnan(y)
     n = int(there.sum())

@@ -47,6 +47,11 @@ class Exhibit(Shown):
         """The label as part of the name of a file."""
         return "-".join("".join(c if c.isalnum() else " " for c in self.label.lower()).split())
 
+    @property
+    def drawn(self) -> bool:
+        """Whether there is something to draw."""
+        return self.form is not None and len(self.data) > 0
+
     def plot(self) -> Any:
         """Draw a figure: an altair chart."""
         return late.call("chart", self)

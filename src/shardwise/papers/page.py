@@ -34,7 +34,7 @@ def write_page(replication: Replication, folder: str | os.PathLike[str]) -> None
     for one in replication.exhibits:
         csv = str(guarded_frame(one.data).to_csv(index=False, lineterminator="\n"))
         write_atomically(target / f"{one.slug}.csv", csv.encode("utf-8", "backslashreplace"))
-        if one.form is not None:
+        if one.drawn:
             drawn[one.label] = _svg(one)
             write_atomically(target / f"{one.slug}.svg", drawn[one.label].encode())
     name = replication.paper.lower()
@@ -56,7 +56,7 @@ def markdown(replication: Replication) -> str:
     lines += ["", *(f"{_plainly(note)}\n" for note in replication.notes)]
     for one in replication.exhibits:
         lines += [f"## {one.label}: {_plainly(one.title)}", ""]
-        if one.form is None:
+        if not one.drawn:
             lines += [table(one.data.head(MOST_ROWS)), ""]
         else:
             lines += [f"![{one.label}]({one.slug}.svg)", ""]
@@ -86,7 +86,7 @@ def page(replication: Replication, drawn: dict[str, str]) -> str:
     parts += ["</dl>", *(f"<p>{_text(note)}</p>" for note in replication.notes)]
     for one in replication.exhibits:
         parts.append(f'<h2 id="{one.slug}">{_text(one.label)}: {_text(one.title)}</h2>')
-        if one.form is None:
+        if not one.drawn:
             parts.append(_html_table(one.data.head(MOST_ROWS), replication.paper))
         else:
             parts.append(f"<figure>{drawn[one.label]}</figure>")  # made by vl-convert, which escapes
@@ -142,7 +142,7 @@ def _shown(column: pd.Series) -> Callable[[object], str]:
 
 
 def _rows(one: Exhibit) -> str:
-    more = one.form is None and len(one.data) > MOST_ROWS
+    more = not one.drawn and len(one.data) > MOST_ROWS
     return f"all {len(one.data)} rows" if more else f"{len(one.data)} rows as CSV"
 
 

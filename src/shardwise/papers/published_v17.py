@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 Rows = tuple[dict[str, Any], ...]
+SAMPLED = "xinfAP"  # V17 §4 says infAP, and means the extended one of a pool sampled by strata
 
 _TABLE_3 = {  # mean, least and largest width without and with interactions, by collection, measure and shards
     ("TREC-3", "AP", 2): ((0.075, 0.071, 0.082), (0.029, 0.026, 0.031)),
@@ -19,8 +20,8 @@ _TABLE_3 = {  # mean, least and largest width without and with interactions, by 
     ("TREC-8", "P@10", 2): ((0.122, 0.115, 0.134), (0.061, 0.055, 0.065)),
     ("TREC-8", "P@10", 3): ((0.098, 0.093, 0.109), (0.061, 0.057, 0.067)),
     ("TREC-8", "P@10", 5): ((0.071, 0.066, 0.076), (0.048, 0.045, 0.053)),
-    ("Terabyte", "infAP", 2): ((0.064, 0.060, 0.071), (0.032, 0.030, 0.035)),
-    ("Terabyte", "infAP", 3): ((0.058, 0.055, 0.064), (0.037, 0.035, 0.040)),
+    ("Terabyte", SAMPLED, 2): ((0.064, 0.060, 0.071), (0.032, 0.030, 0.035)),
+    ("Terabyte", SAMPLED, 3): ((0.058, 0.055, 0.064), (0.037, 0.035, 0.040)),
 }
 TABLE_3: Rows = tuple(
     {"collection": collection, "measure": measure, "shards": shards, "model": model}
@@ -36,7 +37,7 @@ _TABLE_4 = {  # pairs found at .05 and .01
     ("TREC-3", "P@10"): ((411, 324), (579, 491), (712, 693), (712, 700), (677, 656)),
     ("TREC-8", "AP"): ((4164, 3437), (6325, 5571), (7413, 7150), (7510, 7269), (7152, 6901)),
     ("TREC-8", "P@10"): ((4317, 3695), (5663, 4903), (7112, 6786), (7254, 6930), (6616, 6324)),
-    ("Terabyte", "infAP"): ((1261, 976), (2114, 1700), (2662, 2540), (2742, 2637), (2595, 2447)),
+    ("Terabyte", SAMPLED): ((1261, 976), (2114, 1700), (2662, 2540), (2742, 2637), (2595, 2447)),
 }
 TESTS = ("unpaired t", "randomization, one-sided", "3 parts", "2 parts", "multiple 2 parts")
 TABLE_4: Rows = tuple(
@@ -52,7 +53,7 @@ _TABLE_5 = {  # pairs by how eleven splits are divided, at .05 and .01
     ("TREC-3", "P@10"): ((23, 33), (17, 15), (17, 17), (11, 12), (14, 8), (82, 85)),
     ("TREC-8", "AP"): ((235, 229), (133, 132), (92, 111), (95, 96), (86, 99), (641, 667)),
     ("TREC-8", "P@10"): ((357, 343), (244, 242), (182, 181), (155, 166), (165, 141), (1103, 1073)),
-    ("Terabyte", "infAP"): ((95, 111), (60, 62), (43, 52), (38, 41), (33, 40), (269, 306)),
+    ("Terabyte", SAMPLED): ((95, 111), (60, 62), (43, 52), (38, 41), (33, 40), (269, 306)),
 }
 TABLE_5: Rows = tuple(
     {"collection": collection, "measure": measure, "splits": splits, "alpha": alpha, "pairs": pairs}

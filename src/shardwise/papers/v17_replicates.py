@@ -107,7 +107,7 @@ def v17(
     sets
         Names of related systems by the name of their set, for Table 6, which is left out without them.
     measures
-        Measures; AP and P@10, or infAP where the judgments are of a sample, if None.
+        Measures; AP and P@10, or xinfAP where the judgments are of a sample of strata, if None.
     shards
         Numbers of parts of Table 3; 2 and 3 are always taken, for the other tables.
     n_splits
@@ -159,12 +159,12 @@ def v17(
 
 
 def _usual(data: Any) -> tuple[str, ...]:
-    return ("infAP",) if isinstance(data, Collection) and data.strata is not None else MEASURES
+    return (printed.SAMPLED,) if isinstance(data, Collection) and data.strata is not None else MEASURES
 
 
 def _like(scores: xr.Dataset) -> str:
     """The collection of the paper that is nearest to these scores."""
-    if "infAP" in scores.data_vars:
+    if printed.SAMPLED in scores.data_vars:
         return "Terabyte"
     return "TREC-3" if scores.sizes["system"] == 40 else "TREC-8"
 
@@ -324,7 +324,7 @@ def _figures(frames: Frames, scores: xr.Dataset) -> Iterator[Exhibit]:
     )
     form = Form(x="rank", y="other", titles=("run", "run"), series="splits", panel="measure", mark="point")
     squares = frames["squares"].sort_values(
-        "splits", key=lambda s: s.str.split(":").str[0].astype(int), kind="stable"
+        "splits", key=lambda each: each.map(lambda one: int(one.split(":")[0])), kind="stable"
     )
     yield Exhibit(
         "Figure 6", "pairs that the splits are divided over, by splits against the others", squares, form=form

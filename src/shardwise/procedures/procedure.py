@@ -16,9 +16,16 @@ from shardwise.comparing.decisions import JOINT, Decisions, decide, outcome_of
 from shardwise.core.arguments import whole
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, plural
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 from shardwise.core.estimates import Estimates, Outcome, Settled
-from shardwise.core.scores import complete, in_canonical_order, layout_of, level_names, nouns_of
+from shardwise.core.scores import (
+    complete,
+    in_canonical_order,
+    layout_of,
+    level_names,
+    missing_cells,
+    nouns_of,
+)
 from shardwise.fits.averaged import averaged, stacked
 from shardwise.fits.instances import UNIFIED, unified_posterior
 from shardwise.fits.judges import HUMAN, ByJudge
@@ -306,9 +313,10 @@ class Procedure:
         flags: tuple[bool, ...] = ()
         if DETERMINISTIC in scores.coords:
             flags = tuple(bool(flag) for flag in np.atleast_1d(scores[DETERMINISTIC].to_numpy()))
-        if self.fit.takes_gaps:
+        if self.leaves_out_gaps(scores):
             y = np.asarray(in_canonical_order(scores).to_numpy(), dtype=float)
         else:
+            self._check_gaps(scores)
             y = complete(scores, least={"system": 1} | {d: 1 for d in dims if d not in TABLE})
         options: dict[str, Any] = {"deterministic": flags} if any(flags) else {}
         if DF in scores.attrs:
@@ -321,6 +329,32 @@ class Procedure:
                     options[name] = np.unique(scores[name].values.astype(str), return_inverse=True)[1]
         draws = usual_resamples(self.fit, scores.sizes["system"]) if n_resamples is None else n_resamples
         return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=draws, **options)
+
+    def leaves_out_gaps(self, scores: xr.DataArray) -> bool:
+        """Whether it can leave out what these scores lack; on shards the moderated test can, if all systems lack it.
+
+        Parameters
+        ----------
+        scores
+            Labelled scores that passed the gate.
+        """
+        if self.fit.takes_gaps or not scores.isnull().any():
+            return True
+        return isinstance(self.fit, ByModerated) and not missing_cells(scores).any()
+
+    def _check_gaps(self, scores: xr.DataArray) -> None:
+        """Refuse cells that only some systems lack, and say what can leave them out."""
+        if isinstance(self.fit, ByModerated):
+            gaps = int(missing_cells(scores).sum())
+            raise InputError(
+                f"{gaps} scores are missing for some systems only; {self.name} leaves out only what all systems lack",
+                remedy=(
+                    "drop those topics or systems, or use ",
+                    Option("method", " ".join(("MD6 holm", *filter(None, ["+".join(self.claim.over)])))),
+                    ", which leaves out any score",
+                ),
+                argument="scores",
+            )
 
     def _human(self, scores: xr.DataArray) -> Floats:
         """Scores by people as a batch of one; refused where a test would look at the judge alone."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.figures import degrees
@@ -43,6 +45,19 @@ OF_TOPICS = {
               "Carterette2012"),
     "max-t": ("step-down tests of the largest |t| of all pairs under {draws} random sign flips of {topics}",
               "WestfallYoung1993"),
+}  # fmt: skip
+
+OF_SPLITS = {
+    "": ("all scores are means over the {n} splits", ""),
+    "mean": ("differences are means over the {n} splits, with the variance of one split less the part that other"
+             " splits of the same documents remove", "HoffmanEtAl2001,FollmannEtAl2003"),
+    "first": ("only the first of the {n} splits counts", ""),
+    "unanimous": ("a pair counts as different only if all {n} splits say so", "VoorheesEtAl2017"),
+    "majority": ("a pair counts as different if most of the {n} splits say so", ""),
+    "quantile": ("a pair's p-value is the smallest corrected quantile of those of the {n} splits",
+                 "MeinshausenEtAl2009"),
+    "harmonic": ("a pair's p-value is the corrected harmonic mean of those of the {n} splits", "VovkWang2020"),
+    "cauchy": ("a pair's p-value is the Cauchy combination of those of the {n} splits", "LiuXie2020"),
 }  # fmt: skip
 
 
@@ -127,14 +142,16 @@ def judged(one: ClaimResult, found: Analysis) -> str:
 
 def _error(one: ClaimResult) -> str:
     """The error term of a model, with its degrees of freedom."""
-    error, df = one.pairs.estimates.error or "error", degrees(float(one.pairs.estimates.df))
+    error, df = one.pairs.estimates.error or "error", float(one.pairs.estimates.df)
     named = "residual mean square" if error == "error" else f"mean square of {error}"
-    return f"{named} on {df} degrees of freedom"
+    if np.isnan(df):  # decisions of several splits were combined
+        return f"{named} of each split"
+    return f"{named} on {degrees(df)} degrees of freedom"
 
 
 def methods_paragraph(found: Analysis) -> list[tuple[str, str]]:
     """The paragraph as sentences, each with the keys of its sources, separated by commas."""
-    said = [_scored(found), *_filled(found), *_compared(found)]
+    said = [_scored(found), *_filled(found), *_compared(found), *_over_splits(found)]
     said += [_result(one, found) for one in found.shown]
     said += [(f"The same holds {one.claim}", "") for one in found.leading if one not in found.shown]
     if found.power is not None:
@@ -212,6 +229,19 @@ def _compared(found: Analysis) -> list[tuple[str, str]]:
         beside = f", {place}," if len(said) > 1 else ""
         opening = f"At the level {found.alpha:g}, we compared {_pairs(claims[0], found)}{beside}"
         sentences.append((f"{opening} by {text}", ",".join(sources[text])))
+    return sentences
+
+
+def _over_splits(found: Analysis) -> list[tuple[str, str]]:
+    """How several splits became one answer: once where all claims share it, else claim by claim."""
+    if found.n_splits < 2:
+        return []
+    by_rule = {one.procedure.rule: one for one in found.leading}
+    sentences = []
+    for rule, one in by_rule.items():
+        text, keys = OF_SPLITS[rule]
+        place = f"{answer.about(one, found)}, " if len(by_rule) > 1 else ""
+        sentences.append((answer.capital(f"{place}{text.format(n=found.n_splits)}"), keys))
     return sentences
 
 

@@ -143,7 +143,7 @@ class V17Options(_Replicated):
         typer.Option(
             "--measure",
             "-m",
-            help="A measure; repeatable. Without: AP and P@10, or infAP for a sampled pool.",
+            help="A measure; repeatable. Without: AP and P@10, or xinfAP for a pool sampled by strata.",
         ),
     ] = opt.several()
     related: Annotated[

@@ -10,16 +10,19 @@ documents has unsteady scores).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
+from shardwise.core.model import MD6
 from shardwise.numerics.balanced import all_terms, decompose
+from shardwise.numerics.moderated.noise import SHARDS, with_cells
 from shardwise.numerics.moderated.statistics import D0, Statistics, moderate, pairs_of
 from shardwise.numerics.student import NOISE
-
-SHARDS = ("topic", "system", "shard")
+from shardwise.numerics.unbalanced import fit_incomplete
 
 
 def residuals(y: Floats) -> Floats:
@@ -36,10 +39,49 @@ def residuals(y: Floats) -> Floats:
     found = decompose(y, SHARDS, all_terms(SHARDS))
     if found is None:
         raise InputError("scores are missing", remedy="leave out or fill the topics that lack them")
-    size = np.abs(y).max(axis=(-3, -2, -1), keepdims=True, initial=0.0)
-    left = found.residuals(y)
-    left = np.where(np.abs(left) <= NOISE * size, 0.0, left)
+    left = _without_rounding(found.residuals(y), y)
     return np.ascontiguousarray(np.swapaxes(left, -1, -2)).reshape(*y.shape[:-3], topics * shards, systems)
+
+
+def _without_rounding(left: Floats, y: Floats) -> Floats:
+    size = np.nanmax(np.abs(y), axis=(-3, -2, -1), keepdims=True, initial=0.0)
+    return np.where(np.abs(left) <= NOISE * size, 0.0, left)
+
+
+class Cells(NamedTuple):
+    """MD6 of scores by cell; arrays are (…) unless said."""
+
+    means: Floats  # (…, R) of the systems, over all cells of a full table, by least squares where some are missing
+    squares: Floats  # (…, R, R) sums over cells of products of the residuals of two systems
+    df: Floats  # of a pair's own variance
+    units: Floats  # cells that the difference of two means counts for
+
+
+def of_cells(y: Floats) -> Cells:
+    """Fit MD6 to scores (…, T, R, S), of which some cells may be missing (NaN) for all systems alike."""
+    topics, _, shards = y.shape[-3:]
+    full = np.ones(y.shape[:-3])
+    if np.isfinite(y).all():
+        e = residuals(y)
+        squares = np.swapaxes(e, -1, -2) @ e
+        return Cells(
+            y.mean(axis=(-3, -1)), squares, (topics - 1.0) * (shards - 1.0) * full, topics * shards * full
+        )
+    each = [_with_gaps(table) for table in y.reshape(-1, *y.shape[-3:])]
+    return Cells(
+        *(np.stack(part).reshape((*y.shape[:-3], *part[0].shape)) for part in zip(*each, strict=True))
+    )
+
+
+def _with_gaps(y: Floats) -> Cells:
+    """One table by least squares; ν is the error df of MD6 in each of the R - 1 contrasts of systems."""
+    y = with_cells(y)
+    found = fit_incomplete(y, SHARDS, MD6.sets)
+    effects, variances = found.adjusted("system")
+    e = np.nan_to_num(_without_rounding(y - found.fitted(), y))
+    squares = np.einsum("tas,tbs->ab", e, e)
+    df = np.asarray(found.df_error / (y.shape[1] - 1.0))
+    return Cells(found.grand_mean + effects, squares, df, np.asarray(2.0 / variances[0, 1]))
 
 
 def cell_statistics(
@@ -47,27 +89,29 @@ def cell_statistics(
 ) -> Statistics:
     """Moderated statistics of pairs of systems for differences on these topics, from scores (…, T, R, S).
 
-    The pairs are all a < b by default, s̄² is of all in any case, and d0 = ∞ is the error term of HSD on MD6.
+    The pairs are all a < b by default, s̄² is of all in any case, and d0 = ∞ is the error term of HSD on MD6. Cells may
+    be missing for all systems alike: then means are those of least squares, and ν the df that are left.
 
     >>> y = np.random.default_rng(1).normal(size=(10, 3, 4))
     >>> cell_statistics(y, d0=np.inf).df  # those of MD6's error
     array([54., 54., 54.])
+    >>> y[0, :, 0] = np.nan
+    >>> cell_statistics(y, d0=np.inf).df
+    array([52., 52., 52.])
     """
-    topics, systems, shards = y.shape[-3:]
+    systems = y.shape[-2]
     ia, ib = pairs_of(systems, ia, ib)
-    e = residuals(y)
-    mean = y.mean(axis=(-3, -1))
-    df = (topics - 1.0) * (shards - 1.0)
-    every = (e**2).sum(axis=-2)
-    across = np.swapaxes(e, -1, -2) @ e
-    own = np.maximum(every[..., ia] + every[..., ib] - 2.0 * across[..., ia, ib], 0.0) / df
-    full = np.full(own.shape, 1.0)
+    mean, squares, df, units = of_cells(y)
+    every = np.diagonal(squares, axis1=-2, axis2=-1)
+    df, units = df[..., None], units[..., None]
+    own = np.maximum(every[..., ia] + every[..., ib] - 2.0 * squares[..., ia, ib], 0.0) / df
+    full = np.ones(own.shape)
     return moderate(
         mean[..., ia] - mean[..., ib],
-        topics * shards * full,
+        units * full,
         df * full,
         own,
-        2.0 * every.sum(axis=-1) / (df * (systems - 1.0)),
+        2.0 * every.sum(axis=-1) / (df[..., 0] * (systems - 1.0)),
         df * (systems - 2.0) * full,
         d0,
     )

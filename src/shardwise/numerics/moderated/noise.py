@@ -9,6 +9,11 @@ s²_k / T lacks only 2 σ²_ss / S. As E MS(system:shard) = T σ²_ss + σ²_e, 
 (MS(system:shard) - MS(error)) / (TS) to add. With s̄² for s²_k that is 2 / (TS) times
 MS(topic:system) + MS(system:shard) - MS(error), the error term of MD6 for topics and shards.
 
+Where all systems lack some cells, a topic has S_t shards and its means are over these. With w_s the mean over topics of
+1/S_t where the topic has shard s, and else 0, the difference varies by 2 σ²_ss Σ w²_s, of which s²_k / T already holds
+2 σ²_ss (mean of 1/S_t - Σ w²_s) / (T - 1). MS(system:shard) after topic:system has expectation σ²_e + k σ²_ss,
+k = (cells - T) / (S - 1) (Henderson's third method).
+
 Instances. The same with a system's own instances: s²_k of instance means holds topic:system and the error over M, and
 (MS(instance) - MS(error)) / (M T) of each system's own two-way table is what is left.
 
@@ -31,11 +36,14 @@ import numpy as np
 from numba import njit
 
 from shardwise.core.arrays import Floats, Ints, Words
+from shardwise.core.model import MD6
 from shardwise.numerics.balanced import Decomposition
 from shardwise.numerics.resampling import next_word
+from shardwise.numerics.unbalanced import fit_incomplete
 from shardwise.numerics.unified import InstanceSpread
 
 UNIT = 2.0**-52
+SHARDS = ("topic", "system", "shard")
 
 
 class Noise(NamedTuple):
@@ -72,6 +80,13 @@ class Noise(NamedTuple):
         return self._replace(upper=unit**2 * self.upper, lower=unit**2 * self.lower)
 
 
+def batched(each: list[Noise]) -> Noise:
+    """The noise of single tables as that of a batch."""
+    return Noise._make(
+        [*(np.stack(parts) for parts in zip(*(one[:5] for one in each), strict=True)), each[0].shared]
+    )
+
+
 def over_splits(found: Noise, splits: int) -> Noise:
     """The noise of tables whose splits stand next to each other: mean squares averaged, with the df of one split."""
     parts = (part.reshape(-1, splits, part.shape[-1]).mean(axis=1) for part in found[:5])
@@ -97,6 +112,36 @@ def of_shards(found: Decomposition) -> Noise:
     own = [ms[..., None] for ms in squares]
     shape = (*squares[0].shape, systems)
     return _noise(shape, *own, found.df[term], found.df_error, found.n / systems, shared=True)
+
+
+def with_cells(y: Floats) -> Floats:
+    """The topics and shards of scores (T, R, S) that have a cell of all systems."""
+    there = np.asarray(np.isfinite(y).all(axis=1))
+    return y[there.any(axis=1)][:, :, there.any(axis=0)]
+
+
+def of_shards_with_gaps(y: Floats) -> Noise:
+    """The system:shard effect of scores (T, R, S) that lack some cells (NaN) for all systems alike.
+
+    >>> g = np.random.default_rng(1)
+    >>> y = g.normal(size=(20, 3, 5)) + g.normal(size=(1, 3, 5))
+    >>> y[0, :, 0] = np.nan
+    >>> of_shards_with_gaps(y).variance.round(2)
+    array([0.04, 0.04, 0.04])
+    """
+    y = with_cells(y)
+    found = fit_incomplete(y, SHARDS, MD6.sets)
+    term = frozenset({"system", "shard"})
+    weights = np.isfinite(y[:, 0])
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    together = float((weights.mean(axis=0) ** 2).sum())
+    seen = (float((weights**2).sum(axis=1).mean()) - together) / (len(y) - 1.0)
+    weight = found.random_weight(term)
+    assert weight is not None, "MD6 holds system:shard last"
+    size = weight / (together - seen) if together > seen else math.inf
+    test = found.tests[term]
+    squares = test.ss / test.df, found.ss_error / found.df_error
+    return _noise((y.shape[1],), *squares, test.df, found.df_error, size, shared=True)
 
 
 def of_instances(spread: InstanceSpread) -> Noise:
