@@ -178,29 +178,12 @@ TAKEN = {
 OTHERWISE = {"system", "depth", "jobs", "chart", "report", "calibration", "quiet", "format", "out"}
 """Options of both that are about files and results."""
 OF_COMPARE = {
-    *(
-        "inputs",
-        "names",
-        "shards",
-        "splits",
-        "kind",
-        "by",
-        "texts",
-        "proportions",
-        "corpus",
-    ),  # runs and shards
-    *(
-        "model",
-        "fit",
-        "resamples",
-        "null",
-        "tails",
-        "density",
-        "trim",
-    ),  # of means over instances; see --method
-    "pairs",  # a further file of what instances always shows
-    *("human", "random"),  # average instances, or take them for one factor of several
+    *("inputs", "names", "shards", "splits", "kind", "by", "texts", "proportions", "corpus"),
+    *("model", "fit", "resamples", "null", "tails", "density", "trim"),
+    *("human", "random", "pairs"),
 }
+"""Options of compare alone: of runs and shards; of means over instances, for which --method has names; those that
+average instances or take them for one factor of several; and instances writes all pairs anyway."""
 
 
 def test_every_option_of_compare_is_known() -> None:
