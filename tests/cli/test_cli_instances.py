@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zipfile
 from dataclasses import fields
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -267,13 +267,18 @@ def test_a_file_of_options_names_scores(scores: Path, tmp_path: Path) -> None:
     assert [row["b"] for row in json.loads(done.stdout)["rows"]] == ["base"] * 3
 
 
-def test_a_report_is_of_what_was_asked(scores: Path, tmp_path: Path) -> None:
+def test_a_report_is_of_what_was_asked(scores: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = mock.Mock()
+    monkeypatch.setattr("shardwise.cli.instances.analyze", asked)
     report = tmp_path / "report.html"
-    done = shardwise("instances", scores, "--baseline", "base", "--report", report, "--calibration", 0)
+    words = ("--baseline", "base", "--repeats", "samples", "--fill", "0.5", "--calibration", 7)
+    done = shardwise("instances", scores, *words, "--report", report)
     assert done.returncode == 0, done.stderr
-    text = report.read_text()
-    assert "moderated topic+instance" in text
-    assert hashlib.sha256(scores.read_bytes()).hexdigest() in text
+    (table, how), _ = asked.call_args
+    assert not table.isnull().any()
+    assert (how.baseline, how.repeats, how.calibration) == (["base"], "samples", 7)
+    assert how.inputs == (scores,)
+    asked.return_value.report.assert_called_once_with(report)
 
 
 @pytest.mark.parametrize(("options", "said"), [
