@@ -66,6 +66,7 @@ types: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python docs/make_reference.py
+	$(BIN)/python docs/make_notebooks.py --pages
 	$(BIN)/zensical build --strict --clean
 
 bench: $(VENV)/.installed-dev
@@ -82,13 +83,13 @@ $(AUDIT)/.installed:
 	$(AUDIT)/bin/pip install --quiet cyclonedx-bom pip-audit
 	@touch $@
 
-# what an installation consists of (CycloneDX), and which known weaknesses it has
+# what an installation consists of (CycloneDX), and which known weaknesses it has; strict: what could not be looked up fails
 sbom: $(VENV)/.installed $(AUDIT)/.installed
 	$(AUDIT)/bin/cyclonedx-py environment $(BIN)/python --output-format JSON --output-file sbom.json
 
 audit: $(VENV)/.installed $(AUDIT)/.installed
 	$(BIN)/pip freeze --exclude-editable > $(AUDIT)/installed.txt
-	$(AUDIT)/bin/pip-audit --requirement $(AUDIT)/installed.txt --no-deps --disable-pip
+	$(AUDIT)/bin/pip-audit --requirement $(AUDIT)/installed.txt --no-deps --disable-pip --strict
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(AUDIT) sbom.json fuzz-*.jsonl demo report.html site docs/reference .cache .coverage

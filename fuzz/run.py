@@ -30,7 +30,8 @@ BATCH = {"line": 25, "foreign": 5, "workbook": 50}
 
 def _batch(name: str, seed: int, first: int, last: int, at: Any, pipe: Any) -> None:
     """Try cases in a process of its own."""
-    resource.setrlimit(resource.RLIMIT_AS, (_mapped() + MEMORY, -1))
+    # not of addresses, of which the engine of the charts reserves more than any machine has memory
+    resource.setrlimit(resource.RLIMIT_DATA, (_held() + MEMORY, -1))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     counts: Counter[str] = Counter()
     failures = []
@@ -49,8 +50,8 @@ def _batch(name: str, seed: int, first: int, last: int, at: Any, pipe: Any) -> N
     os._exit(0)
 
 
-def _mapped() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+def _held() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
 
 
 def tried_batch(name: str, seed: int, first: int, last: int) -> dict[str, Any]:
@@ -96,6 +97,7 @@ def run(cases: int, seed: int, journal: Path, chosen: list[str], until: float) -
     wanted = {name: max(1, round(cases * TARGETS[name].weight / total)) for name in chosen}
     done = done_so_far(journal, seed)
     failures = 0
+    targets.prepare()
     for name in chosen:  # what is compiled and loaded here need not be by every batch
         for index in range(5):
             with suppress(Exception):

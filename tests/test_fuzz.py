@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
+import faulthandler
 import json
+import multiprocessing
+import signal
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
+from fuzz.guard import guarded
+from fuzz.kill import kill_all
 from fuzz.mutate import minimised
 from fuzz.run import done_so_far, summary, tried_batch
 from fuzz.targets import TARGETS, tried
+
+from shardwise.io.trec.intrinsics import PADDING
 
 FEW = {"workbook": 5, "foreign": 2, "line": 20}
 
@@ -32,3 +42,37 @@ def test_a_batch_is_told_and_counted(tmp_path: Path) -> None:
 
 def test_what_fails_is_made_small() -> None:
     assert minimised(b"abc x def y ghi", lambda text: b"x" in text and b"y" in text) == b"xy"
+
+
+def _read_on(size: int, further: int) -> None:
+    faulthandler.disable()  # the signal is what is wanted
+    place, _ = guarded(np.full(size + PADDING, 10, dtype=np.uint8), size)
+    ctypes.string_at(place.ctypes.data, len(place) + further)
+
+
+@pytest.mark.parametrize("size", [0, 1, 4096, 50_000])
+def test_who_reads_behind_guarded_text_ends_by_a_signal(size: int) -> None:
+    ends = []
+    for further in (0, 1):
+        worker = multiprocessing.get_context("fork").Process(target=_read_on, args=(size, further))
+        worker.start()
+        worker.join()
+        ends.append(worker.exitcode)
+    assert ends == [0, -signal.SIGSEGV]
+
+
+@pytest.mark.slow
+def test_files_are_old_or_new_whenever_their_writer_is_killed() -> None:
+    quick = (
+        "scores.csv",
+        "scores.csv.zst",
+        "scores.parquet",
+        "scores.nc",
+        "collection",
+        "steps",
+        "moments",
+        "simulate",
+    )
+    found = kill_all(3 * len(quick), seed=5, names=quick)
+    assert found.keys() == set(quick)
+    assert sum(map(Counter.total, found.values())) == 3 * len(quick)

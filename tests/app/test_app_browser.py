@@ -78,13 +78,9 @@ def agrees(frame: Any, found: Any) -> None:
         assert abs(float(cells[2]) - found["systems"][k]["mean"]) < 0.001
 
 
-def test_an_organiser_with_all_runs_of_a_track(
-    browser: Any, served: Served, covid_runs: Path, data: Path
-) -> None:
-    runs = sorted(covid_runs.iterdir())
+def test_an_organiser_with_all_runs_of_a_track(browser: Any, served: Served, data: Path) -> None:
     with visited(browser, served, **DESKTOP) as page:
         looked_at(page, "home-desktop")
-        assert len(runs) == 143
         archive = data / "trec-covid-r1" / "round1_runs.tar.xz"
         sent(page, archive, data / "trec-covid-r1" / "qrels.covid-round1.txt")
         assert "143 systems" in page.inner_text(".headline")
@@ -100,6 +96,15 @@ def test_an_organiser_with_all_runs_of_a_track(
             page.click("a:has-text('leaderboard.csv')")
         with open(kept.value.path(), newline="", encoding="utf-8") as file:
             assert len(list(csv.DictReader(file))) == 143
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A table of 20 questions and three models."""
+    rows = [f"q{q},{m},{(q * 31 + k * 3) % 11 / 10}" for q in range(20) for k, m in enumerate("abc")]
+    file = tmp_path / "scores.csv"
+    file.write_text("\n".join(["question,model,score", *rows]) + "\n")
+    return file
 
 
 def test_a_team_with_seeds_on_a_phone_in_the_dark(browser: Any, served: Served, tmp_path: Path) -> None:
@@ -193,17 +198,90 @@ def test_a_planner_with_sliders(browser: Any, served: Served, screen: str) -> No
         assert "2 seeds" in page.inner_text("#figures .headline")
 
 
-def test_cancel_and_start_again(browser: Any, served: Served, trec3: Path) -> None:
+def test_rates_fill_in_until_it_is_cancelled_and_deleted(browser: Any, served: Served, small: Path) -> None:
     with visited(browser, served, **DESKTOP) as page:
-        sent(page, trec3)
-        page.click("summary:has-text('Settings')")
-        page.fill("input[name=calibration]", "5000")
-        page.click("button.main")
-        page.wait_for_selector("#doing:has-text(' of ')")
-        looked_at(page, "progress")
+        id = served.send(small, kind="calibrate")
+        served.ask(
+            "POST", f"/api/analyses/{id}/run", 202, json={"repetitions": 200_000, "method": ["t holm"]}
+        )
+        page.goto(f"{served.address}/a/{id}")
+        told = page.locator("#partial .facts")
+        first = told.inner_text()  # comes by itself, as do the next
+        page.wait_for_function(
+            "told => document.querySelector('#partial .facts').innerText !== told", arg=first
+        )
+        assert "t holm" in page.inner_text("#partial tbody")
+        looked_at(page, "rates-so-far")
         page.click("button:has-text('Cancel')")
         page.wait_for_selector("text=Cancelled.")
         looked_at(page, "cancelled")
         page.on("dialog", lambda dialog: dialog.accept())
         page.click("button:has-text('Delete')")
         page.wait_for_selector("#drop")
+
+
+FOCUSABLE = """() => [...document.querySelectorAll("a, button, input, select, summary, [tabindex='0'], iframe")]
+    .filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled && e.tabIndex >= 0
+    && (e.type !== "radio" || e.checked))"""
+CONTRAST = """() => {
+    const light = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map((c) => c / 255)
+        .map((c) => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
+        .reduce((sum, c, k) => sum + c * [.2126, .7152, .0722][k], 0);
+    const ground = (e) => {
+        for (; e; e = e.parentElement) {
+            const own = getComputedStyle(e).backgroundColor;
+            if (!/, 0\\)$/.test(own)) return own;
+        }
+        return "rgb(255, 255, 255)";
+    };
+    return [...document.querySelectorAll("main *, nav *")].filter((e) =>
+        e.checkVisibility() && !e.matches("option, .hidden")
+        && [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim())
+    ).map((e) => {
+        const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
+        return [(a + .05) / (b + .05), e.outerHTML.slice(0, 100)];
+    }).filter(([ratio]) => ratio < 4.5);
+}"""
+
+
+def test_every_page_by_keyboard_and_in_the_dark(browser: Any, served: Served, small: Path) -> None:
+    """The Tab key reaches all that can be used, where one sees it; text has WCAG AA's contrast in light and dark."""
+    ready, done = served.send(small), served.send(small)
+    served.ask("POST", f"/api/analyses/{ready}/read", 202, json={})
+    served.done(done, method="t holm")
+    lab = served.send(small, kind="calibrate")
+    served.done(lab, repetitions=20, method=["t holm"])
+    served.wait(ready, "ready")
+    pages = {
+        "home": "/",
+        "reading": f"/a/{ready}",
+        "answer": f"/a/{done}",
+        "calibrated": f"/a/{lab}",
+        "two": f"/compare?with={done}&with={done}",
+        "plan": "/plan",
+        "nothing": "/a/0123456789abcdef",
+    }
+    for scheme in ("light", "dark"):
+        with visited(browser, served, **DESKTOP, color_scheme=scheme) as page:
+            for name, path in pages.items():
+                if name == "nothing":  # the browser itself says of a 404 that it is one
+                    page.route("**/a/0123456789abcdef", lambda route: route.fulfill(
+                        response=route.fetch(), status=200))  # fmt: skip
+                page.goto(f"{served.address}{path}")
+                page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+                assert page.evaluate(CONTRAST) == [], f"{name}, {scheme}"
+                looked_at(page, f"{name}-{scheme}")
+                if scheme == "dark":
+                    continue
+                wanted = page.evaluate(f"({FOCUSABLE})().length")
+                for _ in range(wanted):
+                    page.keyboard.press("Tab")
+                    seen = page.evaluate(
+                        "() => { const e = document.activeElement; e.dataset.reached = 1;"
+                        " return getComputedStyle(e).outlineStyle !== 'none' || e.matches('iframe, #files, #tree'); }"
+                    )
+                    assert seen, f"{name}: {page.evaluate('document.activeElement.outerHTML')}"
+                missed = page.evaluate(
+                    f"({FOCUSABLE})().filter((e) => !e.dataset.reached).map((e) => e.outerHTML)"
+                )
+                assert missed == [], name

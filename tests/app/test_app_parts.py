@@ -159,7 +159,8 @@ def test_a_copy_outlives_what_it_was_made_from(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [
-    {"corpus": "/etc/passwd"}, {"human": "/etc/passwd"}, {"report": "x.html"}, {"out": "x"}, {"inputs": ["/etc/x"]},
+    {"corpus": "/etc/passwd"}, {"corpus": "names.txt"}, {"human": "/etc/passwd"}, {"human": "../x"},
+    {"report": "x.html"}, {"out": "x"}, {"inputs": ["/etc/x"]},
     {"measure": {"a": 1}}, {"measure": ["x"] * 1000}, {"measure": "x" * 1000}, [], "x", None,
 ])  # fmt: skip
 def test_choices_name_no_files_and_have_limits(given: Any) -> None:

@@ -94,17 +94,33 @@ def test_runs_in_an_archive_by_several_measures(served: Served, tmp_path: Path) 
     served.ask("POST", f"/api/analyses/{id}/read", 202, json={})
     reading = served.wait(id, "ready")["reading"]
     assert (reading["kind"], len(reading["systems"]), reading["problem"]) == ("runs", 4, "")
-    found = served.done(id, measure=["AP", "P@10"], shards=2)
+    found = served.done(id, measure=["AP", "P@10"], shards=2, corpus=600_000)
     assert found["state"] == "done", found["message"]
     assert {"report.json", "report-2.json", "report-2.html", "paper.zip"} <= set(found["results"])
     second = served.ask("GET", f"/api/analyses/{id}/results/report-2.json")
     runs = sorted((tmp_path / "runs").iterdir())
-    told = shardwise("compare", tmp_path / "qrels.txt", *runs, "-m", "P@10", "--shards", "2", "--calibration", "0",
-                     "--report", tmp_path / "report.html", "-q")  # fmt: skip
+    told = shardwise("compare", tmp_path / "qrels.txt", *runs, "-m", "P@10", "--shards", "2", "--corpus", 600_000,
+                     "--calibration", "0", "--report", tmp_path / "report.html", "-q")  # fmt: skip
     assert told.returncode == 0, told.stderr
     assert without_paths(second) == without_paths(read_report(tmp_path / "report.html"))
     packed = served.ask("GET", f"/api/analyses/{id}/results/paper.zip").content
     assert "paper/table.tex" in zipfile.ZipFile(io.BytesIO(packed)).namelist()
+
+
+def test_scores_by_people_are_one_of_the_files_sent(served: Served, tmp_path: Path) -> None:
+    judge = table(tmp_path / "judge.csv", items=30)
+    people = tmp_path / "people.csv"
+    head, *rows = judge.read_text().splitlines()
+    people.write_text("\n".join([head, *(f"{row[:-1]}{k % 10}" for k, row in enumerate(rows[:60]))]) + "\n")
+    found = served.done(served.send(judge, people), human="people.csv")
+    assert (found["state"], found["message"]) == ("done", "")
+    told = shardwise(
+        "compare", judge, "--human", people, "--calibration", "0", "--report", tmp_path / "report.html", "-q"
+    )
+    assert told.returncode == 0, told.stderr
+    result = served.ask("GET", f"/api/analyses/{found['id']}/result")
+    assert without_paths(result) == without_paths(read_report(tmp_path / "report.html"))
+    assert "none of the files that were sent" in _refusal(served, served.send(judge), human="other.csv")
 
 
 def test_a_report_is_repeated(served: Served, tmp_path: Path) -> None:
@@ -129,7 +145,12 @@ def test_rates_of_a_calibration_fill_in(served: Served, tmp_path: Path) -> None:
     assert result["repetitions"] > 20
     partial = json.loads((served.folder / "analyses" / id / "partial.json").read_text())
     assert len(partial["rows"]) == len(result["rows"])
-    assert "t holm" in served.ask("GET", f"/a/{id}").text
+    assert partial["verdicts"] == []  # which are not said before the end
+    assert "shown" not in partial["columns"]
+    assert "t holm" in served.ask("GET", f"/a/{id}/partial").text
+    page = served.ask("GET", f"/a/{id}").text
+    assert "t holm" in page
+    assert "sw.compare" not in page  # nobody there types
 
 
 def test_pages_of_the_way_through(served: Served, tmp_path: Path) -> None:
@@ -273,20 +294,20 @@ def long_work(served: Served, tmp_path: Path) -> str:
 
 
 def test_what_runs_can_be_cancelled_and_what_waits_too(served: Served, tmp_path: Path) -> None:
-    running = [long_work(served, tmp_path) for _ in range(2)]
-    waiting = served.send(tmp_path / "scores.csv")
-    served.ask("POST", f"/api/analyses/{waiting}/run", 202, json={"calibration": 0})
-    last = served.send(tmp_path / "scores.csv")
-    served.ask("POST", f"/api/analyses/{last}/run", 202, json={})
+    running = long_work(served, tmp_path)
+    waiting, last = (served.send(tmp_path / "scores.csv") for _ in range(2))
+    for id in (waiting, last):
+        served.ask("POST", f"/api/analyses/{id}/run", 202, json={"calibration": 0})
     found = served.ask("GET", f"/api/analyses/{last}")
     assert (found["state"], found["progress"]["ahead"]) == ("queued", 1)
     assert served.ask("POST", f"/api/analyses/{last}/run", 409, json={})["error"]
     assert served.ask("POST", f"/api/analyses/{last}/cancel")["state"] == "cancelled"
-    assert served.ask("POST", f"/api/analyses/{running[0]}/cancel")["state"] == "cancelled"
+    assert served.ask("POST", f"/api/analyses/{running}/cancel")["state"] == "cancelled"
     assert served.wait(waiting)["state"] == "done"  # its place was free at once
-    served.ask("DELETE", f"/api/analyses/{running[1]}", 204)
-    served.ask("GET", f"/api/analyses/{running[1]}", 404)
     assert served.done(last)["state"] == "done"  # a cancelled one can be started again
+    deleted = long_work(served, tmp_path)
+    served.ask("DELETE", f"/api/analyses/{deleted}", 204)
+    served.ask("GET", f"/api/analyses/{deleted}", 404)
 
 
 def workers_of(pid: int) -> list[int]:

@@ -181,6 +181,44 @@ def test_rounding_is_not_a_difference(folder: Path) -> None:
     assert done.stdout.startswith("the same but for rounding: ")
 
 
+def test_a_number_of_four_hundred_digits_is_another_number(folder: Path) -> None:
+    done = shardwise("repeat", changed(folder / "r.html", lambda r: r["systems"][1].update(mean=10**400)))
+    assert done.returncode == 1
+    assert "systems[1].mean" in done.stdout
+
+
+def test_it_says_what_it_reads_and_writes_and_writes_over_nothing(folder: Path) -> None:
+    Path("there.html").write_text("mine")
+    done = shardwise("repeat", "r.html", "--out", "there.html")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is there already; repeat writes over nothing" in done.stderr
+    assert Path("there.html").read_text() == "mine"
+    (line,) = shardwise("repeat", "r.html", "--out", "again.html").stderr.splitlines()
+    assert line.startswith("reads data/qrels.txt, data/runs/bm25.run, ")
+    assert line.endswith(" and 1 more; writes again.html")
+
+
+def test_no_link_leads_out_of_the_folder_of_the_inputs(folder: Path, tmp_path: Path) -> None:
+    (folder / "data").rename(tmp_path / "elsewhere")
+    (folder / "data").mkdir()
+    for name in ("runs", "qrels.txt", "documents.txt"):
+        (folder / "data" / name).symlink_to(tmp_path / "elsewhere" / name)
+    done = shardwise("repeat", "r.html", "--inputs", "data")
+    assert done.returncode == 2
+    assert done.stderr.startswith("data/qrels.txt: this input of the report is not in data")
+
+
+def test_an_interrupt_is_said_to_be_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shardwise.cli.compare.compare_systems", stopped)
+    monkeypatch.setattr("shardwise.cli.main.leave_at_once", lambda code: None)
+    done = shardwise("repeat", "r.html", "--out", "again.html", "-q")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped\n")
+    assert not Path("again.html").exists()
+
+
 def test_a_report_made_from_python(tmp_path: Path) -> None:
     write_report(tmp_path / "r.html", simulated(4))
     done = shardwise("repeat", tmp_path / "r.html")

@@ -151,12 +151,19 @@ def marked(functions: Iterable[str]) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in functions]
 
 
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Every kind once for all functions, which leave it as it is; ranx alone takes a second."""
+    folder = tmp_path_factory.mktemp("kinds")
+    return {kind: make(folder) for kind, make in KINDS.items()}
+
+
 @pytest.mark.parametrize("function", marked(FUNCTIONS))
-def test_every_table_gives_the_same_result(function: str, tmp_path: Path) -> None:
+def test_every_table_gives_the_same_result(function: str, tables: dict[str, Any]) -> None:
     wanted = FUNCTIONS[function](array())
-    for kind, make in KINDS.items():
+    for kind, table in tables.items():
         np.testing.assert_allclose(
-            FUNCTIONS[function](make(tmp_path)), wanted, rtol=RTOL.get(kind, 1e-12), err_msg=kind
+            FUNCTIONS[function](table), wanted, rtol=RTOL.get(kind, 1e-12), err_msg=kind
         )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import make_notebooks
 import make_reference
 import shardwise as sw
 
@@ -99,7 +100,11 @@ def test_the_navigation_lists_every_page_once() -> None:
     nav = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"]
     written = [page.name for page in PAGES if page.parent == ROOT / "docs"]
     assert sorted(listed(nav)) == sorted(
-        [*written, *(f"reference/{page}.md" for page in make_reference.pages())]
+        [
+            *written,
+            *(f"reference/{page}.md" for page in make_reference.pages()),
+            *(f"notebooks/{name}.md" for name in make_notebooks.NAMES),
+        ]
     )
 
 

@@ -116,6 +116,45 @@ def test_clusters_by_hand(items: pd.DataFrame, judged: xr.DataArray) -> None:
     assert f"in clusters like these {groups}" in found.claim
 
 
+def test_tasks_count_alike(items: pd.DataFrame, judged: xr.DataArray) -> None:
+    """The mean of what each task says by itself, variances added; clusters within tasks likewise."""
+    task = np.repeat(["x", "y", "z"], [60, 36, 24])
+    clustered = judged.assign_coords(cluster=("topic", np.arange(120) // 3))
+    for scores in (judged, clustered):
+        found = sw.compare(scores.assign_coords(task=("topic", task)), "ppi none", only=[("a", "b")])
+        each = [
+            sw.compare(scores.isel(topic=task == k), "ppi none", only=[("a", "b")]).to_frame().iloc[0]
+            for k in "xyz"
+        ]
+        signs = [1 if row["a"] == "a" else -1 for row in each]
+        se, df = (np.array([row[name] for row in each]) for name in ("se", "df"))
+        mean = np.mean([sign * row["difference"] for sign, row in zip(signs, each, strict=True)])
+        assert abs(found.difference[0]) == pytest.approx(abs(mean))
+        assert found.se[0] == pytest.approx(np.sqrt((se**2).sum()) / 3)
+        assert found.df[0] == pytest.approx((se**2).sum() ** 2 / (se**4 / df).sum())
+        assert "within these 3 tasks, each counting alike" in found.claim
+
+
+@pytest.mark.calibration
+def test_a_judge_biased_in_one_task_does_no_harm(repetitions: float) -> None:
+    """Three tasks of 400, 150 and 50 items, a judge kind to one system in the smallest alone; 20 labels a task."""
+    n = int(1500 * repetitions)
+    rng = np.random.default_rng(6)
+    task = np.repeat([0, 1, 2], [400, 150, 50])
+    h = rng.normal(0.6, 0.2, (n, 600, 1)) + rng.normal(0, 0.1, (n, 600, 2))
+    f = h + rng.normal(0, 0.1, h.shape)
+    f[:, task == 2, 0] += 0.2
+    some = np.full_like(h, np.nan)
+    for k in range(3):
+        seen = np.flatnonzero(task == k)[:20]
+        some[:, seen] = h[:, seen]
+    error = 3.5 * np.sqrt(0.05 * 0.95 / n)
+    found = parse("ppi none").decide(Tables(f, TABLE, human=some, task=task)).p <= 0.05
+    assert 0.05 - error < found.mean() < 0.05 + error + 0.005  # λ is fitted to few labels
+    together = parse("ppi none").decide(Tables(f, TABLE, human=some)).p <= 0.05
+    assert together.mean() > 0.2, "labels that are not drawn alike from all tasks"
+
+
 def test_items_that_the_judge_lacks_are_left_out_pair_by_pair(judged: xr.DataArray) -> None:
     gaps = judged.where(~((judged.topic == judged.topic[3]) & (judged.system == "a")))
     found = sw.compare(gaps, "ppi none", only=[("a", "b"), ("b", "c")])
@@ -180,8 +219,12 @@ def test_refusals(items: pd.DataFrame, judged: xr.DataArray) -> None:
         sw.judges.with_human(plain, items[["item", "a", "b"]])
     with pytest.raises(sw.InputError, match="4 items of both"):
         sw.compare(sw.judges.with_human(plain, items[["item", "a", "b", "c"]].head(4)))
-    with pytest.raises(sw.InputError, match="items in tasks that count alike"):
+    with pytest.raises(sw.InputError, match="0 items of a task of both"):
         sw.compare(judged.assign_coords(task=("topic", items["passage"].to_numpy())))
+    with pytest.raises(sw.InputError, match="a claim about tasks like these"):
+        sw.compare(judged.assign_coords(task=("topic", np.arange(120) % 2)), generalize="task")
+    with pytest.raises(sw.InputError, match="these come in tasks"):
+        sw.judges.labels_worth(judged.assign_coords(task=("topic", np.arange(120) % 2)))
     with pytest.raises(sw.InputError, match="4 clusters of both"):
         sw.compare(judged.assign_coords(cluster=("topic", np.arange(120) // 30)))
     with pytest.raises(sw.InputError, match="these come in clusters"):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 import xarray as xr
@@ -31,18 +31,16 @@ def questions() -> xr.DataArray:
 
 def test_real_logs_clustered_by_passage(data: Path) -> None:
     """m2 - m1 of the lm-evaluation-harness logs: statsmodels' CR1 standard error is .04990."""
-    logs = [
-        (data / "llm" / "lm-eval" / f"m{k}-samples_toyqa.jsonl").read_text().splitlines() for k in (1, 2, 3)
-    ]
-    rows = [[json.loads(line) for line in log] for log in logs]
-    y = np.array([[row["acc"] for row in log] for log in rows]).T
-    passages = [row["doc"]["passage"] for row in rows[0]]
-    scores = xr.DataArray(y, dims=("question", "model"), coords={"model": ["m1", "m2", "m3"]})
-    scores = scores.assign_coords(cluster=("question", passages)).assign_attrs(cluster_noun="passage")
+    logs = [data / "llm" / "lm-eval" / f"m{k}-samples_toyqa.jsonl" for k in (1, 2, 3)]
+    scores = sw.as_scores(logs, measure="acc")
     found = sw.compare(scores, "t none")
     row = found.to_frame().iloc[0]
     assert (row["a"], row["b"], row["df"]) == ("m2", "m1", 39.0)
     assert row["se"] == pytest.approx(0.04990, abs=5e-6)
+    gap = pd.DataFrame({"d": (scores.sel(system="m2") - scores.sel(system="m1")).values})
+    groups = np.unique(scores["cluster"].values, return_inverse=True)[1]
+    fit = smf.ols("d ~ 1", gap).fit(cov_type="cluster", cov_kwds={"groups": groups})
+    assert row["se"] == pytest.approx(float(fit.bse["Intercept"]), rel=1e-9)
     assert found.claim == "on passages like these 40 with 200 questions in them"
     plain = sw.compare(scores.drop_vars("cluster"), "t none").to_frame()
     assert row["effect_size"] == pytest.approx(plain.iloc[0]["effect_size"])  # still in items

@@ -280,9 +280,7 @@ def tensors(draw: st.DrawFn) -> xr.Dataset:
     count = int(np.prod(sizes))
     measures = draw(st.sampled_from([["AP"], ["AP", "nDCG(dcg='exp-log2')@20", "RBP(p=0.8)"]]))
     some = st.lists(cells, min_size=count, max_size=count)
-    values = [
-        draw(some.filter(lambda own: not np.isnan(own).all())) for _ in measures
-    ]  # an empty column is no measure
+    values = [draw(st.one_of(some, st.just([np.nan] * count))) for _ in measures]
     return xr.Dataset(
         {m: (dims, np.reshape(v, sizes)) for m, v in zip(measures, values, strict=True)}, coords=coords
     )
@@ -310,6 +308,17 @@ def test_wide_tables_read_back(tmp_path: Path, ending: str) -> None:
     sharded = EXPECTED.expand_dims(shard=["s1", "s2"]).transpose("topic", "system", "shard")
     write_scores(sharded, path, layout="wide")
     same(read_scores(path, measure="AP"), sharded)
+    names = {"topic": [f"t{k}" for k in range(6)], "system": ["a", "b", "c"]}
+    rows = [[np.nan, k % 3 / 2, k % 2] for k in range(6)]
+    nothing = xr.DataArray(rows, names, name="AP")  # a system without any score stays one
+    write_scores(nothing, path, layout="wide")
+    same(read_scores(path, measure="AP"), nothing)
+
+
+def test_a_column_in_which_nothing_stands_is_no_system(tmp_path: Path) -> None:
+    text = "topic,a,b,notes\n" + "".join(f"t{k},{k % 2},{k % 3 / 2},\n" for k in range(6))
+    (tmp_path / "t.csv").write_text(text)
+    assert read_scores(tmp_path / "t.csv")["system"].values.tolist() == ["a", "b"]
 
 
 def test_netcdf_keeps_the_attributes(tmp_path: Path) -> None:

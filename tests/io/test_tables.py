@@ -80,6 +80,10 @@ def test_real_tables_are_read_as_a_person_would(data: Path, name: str) -> None:
     np.testing.assert_allclose(found.mean(others).to_series().loc[means.index], means)
 
 
+def test_every_real_table_is_among_them(data: Path) -> None:
+    assert {path.stem for path in (data / "llm" / "tables").iterdir()} <= set(REAL)
+
+
 def test_a_run_table_of_means_is_refused(data: Path) -> None:
     path = data / "trec-covid-r1" / "round1.csv"
     with pytest.raises(InputError, match="has one row for each run: means, from which nothing can be told"):

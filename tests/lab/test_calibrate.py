@@ -287,9 +287,10 @@ def test_every_size_is_planted_beside_equal_pairs(r: int) -> None:
     assert r < 3 or all(Truth.of(p).null.any() for p in plans)
 
 
-def test_progress_counts_tables() -> None:
+def test_progress_counts_tables_and_figures_are_seen_on_the_way() -> None:
     seen: list[tuple[int, int]] = []
-    sw.calibrate(
+    watched: list[Calibration] = []
+    found = sw.calibrate(
         KNOWN,
         ["MD6 hsd"],
         shards=2,
@@ -298,9 +299,13 @@ def test_progress_counts_tables() -> None:
         repetitions=70,
         claims=[()],
         progress=lambda *at: seen.append(at),
+        watch=watched.append,
     )
     assert seen[-1] == (140, 140)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert [one.repetitions for one in watched] == [50, 70]
+    assert not any(one.verdicts for one in watched)
+    assert watched[-1].rates.equals(found.rates)
 
 
 @pytest.mark.parametrize(

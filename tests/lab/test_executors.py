@@ -42,7 +42,7 @@ KILLED = """
         scores = sw.read_scores(sys.argv[1]).isel(system=slice(0, 5))
         chosen = {"repetitions": 600, "seed": 3, "nulls": ["flip"]}
         here = sw.calibrate(scores, ["moderated"], **chosen)
-        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL)
+        cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL)
         with cluster, Client(cluster) as client:
             pids = sorted(client.run(os.getpid).values())
             seen = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
 
 import shardwise as sw
 from shardwise.numerics.proportions import tango, wilson
@@ -29,11 +29,12 @@ def test_mcnemar_as_in_statsmodels() -> None:
 
 def test_real_logs(data: Path) -> None:
     """m2 - m1 of the lm-evaluation-harness logs: .14053829 by statsmodels; .1454 by 10,000 random sign flips."""
-    logs = [(data / "llm" / "lm-eval" / f"m{k}-samples_toyqa.jsonl").read_text().splitlines() for k in (1, 2)]
-    y = np.array([[json.loads(line)["acc"] for line in log] for log in logs]).T
-    table = pd.DataFrame(y, columns=["m1", "m2"])
+    logs = [data / "llm" / "lm-eval" / f"m{k}-samples_toyqa.jsonl" for k in (1, 2)]
+    table = sw.as_scores(logs, measure="acc").drop_vars("cluster")
     row = sw.compare(table, "mcnemar none").to_frame().iloc[0]
-    assert row["p"] == pytest.approx(0.14053829, abs=5e-9)
+    assert (row["a"], row["b"], row["p"]) == ("m2", "m1", pytest.approx(0.14053829, abs=5e-9))
+    theirs = mcnemar(pd.crosstab(*table.values.T), exact=True).pvalue
+    assert row["p"] == pytest.approx(theirs, rel=1e-12)
     assert row["lower"] < 0.0 < row["difference"] < row["upper"]
     # all sign flips are McNemar's test; draws are within 3.5 standard errors of it
     assert sw.compare(table, "randomization none").p[0] == pytest.approx(0.1454, abs=5e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,22 @@ def test_exact_is_close_to_the_tables(printed: pd.DataFrame) -> None:
     # S14's normal approximation is off by up to one percent, and rounding up by one topic
     assert (np.abs(ours - printed["topics"]) <= 1 + 0.01 * printed["topics"]).all()
     assert (ours != printed["topics"]).any()
+
+
+def test_sakai_is_as_near_to_exact_as_the_docs_say() -> None:
+    """docs/design.md, on 2 to 200 systems and differences of .05 to .8 standard deviations."""
+
+    def apart(alpha: list[float], power: list[float]) -> tuple[np.ndarray, np.ndarray]:
+        grid = product([2, 5, 10, 50, 200], alpha, power, [0.05, 0.1, 0.2, 0.3, 0.5, 0.8])
+        systems, a, p, d = np.array(list(grid)).T
+        design = {"systems": systems.astype(int), "alpha": a, "power": p, "min_diff": d, "variance": 1.0}
+        sakai, exact = topics_for_power(**design, method="sakai"), topics_for_power(**design)
+        return np.abs(np.asarray(sakai, float) - exact), np.asarray(exact, float)
+
+    off, exact = apart([0.01, 0.05], [0.7, 0.8, 0.95])
+    assert (off <= np.select([exact <= 50, exact <= 300], [2.0, 0.05 * exact], 0.03 * exact)).all()
+    off, exact = apart([0.2], [0.5, 0.8])
+    assert 0.10 < (off / exact).max() < 0.13
 
 
 @pytest.mark.parametrize("systems", [2, 3, 10, 60])

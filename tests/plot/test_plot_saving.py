@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import altair as alt
@@ -56,25 +53,6 @@ def test_the_page_asks_no_network() -> None:
     outside = re.sub(r"<script>.*?</script>", "", page(drawn("a", "b")), flags=re.DOTALL)
     assert "default-src 'none'" in outside
     assert not re.search(r"src=|href=|<script", outside)
-
-
-@pytest.mark.browser
-def test_a_browser_draws_the_page_and_runs_no_name(tmp_path: Path) -> None:
-    program = (
-        os.environ.get("SHARDWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    )
-    if program is None:
-        pytest.skip("no Chromium (apt-get install chromium, or set SHARDWISE_CHROMIUM)")
-    run = "</script><script>document.title = 'run'</script>"
-    sw.save_chart(
-        drawn(run, "<img src=x onerror=\"document.title = 'run'\">", "plain"), tmp_path / "chart.html"
-    )
-    quiet = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    show = ["--virtual-time-budget=20000", "--dump-dom", (tmp_path / "chart.html").as_uri()]
-    done = subprocess.run([program, *quiet, *show], capture_output=True, text=True, check=True, timeout=120)
-    assert "<title>chart</title>" in done.stdout
-    assert re.search(r"<svg[^>]*class=\"marks\"", done.stdout)
-    assert ">plain</text>" in done.stdout
 
 
 def test_endings() -> None:

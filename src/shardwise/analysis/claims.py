@@ -114,8 +114,8 @@ def _half_widths(pairs: Comparisons, intervals: pd.DataFrame, alpha: float) -> F
 
 def _letters(pairs: Comparisons, alpha: float) -> tuple[tuple[str, ...], ...] | None:
     try:
-        groups = pairs.groups(alpha)
-    except InputError:  # thousands of overlapping groups, or not all pairs
+        groups = pairs.groups(alpha, MOST_GROUPS)
+    except InputError:  # many overlapping groups, or not all pairs
         return None
     if len(groups) > MOST_GROUPS:
         return None

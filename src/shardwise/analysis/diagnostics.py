@@ -67,10 +67,11 @@ def residual_figures(fit: AnovaFit) -> Residuals:
     every = rows[np.isfinite(rows)]
     level = fitted.values.reshape(rows.shape)[np.isfinite(rows)]
     moving = every.std() > 0 and level.std() > 0
+    shape = every / np.abs(every).max() if moving else every  # whose fourth powers are numbers
     names = level_names(fit.scores, "system")
     return Residuals(
-        skewness=float(stats.skew(every)) if moving else 0.0,
-        kurtosis=float(stats.kurtosis(every)) if moving else 0.0,
+        skewness=float(stats.skew(shape)) if moving else 0.0,
+        kurtosis=float(stats.kurtosis(shape)) if moving else 0.0,
         fanning=float(stats.spearmanr(np.abs(every), level).statistic) if moving else 0.0,
         least_sd=float(sd.min()),
         most_sd=float(sd.max()),

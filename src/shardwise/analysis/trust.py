@@ -64,6 +64,7 @@ PROMISED = {
 }
 PAIRS = 500_000  # decisions to simulate in all for one method and world
 FEWEST, MOST = 100, 400  # tables
+TOO_MANY = 200_000  # pairs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,12 +103,14 @@ class Trust:
 
 
 def usual_budget(systems: int) -> int:
-    """Tables to simulate at most: fewer where there are more pairs, as the time goes with both.
+    """Tables to simulate at most: fewer where there are more pairs, as the time goes with both; none of very many.
 
-    >>> usual_budget(20), usual_budget(150)
-    (400, 100)
+    >>> usual_budget(20), usual_budget(150), usual_budget(2000)
+    (400, 100, 0)
     """
     pairs = max(1, systems * (systems - 1) // 2)
+    if pairs > TOO_MANY:
+        return 0
     return max(FEWEST, min(MOST, PAIRS // pairs))
 
 
@@ -127,7 +130,9 @@ def trust_in(
     """
     tables = usual_budget(table.sizes["system"]) if budget is None else budget
     if tables == 0:
-        return Trust(None, (), "")
+        return Trust(
+            None, (), "" if budget == 0 else "there are too many pairs to simulate them again and again"
+        )
     dims = layout_of(table)
     if dims not in ALTERNATIVES:
         return Trust(None, (), f"the scores have the dimensions {', '.join(dims)}")

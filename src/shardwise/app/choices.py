@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shardwise.app.store import Choices
+from shardwise.app.uploads import harmless
 from shardwise.core.claim import plural
 from shardwise.core.errors import InputError, Option, unknown
 
@@ -15,13 +16,13 @@ ROLES = ("item", "system", "score", "instance", "cluster", "task", "shard", "spl
 _READING = ("measure", "columns", "missing", "names", "depth")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "compare": (
-        *_READING, "generalize", "baseline", "shards", "splits", "kind", "model", "method", "alpha", "fill", "repeats",
-        "seed", "calibration",
+        *_READING, "generalize", "baseline", "shards", "splits", "kind", "corpus", "human", "model", "method", "alpha",
+        "fill", "repeats", "seed", "calibration",
     ),
-    "calibrate": (*_READING, "shards", "kind", "alpha", "fill", "seed", "method", "repetitions", "budget"),
+    "calibrate": (*_READING, "shards", "kind", "corpus", "alpha", "fill", "seed", "method", "repetitions", "budget"),
     "repeat": (),
 }  # fmt: skip
-"""Options that may be chosen: none of them is the name of a file."""
+"""Options that may be chosen: none of them names a file, but that of people's scores one of those that were sent."""
 
 SHARDS = "5"  # how many are suggested
 
@@ -91,8 +92,23 @@ def checked(given: Any, kind: str) -> Choices:
         if any(len(text) > LONGEST for text in texts):
             raise InputError(f"{name} is longer than {LONGEST} characters")
         if kept := [text for text in texts if text]:
+            if name == "corpus" and not kept[-1].isdecimal():
+                raise InputError("the corpus is a number of documents here", remedy="count them")
+            if name == "human" and kept[-1] != str(harmless(kept[-1])):
+                raise not_sent(kept[-1])
             found[name] = kept
     return found
+
+
+def not_sent(name: str) -> InputError:
+    """Return the refusal of a file that is none of those of the analysis.
+
+    Parameters
+    ----------
+    name
+        The file.
+    """
+    return InputError(f"{name!r} is none of the files that were sent", remedy="send it with them")
 
 
 def fitting(choices: Choices, kind: str) -> Choices:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from datetime import datetime
-from importlib import resources
+from importlib import import_module, resources
 from typing import Any
 
 import jinja2
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
@@ -42,6 +43,7 @@ STATES = {
     "cancelled": "cancelled",
     "interrupted": "not finished",
 }
+PLANNING = "shardwise.app.planning"  # takes seconds to load, which the first page need not wait for
 METHODS = ("moderated", "moderated holm", "moderated bh", "t holm", "t bh", "max-t", "unified holm")
 """Methods that the page suggests; others can be typed."""
 
@@ -82,7 +84,9 @@ def page(request: Request, name: str, status: int = 200, **content: Any) -> HTML
 async def home(request: Request) -> Response:
     """Where files are dropped, and all analyses that there are."""
     desk = desk_of(request)
-    return page(request, "home.html", entries=desk.store.entries(), settings=desk.settings)
+    shown = page(request, "home.html", entries=desk.store.entries(), settings=desk.settings)
+    shown.background = BackgroundTask(import_module, PLANNING)  # while one looks at it
+    return shown
 
 
 def shown(desk: Desk, entry: Entry, problem: str = "") -> dict[str, Any]:
@@ -110,10 +114,11 @@ async def one(request: Request) -> Response:
     return page(request, "entry.html", **shown(desk, desk.entry(id_of(request))))
 
 
-async def stage(request: Request) -> Response:
-    """The part of that page that changes."""
+async def partial(request: Request) -> Response:
+    """The rates of a calibration under way, as far as there are."""
     desk = desk_of(request)
-    return page(request, "stage.html", **shown(desk, desk.entry(id_of(request))))
+    place = desk.store.place(desk.entry(id_of(request)).id)
+    return page(request, "partial.html", partial=read_json(place / "partial.json"))
 
 
 async def _form(request: Request, desk: Desk, entry: Entry) -> dict[str, list[str]]:
@@ -180,27 +185,23 @@ async def compared(request: Request) -> Response:
     return page(request, "compare.html", entries=entries, both=both(*reports), reports=reports)
 
 
-async def planning(request: Request) -> Response:
+async def plan(request: Request) -> Response:
     """Sliders, and what they reach."""
-    from shardwise.app.planning import (
-        Plan,
-        figures,
-    )  # loads the numerics, which the first page need not wait for
-
+    planning = await run_in_threadpool(import_module, PLANNING)
     desk = desk_of(request)
     sources = []
     for entry in desk.store.entries():
         found = read_json(desk.store.results(entry.id) / "summary.json") if entry.state == DONE else {}
         if found.get("variance") or found.get("components"):
             sources.append({"id": entry.id, "title": entry.title, **found})
-    plan = Plan.of(request.query_params, sources)
+    chosen = planning.Plan.of(request.query_params, sources)
     try:
-        told = await run_in_threadpool(figures, plan)
+        told = await run_in_threadpool(planning.figures, chosen)
         problem = ""
     except InputError as error:
         told, problem = None, in_words(error)
     name = "plan-figures.html" if "hx-request" in request.headers else "plan.html"
-    return page(request, name, plan=plan, figures=told, sources=sources, problem=problem)
+    return page(request, name, plan=chosen, figures=told, sources=sources, problem=problem)
 
 
 async def static(request: Request) -> Response:
@@ -220,12 +221,12 @@ def routes() -> list[Route]:
     """Return the routes of the pages."""
     return [
         Route("/", home),
-        Route("/plan", planning),
+        Route("/plan", plan),
         Route("/compare", compared),
         Route("/static/{name}", static),
         Route("/favicon.ico", favicon),
         Route("/a/{id}", one),
-        Route("/a/{id}/stage", stage),
+        Route("/a/{id}/partial", partial),
         Route("/a/{id}/events", events),
         Route("/a/{id}/files/{name}", result_file),
         Route("/a/{id}/cancel", cancel, methods=["POST"]),

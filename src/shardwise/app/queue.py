@@ -132,13 +132,15 @@ class Queue:
             self._end(job, state=CANCELLED, message="")
 
     def progress(self, id: str) -> dict[str, Any]:
-        """Return what is being done, how much of it of how much, how many wait before it, and whether some is there."""
+        """Return what is being done, how much of it of how much, how many wait before it, and when some came last."""
         job = self._jobs.get(id)
         if job is None:
             return {}
         waiting = self._waiting[job.kind == "read"]
         ahead = waiting.index(job) if job in waiting else 0
-        return {**job.told, "ahead": ahead, "partial": (self.store.place(id) / "partial.json").is_file()}
+        some = self.store.place(id) / "partial.json"
+        seen = some.stat().st_mtime if some.is_file() else 0
+        return {**job.told, "ahead": ahead, "partial": seen}
 
     async def events(self, id: str) -> AsyncIterator[dict[str, Any]]:
         """Yield the state and progress of an analysis, at once and whenever they change, until no worker has it."""

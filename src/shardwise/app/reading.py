@@ -56,7 +56,8 @@ def understand(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, 
             {"name": str(path.relative_to(folder)), "what": kinds[path], "bytes": path.stat().st_size}
             for path in paths
         ]
-        kind, inputs = _chosen(kinds)
+        people = {folder / name for name in choices.get("human", ())}
+        kind, inputs = _chosen({path: what for path, what in kinds.items() if path not in people})
         found |= {"kind": kind, "inputs": list(map(str, inputs))}
         if kind == "report":
             found |= _of_report(inputs[0])

@@ -17,6 +17,7 @@ import typer
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.answer import headline
 from shardwise.analysis.leaderboard import leaderboard
+from shardwise.app.choices import not_sent
 from shardwise.app.reading import understand
 from shardwise.app.uploads import unpack
 from shardwise.cli import inputs as opt
@@ -29,11 +30,12 @@ from shardwise.cli.options import Format
 from shardwise.cli.output import Listener, listening, render
 from shardwise.cli.repeat import repeat
 from shardwise.cli.shared import called
+from shardwise.cli.waiting import watch_compiling
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.planning.components import variance_components
-from shardwise.report.downloads import report_json
+from shardwise.report.downloads import dumped, report_json
 from shardwise.report.embedded import read_report
 from shardwise.report.html import html
 from shardwise.report.paper import paper
@@ -42,7 +44,7 @@ Texts = Mapping[str, Sequence[str]]
 INPUTS = Path("inputs")  # below the folder of the analysis, in which the worker is while it works on it
 RESULTS = Path("results")
 OTHER_FILES = ("human", "intents")  # options of a report that would read a file which was not sent
-FIRST = 20  # tables of a calibration's first, quick look
+UNSETTLED = ["shown", "intervals"]  # what a calibration shows, which is not said before its end
 
 
 def do(kind: str, choices: Texts, limits: tuple[int, int], tell: Listener) -> str:
@@ -59,12 +61,13 @@ def do(kind: str, choices: Texts, limits: tuple[int, int], tell: Listener) -> st
     tell
         Called with what is being done, how much of it, of how much.
     """
+    watch_compiling()
     with listening(tell):
         if kind == "read":
             return _read(choices, limits)
         if not Path("reading.json").is_file():
             _read(choices, limits)
-        return _KINDS[kind](_inputs(kind), choices, tell)
+        return _KINDS[kind](*_chosen(kind, choices), tell)
 
 
 def _read(choices: Texts, limits: tuple[int, int]) -> str:
@@ -75,7 +78,8 @@ def _read(choices: Texts, limits: tuple[int, int]) -> str:
     return f"{', '.join(names[:2])} and {len(names) - 2} more files" if len(names) > 3 else ", ".join(names)
 
 
-def _inputs(kind: str) -> list[Path]:
+def _chosen(kind: str, choices: Texts) -> tuple[list[Path], Texts]:
+    """The files that are compared, and the choices, with the place of the one that holds scores by people."""
     reading = json.loads(Path("reading.json").read_bytes())
     if reading["problem"]:
         raise InputError(reading["problem"])
@@ -83,7 +87,13 @@ def _inputs(kind: str) -> list[Path]:
         raise InputError(
             "a report is repeated, and other files are not", remedy="make an analysis of another kind"
         )
-    return [Path(name) for name in reading["inputs"]]
+    inputs = [Path(name) for name in reading["inputs"]]
+    if not (people := choices.get("human")):
+        return inputs, choices
+    if people[-1] not in {one["name"] for one in reading["files"]}:
+        raise not_sent(people[-1])
+    file = INPUTS / people[-1]
+    return [path for path in inputs if path != file], {**choices, "human": [str(file)]}
 
 
 def compare(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
@@ -112,7 +122,7 @@ def compare(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
         with _results() as folder:
             for k, one in enumerate(found):
                 (folder / _numbered("report.html", k)).write_text(html(one), "utf-8", "backslashreplace")
-                (folder / _numbered("report.json", k)).write_text(_dumped(report_json(one)))
+                (folder / _numbered("report.json", k)).write_text(dumped(report_json(one)))
             (folder / "leaderboard.html").write_text(board.html(page=True), "utf-8", "backslashreplace")
             (folder / "leaderboard.csv").write_text(
                 render(board.to_frame(), Format.csv), "utf-8", "backslashreplace"
@@ -121,16 +131,12 @@ def compare(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
             recipe = found[0].recipe
             assert recipe is not None
             (folder / "analysis.toml").write_text(recipe.toml, "utf-8")
-            (folder / "summary.json").write_text(_dumped(_summary(found, board.answer)))
+            (folder / "summary.json").write_text(dumped(_summary(found, board.answer)))
     return found[0].title
 
 
 def _numbered(name: str, k: int) -> str:
     return name if k == 0 else name.replace(".", f"-{k + 1}.")
-
-
-def _dumped(value: Any) -> str:
-    return json.dumps(value, indent=1, allow_nan=False) + "\n"
 
 
 def _summary(found: Sequence[Analysis], ranks: str) -> dict[str, Any]:
@@ -173,7 +179,7 @@ def _zipped(found: Sequence[Analysis]) -> bytes:
 
 
 def calibrated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
-    """Try methods on tables like the scores: first a few tables, whose rates are shown at once, and then all.
+    """Try methods on tables like the scores; rates are there to be seen as they fill in.
 
     Parameters
     ----------
@@ -184,28 +190,22 @@ def calibrated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
     tell
         Called with the progress.
     """
+    Path("partial.json").unlink(missing_ok=True)  # of a run that was cancelled
     with called("calibrate", CalibrateOptions, inputs, choices) as options:
         opt.fill_policy(options.fill)
         read = opt.RunInputs.of(options).one_measure().read()
         scores, told = opt.filled(opt.single(read), options.fill)
         if "split" in scores.dims and scores.sizes["split"] == 1:
             scores = scores.isel(split=0, drop=True)
-        how: dict[str, Any] = {"alpha": options.alpha, "seed": options.seed}
-        methods = options.method or None
-
-        def heard(doing: str) -> Callable[[int, int], None]:
-            return lambda done, total: tell(doing, done, total)
-
-        if options.repetitions is None and (options.budget or 2 * FIRST) > FIRST:
-            quick = calibrate(scores, methods, repetitions=FIRST, progress=heard("a first look"), **how)
-            write_atomically("partial.json", _dumped(_rates(quick)).encode())
         lab = calibrate(
             scores,
-            methods,
+            options.method or None,
+            alpha=options.alpha,
             repetitions=options.repetitions,
             budget=options.budget,
-            progress=heard("simulating"),
-            **how,
+            seed=options.seed,
+            progress=lambda done, total: tell("simulating", done, total),
+            watch=lambda some: write_atomically("partial.json", dumped(_rates(some, UNSETTLED)).encode()),
         )
         with _results() as folder:
             facts, notes = facts_of(lab), (*read.notes, *told)
@@ -214,13 +214,13 @@ def calibrated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
             )
             (folder / "calibration.json").write_text(shown)
             (folder / "calibration.csv").write_text(render(lab.to_frame(), Format.csv))
-            (folder / "summary.json").write_text(_dumped(_rates(lab)))
+            (folder / "summary.json").write_text(dumped(_rates(lab)))
     sizes = lab.scores.partition("(")[2].partition(";")[0]
     return f"Which methods hold on {sizes}?"
 
 
-def _rates(lab: Calibration) -> dict[str, Any]:
-    frame = lab.shown()
+def _rates(lab: Calibration, without: Sequence[str] = ()) -> dict[str, Any]:
+    frame = lab.shown().drop(columns=list(without))
     return {
         "columns": [str(name) for name in frame.columns],
         "rows": [[str(value) for value in row] for row in frame.itertuples(index=False)],
@@ -231,7 +231,7 @@ def _rates(lab: Calibration) -> dict[str, Any]:
 
 def _without_code(verdict: str) -> str:
     """A verdict without the line that says what to type."""
-    return "\n".join(line for line in verdict.splitlines() if not line.startswith("now: "))
+    return "\n".join(line for line in verdict.splitlines() if not line.lstrip().startswith("now: "))
 
 
 def repeated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
@@ -263,8 +263,8 @@ def repeated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
         except typer.Exit:
             pass  # the numbers differ, which is an answer
         found = json.loads(out.getvalue())
-        (folder / "repeat.json").write_text(_dumped(found))
-        (folder / "summary.json").write_text(_dumped(found))
+        (folder / "repeat.json").write_text(dumped(found))
+        (folder / "summary.json").write_text(dumped(found))
     return f"Repeated: {inputs[0].name}"
 
 

@@ -36,8 +36,8 @@ from shardwise.numerics.corrections import CORRECTIONS, known, title
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.running import compare
 from shardwise.procedures.vocabulary import parse
+from shardwise.report.downloads import MOST_PAIRS
 
-MOST_PAIRS = 200_000  # that are written unasked
 WITHOUT_FACTORS = (
     *("model", "generalize", "human", "fit", "resamples", "null", "tails", "density", "trim", "repeats"),
     *("fill", "seed", "report", "calibration"),
@@ -370,7 +370,7 @@ def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
     if pairs.complete and len(pairs) > 1:
         frame["ranks"] = ranged(pairs.ranks(1 - alpha))
         with suppress(InputError):  # many overlapping groups explain nothing
-            letters = pairs.letters(alpha)["letters"]
+            letters = pairs.letters(alpha, MOST_GROUPS)["letters"]
             if len({letter for own in letters for letter in own.split()}) <= MOST_GROUPS:
                 frame["groups"] = letters.to_numpy()
     return frame

@@ -26,7 +26,7 @@ OUTPUT = frozenset({"out", "report", "chart", "format", "quiet", "jobs"})
 INPUTS = {
     "inputs": ("qrels", "runs", "scores"),
     "sources": ("qrels", "runs", "scores"),
-    "runs": ("runs", "a", "b"),
+    "runs": ("runs", "scores", "a", "b"),
 }
 """Arguments, and the keys that stand for them."""
 

@@ -33,7 +33,7 @@ def demo(options: DemoOptions) -> None:
     with progress("simulating, reading, scoring", quiet):
         made = simulate_collection(topics=50, systems=20, depth=500, corpus=100_000, seed=seed)
         ours = Ours.of(out, [*names_of(made), *FILES])
-        runs, qrels = write_files(made, out)
+        runs, qrels = write_files(made, ours)
         files = [runs / f"{system}.run" for system in sorted(made.systems)]
         collection = read_collection(files, qrels, jobs=jobs)
         splits = split(collection, 5, seed=seed, corpus=made.corpus)

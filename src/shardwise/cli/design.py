@@ -200,7 +200,10 @@ def pools(options: PoolsOptions) -> None:
     """Print what each pool depth costs."""
     format = options.shown
     collections, how, notes = _pools(options)
-    study = pool_depth_study(collections, min_diff=options.min_diff, width=options.width, **how)
+    with progress("judging pools", options.quiet) as told:
+        study = pool_depth_study(
+            collections, min_diff=options.min_diff, width=options.width, progress=told, **how
+        )
     if options.chart is not None:
         draw(plot.pool_chart(study), options.chart)
     said = [
@@ -218,7 +221,10 @@ def budget(options: BudgetOptions) -> None:
     """Print what a number of judgments can tell apart at each pool depth."""
     format = options.shown
     collections, how, notes = _pools(options)
-    plan = plan_judgments(collections, options.judgments, topic_cost=options.topic_cost, **how)
+    with progress("judging pools", options.quiet) as told:
+        plan = plan_judgments(
+            collections, options.judgments, topic_cost=options.topic_cost, progress=told, **how
+        )
     if options.chart is not None:
         draw(plan.plot(), options.chart)
     facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, "systems": options.systems}

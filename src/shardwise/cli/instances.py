@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -19,7 +19,7 @@ from shardwise.analysis.analyze import AnalysisOptions, analyze
 from shardwise.analysis.plainly import plainly
 from shardwise.cli.commands.instances import InstancesOptions
 from shardwise.cli.config import VERSUS
-from shardwise.cli.inputs import RunInputs, single
+from shardwise.cli.inputs import Read, RunInputs, fill_policy, filled, single
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress
 from shardwise.cli.shared import current
@@ -39,15 +39,32 @@ from shardwise.core.scores import as_scores, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.mixed import mixed
 from shardwise.fits.repeats import KINDS, seeds_or_samples
+from shardwise.fits.units import by_units
 from shardwise.io.files import bare_name, expand
 from shardwise.io.instances import flag_deterministic, read_instances
 from shardwise.planning.components import variance_components
 from shardwise.planning.instances import p_value_spread
-from shardwise.procedures.running import DESIGNS, METHODS, compare, compare_instances, single_instance_tests
+from shardwise.procedures.running import (
+    DESIGNS,
+    METHODS,
+    compare_instances,
+    procedure_for,
+    single_instance_tests,
+)
 from shardwise.procedures.vocabulary import parse
 from shardwise.scoring.scoring import score
 
 OF_RUNS, OF_TABLES = ("instances",), ("columns", "system")
+OF_PAIRS = ("method", "design", "generalize")
+OF_MARGINS = ("repeats", "margin", "side", "verdict")
+IDLE = {
+    "pairs": (),
+    "seeds": (*OF_PAIRS, *OF_MARGINS, "seed"),
+    "spread": (*OF_PAIRS, *OF_MARGINS),
+    "shares": (*OF_PAIRS, *OF_MARGINS, "alpha", "seed"),
+    "settings": (*OF_PAIRS, "seed"),
+}
+"""Options that say nothing about each table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,31 +80,25 @@ class Shown:
 def compare_runs(options: InstancesOptions) -> None:
     """Compare systems by their instances, and print what may be said of them."""
     format = options.shown
-    for value, name, known in (
-        (options.design, "design", DESIGNS),
-        (options.side, "side", SIDES),
-        (options.verdict, "verdict", VERDICTS),
-        (options.table, "table", TABLES),
-    ):
-        chosen(value, name, known)
-    if options.repeats is not None:
-        chosen(options.repeats, "repeats", KINDS)
-    if options.method and options.method not in METHODS:
-        parse(options.method)
-    if len(options.measure) > 1:
-        named = ", ".join(options.measure)
-        raise InputError(f"one measure here, not {len(options.measure)} ({named})", remedy="run it once each")
-    table, notes = _read(options)
+    _check(options)  # refused before the long work
+    read = _read(options)
+    given = single(read)
+    table, told = filled(given, options.fill)
+    notes = read.notes if table is given else (*read.notes, *told)
     found = TABLES[options.table](table, options)
     if options.chart is not None:
         draw(found.chart(), options.chart)
     if options.report is not None:
         how = AnalysisOptions(
             method=options.method or None,
+            generalize=options.generalize or None,
+            baseline=options.baseline or None,
             repeats=options.repeats,
             alpha=options.alpha,
             seed=options.seed,
+            calibration=options.calibration,
             notes=notes,
+            inputs=read.files,
         )
         analyze(table, how).report(options.report)
     noun = _noun(table)
@@ -102,7 +113,49 @@ def compare_runs(options: InstancesOptions) -> None:
     )
 
 
-def _read(options: InstancesOptions) -> tuple[xr.DataArray, tuple[str, ...]]:
+def _check(options: InstancesOptions) -> None:
+    """Refuse what is not known, and what would do nothing."""
+    for value, name, known in (
+        (options.design, "design", DESIGNS),
+        (options.side, "side", SIDES),
+        (options.verdict, "verdict", VERDICTS),
+        (options.table, "table", TABLES),
+    ):
+        chosen(value, name, known)
+    _refuse(IDLE[options.table], f"with --table {options.table}")
+    if options.repeats is not None:
+        chosen(options.repeats, "repeats", KINDS)
+    fill_policy(options.fill)
+    if options.method and options.method not in METHODS:
+        parse(options.method)
+    if len(options.measure) > 1:
+        named = ", ".join(options.measure)
+        raise InputError(f"one measure here, not {len(options.measure)} ({named})", remedy="run it once each")
+    if options.report is None and options.calibration is not None:
+        raise InputError(
+            (Option("calibration"), " does nothing without a report"), remedy=("add ", Option("report"))
+        )
+    if options.report is None:
+        return
+    if options.only:
+        raise InputError(
+            "a report compares all systems",
+            remedy=("leave out ", Option("only"), ", or leave out the report"),
+        )
+    if _of_two(options) or options.table != "pairs":
+        raise InputError(
+            "a report is of a procedure and its pairs",
+            remedy=("choose another by ", Option("method"), ", or leave out the report"),
+        )
+
+
+def _of_two(options: InstancesOptions) -> bool:
+    """Whether a way to compare two systems is asked for, which is no procedure."""
+    call = current()
+    return options.method in METHODS or (call is not None and "design" in call.given)
+
+
+def _read(options: InstancesOptions) -> Read:
     """The scores by topic, system and instance, of runs or of a table or logs, and what was decided on the way."""
     runs, qrels = list(options.runs), options.qrels
     source = None
@@ -124,10 +177,12 @@ def _read(options: InstancesOptions) -> tuple[xr.DataArray, tuple[str, ...]]:
             where=str(read.files[0]),
             remedy="use shardwise compare, or say which column is the instance: --columns instance=seed",
         )
-    return (flag_deterministic(table, options.deterministic) if options.deterministic else table), read.notes
+    if not options.deterministic:
+        return read
+    return replace(read, scores=flag_deterministic(read.scores, options.deterministic))
 
 
-def _scored(options: InstancesOptions, runs: list[str], qrels: Path) -> tuple[xr.DataArray, tuple[str, ...]]:
+def _scored(options: InstancesOptions, runs: list[str], qrels: Path) -> Read:
     """Scores of runs of two systems on either side of the separator, or of any number named by a pattern."""
     naming: Any = options.instances[0] if len(options.instances) == 1 else options.instances
     if VERSUS in runs:
@@ -138,15 +193,15 @@ def _scored(options: InstancesOptions, runs: list[str], qrels: Path) -> tuple[xr
             "whose runs are these?",
             remedy="write A... -- B... for two systems, or --instances '{system}_seed{instance}.run'",
         )
+    files = expand(runs)
     with progress("reading runs", options.quiet) as told:
-        choices: dict[str, Any] = {"missing": options.missing or "refuse", "jobs": options.jobs}
-        read = read_instances(
-            runs, qrels, naming, deterministic=options.deterministic, progress=told, **choices
-        )
+        choices: dict[str, Any] = {"missing": options.missing or "refuse", "depth": options.depth}
+        choices |= {"jobs": options.jobs, "progress": told}
+        read = read_instances(files, qrels, naming, deterministic=options.deterministic, **choices)
     with progress("scoring", options.quiet) as told:
         measure = options.measure[0] if options.measure else "AP"
         found = read.arrange(score(read.collection, measure, jobs=options.jobs, progress=told))
-    return found[next(iter(found.data_vars))], read.collection.notes
+    return Read(found, read.collection.notes, (qrels, *files))
 
 
 def _groups(runs: list[str]) -> dict[str, tuple[str, str]]:
@@ -199,9 +254,7 @@ def _systems(table: xr.DataArray, options: InstancesOptions) -> list[str]:
     means = table.mean([dim for dim in table.dims if dim != "system"], skipna=True)
     order = np.argsort(-means.to_numpy(), kind="stable")
     names = [str(means["system"].to_numpy()[k]) for k in order]
-    wanted = (
-        {*options.only, *((options.baseline,) if options.baseline else ())} if options.only else set(names)
-    )
+    wanted = {*options.only, *options.baseline} if options.only else set(names)
     return [name for name in names if name in wanted]
 
 
@@ -214,37 +267,31 @@ def _pair(table: xr.DataArray, options: InstancesOptions) -> tuple[str, str]:
         )
     if VERSUS in options.runs:
         names = [str(name) for name in table["system"].values]
-    if options.baseline == names[0]:
+    if options.baseline[:1] == names[:1]:
         names.reverse()
     return names[0], names[1]
 
 
 def _compared(table: xr.DataArray, options: InstancesOptions) -> Comparisons:
-    """The comparisons asked for: of two systems by any way to compare instances, else by a procedure."""
-    call = current()
-    designed = call is not None and "design" in call.given
-    if options.method in METHODS or designed:
+    """The comparisons asked for: of two systems by any way to compare instances, else by a procedure, as `compare`."""
+    if _of_two(options):
         a, b = (table.sel(system=name) for name in _pair(table, options))
         how: dict[str, Any] = {"method": options.method or "mixed", "design": options.design}
         return compare_instances(a, b, repeats=options.repeats or "seeds", seed=options.seed, **how)
-    if options.method and options.repeats is not None:
-        raise InputError((Option("repeats"), " is given, and a method too"), remedy="leave one out")
-    test = "samples" if options.repeats == "samples" else "unified"
-    if len(_systems(table, options)) > 2:
-        only, method = options.only or None, options.method or f"{test} holm"
-        return compare(table, method, only=only, baseline=options.baseline, seed=options.seed)
-    asked = VERSUS in options.runs or options.baseline is not None
-    pair = _pair(table, options)
-    procedure = parse(options.method or f"{test} none")
-    alone = as_scores(table).sel(system=list(pair))
-    return procedure.run(alone, only=[pair], seed=options.seed, directed=asked)
+    scores, generalize = by_units(as_scores(table), options.generalize or None)
+    procedure = procedure_for(scores, options.method or None, generalize, options.repeats)
+    if VERSUS in options.runs:  # in the direction in which they were typed
+        return procedure.run(scores, only=[_pair(table, options)], seed=options.seed, directed=True)
+    only, baseline = options.only or None, options.baseline or None
+    return procedure.run(scores, only=only, baseline=baseline, seed=options.seed)
 
 
 def _pairs(table: xr.DataArray, options: InstancesOptions) -> Shown:
     """Pairs with their verdict against the margin, where the test has standard errors with df."""
     pairs, alpha, measure = _compared(table, options), options.alpha, str(table.name or "score")
     frame = pairs.to_frame(1.0 - alpha)
-    lines = [plainly(pairs, measure, alpha), _repeats(table, pairs, options), pairs.summary(alpha)]
+    answer = f"{plainly(pairs, measure, alpha)} (by {pairs.procedure or pairs.title})"
+    lines = [answer, _repeats(table, pairs, options), pairs.summary(alpha)]
     verdict: Equivalence | None = None
     effects = pairs.estimates.topic_sd
     if effects is not None:
@@ -261,7 +308,14 @@ def _pairs(table: xr.DataArray, options: InstancesOptions) -> Shown:
                 for a, b in zip(verdict.table["a"], verdict.table["b"], strict=True)
             ]
         lines.append(str(verdict))
-    facts = {"claim": pairs.claim, "margin": options.margin, "side": options.side, "alpha": alpha}
+    facts = {
+        "procedure": pairs.procedure,
+        "method": pairs.title,
+        "claim": pairs.claim,
+        "margin": options.margin,
+        "side": options.side,
+        "alpha": alpha,
+    }
     drawn = pairs if verdict is None else verdict
     title = "\n".join(line for line in (*lines, *pairs.notes) if line)
     return Shown(frame, title, facts, lambda: drawn.plot(measure=measure))
@@ -337,17 +391,18 @@ def _components(table: xr.DataArray, names: list[str]) -> VarianceComponents:
 
 def _settings(table: xr.DataArray, options: InstancesOptions) -> Shown:
     """The smallest setting no worse than the baseline; a setting is the number in a system's name (J15 Fig. 12)."""
-    if options.baseline is None:
+    if len(options.baseline) != 1:
         raise InputError("settings are held against a baseline", remedy=("name it by ", Option("baseline")))
+    (baseline,) = options.baseline
     side = "lower" if options.side == "both" else options.side
     results = {}
     for name in _systems(table, options):
-        if name == options.baseline:
+        if name == baseline:
             continue
         number = re.findall(r"\d+(?:\.\d+)?", name)
         if not number:
             raise InputError(f"system {name!r} has no number in its name", remedy="leave it out by --only")
-        a, b = table.sel(system=name), table.sel(system=options.baseline)
+        a, b = table.sel(system=name), table.sel(system=baseline)
         results[float(number[-1])] = compare_instances(a, b, repeats=options.repeats or "seeds")
     series = smallest_setting(results, options.margin, side, method=options.verdict, alpha=options.alpha)
     facts = {"claim": series.claim, "margin": options.margin, "side": side, "smallest": series.smallest}

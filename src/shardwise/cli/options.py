@@ -247,6 +247,13 @@ Chart = Annotated[
 Report = Annotated[
     Path | None, typer.Option(help="Write a report on both claims to this HTML file.", callback=file)
 ]
+Calibration = Annotated[
+    int | None,
+    typer.Option(
+        help="Tables that a report simulates at most to see whether its methods can be trusted; 0 for none.",
+        min=0,
+    ),
+]
 Subtopics = Annotated[
     bool,
     typer.Option("--subtopics", help="The second column of the qrels is a subtopic (diversity measures)."),

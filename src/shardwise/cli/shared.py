@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from shardwise.cli.config import INPUTS, OUTPUT, AnalysisFile, Parameter, parameters_of, to_toml
-from shardwise.cli.waiting import say_when_compiling
+from shardwise.cli.waiting import watch_compiling
 from shardwise.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def command(options: type, place: str, *, config: bool = True) -> Command:
         with _running(call):
             _refuse_to_overwrite(call)
             work = _function(place)
-            say_when_compiling()
+            watch_compiling()
             work(options(**values))
 
     only = inspect.Parameter.KEYWORD_ONLY

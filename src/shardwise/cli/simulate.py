@@ -13,7 +13,7 @@ from shardwise.cli.commands.simulate import SimulateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit
 from shardwise.core.errors import InputError, Option
-from shardwise.io.atomic import draft_folder, write_atomically
+from shardwise.io.atomic import draft_folder, move_in, write_atomically
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
 
 
@@ -28,7 +28,7 @@ def simulate(options: SimulateOptions) -> None:
         seed=options.seed,
     )
     ours = Ours.of(options.out, names_of(made))
-    runs, qrels = write_files(made, options.out)
+    runs, qrels = write_files(made, ours)
     ours.remember()
     if not options.quiet or options.format is not Format.text:
         frame = pd.DataFrame({"system": made.systems, "quality": made.quality})
@@ -55,7 +55,7 @@ class Ours:
         known = cls._known(folder)
         for name in every:
             path = folder / name
-            if path.exists() and (not path.is_file() or known.get(name) != _digest(path)):
+            if path.exists() and (not path.is_file() or (name, _digest(path)) not in known):
                 raise InputError(
                     "is there already, and would be written over",
                     where=str(path),
@@ -63,21 +63,27 @@ class Ours:
                 )
         return cls(folder, every)
 
-    def remember(self) -> None:
-        """Note down what was made, so that the next run may write over it."""
-        made = self._known(self.folder) | {name: _digest(self.folder / name) for name in self.names}
-        text = "".join(f"{digest}  {name}\n" for name, digest in sorted(made.items()))
+    def remember(self, draft: Path | None = None) -> None:
+        """Note down what was made, so that the next run may write over it.
+
+        What is still to be moved from a draft is noted beside what is there: a run may be killed in between.
+        """
+        known = self._known(self.folder)
+        kept = known if draft else {(name, digest) for name, digest in known if name not in self.names}
+        there = [name for name in self.names if ((draft or self.folder) / name).is_file()]
+        made = kept | {(name, _digest((draft or self.folder) / name)) for name in there}
+        text = "".join(f"{digest}  {name}\n" for name, digest in sorted(made))
         write_atomically(self.folder / LIST, text.encode())
 
     @staticmethod
-    def _known(folder: Path) -> dict[str, str]:
+    def _known(folder: Path) -> set[tuple[str, str]]:
         path = folder / LIST
         if not path.is_file():
-            return {}
+            return set()
         lines = (
             line.partition("  ") for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
         )
-        return {name: digest for digest, _, name in lines}
+        return {(name, digest) for digest, _, name in lines}
 
 
 def _digest(path: Path) -> str:
@@ -89,9 +95,9 @@ def names_of(made: SimulatedCollection) -> list[str]:
     return [*(f"runs/{system}.run" for system in made.systems), "qrels.txt"]
 
 
-def write_files(made: SimulatedCollection, folder: Path) -> tuple[Path, Path]:
+def write_files(made: SimulatedCollection, ours: Ours) -> tuple[Path, Path]:
     """Write a simulated collection beside its place and move it there, so that no file is ever half there."""
-    runs = folder / "runs"
+    folder, runs = ours.folder, ours.folder / "runs"
     runs.mkdir(parents=True, exist_ok=True)
     mine = {f"{system}.run" for system in made.systems}
     other = next((path for path in sorted(runs.iterdir()) if path.name not in mine), None)
@@ -103,6 +109,7 @@ def write_files(made: SimulatedCollection, folder: Path) -> tuple[Path, Path]:
         )
     with draft_folder(folder) as draft:
         runs, qrels = made.write(draft)
+        ours.remember(draft)
         for file in [*sorted(runs.iterdir()), qrels]:
-            file.replace(folder / file.relative_to(draft))
+            move_in(file, folder / file.relative_to(draft))
     return folder / "runs", folder / "qrels.txt"

@@ -21,6 +21,7 @@ from shardwise.core.estimates import Estimates
 from shardwise.core.shown import Shown
 from shardwise.numerics import corrections, groups
 from shardwise.numerics.corrections import STEPWISE, known
+from shardwise.numerics.groups import MOST_GROUPS
 from shardwise.numerics.proportions import wilson
 
 COLUMNS = (
@@ -117,7 +118,9 @@ class Comparisons(Shown):
 
     @property
     def _members(self) -> Ints:
-        return np.union1d(self.ia, self.ib)
+        there = np.zeros(self.estimates.size, dtype=np.bool_)
+        there[self.ia] = there[self.ib] = True
+        return np.flatnonzero(there)
 
     def __len__(self) -> int:
         return len(self.ia)
@@ -294,26 +297,30 @@ class Comparisons(Shown):
         members = self._members
         return int(((self.ia == members[0]) | (self.ib == members[0])).sum()) == len(members) - 1
 
-    def groups(self, alpha: float = 0.05) -> list[tuple[str, ...]]:
+    def groups(self, alpha: float = 0.05, most: int = MOST_GROUPS) -> list[tuple[str, ...]]:
         """Return homogeneous groups: all maximal sets of systems no two of which differ, best first.
 
         Parameters
         ----------
         alpha
             Level of significance.
+        most
+            Number of overlapping groups beyond which they are refused, as they would explain nothing.
         """
         names = self.names
-        return [tuple(names[k] for k in group) for group in self._groups(alpha)]
+        return [tuple(names[k] for k in group) for group in self._groups(alpha, most)]
 
-    def letters(self, alpha: float = 0.05) -> pd.DataFrame:
+    def letters(self, alpha: float = 0.05, most: int = MOST_GROUPS) -> pd.DataFrame:
         """Return the compact letter display, `estimate, letters`: systems that share a letter are not told apart.
 
         Parameters
         ----------
         alpha
             Level of significance.
+        most
+            Number of overlapping groups beyond which they are refused, as they would explain nothing.
         """
-        names = groups.letters(self._groups(alpha), len(self._members))
+        names = groups.letters(self._groups(alpha, most), len(self._members))
         index = pd.Index(self.names, name="system")
         return pd.DataFrame({"estimate": self.estimates.values[self._members], "letters": names}, index=index)
 
@@ -324,14 +331,14 @@ class Comparisons(Shown):
         found[np.searchsorted(members, self.ia), np.searchsorted(members, self.ib)] = pairs
         return found
 
-    def _groups(self, alpha: float) -> list[list[int]]:
+    def _groups(self, alpha: float, most: int) -> list[list[int]]:
         if not self.complete:
             raise InputError(
                 "groups need every pair of systems",
                 remedy=("leave out ", Option("baseline"), Either(" and a list of pairs", "")),
             )
         found = self._square(self.reject(alpha))
-        return groups.maximal_groups(found | found.T)
+        return groups.maximal_groups(found | found.T, most)
 
     def ranks(self, level: float = 0.95) -> pd.DataFrame:
         """Return the ranks that each system may have: `rank, lowest, highest`, best system first.

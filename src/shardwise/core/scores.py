@@ -257,7 +257,7 @@ def level_names(scores: xr.DataArray, dimension: str) -> tuple[str, ...]:
     dimension
         One of its dimensions.
     """
-    return tuple(str(name) for name in scores[dimension].values.tolist())
+    return tuple(map(str, scores.get_index(dimension).tolist()))
 
 
 def layout_of(scores: xr.DataArray) -> tuple[str, ...]:

@@ -69,13 +69,15 @@ class Pair:
         return self
 
     def scores(self) -> xr.DataArray:
-        """Both systems with the dimensions topic, system, instance."""
+        """Both systems with the dimensions topic, system, instance, and who is deterministic where one is."""
         instances = list(dict.fromkeys([*self.labels[0], *self.labels[1]]))
         place = {label: k for k, label in enumerate(instances)}
         y = np.full((self.n, 2, len(instances)), np.nan)
         for k, values in enumerate((self.a, self.b)):
             y[:, k, [place[label] for label in self.labels[k]]] = values.T
-        coords = {"system": list(self.names), "instance": instances}
+        coords: dict[str, Any] = {"system": list(self.names)}
+        if any(self.deterministic):
+            coords[DETERMINISTIC] = ("system", list(self.deterministic))
         return xr.DataArray(y, dims=("topic", "system", "instance"), coords=coords)
 
     def topic_differences(self) -> Floats:

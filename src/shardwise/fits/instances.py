@@ -229,11 +229,19 @@ class ByInstances:
     def estimates(self, tables: Tables, claim: Claim) -> Estimates:
         """System means over topics and instances, and the test of their pairs."""
         found = by_pairs(tables, InstanceTest(tables, self.test, self.drawn), self.title)
-        unlike = np.sqrt(2.0) * found.scale  # of per-topic differences, J15 eq. 8
-        residual = np.sqrt(np.nan_to_num(residual_of(tables)))
-        scale = np.where(residual > NOISE * np.nanmax(np.abs(tables.y), axis=(1, 2, 3)), residual, unlike)
         notes = (NOTE,) if claim == TOPICS else borrowed_note(tables) if self == UNIFIED else ()
-        return replace(found, scale=scale, notes=(*found.notes, *notes), topic_sd=topic_sd(tables))
+        return with_effect_sizes(replace(found, notes=(*found.notes, *notes)), tables)
+
+
+def with_effect_sizes(found: Estimates, tables: Tables) -> Estimates:
+    """The same, differences measured by the residual (J15), and by their own spread over topics (eq. 8).
+
+    Where the residual is rounding, as with identical seeds, the common spread of the differences stands for it.
+    """
+    unlike = np.sqrt(2.0) * found.scale  # of per-topic differences, J15 eq. 8
+    residual = np.sqrt(np.nan_to_num(residual_of(tables)))
+    scale = np.where(residual > NOISE * np.nanmax(np.abs(tables.y), axis=(1, 2, 3)), residual, unlike)
+    return replace(found, scale=scale, topic_sd=topic_sd(tables))
 
 
 def residual_of(tables: Tables) -> Floats:
@@ -250,9 +258,9 @@ def topic_sd(tables: Tables) -> Floats:
     """(B, R, R) standard deviation of the per-topic differences of each pair (J15 eq. 8), NaN where it is rounding."""
     y = tables.topic_means()
     ia, ib = np.triu_indices(y.shape[-1], 1)
-    _, se, topics = moments_of(tables, ia, ib)
+    _, _, variance = pair_moments(np.ascontiguousarray(y), ia, ib)
     out = np.full((len(y), y.shape[-1], y.shape[-1]), np.nan)
-    out[:, ia, ib] = out[:, ib, ia] = np.where(se > 0.0, se * np.sqrt(topics), np.nan)
+    out[:, ia, ib] = out[:, ib, ia] = np.where(variance > 0.0, np.sqrt(variance), np.nan)
     return out
 
 

@@ -22,6 +22,7 @@ from shardwise.numerics.moderated.statistics import pairs_of
 from shardwise.numerics.prediction_powered import (
     Powered,
     cluster_sums,
+    of_tasks,
     prediction_powered,
     variance_with_labels,
 )
@@ -91,7 +92,7 @@ class JudgedTest:
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs by Student's t."""
-        found = powered_pairs(self.tables.y, people(self.tables), ia, ib, self.tables.cluster)
+        found = powered_pairs(self.tables, people(self.tables), ia, ib)
         t = student.t_statistic(found.mean, found.se)
         return Outcome(found.mean, found.se, found.df, t, student.two_sided(t, found.df))
 
@@ -106,23 +107,30 @@ def people(tables: Tables) -> Floats:
     ia, ib = tables.pairs
     there = np.isfinite(tables.human) & np.isfinite(tables.y)
     both = np.swapaxes(there[..., ia] & there[..., ib], -1, -2)  # scored by people for both systems of a pair
-    units = both if tables.cluster is None else cluster_sums(both, tables.cluster) > 0
-    fewest, what = int(units.sum(axis=-1).min()), "item" if tables.cluster is None else "cluster"
+    task = np.zeros(tables.topics, dtype=np.int64) if tables.task is None else tables.task
+    counts = [
+        (both[..., own] if inside is None else cluster_sums(both[..., own], inside) > 0).sum(axis=-1)
+        for own, inside in of_tasks(task, tables.cluster)
+    ]
+    fewest, what = int(np.min(counts)), "item" if tables.cluster is None else "cluster"
     if fewest < FEWEST:
+        where = "" if tables.task is None else " of a task"
         raise InputError(
-            f"of some pair people scored {counted(fewest, what)} of both systems",
-            remedy=f"have {what}s scored by people, at least {FEWEST}, the same ones for all systems",
+            f"of some pair people scored {counted(fewest, what)}{where} of both systems",
+            remedy=f"have {what}s{where} scored by people, at least {FEWEST}, the same ones for all systems",
         )
     return tables.human
 
 
-def powered_pairs(judge: Floats, human: Floats, ia: Ints, ib: Ints, cluster: Ints | None = None) -> Powered:
-    """Prediction-powered differences (…, P) of pairs of tables (…, T, R) of items, perhaps in clusters."""
+def powered_pairs(tables: Tables, human: Floats, ia: Ints, ib: Ints) -> Powered:
+    """Prediction-powered differences (B, P) of pairs, items perhaps in clusters or tasks."""
 
     def differences(y: Floats) -> Floats:
         return np.swapaxes(y[..., ia] - y[..., ib], -1, -2)
 
-    return prediction_powered(differences(judge), differences(human), cluster=cluster)
+    return prediction_powered(
+        differences(tables.y), differences(human), cluster=tables.cluster, task=tables.task
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +153,8 @@ class ByJudge:
     def estimates(self, tables: Tables, claim: Claim) -> Estimates:
         """System means corrected by people's scores, and the test of their pairs."""
         human = people(tables)
-        each = prediction_powered(
-            np.swapaxes(tables.y, -1, -2), np.swapaxes(human, -1, -2), cluster=tables.cluster
-        )
+        y, seen = (np.swapaxes(scores, -1, -2) for scores in (tables.y, human))
+        each = prediction_powered(y, seen, cluster=tables.cluster, task=tables.task)
         nothing = np.full(len(tables), np.nan)
         residual = np.nanvar(human, axis=1, ddof=1).mean(axis=1)
         return Estimates(
@@ -167,7 +174,7 @@ class ByJudge:
 
 def _bought(tables: Tables, human: Floats) -> tuple[str, ...]:
     """What people and judge brought each other, in a sentence or two."""
-    found = powered_pairs(tables.y, human, *tables.pairs, tables.cluster)
+    found = powered_pairs(tables, human, *tables.pairs)
     labels = int(np.isfinite(human[0]).any(axis=1).sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = float(np.nanmedian(np.where(found.se > 0, found.se_of_labels**2 / found.se**2, np.nan)))
@@ -182,7 +189,7 @@ def _bought(tables: Tables, human: Floats) -> tuple[str, ...]:
         float(np.median(variance_with_labels(np.array(float(n)), tables.topics, one, rho)))
         for n in (labels, min(2 * labels, tables.topics), tables.topics)
     )
-    if labels < tables.topics and tables.cluster is None:
+    if labels < tables.topics and tables.cluster is None and tables.task is None:
         said.append(
             f"twice as many would make standard errors {1 - np.sqrt(twice / now):.0%} smaller, all"
             f" {tables.topics:,} {1 - np.sqrt(every / now):.0%}"
@@ -230,16 +237,16 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
             "the scores have none by people beside them",
             remedy=Either("make them with sw.judges.with_human", "give people's by --human"),
         )
-    if "cluster" in table.coords:
-        raise InputError(
-            "how many labels are worth it is said for single items, and these come in clusters",
-            remedy=("leave the clusters out", Either(": scores.drop_vars('cluster')", "")),
-        )
+    for name in ("cluster", "task"):
+        if name in table.coords:
+            raise InputError(
+                f"how many labels are worth it is said for single items, and these come in {name}s",
+                remedy=(f"leave the {name}s out", Either(f": scores.drop_vars({name!r})", "")),
+            )
     judge, human = (np.asarray(x.to_numpy(), dtype=float) for x in (table, table[HUMAN].transpose(*TABLE)))
     ia, ib = pairs_of(judge.shape[1])
-    found = powered_pairs(judge, human, ia, ib)
-    items = judge.shape[0]
     gap_h, gap_f = human[:, ia] - human[:, ib], judge[:, ia] - judge[:, ib]
+    found, items = prediction_powered(gap_f.T, gap_h.T), judge.shape[0]
     variance = np.nanvar(gap_h, axis=0, ddof=1)
     rho = _correlations(gap_h, gap_f)
     z = float(stats.norm.isf(alpha / 2) + stats.norm.ppf(power))

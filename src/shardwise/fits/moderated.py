@@ -12,7 +12,7 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option
 from shardwise.core.estimates import Estimates, Outcome
 from shardwise.core.model import MD6
-from shardwise.fits.instances import BOTH, UNIFIED, borrowed_note, spread_of
+from shardwise.fits.instances import BOTH, UNIFIED, borrowed_note, spread_of, with_effect_sizes
 from shardwise.fits.topics import by_pairs
 from shardwise.numerics import student
 from shardwise.numerics.corrections import STEPWISE
@@ -211,12 +211,14 @@ class ByModerated:
             "moderated, each pair its own variance drawn towards the common one" if self.d0 else UNIFIED.title
         )
         found = by_pairs(tables, test, words)
-        notes = borrowed_note(tables) if test.claim == BOTH else ()
         if (
             test.claim == CELLS and not tables.complete
         ):  # adjusted for the topics and shards of what is missing
             found = replace(found, values=of_cells(tables.y).means)
-        return replace(found, notes=(*found.notes, *notes))
+        if claim != BOTH:
+            return found
+        notes = () if self.samples else borrowed_note(tables)
+        return with_effect_sizes(replace(found, notes=(*found.notes, *notes)), tables)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

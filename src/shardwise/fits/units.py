@@ -51,7 +51,7 @@ def by_units(
                 remedy=f"give every topic its {name}: a coordinate along topic",
             )
     if HUMAN in table.coords:
-        return _judged(scores, labels), generalize
+        return _judged(scores, labels, generalize), generalize
     claim = None if generalize is None else Claim.of(generalize, nouns_of(table))
     over_tasks = claim is not None and TASK in claim
     if over_tasks and TASK not in labels:
@@ -104,17 +104,22 @@ def _coded(labels: xr.DataArray | None, topics: int) -> tuple[tuple[str, ...], I
     return tuple(map(str, names)), code.astype(np.int64)
 
 
-def _judged(scores: xr.DataArray, labels: Mapping[str, xr.DataArray]) -> xr.DataArray:
-    """Items that a judge and people scored, with the words for clusters and for what was averaged."""
-    if TASK in labels:
+def _judged(scores: xr.DataArray, labels: Mapping[str, xr.DataArray], generalize: Any) -> xr.DataArray:
+    """Items that a judge and people scored, with the words for clusters, tasks and for what was averaged."""
+    if generalize is not None and TASK in Claim.of(generalize, nouns_of(scores)):
         raise InputError(
-            "scores by people beside those of a judge, and items in tasks that count alike",
-            remedy="compare task by task: what people's labels of one task say of the judge does not hold for another",
+            "scores by people beside those of a judge, and a claim about tasks like these",
+            remedy="leave out the claim, which then is about these tasks",
         )
+    names = {name: _coded(one, scores.sizes["topic"]) for name, one in labels.items()}
+    if len(names) == 2:
+        _check(*names[TASK], *names[CLUSTER])
     said = []
     if CLUSTER in labels:
-        clusters = len(set(_coded(labels[CLUSTER], scores.sizes["topic"])[0]))
+        clusters = len(names[CLUSTER][0])
         said.append(f" in {plural(str(scores.attrs.get('cluster_noun', CLUSTER)))} like these {clusters}")
+    if TASK in labels:
+        said.append(_within(scores, len(names[TASK][0])))
     if AVERAGED in scores.attrs:
         said.append(f", for the mean of {scores.attrs[AVERAGED]}")
     return scores.assign_attrs({WORDS: "".join(said)})
@@ -153,11 +158,14 @@ def _check(tasks: tuple[str, ...], task: Ints, clusters: tuple[str, ...], cluste
 def _words(table: xr.DataArray, tasks: int, over_tasks: bool) -> dict[str, str]:
     """The noun of the units, and what a claim says beside their number."""
     item = nouns_of(table).get("topic", "topic")
-    task = str(table.attrs.get("task_noun", TASK))
     inside = f" with {counted(table.sizes['topic'], item)} in them"
     if over_tasks:
-        return {"topic_noun": task, WORDS: inside}
-    within = f" within these {counted(tasks, task)}, each counting alike" if tasks else ""
+        return {"topic_noun": str(table.attrs.get("task_noun", TASK)), WORDS: inside}
+    within = _within(table, tasks) if tasks else ""
     if CLUSTER in table.coords:
         return {"topic_noun": str(table.attrs.get("cluster_noun", CLUSTER)), WORDS: inside + within}
     return {WORDS: within}
+
+
+def _within(table: xr.DataArray, tasks: int) -> str:
+    return f" within these {counted(tasks, str(table.attrs.get('task_noun', TASK)))}, each counting alike"

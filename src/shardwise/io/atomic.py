@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import glob
 import os
 import secrets
 import shutil
 import stat
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -24,59 +24,86 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
 
     A link is followed, and a file that is there keeps its permissions; what is no regular file, such as /dev/stdout or
     a pipe, is written to as it is. The draft has a name of its own: threads and processes may write the same file.
-    Drafts that a killed process left behind a day ago or longer are removed.
+    Drafts that killed processes left behind are removed.
     """
     target = Path(os.path.realpath(path))
-    special = target.exists() and not target.is_file() and not target.is_dir()
-    draft = f".{target.name[:200]}.{secrets.token_hex(8)}.partial"
-    partial = target if special else target.with_name(draft)
     try:
-        if not special:
-            _DRAFTS.add(partial)
-        with partial.open("wb") as file:
-            file.write(content)
-            if not special:
-                file.flush()
-                os.fsync(file.fileno())
-        if not special:
-            _remove_stale(target)
-            if target.exists():
-                partial.chmod(stat.S_IMODE(target.stat().st_mode))
-            partial.replace(target)
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_bytes(content)
+            return
+        name = os.fsdecode(
+            os.fsencode(target.name)[:200]
+        )  # a draft has a longer name, which must not be too long
+        with _draft(target.parent / f".{name}.", ".partial", Path.touch) as partial:
+            partial.write_bytes(content)
+            move_in(partial, target)
     except OSError as error:
         raise InputError(
             f"cannot be written ({error.strerror})",
             where=str(path),
             remedy="check the folder, its permissions and the space left",
         ) from None
-    finally:  # also when stopped by the user
-        if not special:
-            with suppress(OSError):
-                partial.unlink()
-            _DRAFTS.discard(partial)
 
 
-def _remove_stale(target: Path) -> None:
-    for old in target.parent.glob(f".{glob.escape(target.name[:200])}.*.partial"):
-        with suppress(OSError):
-            if time.time() - old.stat().st_mtime > STALE:
-                old.unlink()
-
-
-def forget_drafts() -> None:
-    """Remove the drafts of files that are being written, for a process that ends now."""
-    for partial in list(_DRAFTS):
-        shutil.rmtree(partial, ignore_errors=True)
-        with suppress(OSError):
-            partial.unlink()
+def move_in(draft: Path, target: Path) -> None:
+    """Move a file to its place once it is on the disk, with the permissions of the one that was there."""
+    with draft.open("rb") as file:
+        os.fsync(file.fileno())
+    if target.exists():
+        draft.chmod(stat.S_IMODE(target.stat().st_mode))
+    draft.replace(target)
 
 
 @contextmanager
 def draft_folder(folder: Path) -> Iterator[Path]:
     """A folder for files that are moved to their place once all are there; it goes however the process ends."""
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as made:
-        _DRAFTS.add(Path(made))
+    with _draft(folder / ".partial-", "", Path.mkdir) as made:
+        yield made
+
+
+@contextmanager
+def _draft(begin: Path, end: str, make: Callable[..., None]) -> Iterator[Path]:
+    """Make a draft and keep it locked: the lock goes with the process, hence whoever can lock a draft may remove it."""
+    for left in begin.parent.glob(f"{glob.escape(begin.name)}*{end}"):
+        _remove_abandoned(left)
+    while True:
+        partial = begin.with_name(f"{begin.name}{secrets.token_hex(8)}{end}")
+        _DRAFTS.add(partial)
+        make(partial, exist_ok=False)
+        with suppress(FileNotFoundError):  # another process was quicker to lock it, and removed it
+            lock = os.open(partial, os.O_RDONLY)
+            with suppress(OSError):  # file systems without locks have drafts that are known by their age
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if partial.exists():
+                break
+            os.close(lock)
+    try:
+        yield partial
+    finally:  # also when stopped by the user
+        _remove(partial)
+        os.close(lock)
+        _DRAFTS.discard(partial)
+
+
+def _remove_abandoned(draft: Path) -> None:
+    """Remove a draft whose process is gone, or which is too old to be anybody's."""
+    with suppress(OSError):
+        lock = os.open(draft, os.O_RDONLY)
         try:
-            yield Path(made)
+            if time.time() - os.fstat(lock).st_mtime < STALE:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove(draft)
         finally:
-            _DRAFTS.discard(Path(made))
+            os.close(lock)
+
+
+def _remove(draft: Path) -> None:
+    shutil.rmtree(draft, ignore_errors=True)
+    with suppress(OSError):
+        draft.unlink()
+
+
+def forget_drafts() -> None:
+    """Remove the drafts of files that are being written, for a process that ends now."""
+    for partial in list(_DRAFTS):
+        _remove(partial)

@@ -32,15 +32,15 @@ def natural_order(names: Sequence[str]) -> Ints:
     ([2, 1, 0], [2, 1, 0])
     """
     head = names[0].rstrip("0123456789") if len(names) else ""
-    tails = [name.removeprefix(head) for name in names] if head else list(names)
+    headed = len(names) > 0 and min(names).startswith(head) and max(names).startswith(head)
+    tails = [name[len(head) :] for name in names] if headed else []
     digits = "".join(tails)
-    headed = len(digits) == sum(map(len, names)) - len(head) * len(names)
     plain = headed and digits.isdecimal() and digits.isascii()
     plain = plain and min(map(len, tails)) > 0 and max(map(len, tails)) < 19
-    if plain and not any(
-        tail != "0" and tail[0] == "0" for tail in tails
-    ):  # no two of one number, such as 7 and 07
-        numbers = np.array(tails, dtype="U18").astype(np.int64)
-        return np.asarray(np.argsort(numbers, kind="stable"), dtype=np.int64)
+    if plain:
+        numbers = np.fromiter(map(int, tails), np.int64, len(tails))
+        shortest = 1 + np.searchsorted(10 ** np.arange(1, 19), numbers, side="right")
+        if shortest.sum() == len(digits):  # no two of one number, such as 7 and 07
+            return np.asarray(np.argsort(numbers, kind="stable"), dtype=np.int64)
     keys = [natural_key(name) for name in names]
     return np.array(sorted(range(len(names)), key=keys.__getitem__), dtype=np.int64)

@@ -26,6 +26,7 @@ from shardwise.io.tables.evaluation import from_evaluation, is_evaluation
 from shardwise.io.tables.records import ITEM_LABELS, Records, records
 from shardwise.io.tables.roles import Columns
 from shardwise.io.tables.sheet import (
+    EMPTY,
     Sheet,
     first_line,
     from_excel,
@@ -153,7 +154,9 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
         if f".{kind}" in _PARQUET:
             content = parquet_bytes(frame)
         else:
-            text = guarded_frame(frame).to_csv(index=False, sep="\t" if kind == "tsv" else ",")
+            lost = {name: EMPTY for name in frame.columns if frame[name].isna().all()}
+            frame = guarded_frame(frame.assign(**lost))
+            text = frame.to_csv(index=False, sep="\t" if kind == "tsv" else ",")
             content = compressed(target.suffix.lower(), text.encode("utf-8", "surrogatepass"))
     write_atomically(target, content)
 

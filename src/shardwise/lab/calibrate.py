@@ -6,9 +6,9 @@ held against the truth.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.fits.variance_components import complete_table, variance_components
 from shardwise.lab.causes import causes, culprits
+from shardwise.lab.error_counts import Tally
 from shardwise.lab.looks import looks
 from shardwise.lab.scenarios import Source, cases_of, known_nulls, usual_nulls
 from shardwise.lab.trial import Trial
@@ -148,6 +149,7 @@ def calibrate(
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    watch: Callable[[Calibration], None] | None = None,
 ) -> Calibration:
     """Measure what methods do where the truth is known, on tables like the scores or made of the components given.
 
@@ -193,6 +195,9 @@ def calibrate(
         dask.distributed has it, of machines. The figures are the same, bit for bit.
     progress
         Called with (tables done, tables in all).
+    watch
+        Called with the figures so far, without a verdict, whenever every world that goes on has got more tables. Their
+        intervals hold at the end, not at whatever moment one looks.
 
     >>> sd = {"topic": .2, "topic:system": .08, "topic:shard": .1, "error": .06}
     >>> found = calibrate(sd, ["MD6 hsd", "MD6 hsd topic"], systems=4, shards=3, topics=20, repetitions=200,
@@ -218,24 +223,29 @@ def calibrate(
         if untilted:
             notes[f"the world tilt is left out: {untilted}"] = claim
     tried = Trial(cases, chosen, alpha, seed, plan, _places(baseline, given))
-    tallies = tried.run(jobs, progress, executor)
     said = {claim.short(dims): claim.short(dims, nouns) for claim in wanted}
-    rates, power = (_in_words(rows, said) for rows in (tried.rates(tallies), tried.power(tallies)))
-    table = summary(rates, alpha)
+    words = _words(dims, shape, sd, scores is not None, nouns)
+
+    def figures(tallies: Sequence[Sequence[Tally]]) -> Calibration:
+        rates, power = (_in_words(rows, said) for rows in (tried.rates(tallies), tried.power(tallies)))
+        drawn = max(len(part[0].family) * case.share for case, part in zip(cases, tallies, strict=True))
+        most = plan[-1]
+        return Calibration(
+            rates, power, summary(rates, alpha), (), alpha, min(drawn, most), most, seed, words, tuple(notes)
+        )
+
+    tallies = tried.run(jobs, progress, executor, watch and (lambda some: watch(figures(some))))
+    found = figures(tallies)
     labels = _labelled(scores, dims) if scores is not None and given.as_measured else None
     verdicts = []
     for claim in wanted:
-        own = table[table["claim"] == claim.short(dims, nouns)]
+        own = found.table[found.table["claim"] == claim.short(dims, nouns)]
         failed = own.loc[own["meant"] & (own["status"] == "fails"), "method"]
         why: tuple[str, ...] = ()
         if labels is not None and len(failed):
             why = (*culprits(tried.blamed(tallies, claim, failed), labels[1]), *causes(*labels, nouns))
         verdicts.append(verdict(claim, own, chosen, dims, alpha, why, nouns))
-    drawn = max(len(part[0].family) * case.share for case, part in zip(cases, tallies, strict=True))
-    words = _words(dims, shape, sd, scores is not None, nouns)
-    return Calibration(
-        rates, power, table, tuple(verdicts), alpha, min(drawn, plan[-1]), plan[-1], seed, words, tuple(notes)
-    )
+    return replace(found, verdicts=tuple(verdicts))
 
 
 def _read(source: Any) -> tuple[xr.DataArray | None, VarianceComponents]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from importlib import import_module
@@ -65,9 +65,16 @@ class Trial:
     ] = ()  # places of systems with which all others are compared; without, all pairs
 
     def run(
-        self, jobs: int | None, progress: Progress | None, executor: Executor | None = None
+        self,
+        jobs: int | None,
+        progress: Progress | None,
+        executor: Executor | None = None,
+        watch: Callable[[list[list[Tally]]], None] | None = None,
     ) -> list[list[Tally]]:
-        """Tallies of every case and method. Chunks of replicates go to workers; each depends on its numbers alone."""
+        """Tallies of every case and method. Chunks of replicates go to workers; each depends on its numbers alone.
+
+        The worlds fill alike; ``watch`` is called with what there is whenever each has got another chunk.
+        """
         total = sum(-(-self.looks[-1] // case.share) for case in self.cases)
         parts: list[list[list[Tally]]] = [[[] for _ in self.methods] for _ in self.cases]
         tallies: list[list[Tally]] = []
@@ -82,6 +89,7 @@ class Trial:
                 for stop in [-(-look // share)]
                 for first in range(-(-before // share), stop, size)
             ]
+            chunks.sort(key=lambda chunk: chunk.first)
             told = None if progress is None else _counting(progress, done, total)
             with limits(1, "blas"):
                 results = mapped(
@@ -92,12 +100,16 @@ class Trial:
                     progress=told,
                     steps=lambda chunk: chunk.number,
                 )
-                for chunk, found in zip(chunks, results, strict=True):
+                for chunk, found, following in zip(chunks, results, [*chunks[1:], None], strict=True):
                     done += chunk.number
                     for k, one in enumerate(found):
                         parts[chunk.at][k].append(one)
-            parts = [[[joined(of_method)] for of_method in of_case] for of_case in parts]
-            tallies = [[one for (one,) in of_case] for of_case in parts]
+                    if watch is not None and following is not None and following.first > chunk.first:
+                        watch([[joined(of_method) for of_method in of_case] for of_case in parts])
+            tallies = [[joined(of_method) for of_method in of_case] for of_case in parts]
+            parts = [[[one] for one in of_case] for of_case in tallies]
+            if watch is not None:
+                watch(tallies)
             unclear, before = self.unclear(tallies), look
             if not unclear:
                 break

@@ -12,14 +12,16 @@ from shardwise.core.errors import Either, InputError, Option
 MOST_GROUPS = 20_000
 
 
-def maximal_groups(differ: Bools) -> list[list[int]]:
+def maximal_groups(differ: Bools, most: int = MOST_GROUPS) -> list[list[int]]:
     """All maximal sets of systems without a significant difference, best first; differ is (R, R), systems best first.
+
+    More than ``most`` overlapping groups are refused.
 
     >>> maximal_groups(np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], dtype=bool))
     [[0, 1], [1, 2]]
     """
     windows = _windows(differ)
-    groups = _cliques(differ) if windows is None else windows
+    groups = _cliques(differ, most) if windows is None else windows
     return sorted(groups)
 
 
@@ -35,7 +37,7 @@ def _windows(differ: Bools) -> list[list[int]] | None:
     return [list(range(k, int(reach[k]))) for k in starts]
 
 
-def _cliques(differ: Bools) -> list[list[int]]:
+def _cliques(differ: Bools, most: int) -> list[list[int]]:
     """Maximal cliques of the graph of pairs that do not differ (Bron & Kerbosch 1973, with Tomita's pivot)."""
     r = len(differ)
     alike = [sum(1 << j for j in range(r) if j != i and not differ[i, j]) for i in range(r)]
@@ -46,9 +48,9 @@ def _cliques(differ: Bools) -> list[list[int]]:
         if not candidates:
             if not excluded:
                 found.append(_bits(clique))
-                if len(found) > MOST_GROUPS:
+                if len(found) > most:
                     raise InputError(
-                        f"more than {MOST_GROUPS} overlapping groups: they would explain nothing",
+                        f"more than {most} overlapping groups: they would explain nothing",
                         remedy=("use ", Option("method", "hsd"), Either(", or top_group() and matrix()", "")),
                     )
             continue

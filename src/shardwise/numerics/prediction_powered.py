@@ -7,10 +7,13 @@ estimate = λ·mean_N(f) + mean_n(h - λf), whatever the judge's bias; its varia
 Items in clusters: A_g = Σ_{t ∈ g, seen} (h_t - mean)/n, and B_g the same of f less Σ_{t ∈ g, unseen} (f_t - mean)/N.
 Cluster g adds A_g - λB_g to the error of the estimate, whose variance is G/(G - 2)·Σ (A_g - λB_g)², least for
 λ = ΣA_gB_g / ΣB_g², on G - 2 degrees of freedom (G - 1 with λ given), G the number of clusters with labels.
+
+Tasks that count alike: the mean of the K tasks' estimates, its variance Σ se_k²/K², Satterthwaite's df.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +42,7 @@ def prediction_powered(
     *,
     ddof: int = 1,
     cluster: Ints | None = None,
+    task: Ints | None = None,
 ) -> Powered:
     """Means over items of (…, T) scores of which people gave some.
 
@@ -54,11 +58,20 @@ def prediction_powered(
         1 for unbiased variances; 0 for those of ppi-python, which are too small for few labels.
     cluster
         (T,) number of each item's cluster, where items come in clusters.
+    task
+        (T,) number of each item's task, where the mean is that of tasks that count alike.
 
     >>> f, h = np.array([0.2, 0.4, 0.6, 0.8, 1.0, 0.0]), np.array([0.0, 0.3, 0.5, np.nan, np.nan, np.nan])
     >>> round(float(prediction_powered(f, h, weight=1.0).mean), 4)  # 0.6 by the judge, who is 0.1333 too kind
     0.4667
     """
+    if task is not None:
+        return _over_tasks(
+            [
+                prediction_powered(judge[..., own], human[..., own], weight, ddof=ddof, cluster=inside)
+                for own, inside in of_tasks(task, cluster)
+            ]
+        )
     there = np.isfinite(judge)
     seen, unseen = there & np.isfinite(human), there & ~np.isfinite(human)
     n, rest = seen.sum(axis=-1).astype(float), unseen.sum(axis=-1).astype(float)
@@ -101,6 +114,34 @@ def prediction_powered(
         se_of_labels=np.sqrt(labels),
         bias=mean_f - mean_h,
         bias_se=np.sqrt(bias),
+    )
+
+
+def of_tasks(task: Ints, cluster: Ints | None) -> Iterator[tuple[Ints, Ints | None]]:
+    """Places of the items of each task, and the numbers of their clusters."""
+    for k in np.unique(task):
+        own = np.flatnonzero(task == k)
+        yield own, None if cluster is None else np.unique(cluster[own], return_inverse=True)[1]
+
+
+def _over_tasks(parts: Sequence[Powered]) -> Powered:
+    """The mean over tasks, each with a weight of the judge of its own (Fisch et al. 2024, stratified PPI)."""
+    each = Powered(*(np.stack(x) for x in zip(*parts, strict=True)))
+
+    def error(se: Floats) -> Floats:
+        return np.asarray(np.sqrt((se**2).sum(axis=0)) / len(parts))
+
+    se, spread = error(each.se), (each.se**4 / each.df).sum(axis=0) / len(parts) ** 4
+    return Powered(
+        mean=each.mean.mean(axis=0),
+        se=se,
+        df=np.divide(se**4, spread, out=each.df.sum(axis=0), where=spread > 0.0),
+        weight=each.weight.mean(axis=0),
+        labels=each.labels.sum(axis=0),
+        mean_of_labels=each.mean_of_labels.mean(axis=0),
+        se_of_labels=error(each.se_of_labels),
+        bias=each.bias.mean(axis=0),
+        bias_se=error(each.bias_se),
     )
 
 

@@ -52,6 +52,7 @@ class Tables:
     cluster: Ints | None = (
         None  # (topics,) number of each topic's cluster, for tests that look at single items
     )
+    task: Ints | None = None  # (topics,) number of each topic's task, for the same
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

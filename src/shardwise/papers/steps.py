@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
@@ -17,6 +16,7 @@ import xarray as xr
 
 import shardwise
 from shardwise.core.arguments import Progress, mapped
+from shardwise.io.atomic import draft_folder, write_atomically
 from shardwise.io.collection import Collection
 
 Frames = dict[str, pd.DataFrame]  # rows of tables and figures, by a name of their own
@@ -61,12 +61,14 @@ def _made(step: Step) -> Frames:
 def _keep(frames: Frames, place: Path) -> None:
     """Write a step beside its place and move it there, so that none is ever half there."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".partial-") as draft:
-        made = Path(draft) / place.name
-        made.mkdir()
+    with draft_folder(place.parent) as made:
         for label, frame in frames.items():
-            frame.to_parquet(made / f"{label}.parquet")
-        made.replace(place)
+            write_atomically(made / f"{label}.parquet", frame.to_parquet())
+        try:
+            made.replace(place)
+        except OSError:
+            if not place.is_dir():  # another process was first
+                raise
 
 
 def key_of(paper: str, source: Collection | xr.DataArray | xr.Dataset, **choices: Any) -> str:

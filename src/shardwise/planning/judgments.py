@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core import late
+from shardwise.core.arguments import Progress
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.core.shown import Shown
@@ -83,6 +84,7 @@ def plan_judgments(
     variance_method: str | None = None,
     no_relevant: Barren = "drop",
     jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> JudgmentPlan:
     """Say what a number of judgments can tell apart with pools of several depths (S14 §5.4 turned round).
 
@@ -115,6 +117,8 @@ def plan_judgments(
         As for `pool_depth_study`.
     jobs
         Number of threads that score; all processors, if None.
+    progress
+        Called with (pools scored, pools in all).
 
     >>> from shardwise.lab.simulate_collection import simulate_collection
     >>> made = simulate_collection(topics=20, systems=6, depth=100, corpus=5000, relevant=30, seed=2)
@@ -127,7 +131,7 @@ def plan_judgments(
         if not (np.isfinite(value) and value >= least):
             raise InputError(f"{name} = {value:g}: it must be {least:g} or more", argument=name, value=value)
     found = judged_pools(
-        collections, depths, measure, variance_for(method, variance_method), no_relevant, jobs
+        collections, depths, measure, variance_for(method, variance_method), no_relevant, jobs, progress
     )
     checked(method, np.array([float(systems)]), found.estimates)
     table = found.table

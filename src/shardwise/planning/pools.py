@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arguments import chosen, whole, workers
+from shardwise.core.arguments import Progress, chosen, whole, workers
 from shardwise.core.arrays import Bools, Ints
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.shown import Shown
@@ -82,6 +82,7 @@ def pool_depth_study(
     variance_method: str | None = None,
     no_relevant: Barren = "drop",
     jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> PoolStudy:
     """Judge again with pools of several depths, score again, and count topics and judgments (S14 §5.4).
 
@@ -116,6 +117,8 @@ def pool_depth_study(
         depths see the same topics, or scores ``zero`` there.
     jobs
         Number of threads that score; all processors, if None.
+    progress
+        Called with (pools scored, pools in all).
 
     >>> from shardwise.lab.simulate_collection import simulate_collection
     >>> made = simulate_collection(topics=20, systems=6, depth=100, corpus=5000, relevant=30, seed=2)
@@ -130,7 +133,7 @@ def pool_depth_study(
             "there is no goal", remedy=("give ", Option("min_diff"), ", ", Option("width"), ", or both")
         )
     found = judged_pools(
-        collections, depths, measure, variance_for(method, variance_method), no_relevant, jobs
+        collections, depths, measure, variance_for(method, variance_method), no_relevant, jobs, progress
     )
     test: Any = {"min_diff": min_diff, "systems": systems, "alpha": alpha, "power": power, "method": method}
     rows = []
@@ -172,6 +175,7 @@ def judged_pools(
     variance_method: str,
     no_relevant: Barren = "drop",
     jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> JudgedPools:
     """Cut the judgments down to pools of each depth, score again, and estimate the variance."""
     each = [collections] if isinstance(collections, Collection) else list(collections)
@@ -182,7 +186,7 @@ def judged_pools(
     jobs = workers(jobs)
     pools = [best_ranks(collection, cuts[-1]) for collection in each]
     kept, notes = _topics_kept(each, pools, names, cuts[0], no_relevant, jobs)
-    rows = []
+    rows, done = [], 0
     for depth in cuts:
         counts = np.zeros(3)
         estimates: dict[str, list[VarianceEstimate]] = {name: [] for name in names}
@@ -193,6 +197,9 @@ def judged_pools(
             counts += _counts(shallow, pool, depth, keep)
             for name in names:
                 estimates[name].append(found[name])
+            done += 1
+            if progress is not None:
+                progress(done, len(cuts) * len(each))
         inside = dict(
             zip(("pooled", "judged", "relevant"), counts / sum(int(keep.sum()) for keep in kept), strict=True)
         )

@@ -31,7 +31,7 @@ from shardwise.fits.instances import UNIFIED, unified_posterior
 from shardwise.fits.judges import HUMAN, ByJudge
 from shardwise.fits.moderated import ByModerated
 from shardwise.fits.topics import ByTopics
-from shardwise.fits.units import CLUSTER, DF, SCALE, WORDS, by_units
+from shardwise.fits.units import CLUSTER, DF, SCALE, TASK, WORDS, by_units
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics import combining
 from shardwise.numerics.corrections import SIMULTANEOUS, STEPWISE, promise, title
@@ -324,8 +324,9 @@ class Procedure:
             options["unit_df"] = float(scores.attrs[DF])
         if HUMAN in scores.coords:
             options["human"] = self._human(scores)
-            if CLUSTER in scores.coords:
-                options["cluster"] = np.unique(scores[CLUSTER].values.astype(str), return_inverse=True)[1]
+            for name in (CLUSTER, TASK):
+                if name in scores.coords:
+                    options[name] = np.unique(scores[name].values.astype(str), return_inverse=True)[1]
         draws = usual_resamples(self.fit, scores.sizes["system"]) if n_resamples is None else n_resamples
         return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=draws, **options)
 
@@ -411,7 +412,7 @@ class Procedure:
         tables = self.tables_of(scores, n_resamples=n_resamples, seed=seed)
         labels, nouns = level_names(scores, "system"), nouns_of(scores)
         found = single(self.estimates(tables))
-        posterior = unified_posterior(tables, labels) if self.fit == UNIFIED else None
+        posterior = unified_posterior(tables, labels) if self._varies_by_seed else None
         estimates = replace(
             found,
             labels=labels,
@@ -430,6 +431,12 @@ class Procedure:
             procedure=self.name,
             directed=directed,
         )
+
+    @property
+    def _varies_by_seed(self) -> bool:
+        """Whether the variance of a difference is that of the unified test, which has a posterior law."""
+        of_seeds = isinstance(self.fit, ByModerated) and not self.fit.samples and "instance" in self.claim
+        return self.fit == UNIFIED or of_seeds
 
     def _sentence(self, scores: xr.DataArray, tables: Tables) -> str:
         """The claim in words; where splits are averaged, it is about no split and no shards of one."""

@@ -26,7 +26,7 @@ from shardwise.fits.repeats import KINDS
 from shardwise.fits.topics import JOINT as JOINT_TESTS
 from shardwise.fits.topics import ONE_SIDED, TESTS, ByTopics
 from shardwise.fits.units import DF, by_units
-from shardwise.io.instances import flag_deterministic
+from shardwise.io.instances import DETERMINISTIC
 from shardwise.numerics import paired
 from shardwise.numerics.corrections import STEPWISE
 from shardwise.numerics.student import t_statistic, two_sided
@@ -350,14 +350,12 @@ def compare_instances(
 
 
 def _run(name: str, pair: Pair, draws: dict[str, Any]) -> Comparisons:
-    fixed = [name for name, flag in zip(pair.names, pair.deterministic, strict=True) if flag]
-    scores = flag_deterministic(pair.scores(), fixed) if fixed else pair.scores()
-    return parse(name).run(scores, only=[pair.names], directed=True, **draws)
+    return parse(name).run(pair.scores(), only=[pair.names], directed=True, **draws)
 
 
 def _of_means(pair: Pair, title: str, test: str = "t", **draws: Any) -> Comparisons:
     """A test of the topics on the means over instances."""
-    means = pair.scores().mean("instance", skipna=True)
+    means = pair.scores().mean("instance", skipna=True).drop_vars(DETERMINISTIC, errors="ignore")
     found = parse(f"{test} none").run(means, only=[pair.names], directed=True, **draws)
     if all(pair.deterministic):
         return replace(found, title=title)
@@ -403,12 +401,11 @@ def _mixed(pair: Pair, design: str, df: str | None) -> Comparisons:
     paper = design == "paper"
     if paper:
         design = "crossed" if any(pair.deterministic) else "nested"
-    fixed = [name for name, flag in zip(pair.names, pair.deterministic, strict=True) if flag]
-    fit = mixed(flag_deterministic(pair.scores(), fixed), "crossed" if design == "crossed" else "nested")
+    fit = mixed(pair.scores(), "crossed" if design == "crossed" else "nested")
     found = fit.estimates(df=df or ("paper" if paper else "auto"))
     words = found.error.rsplit(", ", 1)[1]
     notes = fit.notes
-    if design == "crossed" and fixed:
+    if design == "crossed" and any(pair.deterministic):
         notes = (
             *notes,
             "the instance variance cancels from a crossed comparison: with few instances it finds too much",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +16,15 @@ import pandas as pd
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.answer import headline
 from shardwise.analysis.trust import Trust
+from shardwise.core.arrays import Floats
 from shardwise.io.spreadsheets import guarded_frame
 from shardwise.report.charts import interval_figure
 from shardwise.report.latex import latex
 from shardwise.report.methods import bibliography, methods_latex, methods_text
 
 DIGITS = 7  # significant ones, so that the report stays small
+MOST_PAIRS = 200_000  # that are listed one by one
+LEVEL = 6  # of compression: 9 takes twice as long for a hundredth less
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,18 @@ class Download:
     @property
     def packed(self) -> str:
         """The content compressed (without a time stamp, so that equal reports are equal) and as text."""
-        return base64.b64encode(gzip.compress(self.content, mtime=0)).decode("ascii")
+        return packed(self.content)
+
+
+def packed(content: bytes) -> str:
+    """Return bytes compressed and as text.
+
+    Parameters
+    ----------
+    content
+        The bytes.
+    """
+    return base64.b64encode(gzip.compress(content, LEVEL, mtime=0)).decode("ascii")
 
 
 def downloads(content: Analysis) -> tuple[Download, ...]:
@@ -51,7 +67,11 @@ def downloads(content: Analysis) -> tuple[Download, ...]:
             f"{content.nouns_for('system')} with means, intervals and groups",
             _csv(systems_frame(content)),
         ),
-        text("pairs.csv", "text/csv", "all pairs, for each claim", _csv(pairs_frame(content))),
+        *(
+            (text("pairs.csv", "text/csv", "all pairs, for each claim", _csv(pairs_frame(content))),)
+            if len(content.comparisons) <= MOST_PAIRS
+            else ()
+        ),
         text("tables.tex", "text/x-tex", "tables and figure for LaTeX (booktabs)", latex(content)),
         Download("intervals.pdf", "application/pdf", "the figure that tables.tex includes", pdf),
         text("intervals.svg", "image/svg+xml", "the same figure for other uses", svg),
@@ -61,7 +81,7 @@ def downloads(content: Analysis) -> tuple[Download, ...]:
             "report.json",
             "application/json",
             "everything in this report, for programs",
-            json.dumps(report_json(content), indent=1, allow_nan=False) + "\n",
+            dumped(report_json(content)),
         ),
     )
 
@@ -181,11 +201,13 @@ def _claim(claim: ClaimResult) -> dict[str, Any]:
     }
 
 
-def _pairs(claim: ClaimResult, c: Analysis) -> dict[str, Any]:
+def _pairs(claim: ClaimResult, c: Analysis) -> dict[str, Any] | None:
+    if len(claim.pairs) > MOST_PAIRS:
+        return None
     return {
         **{name: at.tolist() for name, at in zip("ab", claim.places(c.systems), strict=True)},
         **{
-            name: [_plain(value) for value in getattr(claim.pairs, name)]
+            name: figures(np.asarray(getattr(claim.pairs, name)))
             for name in ("difference", "se", "p", "p_adjusted")
         },
     }
@@ -207,7 +229,47 @@ def _calibration(trust: Trust) -> dict[str, Any] | None:
 
 
 def _csv(frame: pd.DataFrame) -> str:
-    return str(guarded_frame(frame).to_csv(index=False, float_format=f"%.{DIGITS}g", lineterminator="\n"))
+    """A table as CSV; numbers are written here, which pandas does several times slower."""
+    texts = {
+        str(name): [f"{x:.{DIGITS}g}" if x == x else "" for x in column.tolist()]
+        for name, column in frame.items()
+        if column.dtype.kind == "f"
+    }
+    return str(guarded_frame(frame).assign(**texts).to_csv(index=False, lineterminator="\n"))
+
+
+def dumped(value: Mapping[str, Any]) -> str:
+    """Return JSON with a line for each field; indented, it would be written by Python's slow encoder.
+
+    Parameters
+    ----------
+    value
+        What JSON knows, without NaN.
+
+    >>> print(dumped({"a": [1, 2], "b": None}), end="")
+    {
+    "a": [1, 2],
+    "b": null
+    }
+    """
+    fields = (f"{json.dumps(name)}: {json.dumps(own, allow_nan=False)}" for name, own in value.items())
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def figures(values: Floats, digits: int = DIGITS) -> list[float | None]:
+    """Return numbers with as many digits as are worth writing; None where there is none.
+
+    Parameters
+    ----------
+    values
+        Numbers.
+    digits
+        How many digits.
+
+    >>> figures(np.array([0.123456789, np.nan]), 3)
+    [0.123, None]
+    """
+    return [float(f"{x:.{digits}g}") if math.isfinite(x) else None for x in values.tolist()]
 
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:

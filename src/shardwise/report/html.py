@@ -21,7 +21,7 @@ from shardwise.analysis.figures import equated, number, p_value
 from shardwise.analysis.leaderboard import MARKED, ranged, versus
 from shardwise.analysis.trust import sentences
 from shardwise.core.arguments import Progress
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import counted
 from shardwise.core.text import script_json, short, visible
 from shardwise.fits.models import ByModel
@@ -29,7 +29,7 @@ from shardwise.io.atomic import write_atomically
 from shardwise.report import words
 from shardwise.report.axis import Axis, axis_for
 from shardwise.report.charts import charts
-from shardwise.report.downloads import Download, downloads
+from shardwise.report.downloads import MOST_PAIRS, Download, downloads, figures, packed
 from shardwise.report.methods import bibliography, methods_latex, methods_text
 
 MOST_NAMED = 12  # systems of a top group that the answer lists
@@ -114,6 +114,7 @@ def html(content: Analysis) -> str:
         rows=_rows(content),
         charts=drawn,
         files=files,
+        ranked={one.key for one in content.shown if one.letters is not None or one.pairs.complete},
         most_named=MOST_NAMED,
         against=_against(content),
         marks=MARKED,
@@ -150,22 +151,35 @@ def _claim_data(claim: ClaimResult, content: Analysis) -> dict[str, Any]:
     order = place[rows, columns]
 
     def ordered(values: Floats, digits: int) -> list[float | None]:
-        kept = [float(f"{x:.{digits}g}") if np.isfinite(x) else None for x in values]
-        return [kept[k] if k >= 0 else None for k in order]
+        kept = figures(values, digits)
+        return [kept[k] if k >= 0 else None for k in order.tolist()]
 
-    half = ordered(claim.half, 4)
     signs = claim.directions(content.systems)[rows, columns]
+    if len(pairs) > MOST_PAIRS:
+        figures_of_pairs: dict[str, Any] = {"packed": _packed(pairs.p_adjusted, order, signs), "half": None}
+    else:
+        half = ordered(claim.half, 4)
+        figures_of_pairs = {
+            "p": ordered(pairs.p_adjusted, 3),
+            # rounding a p-value may carry it over the level: the decisions are stated, not derived
+            "differs": "".join({0: "0", 1: "+", -1: "-"}[int(sign)] for sign in signs),
+            "half": half[0] if claim.uniform and pairs.complete else half,
+        }
     return {
         "key": claim.key,
         "name": answer.subject(claim, content),
         "about": answer.about(claim, content),
         "means": [float(f"{x:.7g}") for x in claim.intervals["estimate"]],
-        "p": ordered(pairs.p_adjusted, 3),
         "least": float(f"{claim.resolution:.3g}"),
-        # rounding a p-value may carry it over the level: the decisions are stated, not derived
-        "differs": "".join({0: "0", 1: "+", -1: "-"}[int(sign)] for sign in signs),
-        "half": half[0] if claim.uniform and pairs.complete else half,
+        **figures_of_pairs,
     }
+
+
+def _packed(p: Floats, order: Ints, signs: Ints) -> str:
+    """Decisions and p-values of very many pairs, a byte each: sign + 1, and -20 log10 p, 255 where there is none."""
+    there = np.append(p, np.nan)[order]  # the last is that of pairs that were not compared
+    decades = np.where(np.isfinite(there), np.clip(-20.0 * np.log10(np.maximum(there, 1e-300)), 0, 254), 255)
+    return packed((signs + 1).astype(np.uint8).tobytes() + np.rint(decades).astype(np.uint8).tobytes())
 
 
 def _against(content: Analysis) -> list[tuple[str, list[tuple[str, Any]]]]:

@@ -89,7 +89,8 @@ def pairs_latex(content: Analysis) -> str:
     many = len(content.shown) > 1
     head = ["Better", "Worse", "Difference"]
     head += [f"$p$, {tex(answer.subject(one, content))}" if many else "$p$" for one in content.shown]
-    verdicts = [_by_name(one) for one in content.shown]
+    asked = {names[pairs.ia[k]] for k in shown} if len(shown) < len(pairs) else None
+    verdicts = [_by_name(one, asked) for one in content.shown]
     rows = []
     for k in shown:
         a, b = names[pairs.ia[k]], names[pairs.ib[k]]
@@ -108,11 +109,16 @@ def pairs_latex(content: Analysis) -> str:
     return _table("llr" + "r" * len(content.shown), head, rows, caption, "tab:pairs")
 
 
-def _by_name(one: ClaimResult) -> dict[tuple[str, str], str]:
-    """The p-value of each pair, whichever system is named first; told the other way round, it is marked so."""
-    names, p = one.pairs.estimates.labels, one.pairs.p_adjusted
+def _by_name(one: ClaimResult, asked: set[str] | None) -> dict[tuple[str, str], str]:
+    """The p-value of each pair, whichever system is named first; told the other way round, it is marked so.
+
+    Where few systems are asked for, of their pairs alone.
+    """
+    names, p, ia, ib = one.pairs.estimates.labels, one.pairs.p_adjusted, one.pairs.ia, one.pairs.ib
+    wanted = np.array([asked is None or name in asked for name in names])
     found = {}
-    for k, (i, j) in enumerate(zip(one.pairs.ia, one.pairs.ib, strict=True)):
+    for k in np.flatnonzero(wanted[ia] | wanted[ib]):
+        i, j = ia[k], ib[k]
         text = _math(p_value(float(p[k]), one.resolution))
         star = bool(p[k] <= one.alpha)
         found[names[i], names[j]] = text + "$^{*}$" * star

@@ -80,7 +80,11 @@
       const count = told.total > 0 ? `: ${told.done} of ${told.total}` : "";
       const text = `${told.doing || "starting"}${count}${ahead}`;
       if (doing.textContent !== text) doing.textContent = text;
-      if (told.partial && !document.querySelector("#partial table")) source.dispatchEvent(new Event("end"));
+      const some = $("partial");
+      if (some && told.partial && some.dataset.seen !== String(told.partial)) {
+        some.dataset.seen = told.partial;
+        htmx.ajax("GET", some.dataset.src, "#partial");
+      }
     };
     source.addEventListener("end", () => { source.close(); source = null; location.reload(); });
   }

@@ -98,10 +98,4 @@ class CompareOptions(opt.Written):
     jobs: opt.Jobs = None
     chart: opt.Chart = None
     report: opt.Report = None
-    calibration: Annotated[
-        int | None,
-        typer.Option(
-            help="Tables that a report simulates at most to see whether its methods can be trusted; 0 for none.",
-            min=0,
-        ),
-    ] = None
+    calibration: opt.Calibration = None

@@ -15,10 +15,13 @@ from shardwise.cli import options as opt
 class InstancesOptions(opt.Written):
     """Compare systems of which there are several instances: random seeds, samples, sessions.
 
-    All pairs, or all systems with --baseline, are compared by the unified test of topics and instances; several pairs
-    with Holm's correction, which the verdicts on the margin share.
+    All pairs, or all systems with --baseline, are compared as compare does it, by the moderated test of topics and
+    instances (of samples, with --repeats samples); --method 'unified holm' takes each pair by itself. Verdicts on the
+    margin have the same correction, Holm's where that is a joint law.
 
     Example: shardwise instances a/*.run -- b/*.run --qrels qrels.txt --margin 0.01
+
+    Example: shardwise instances scores.csv --baseline base --side lower
     """
 
     runs: Annotated[
@@ -40,7 +43,11 @@ class InstancesOptions(opt.Written):
         list[str], typer.Option(help="A system with one run that is always the same; repeatable.")
     ] = opt.several()
     measure: opt.Measure = opt.several()
-    baseline: Annotated[str | None, typer.Option(help="Compare all others with this system only.")] = None
+    generalize: Annotated[
+        str,
+        typer.Option(help="What the claim extends to: topic,instance (without this option), or topic alone."),
+    ] = ""
+    baseline: opt.Baselines = opt.several()
     only: Annotated[list[str], typer.Option(help="Compare these systems only; repeatable.")] = opt.several()
     repeats: opt.Repeats = None
     margin: Annotated[float, typer.Option(help="Differences smaller than this do not matter.", min=0.0)] = (
@@ -56,8 +63,8 @@ class InstancesOptions(opt.Written):
     method: Annotated[
         str,
         typer.Option(
-            help="A procedure such as 'unified max-t' or 'moderated topic+instance'; of two systems also mixed, "
-            "bootstrap, t-means or t-single."
+            help="A procedure such as 'unified holm' or 'samples holm'; of two systems also mixed, bootstrap, t-means "
+            "or t-single. Without: moderated topic+instance."
         ),
     ] = ""
     design: Annotated[str, typer.Option(help="Of two systems: unified, nested, crossed or paper.")] = (
@@ -73,8 +80,11 @@ class InstancesOptions(opt.Written):
     alpha: opt.Alpha = 0.05
     seed: opt.Seed = 0
     missing: opt.Missing = ""
+    fill: opt.Fill = "zero"
     columns: opt.Columns = opt.several()
     system: opt.System = opt.several()
+    depth: opt.Depth = None
     jobs: opt.Jobs = None
     chart: opt.Chart = None
     report: opt.Report = None
+    calibration: opt.Calibration = None

@@ -28,10 +28,11 @@ _COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
 
 class Labels(NamedTuple):
-    """Labels one by one: a code each, and the names by code."""
+    """Labels one by one: a code each, and the names by code, each of which some row has."""
 
     codes: Codes
     names: list[str]
+    ordered: bool = False  # whether the names are known to stand in their natural order
 
     @classmethod
     def same(cls, name: str, count: int) -> Labels:
@@ -39,8 +40,17 @@ class Labels(NamedTuple):
         return cls(np.zeros(count, dtype=np.int32), [name])
 
     def taken(self, rows: Ints) -> Labels:
-        """Return the labels of some rows; names may be left that no row has."""
-        return self if len(rows) == len(self.codes) else Labels(self.codes[rows], self.names)
+        """Return the labels of some rows."""
+        return self if len(rows) == len(self.codes) else self._replace(codes=self.codes[rows]).used()
+
+    def used(self) -> Labels:
+        """Return the same without names that no row has."""
+        there = np.bincount(self.codes, minlength=len(self.names)) > 0
+        if there.all():
+            return self
+        to = np.cumsum(there, dtype=np.int32) - 1
+        names = [name for name, use in zip(self.names, there.tolist(), strict=True) if use]
+        return self._replace(codes=to[self.codes], names=names)
 
 
 def is_number(text: str) -> bool:
@@ -71,6 +81,10 @@ class Column:
             kept = values[np.isfinite(values)]
             if len(kept) and np.array_equal(kept, np.round(kept)) and np.abs(kept).max() < 2**53:
                 found = pc.cast(found, pa.int64(), safe=False) if not found.null_count else _whole(found)
+        if pa.types.is_integer(found.type) and not found.null_count:
+            numbered = _numbered(found.to_numpy())
+            if numbered is not None:
+                return numbered
         if not pa.types.is_dictionary(found.type):
             found = pc.dictionary_encode(found)
         whole = found.unify_dictionaries().combine_chunks()
@@ -78,12 +92,14 @@ class Column:
         places = coded.indices.cast(pa.int32()).fill_null(len(coded.dictionary))
         codes: Codes = places.to_numpy(zero_copy_only=False)
         texts = _texts(coded.dictionary) + ([""] if coded.null_count else [])
-        texts = [unguarded(text) for text in texts] if self.text and is_text(self.data.type) else texts
+        if self.text and is_text(self.data.type) and "'" in "".join(texts):
+            texts = [unguarded(text) for text in texts]
         names = dict.fromkeys(texts)
         if len(names) < len(texts):  # some differ in spaces only
             number = {name: k for k, name in enumerate(names)}
             codes = np.array([number[text] for text in texts], dtype=np.int32)[codes]
-        return Labels(codes, list(names))
+        own = Labels(codes, list(names))
+        return own.used() if pa.types.is_dictionary(self.data.type) else own
 
     @cached_property
     def values(self) -> Floats:
@@ -122,8 +138,8 @@ class Column:
     @cached_property
     def distinct(self) -> int:
         """How many different things the cells say."""
-        if is_text(self.data.type):
-            return int(np.count_nonzero(np.bincount(self.labels.codes)))
+        if is_text(self.data.type) or pa.types.is_integer(self.data.type):
+            return len(self.labels.names)
         if pa.types.is_null(self.data.type):
             return 1
         return int(pc.count_distinct(self.data, mode="all").as_py())
@@ -141,6 +157,21 @@ class Column:
         )
         some = len(self.data) > (0 if ID.search(self.name) else 2)
         return some and whole and self.distinct == len(self.data)
+
+
+def _numbered(values: Ints) -> Labels | None:
+    """Whole numbers of a narrow range under codes in their order, found without looking any up; None for others."""
+    if not len(values):
+        return None
+    low, high = int(values.min()), int(values.max())
+    if low < 0 or high - low > 4 * len(values):
+        return None
+    codes = (values - low).astype(np.int32)
+    there = np.zeros(high - low + 1, dtype=bool)
+    there[codes] = True
+    if not there.all():
+        codes = (np.cumsum(there, dtype=np.int32) - 1)[codes]
+    return Labels(codes, list(map(str, (np.flatnonzero(there) + low).tolist())), ordered=True)
 
 
 def _whole(data: pa.ChunkedArray) -> pa.ChunkedArray:

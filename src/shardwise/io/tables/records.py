@@ -117,7 +117,7 @@ def _items(sheet: Sheet, reading: Reading) -> tuple[Ints, tuple[str, ...]]:
     every = np.arange(sheet.rows)
     if "topic" not in reading.roles:
         return every, ()
-    codes, names = sheet.columns[reading.roles["topic"]].labels
+    codes, names, _ = sheet.columns[reading.roles["topic"]].labels
     if not SUMMARIES & set(names):
         return every, ()
     means = [k for k, name in enumerate(names) if name in SUMMARIES]

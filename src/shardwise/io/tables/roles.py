@@ -101,7 +101,8 @@ def understood(
     wide = not (single or roles.keys() & {"system", "value"} or _value_word(rest))
     wide = wide or "topic" not in roles
     scores, more = _scores(sheet, roles, rest, measure, wide)
-    flat = [name for name in scores if wide and sheet.rows >= _FEW and sheet.columns[name].constant]
+    told = [name for name in scores if name not in sheet.empty]
+    flat = [name for name in told if wide and sheet.rows >= _FEW and sheet.columns[name].constant]
     return Reading(roles, scores, wide, left | more, tuple(flat))
 
 
@@ -244,7 +245,7 @@ def _tells_apart(sheet: Sheet, names: Iterable[str]) -> bool:
     """Whether these columns together are different in every row."""
     at = np.zeros(sheet.rows, dtype=np.int64)
     for name in names:
-        codes, labels = sheet.columns[name].labels
+        codes, labels, _ = sheet.columns[name].labels
         at = np.unique(at * len(labels) + codes, return_inverse=True)[1]
     return len(np.unique(at)) == sheet.rows
 
@@ -278,8 +279,8 @@ def _scores(
         elif plain(name) in SWING or column.counts:
             left[name] = "a number of its own in every row"
     found = [name for name in rest if name not in left]
-    same = [name for name in found if sheet.columns[name].constant]
-    varied = [sheet.columns[name] for name in found if name not in same]
+    same = [name for name in found if sheet.columns[name].constant and name not in sheet.empty]
+    varied = [sheet.columns[name] for name in found if name not in (*same, *sheet.empty)]
     if sheet.rows >= _FEW and len(varied) >= (2 if wide else 1):
         odd = [name for name in same if not (wide and _may_score(sheet.columns[name], varied))]
         left |= dict.fromkeys(odd, "constant, so no system unless columns names it" if wide else "constant")

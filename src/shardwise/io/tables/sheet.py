@@ -33,7 +33,9 @@ from shardwise.io.tables.column import NOTHING, Column, is_number, is_text
 from shardwise.io.tables.words import LABELS, role_words
 
 MORE = "…"  # in place of a cell that holds more than one value
+EMPTY = "nan"  # in every cell of a column of scores that are all missing; one in which nothing stands is none
 LABEL = pa.dictionary(pa.int32(), pa.string())
+FEW_NAMES = 100  # in the first rows of a file
 _EMPTY = [*NOTHING, "NaN", "NA", "N/A", "NULL", "None", "Null", "Nan"]
 
 
@@ -45,6 +47,7 @@ class Sheet:
     system: str  # what to call the one system, should no column name it
     columns: Mapping[str, Column]
     place: Callable[[int], str]  # where a row stands, in words
+    empty: frozenset[str] = frozenset()  # columns of scores that are all missing, and say so
 
     @property
     def rows(self) -> int:
@@ -106,11 +109,13 @@ def _blank_rows(columns: Iterable[Column], rows: int) -> Bools:
         if not blank.any():
             break
         if is_text(column.data.type):
-            codes, names = column.labels
+            codes, names, _ = column.labels
             blank &= codes == names.index("") if "" in names else False
-        else:
+        elif column.data.null_count or pa.types.is_floating(column.data.type):
             empty = pc.is_null(column.data, nan_is_null=pa.types.is_floating(column.data.type))
             blank &= empty.to_numpy()
+        else:
+            blank[:] = False
     return blank
 
 
@@ -161,8 +166,10 @@ def from_parquet(path: Path) -> Sheet:
             remedy="it may be damaged: fetch it again",
         ) from None
     stored = (table.schema.metadata or {}).get(KEY.encode())
+    empty: frozenset[str] = frozenset()
     if stored is not None:
         check(_said(table), stored.decode("ascii", "replace"), str(path))
+        empty = frozenset(name for name in names if table.column(name).null_count == len(table))
     if "__index_level_0__" in names or b"pandas" in (table.schema.metadata or {}):
         try:
             frame = table.to_pandas()
@@ -173,7 +180,8 @@ def from_parquet(path: Path) -> Sheet:
                 remedy="it may be damaged: fetch it again",
             ) from None
         return replace(from_frame(frame, str(path)), system=stem(path))
-    return made(table, str(path), lambda row: f"{path}:row {row + 1}", system=stem(path))
+    sheet = made(table, str(path), lambda row: f"{path}:row {row + 1}", system=stem(path))
+    return replace(sheet, empty=empty)
 
 
 def parquet_bytes(frame: pd.DataFrame) -> bytes:
@@ -238,12 +246,28 @@ def from_text(text: bytes, path: Path) -> Sheet:
     body = memoryview(text)[start:]
     if not bytes(body[: 1 << 20]).strip():
         raise InputError("the table has no rows", where=line(-1), remedy="give at least one topic")
-    if delimiter is not None:
-        try:
-            return made(_arrow(body, header, delimiter, comma), str(path), line, **how)
-        except pa.ArrowException:
-            pass  # read again below, which finds the place
-    return made(_careful(text, header, delimiter, path), str(path), line, **how)
+    start_rows = _start(body, delimiter, len(header))
+    try:
+        if delimiter is None:
+            raise pa.ArrowInvalid("nothing separates the columns")
+        table = _arrow(body, header, delimiter, comma, start_rows)
+    except pa.ArrowException:  # read again, which finds the place
+        table = _careful(text, header, delimiter, path)
+    sheet = made(table, str(path), line, **how)
+    stated = [
+        n for n, cells in zip(header, start_rows, strict=False) if cells == {EMPTY} and n in sheet.columns
+    ]
+    return replace(sheet, empty=frozenset(n for n in stated if np.isnan(sheet.columns[n].values).all()))
+
+
+def _start(body: memoryview, delimiter: str | None, columns: int) -> list[set[str]]:
+    """What stands in each column of the first rows, of those without quotes and line breaks in them."""
+    lines = bytes(body[: 1 << 13]).decode("utf-8", "replace").splitlines()
+    rows = [line.split(delimiter) for line in lines[: max(len(lines) - 1, 1)]]
+    return [
+        {cell.strip() for cell in cells}
+        for cells in zip(*(r for r in rows if len(r) == columns), strict=True)
+    ]
 
 
 def _header(text: bytes, delimiter: str | None, path: Path) -> tuple[list[str], int]:
@@ -269,15 +293,20 @@ def _header(text: bytes, delimiter: str | None, path: Path) -> tuple[list[str], 
     return header, min(start + 1, len(text))
 
 
-def _arrow(body: memoryview, header: list[str], delimiter: str, comma: bool) -> pa.Table:
-    """Read labels as the text they are; where they are plain whole numbers as these, which takes half the time."""
-    labels = {name: LABEL for name in header if role_words(name) & LABELS}
-    first = bytes(body[: 1 << 16]).split(b"\n", 1)[0].decode("utf-8", "replace").split(delimiter)
-    numbers = {
-        name: pa.int64()
-        for name, cell in zip(header, first, strict=False)
-        if name in labels and cell.strip().isdigit()
+def _arrow(
+    body: memoryview, header: list[str], delimiter: str, comma: bool, first: Sequence[set[str]]
+) -> pa.Table:
+    """Read labels as the text they are; where they are plain whole numbers as these, which takes half the time.
+
+    Arrow gives every block of a file codes of its own, which pays where names are few.
+    """
+    seen = dict(zip(header, first, strict=False))
+    labels = {
+        name: LABEL if len(seen.get(name, ())) < FEW_NAMES else pa.string()
+        for name in header
+        if role_words(name) & LABELS
     }
+    numbers = {name: pa.int64() for name in labels if name in seen and all(map(str.isdigit, seen[name]))}
     if numbers and not _odd_zeros(body):
         try:
             table = _csv(body, header, delimiter, comma, labels | numbers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal, TypeVar, get_args
 
@@ -78,7 +79,7 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
     gaps = run & ~there
     if missing == "refuse" and gaps.any():
         raise _gap(gaps, dims, found, measured, nouns, parts[0].source)
-    out = np.full(shape, np.nan)
+    out = np.full(shape, np.nan) if filled < there.size else np.empty(shape)
     if missing == "zero":
         out[gaps] = 0.0
     out.reshape(-1)[at] = values
@@ -143,33 +144,25 @@ def read_as(
 
 
 def _joined(parts: Sequence[Labels]) -> Labels:
-    """Labels of several parts under common codes, in the order they first appear."""
-    if len(parts) == 1 and _used(parts[0]):
+    """Labels of several parts under common codes, in the order in which the parts list them."""
+    if len(parts) == 1:
         return parts[0]
     names: dict[str, int] = {}
     codes = []
     for part in parts:
-        used = pd.unique(part.codes)
-        to = np.zeros(len(part.names), dtype=np.int32)
-        for code in used.tolist():
-            to[code] = names.setdefault(part.names[code], len(names))
+        to = np.array([names.setdefault(name, len(names)) for name in part.names], dtype=np.int32)
         codes.append(to[part.codes])
     return Labels(np.concatenate(codes), list(names))
 
 
 def _ordered(labels: Labels) -> Labels:
     """The same under codes in the order of their names: nothing may depend on the order of rows."""
-    order = natural_order(labels.names)
+    order = np.arange(len(labels.names)) if labels.ordered else natural_order(labels.names)
     if np.array_equal(order, np.arange(len(order))):
         return labels
     to = np.empty(len(order), dtype=np.int32)
     to[order] = np.arange(len(order), dtype=np.int32)
     return Labels(to[labels.codes], [labels.names[k] for k in order])
-
-
-def _used(labels: Labels) -> bool:
-    """Whether every name has a row."""
-    return bool(np.bincount(labels.codes, minlength=len(labels.names)).all())
 
 
 def _nested(found: dict[str, Labels]) -> dict[str, Labels]:
@@ -186,10 +179,14 @@ def _nested(found: dict[str, Labels]) -> dict[str, Labels]:
 
 
 def _flat(labels: Sequence[Labels]) -> Ints:
-    at = labels[0].codes.astype(np.int64)
-    for one in labels[1:]:
-        at *= len(one.names)
-        at += one.codes
+    """Where each score stands in the array, a dimension a label; in narrow numbers where these do."""
+    cells = math.prod(len(one.names) for one in labels)
+    kind: type = np.int32 if cells < 2**31 else np.int64
+    at: Ints = np.zeros(len(labels[0].codes), dtype=kind)
+    for one in labels:
+        if len(one.names) > 1:
+            at *= len(one.names)
+            at += one.codes
     return at
 
 

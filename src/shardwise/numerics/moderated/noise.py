@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from shardwise.core.arrays import Bools, Floats, Ints, Words
+from shardwise.core.arrays import Floats, Ints, Words
 from shardwise.core.model import MD6
 from shardwise.numerics.balanced import Decomposition
 from shardwise.numerics.resampling import next_word
@@ -116,7 +116,7 @@ def of_shards(found: Decomposition) -> Noise:
 
 def with_cells(y: Floats) -> Floats:
     """The topics and shards of scores (T, R, S) that have a cell of all systems."""
-    there: Bools = np.isfinite(y).all(axis=1)
+    there = np.asarray(np.isfinite(y).all(axis=1))
     return y[there.any(axis=1)][:, :, there.any(axis=0)]
 
 

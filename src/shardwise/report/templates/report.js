@@ -1,10 +1,24 @@
 "use strict";
-(() => {
+(async () => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const { systems, claims, decimals } = data;
   const { means } = claims[0];
   const R = systems.length;
   const $ = (id) => document.getElementById(id);
+
+  const unpack = async (packed) => {
+    const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  };
+  // very many pairs come as two bytes each: the decision, and the p-value to a twentieth of its decade
+  for (const one of claims)
+    if (one.packed) {
+      const bytes = new Uint8Array(await unpack(one.packed));
+      one.signs = bytes.subarray(0, bytes.length / 2);
+      one.decades = bytes.subarray(bytes.length / 2);
+    }
+  const sign = (one, k) => (one.packed ? one.signs[k] - 1 : { "+": 1, "-": -1, 0: 0 }[one.differs[k]]);
+  const pOf = (one, k) => (!one.packed ? one.p[k] : one.decades[k] === 255 ? null : 10 ** (-one.decades[k] / 20));
 
   // pairs are stored row by row above the diagonal
   const at = (i, j) => {
@@ -12,12 +26,17 @@
     return a * R - (a * (a + 1)) / 2 + b - a - 1;
   };
   // 1 where the system of the row is told to be better, -1 where it is worse, 0 where neither
-  const told = (c, i, j) => ({ "+": 1, "-": -1, 0: 0 })[claims[c].differs[at(i, j)]] * (i < j ? 1 : -1);
+  const told = (c, i, j) => sign(claims[c], at(i, j)) * (i < j ? 1 : -1);
   const differs = (c, i, j) => told(c, i, j) !== 0;
-  const compared = (c, i, j) => claims[c].p[at(i, j)] !== null;
+  const compared = (c, i, j) => pOf(claims[c], at(i, j)) !== null;
   const half = (c, i, j) => (Array.isArray(claims[c].half) ? claims[c].half[at(i, j)] : claims[c].half);
   const num = (x) => x.toFixed(decimals).replace(/^-(?=0\.?0*$)/, "").replace("-", "−");
-  const pval = (p, least) => (p === null ? "–" : p <= least * 1.0001 && least > 0 ? `≤ ${Number(least.toPrecision(1))}` : p < 0.0001 ? "< 0.0001" : p < 0.001 ? p.toPrecision(2) : p < 0.1 ? p.toFixed(3) : p.toFixed(2));
+  const pval = (one, k) => {
+    const { least } = one, p = pOf(one, k);
+    if (p !== null && p <= least * (one.packed ? 1.06 : 1.0001) && least > 0) return `≤ ${Number(least.toPrecision(1))}`;
+    return one.packed && p >= 0.0001 ? `≈ ${Number(p.toPrecision(1))}` : exactly(p);
+  };
+  const exactly = (p) => (p === null ? "–" : p < 0.0001 ? "< 0.0001" : p < 0.001 ? p.toPrecision(2) : p < 0.1 ? p.toFixed(3) : p.toFixed(2));
   const brief = (name, most = 60) =>
     name.length <= most ? name : name.slice(0, Math.ceil(most * 0.62)) + "…" + name.slice(-Math.floor(most * 0.33));
 
@@ -95,7 +114,7 @@
         head.scope = "row";
         head.title = name;
         row.append(head, cell("td", num(means[chosen] - means[i]), "num"));
-        claims.forEach((one) => row.append(cell("td", pval(one.p[at(chosen, i)], one.least), "num")));
+        claims.forEach((one) => row.append(cell("td", pval(one, at(chosen, i)), "num")));
         row.append(cell("td", verdict(chosen, i)));
         return [row];
       }),
@@ -182,6 +201,25 @@
     return brief(text, most);
   };
 
+  // very many cells are drawn from a picture with a pixel each: shrunk, it shows the share of pairs told apart
+  const MANY = 40000;
+  const picture = document.createElement("canvas");
+  const paint = () => {
+    const brush = picture.getContext("2d", { willReadFrequently: true });
+    picture.width = picture.height = R;
+    const pixel = {};
+    for (const name of ["win", "win-soft", "none", "lose-soft", "lose", "panel"]) {
+      brush.fillStyle = colours[name];
+      brush.fillRect(0, 0, 1, 1);
+      pixel[name] = new Uint32Array(brush.getImageData(0, 0, 1, 1).data.buffer)[0];
+    }
+    const image = brush.createImageData(R, R);
+    const cells = new Uint32Array(image.data.buffer);
+    for (let i = 0; i < R; i++) for (let j = 0; j < R; j++) if (i !== j) cells[i * R + j] = pixel[kind(i, j)];
+    brush.putImageData(image, 0, 0);
+  };
+  let painted = false;
+
   const draw = () => {
     const { gutter, side, size } = view;
     pen.clearRect(0, 0, side + gutter, side + gutter);
@@ -192,7 +230,14 @@
     pen.beginPath();
     pen.rect(gutter, gutter, side, side);
     pen.clip();
-    for (let i = i0; i <= i1; i++) {
+    const many = (i1 - i0) * (j1 - j0) > MANY;
+    if (many) {
+      if (!painted) paint();
+      painted = true;
+      pen.imageSmoothingEnabled = size < 1;
+      pen.drawImage(picture, view.x / size, view.y / size, side / size, side / size, gutter, gutter, side, side);
+    }
+    for (let i = i0; i <= i1 && !many; i++) {
       const top = gutter + i * size - view.y;
       for (let j = j0; j <= j1; j++) {
         if (i === j) continue;
@@ -265,7 +310,7 @@
       if (!compared(c, i, j)) return [];
       const h = half(c, i, j), d = one.means[i] - one.means[j];
       const between = h === null ? "" : `${num(d - h)} to ${num(d + h)}, `;
-      return [`${one.name}: ${between}p ${pval(one.p[at(i, j)], one.least).replace(/^(?![<≤])/, "= ")}`];
+      return [`${one.name}: ${between}p ${pval(one, at(i, j)).replace(/^(?![<≤≈])/, "= ")}`];
     });
     return `${i + 1}. ${brief(systems[i])} (${num(means[i])}) against ${j + 1}. ${brief(systems[j])} (${num(means[j])}): ${[`difference ${num(difference)}`, ...parts].join("; ")}. ${said[0].toUpperCase()}${said.slice(1)}.`;
   };
@@ -348,12 +393,14 @@
   if ($("view"))
     $("view").addEventListener("change", () => {
       view.show = $("view").value;
+      painted = false;
       draw();
     });
 
   const redraw = () => {
     palette();
     layout();
+    painted = false;
     draw();
   };
   for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", redraw);
@@ -391,10 +438,6 @@
   });
 
   // --- files inside the page
-  const unpack = async (packed) => {
-    const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-  };
   document.querySelectorAll(".file").forEach((button) =>
     button.addEventListener("click", async () => {
       const file = data.files[Number(button.dataset.file)];
