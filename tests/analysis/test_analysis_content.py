@@ -374,3 +374,14 @@ def test_other_terms_have_meanings_too() -> None:
     judged = words.meaning("topic:system", content)
     assert judged.endswith("What is said of topics like these is judged against this row.")
     assert "judged" not in words.meaning("topic:system", analyze(simulated(3)))
+
+
+def test_undefined_shards_may_be_left() -> None:
+    """No topic is lost for a shard without relevant documents, and both claims are made."""
+    scores = simulated(4, topics=14, shards=3, holes=0.15)
+    assert scores.isnull().all("system").any("shard").sum() > 2
+    found = analyze(scores, fill="leave", n_resamples=199)
+    assert found.topics == 14
+    assert [one.procedure.name for one in found.leading] == ["moderated", "moderated holm these"]
+    means = scores.mean("shard").mean("topic").to_series()
+    assert found.lead.intervals["estimate"].to_numpy() == pytest.approx(means[list(found.systems)].to_numpy())
