@@ -313,10 +313,12 @@ class Procedure:
         flags: tuple[bool, ...] = ()
         if DETERMINISTIC in scores.coords:
             flags = tuple(bool(flag) for flag in np.atleast_1d(scores[DETERMINISTIC].to_numpy()))
-        if self.leaves_out_gaps(scores):
+        gaps = not self.fit.takes_gaps and bool(scores.isnull().any())
+        if self.fit.takes_gaps or (gaps and self.leaves_out_gaps(scores)):
             y = np.asarray(in_canonical_order(scores).to_numpy(), dtype=float)
         else:
-            self._check_gaps(scores)
+            if gaps:
+                self._check_gaps(scores)
             y = complete(scores, least={"system": 1} | {d: 1 for d in dims if d not in TABLE})
         options: dict[str, Any] = {"deterministic": flags} if any(flags) else {}
         if DF in scores.attrs:
