@@ -42,7 +42,7 @@ print(json.dumps([time.perf_counter() - start, time.process_time() - spent, max(
 
 
 def measured(size: dict[str, int]) -> tuple[float, float, float]:
-    """Seconds, processor seconds and added memory in MB of one comparison in a process of its own; the best of three."""
+    """Seconds, processor seconds and added memory in MB of one comparison in its own process; the best of three."""
     found = [
         json.loads(
             subprocess.run(
@@ -58,7 +58,7 @@ def measured(size: dict[str, int]) -> tuple[float, float, float]:
 def run() -> str:
     """Markdown table of all axes."""
     lines = [
-        "The default comparison of random scores (`sw.compare`, the moderated test; 60 systems on 50 topics where nothing"
+        "The default comparison of random scores (`sw.compare`, moderated; 60 systems on 50 topics where nothing"
         " else is said; 2 processors; best of three; memory beyond what is loaded). *Slope*: of the logarithm of"
         " the processor time on that of the size, over the largest three.",
         "",
