@@ -71,6 +71,65 @@ def test_a_killed_worker_costs_time_and_no_result(trec3: Path, tmp_path: Path) -
     assert done.stdout == "the same\n", done.stderr[-2000:]
 
 
+LOST = """
+    import logging, os, signal, subprocess, sys, threading, time
+    from distributed import Client
+    import shardwise.cli.calibrate as command
+    from shardwise.cli.main import main
+
+    if __name__ == "__main__":
+        program = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+        said = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        scheduler = subprocess.Popen([*program, "--port", "0", "--no-dashboard", "--scheduler-file", "at.json"], **said)
+        program = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard", "--nworkers", "1"]
+        worker = subprocess.Popen([*program, "--nthreads", "1", "--no-nanny", "--scheduler-file", "at.json"], **said)
+        try:
+            while not os.path.exists("at.json"):
+                time.sleep(0.05)
+            client = Client(scheduler_file="at.json")
+            client.wait_for_workers(1)
+            address = client.scheduler.address
+            client.close()
+            calibrate = command.calibrate
+
+            def begun(*arguments, **options):
+                threading.Timer(2, scheduler.kill).start()
+                return calibrate(*arguments, **options)
+
+            command.calibrate = begun
+            words = ["calibrate", sys.argv[1], "--repetitions", "100000", "-q", "--cluster", address]
+            sys.argv = ["shardwise", *words, "--out", "x.csv"]
+            try:
+                main()
+            except SystemExit as stopped:
+                code = stopped.code
+        finally:
+            worker.kill()
+            scheduler.kill()
+        assert code == 2 and not os.path.exists("x.csv"), code
+        print("said")
+"""
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_goes_away_is_said_in_one_line(trec3: Path, tmp_path: Path) -> None:
+    script = tmp_path / "lost.py"
+    script.write_text(textwrap.dedent(LOST))
+    done = subprocess.run(
+        [sys.executable, str(script), str(trec3)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.stdout == "said\n", done.stderr[-2000:]
+    told = [line for line in done.stderr.splitlines() if line]
+    assert told == [
+        "the cluster went away in the middle; start it and repeat the command: nothing was written"
+    ]
+
+
 def test_a_cluster_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "WAIT", 1)
     with pytest.raises(sw.InputError, match="no cluster answers"), cluster.on_cluster("tcp://127.0.0.1:1"):
