@@ -11,7 +11,7 @@ from pathlib import Path
 
 from shardwise.lab.simulate_collection import simulate_collection
 
-REPEATS = 3
+REPEATS = 2
 
 
 def seconds(command: list[str]) -> tuple[float, float]:
@@ -33,7 +33,7 @@ def run(systems: int = 129, topics: int = 50) -> str:
     return "\n".join(
         [
             f"Simulated collection: {systems} runs x {topics} topics x 1000 documents, four measures, 70 splits;"
-            " reading, all tables and figures and the page. The fastest of three runs, files warm and kernels"
+            " reading, all tables and figures and the page. The faster of two runs, files warm and kernels"
             " compiled, two processors.",
             "",
             "| command | seconds | processor seconds |",

@@ -155,10 +155,10 @@ def test_undefined_cells_are_counted_and_warned_of() -> None:
     assert any("missing and left out" in remark.text for remark in left.remarks)
     dropped = analyze(simulated(4, holes=0.02), fill="drop")
     assert any("left out" in remark.text for remark in dropped.remarks)
-    moderated = analyze(simulated(4, holes=0.05), fill="leave")
+    classic = analyze(simulated(4, holes=0.05), method="t holm", fill="leave")
     gone = int(simulated(4, holes=0.05).isnull().any(["system", "shard"]).sum())
-    assert f"on topics like these {30 - gone}" in moderated.lead.claim
-    assert any(f"{gone} topics are left out" in remark.text for remark in moderated.remarks)
+    assert f"on topics like these {30 - gone}" in classic.lead.claim
+    assert any(f"{gone} topics are left out" in remark.text for remark in classic.remarks)
 
 
 def test_missing_scores_are_left_out_and_never_filled() -> None:
@@ -374,3 +374,17 @@ def test_other_terms_have_meanings_too() -> None:
     judged = words.meaning("topic:system", content)
     assert judged.endswith("What is said of topics like these is judged against this row.")
     assert "judged" not in words.meaning("topic:system", analyze(simulated(3)))
+
+
+def test_undefined_shards_may_be_left() -> None:
+    """No topic is lost for a shard without relevant documents, and both claims are made."""
+    scores = simulated(4, topics=14, shards=3, holes=0.15)
+    assert scores.isnull().all("system").any("shard").sum() > 2
+    found = analyze(scores, fill="leave", n_resamples=199)
+    assert found.topics == 14
+    assert [one.procedure.name for one in found.leading] == ["moderated", "moderated holm these"]
+    cells = int(scores.isnull().all("system").sum())
+    assert any(f"{cells} of 42 cells of topics and shards are undefined" in one.text for one in found.remarks)
+    assert "such cells were left out" in methods_text(found)
+    means = scores.mean("shard").mean("topic").to_series()
+    assert found.lead.intervals["estimate"].to_numpy() == pytest.approx(means[list(found.systems)].to_numpy())

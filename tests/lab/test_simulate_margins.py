@@ -117,15 +117,15 @@ def test_the_scores_decide_how_many_values_there_are() -> None:
 @pytest.mark.parametrize("measure", ["ap", "p10", "rr"])
 @pytest.mark.slow
 def test_trec8_looks_like_trec8(data: Path, measure: str) -> None:
-    """Means, spreads, zeros and correlations of 129 runs, against 100 simulated campaigns of 50 topics."""
+    """Means, spreads, zeros and correlations of 129 runs, against 200 simulated campaigns of 50 topics."""
     real = trec8(data, measure).to_numpy()
     made = world(trec8(data, measure), effects="like", margins="auto", seed=1)
     assert isinstance(made, MarginsWorld)
-    y = made.draw(0, 100, 1).reshape(-1, 129)
+    y = made.draw(0, 200, 1).reshape(-1, 129)
     assert y.min() >= 0
     assert y.max() <= 1
     spread = real.std(axis=0, ddof=1)
-    # 5,000 scores a run, correlated between runs
+    # 10,000 scores a run, correlated between runs
     assert np.abs((y.mean(axis=0) - real.mean(axis=0)) / (spread / np.sqrt(len(y)))).max() < 5
     ratio = y.std(axis=0) / spread
     assert np.abs(ratio - 1).mean() < 0.03

@@ -210,6 +210,23 @@ def test_shards_that_no_system_has_are_left_out(method: str) -> None:
             compare(scores, method)
 
 
+def test_splits_with_undefined_cells_are_averaged() -> None:
+    """Each split is fitted by itself; the mean over splits has their differences."""
+    scores = labelled(
+        np.stack([with_common_gaps((12, 4, 5), 0.2, 5), with_common_gaps((12, 4, 5), 0.2, 6)]),
+        "split", "topic", "system", "shard",
+    )  # fmt: skip
+    found = compare(scores, "mean moderated holm these")
+    each = [compare(scores.isel(split=i), "moderated holm these").estimates for i in range(2)]
+    means = np.mean([[dict(zip(e.labels, e.values, strict=True))[n] for n in "0123"] for e in each], axis=0)
+    names = {name: float(mean) for name, mean in zip("0123", means, strict=True)}
+    for row in found.to_frame().to_dict("records"):
+        assert row["difference"] == pytest.approx(names[row["a"]] - names[row["b"]])
+        assert np.isfinite(row["se"])
+    both = compare(scores, "moderated topic+shard", n_resamples=199)
+    assert np.isfinite(both.p_adjusted).all()
+
+
 def test_strata_by_hand() -> None:
     y = np.random.default_rng(5).normal(size=(2, 8, 3, 4))
     difference, se, df = stratified(y)

@@ -255,13 +255,16 @@ def analyze(
 def _usable(table: xr.DataArray, procedures: Sequence[Procedure]) -> xr.DataArray:
     """The table without topics that say nothing of any system to a procedure, so that no claim counts them.
 
-    Tests of topic means need every shard of a topic; models take the cells that are there.
+    Classic tests of topic means need every shard of a topic, the moderated one those that any system has; models take
+    the cells that are there.
     """
     gaps = table.isnull()
     others = [d for d in table.dims if d not in ("topic", "system")]
+    of_system = gaps.all(others) if others else gaps
     in_cells = any(isinstance(one.fit, ByModel | ByBootstrap) for one in procedures)
-    whole = "instance" in table.dims or in_cells
-    of_system = (gaps.all(others) if whole else gaps.any(others)) if others else gaps
+    if others and "instance" not in table.dims and not in_cells:
+        common = gaps.all("system") & all(one.leaves_out_gaps(table) for one in procedures)
+        of_system |= (gaps & ~common).any(others)
     useless = of_system.all("system").to_numpy()
     return table if not useless.any() or useless.all() else table.isel(topic=np.flatnonzero(~useless))
 

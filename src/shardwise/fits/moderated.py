@@ -211,14 +211,24 @@ class ByModerated:
             "moderated, each pair its own variance drawn towards the common one" if self.d0 else UNIFIED.title
         )
         found = by_pairs(tables, test, words)
-        if (
-            test.claim == CELLS and not tables.complete
-        ):  # adjusted for the topics and shards of what is missing
+        if claim == CELLS and not tables.complete:  # adjusted for the topics and shards of what is not there
             found = replace(found, values=of_cells(tables.y).means)
         if claim != BOTH:
-            return found
+            return replace(found, notes=(*found.notes, *_undefined_note(tables)))
         notes = () if self.samples else borrowed_note(tables)
         return with_effect_sizes(replace(found, notes=(*found.notes, *notes)), tables)
+
+
+def _undefined_note(tables: Tables) -> tuple[str, ...]:
+    """How many cells of topics and shards no system has."""
+    if "shard" not in tables.dims or tables.complete:
+        return ()
+    gone = np.isnan(tables.y).all(axis=1 + tables.dims.index("system"))
+    few = int(gone.sum())
+    verb = "is" if few == 1 else "are"
+    return (
+        (f"{few:,} of {gone.size:,} cells of topics and shards {verb} undefined and left out",) if few else ()
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

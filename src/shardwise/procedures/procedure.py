@@ -202,7 +202,7 @@ class Procedure:
         """Estimates of every split averaged; splits with gaps are fitted one by one."""
         inner, each = self.on_one_split, tables.each_split()
         splits = tables.shape["split"]
-        if tables.complete:
+        if tables.complete or isinstance(inner.fit, ByModerated):  # which takes tables with gaps together
             return averaged(inner.estimates(each), splits)
         single_splits = [replace(each, y=y[None], keyed=False, _kept={}) for y in each.y]
         return averaged(stacked([inner.estimates(one) for one in single_splits]), splits)

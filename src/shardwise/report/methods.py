@@ -9,6 +9,7 @@ from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.figures import degrees
 from shardwise.analysis.reasons import plain_title
 from shardwise.core.claim import counted
+from shardwise.core.scores import undefined_cells
 from shardwise.core.text import short
 from shardwise.fits.instances import ByInstances, ByMixed
 from shardwise.fits.models import WORDS as READINGS
@@ -191,14 +192,14 @@ def _filled(found: Analysis) -> list[tuple[str, str]]:
     """What was done about scores that are undefined or missing."""
     said = []
     policy = found.configuration["fill"]
-    if any(one.name in {"undefined scores", "many undefined scores"} for one in found.remarks):
-        how = (
-            f"such {found.nouns_for('topic')} were left out"
-            if policy == "drop"
-            else f"such cells count as {policy}"
-        )
-        if policy in {"lq", "mean"}:
-            how = f"such cells were filled by the policy “{policy}”"
+    left = policy == "leave" and "shard" in found.scores.dims and undefined_cells(found.scores).any()
+    if left or any(one.name in {"undefined scores", "many undefined scores"} for one in found.remarks):
+        special = {
+            "drop": f"such {found.nouns_for('topic')} were left out",
+            "leave": "such cells were left out",
+        }
+        special |= {name: f"such cells were filled by the policy “{name}”" for name in ("lq", "mean")}
+        how = special.get(policy, f"such cells count as {policy}")
         said.append(
             (
                 f"A {found.noun('topic')} without relevant documents in a shard has no score there; {how}",

@@ -263,7 +263,7 @@
 
   const labels = (i0, i1, j0, j1) => {
     const { gutter, side, size, named } = view;
-    const step = named ? 1 : R > 80 ? 10 : 5;
+    const step = named ? 1 : [R > 80 ? 10 : 5, 20, 50, 100, 200, 500].find((n) => n * size >= 30) || 1000;
     pen.font = font(named ? Math.min(12, size - 1) : 11);
     pen.textBaseline = "middle";
     const write = (k, far) => {
