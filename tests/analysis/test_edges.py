@@ -136,3 +136,10 @@ def test_a_million_items() -> None:
         assert row.p == pytest.approx(theirs.pvalue, rel=1e-7)
         assert row.statistic == pytest.approx(theirs.statistic, rel=1e-10)
     assert rows["p"].min() < 1e-40
+
+
+def test_a_system_with_one_score_is_no_reason_for_a_warning() -> None:
+    frame = framed(drawn(8, 3))
+    frame.iloc[1:, 2] = np.nan
+    found = sw.compare(frame, "moderated").systems()["estimate"]
+    assert found[list(frame)].to_numpy() == pytest.approx(frame.mean().to_numpy())

@@ -232,15 +232,17 @@ def by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:
         some = "1 score is missing" if lost == 1 else f"{lost} scores are missing"
         notes = (f"{some}: each pair is judged on the topics that both have",)
     nothing = np.full(len(y), np.nan)
+    means = np.where(there, y, 0.0).sum(axis=1) / np.maximum(count, 1)
+    squares = (np.where(there, y - means[:, np.newaxis], 0.0) ** 2).sum(axis=1)
     return Estimates(
         labels=tuple(map(str, range(y.shape[2]))),
-        values=np.where(there, y, 0.0).sum(axis=1) / np.maximum(count, 1),
+        values=means,
         variance=nothing,
         df=nothing,
         claim="",
         model=model,
         scale=np.sqrt(error),
-        own_sd=np.nanstd(y, axis=1, ddof=1),
+        own_sd=np.sqrt(squares / np.where(count > 1, count - 1, np.nan)),  # of one score there is none
         own_count=count.astype(np.float64),
         test=test,
         notes=notes,
