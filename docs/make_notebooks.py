@@ -18,6 +18,7 @@ SOURCE = Path(__file__).parent.parent / "src"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 FORGET = "%reset -f"  # between two notebooks: one kernel is enough for all
 IMAGE = re.compile(r'src="data:[^"]*"')
+STYLE = "<style>.dataframe th, .dataframe td { padding: .1em .6em; border: 0; }</style>"
 Cell = dict[str, Any]
 
 
@@ -84,7 +85,7 @@ def page(name: str) -> str:
         for one in cell.get("outputs", []):
             html = "text/html" in one.get("data", {})
             parts.append(_best(one) if html else f"```text\n{_best(one).rstrip()}\n```")
-    return "\n\n".join([*parts, f"*[This page as a notebook]({name}.ipynb)*"]) + "\n"
+    return "\n\n".join([*parts, f"*[This page as a notebook]({name}.ipynb)*", STYLE]) + "\n"
 
 
 def main() -> None:

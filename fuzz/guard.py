@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from functools import cache, wraps
+import threading
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -15,15 +16,19 @@ from shardwise.io.trec.parsed import Worker
 MOST = 1 << 20  # bytes; longer text is not guarded
 
 
-@cache
+_MINE = threading.local()  # runs are read by several threads
+
+
 def _room() -> Any:
-    """Memory up to the page that may not be touched."""
-    memory = mmap.mmap(-1, MOST + mmap.PAGESIZE)
-    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mprotect(ctypes.c_void_p(start + MOST), ctypes.c_size_t(mmap.PAGESIZE), 0):
-        raise OSError(ctypes.get_errno(), "mprotect")
-    return np.frombuffer(memory, dtype=np.uint8, count=MOST)
+    """Memory up to the page that may not be touched, of this thread."""
+    if not hasattr(_MINE, "room"):
+        memory = mmap.mmap(-1, MOST + mmap.PAGESIZE)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.mprotect(ctypes.c_void_p(start + MOST), ctypes.c_size_t(mmap.PAGESIZE), 0):
+            raise OSError(ctypes.get_errno(), "mprotect")
+        _MINE.room = np.frombuffer(memory, dtype=np.uint8, count=MOST)
+    return _MINE.room
 
 
 def guarded(buffer: Any, size: int) -> tuple[Any, int]:
@@ -36,12 +41,13 @@ def guarded(buffer: Any, size: int) -> tuple[Any, int]:
     return place, size
 
 
-def guard_parser() -> None:
-    """Let the parser of runs and judgments read all files from there."""
-    parse = Worker._parse_file
+_PARSE = Worker._parse_file
 
-    @wraps(parse)
-    def parse_guarded(self: Worker, source: Any, text: tuple[Any, int], *, is_run: bool) -> Any:
-        return parse(self, source, guarded(*text), is_run=is_run)
 
-    Worker._parse_file = parse_guarded  # type: ignore[method-assign]
+def _parse_guarded(self: Worker, source: Any, text: tuple[Any, int], is_run: bool) -> Any:
+    return _PARSE(self, source, guarded(*text), is_run)
+
+
+def guarded_parser() -> Any:
+    """A context in which the parser of runs and judgments reads all files from there."""
+    return mock.patch.object(Worker, "_parse_file", _parse_guarded)

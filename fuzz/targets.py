@@ -33,7 +33,7 @@ import xarray as xr
 from scipy import stats
 
 import shardwise as sw
-from fuzz.guard import guard_parser, guarded
+from fuzz.guard import guarded, guarded_parser
 from fuzz.mutate import NASTY, mutated
 from shardwise.cli.config import AnalysisFile
 from shardwise.cli.main import main
@@ -52,7 +52,6 @@ from shardwise.scoring.scoring import score
 from shardwise.sharding.splits import Splits
 
 TABLES = 24  # that are damaged, of each format
-guard_parser()
 FOLDER = (
     Path(tempfile.gettempdir() if not os.path.isdir("/dev/shm") else "/dev/shm")
     / f"shardwise-fuzz-{os.getpid()}"
@@ -300,7 +299,7 @@ def _written(seed: int, ending: str, layout: str) -> bytes:
     elif ending == ".eval":
         with zipfile.ZipFile(path, "w") as archive:
             for name, part in _inspect(table).items():
-                archive.writestr(name, json.dumps(part))
+                archive.writestr(zipfile.ZipInfo(name), json.dumps(part))  # of no date but 1980
     elif ending in (".jsonl", ".json"):
         rows = table.to_dataframe().reset_index().to_dict("records")
         path.write_text(json.dumps(rows) if ending == ".json" else "\n".join(map(json.dumps, rows)))
@@ -631,7 +630,7 @@ def tried(name: str, seed: int, index: int) -> str:
     target = TARGETS[name]
     case = target.make(random.Random(f"{seed}/{name}/{index}"))
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), guarded_parser():
             warnings.simplefilter("error")
             return target.attempt(case)
     except InputError:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zipfile
 from dataclasses import fields
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -178,28 +178,12 @@ TAKEN = {
 OTHERWISE = {"system", "depth", "jobs", "chart", "report", "calibration", "quiet", "format", "out"}
 """Options of both that are about files and results."""
 OF_COMPARE = {
-    *(
-        "inputs",
-        "names",
-        "shards",
-        "splits",
-        "kind",
-        "by",
-        "texts",
-        "proportions",
-        "corpus",
-    ),  # runs and shards
-    *(
-        "model",
-        "fit",
-        "resamples",
-        "null",
-        "tails",
-        "density",
-        "trim",
-    ),  # of means over instances; see --method
-    *("human", "random"),  # average instances, or take them for one factor of several
+    *("inputs", "names", "shards", "splits", "kind", "by", "texts", "proportions", "corpus"),
+    *("model", "fit", "resamples", "null", "tails", "density", "trim"),
+    *("human", "random", "pairs"),
 }
+"""Options of compare alone: of runs and shards; of means over instances, for which --method has names; those that
+average instances or take them for one factor of several; and instances writes all pairs anyway."""
 
 
 def test_every_option_of_compare_is_known() -> None:
@@ -283,13 +267,18 @@ def test_a_file_of_options_names_scores(scores: Path, tmp_path: Path) -> None:
     assert [row["b"] for row in json.loads(done.stdout)["rows"]] == ["base"] * 3
 
 
-def test_a_report_is_of_what_was_asked(scores: Path, tmp_path: Path) -> None:
+def test_a_report_is_of_what_was_asked(scores: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = mock.Mock()
+    monkeypatch.setattr("shardwise.cli.instances.analyze", asked)
     report = tmp_path / "report.html"
-    done = shardwise("instances", scores, "--baseline", "base", "--report", report, "--calibration", 0)
+    words = ("--baseline", "base", "--repeats", "samples", "--fill", "0.5", "--calibration", 7)
+    done = shardwise("instances", scores, *words, "--report", report)
     assert done.returncode == 0, done.stderr
-    text = report.read_text()
-    assert "moderated topic+instance" in text
-    assert hashlib.sha256(scores.read_bytes()).hexdigest() in text
+    (table, how), _ = asked.call_args
+    assert not table.isnull().any()
+    assert (how.baseline, how.repeats, how.calibration) == (["base"], "samples", 7)
+    assert how.inputs == (scores,)
+    asked.return_value.report.assert_called_once_with(report)
 
 
 @pytest.mark.parametrize(("options", "said"), [

@@ -197,7 +197,7 @@ def test_a_biased_judge_does_no_harm(labels: int, repetitions: float) -> None:
     """A judge that favours one of two equal systems by .04: alone it nearly always calls them different."""
     n = int(2000 * repetitions)
     rng = np.random.default_rng(2)
-    h = np.clip(rng.normal(0.6, 0.2, (n, 1000, 1)) + rng.normal(0, 0.1, (n, 1000, 2)), 0, 1)
+    h = np.clip(rng.normal(0.6, 0.2, (n, 400, 1)) + rng.normal(0, 0.1, (n, 400, 2)), 0, 1)
     f = h + rng.normal(0, 0.1, h.shape) + [0.04, 0.0]
     some = h.copy()
     some[:, labels:] = np.nan

@@ -17,7 +17,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.fits.mixed import MixedFit, mixed
 from shardwise.fits.posterior import Mixture, bambi_model, posterior
-from shardwise.numerics.mixed.posterior import Order, draw, gibbs
+from shardwise.numerics.mixed.posterior import Order, draw, weighed
 
 GOLD = Path(__file__).parent.parent / "gold"
 SD = (0.2, 0.1, 0.03, 0.08)
@@ -101,23 +101,26 @@ def test_one_lost_score_changes_little() -> None:
     assert two == pytest.approx(one, abs=0.06 * (one[1] - one[0]))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("ms", [(5.0, 2.0, 1.5, 1.0), (1.0, 2.0, 0.5, 1.0)])
-def test_gibbs_steps_and_rejection_draw_from_the_same_law(ms: tuple[float, ...]) -> None:
+def test_weights_and_rejection_draw_from_the_same_law(ms: tuple[float, ...]) -> None:
     df = np.array([9.0, 9.0, 6.0, 54.0])
     order = Order(np.array(ms) * df, df, TREE)
     one = draw(order, 5_000, np.random.default_rng(1))
-    two = gibbs(order, 5_000, np.random.default_rng(2))
+    two = weighed(order, 5_000, np.random.default_rng(2))
     assert ((two @ TREE.T) >= -1e-12).all()
     for k in range(4):
         assert stats.ks_2samp(one[:, k], two[::5, k]).pvalue > 1e-4
 
 
-def test_hopeless_orders_fall_back_on_gibbs_steps() -> None:
+@pytest.mark.parametrize("instances", [0.2, 0.0])
+def test_hopeless_orders_fall_back_on_weights(instances: float) -> None:
     df = np.array([40.0, 40.0, 40.0, 4000.0])
-    phi = draw(Order(np.array([1.0, 1.0, 0.2, 1.0]) * df, df, TREE), 3_000, np.random.default_rng(1))
+    ms = np.array([1.0, 1.0, instances, 1.0])
+    phi = draw(Order(ms * df, df, TREE), 3_000, np.random.default_rng(1))
     assert phi.shape == (3_000, 4)
     assert ((phi @ TREE.T) >= -1e-12).all()
+    if not instances:  # the law of φ_I beyond φ_E is Pareto's then: its median is 2^(2/ν) times the bound
+        assert np.median(phi[:, 2] / phi[:, 3]) == pytest.approx(2 ** (2 / 40), rel=0.005)
 
 
 @settings(max_examples=30)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import lzma
 import os
 import random
+import zipfile
 from pathlib import Path
 
 import h5py
@@ -248,4 +250,40 @@ def test_lines_of_nothing_or_of_no_text_are_refused(content: bytes, tmp_path: Pa
     path = tmp_path / "odd.jsonl"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"nothing stands|not a text file"):
+        read_scores(path)
+
+
+GOOD = {"id": "1", "epoch": 1, "scores": {"match": {"value": 0.5}}}
+HEAD = {"eval": {"task": "x", "model": "m"}, "status": "success"}
+
+
+@pytest.mark.parametrize(
+    ("head", "samples"),
+    [
+        ([], [GOOD]),
+        ({"eval": []}, [GOOD]),
+        (HEAD | {"results": [1]}, [GOOD, 5]),
+        (HEAD, {"a": GOOD}),
+        (HEAD | {"results": {"headline": {"score": []}}}, [{"scores": []}]),
+        (HEAD, [GOOD | {"scores": {"match": {"value": 10**400}}}]),
+        (HEAD, None),
+    ],
+)
+def test_logs_that_hold_something_else_are_refused(head: object, samples: object, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "odd.eval", "w") as archive:
+        archive.writestr("header.json", json.dumps(head))
+        archive.writestr("summaries.json", json.dumps(samples))
+    with pytest.raises(InputError):
+        read_scores(tmp_path / "odd.eval")
+
+
+def test_a_log_in_an_archive_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    """Of two damaged bytes, the one that says which version of zip is needed."""
+    path = tmp_path / "odd.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", json.dumps(HEAD))
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 6] = 84
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="no log of inspect, or damaged"):
         read_scores(path)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("reports")
     write_report(made / "some.html", simulated(20, splits=2, holes=0.02), calibration=20)
-    write_report(made / "many.html", simulated(150, topics=20, shards=2), method="MD6 hsd topic")
+    write_report(made / "many.html", simulated(150, topics=20), method="MD6 hsd topic")
     write_report(
         made / "hostile.html",
         simulated(len(HOSTILE), names=HOSTILE),

@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # so that the command line may ask for the endings without lo
 
 ENDINGS = (".html", ".png", ".svg", ".pdf", ".json")
 PPI = 144
+PADDING = {"left": 25, "right": 15, "top": 5, "bottom": 5}
+"""Pixels around an SVG: the font of whoever looks may be wider than the one that it was laid out with."""
 # the policy keeps the promise that the page needs no network; Vega compiles expressions, hence unsafe-eval
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -66,6 +68,9 @@ def save_chart(chart: Chart, path: str | os.PathLike[str]) -> None:
     if ending == ".html":
         write_atomically(target, page(chart).encode())
         return
+    if ending == ".svg":
+        write_atomically(target, svg(chart).encode())
+        return
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / f"chart{ending}"
         if ending == ".png":
@@ -89,6 +94,20 @@ def ending_of(path: str | os.PathLike[str]) -> str:
             remedy=f"choose one of {', '.join(ENDINGS)}",
         )
     return ending
+
+
+def svg(chart: Chart) -> str:
+    """Return a chart as SVG, with room for wider fonts than ours.
+
+    Parameters
+    ----------
+    chart : altair chart
+        What a result's `plot` returns.
+    """
+    import vl_convert  # drawing takes long to load
+
+    drawn: str = vl_convert.vegalite_to_svg(chart.to_dict() | {"padding": PADDING})
+    return drawn
 
 
 def page(chart: Chart) -> str:

@@ -7,16 +7,15 @@ from html import escape
 from typing import Any
 
 import pandas as pd
-import vl_convert
 
 from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis
 from shardwise.core.errors import InputError
 from shardwise.core.text import visible
 from shardwise.plot.dispatch import chart
+from shardwise.plot.saving import svg
 
 MOST_ROWS = 10
-WIDTH = 420  # pixels of the chart, at the most
 
 
 def html(result: Any) -> str:
@@ -91,8 +90,8 @@ def picture(result: Any) -> str:
         Any result of the library.
     """
     try:
-        drawn: str = vl_convert.vegalite_to_svg(chart(result).to_dict())
+        drawn = svg(chart(result))
     except InputError:  # too many systems, too few draws: the table says it
         return ""
     packed = base64.b64encode(drawn.encode()).decode("ascii")
-    return f'<img alt="chart" style="max-width: {WIDTH}px" src="data:image/svg+xml;base64,{packed}">'
+    return f'<img alt="chart" style="max-width: 100%" src="data:image/svg+xml;base64,{packed}">'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from shardwise.core.errors import InputError
 from shardwise.io.logs.log import Log, Row, number
-from shardwise.io.logs.zipped import member
+from shardwise.io.logs.zipped import DAMAGE, member
 from shardwise.io.tables.sheet import stem
 
 
@@ -36,7 +36,9 @@ def read_eval(path: Path) -> Log:
                 raise InputError("is no log of inspect: it has no header", where=str(path))
             header = _parsed(archive, start, path)
             return _log(header, _samples(archive, names, path), path)
-    except zipfile.BadZipFile:
+    except DAMAGE as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(
             "is no log of inspect, or damaged", where=str(path), remedy="fetch it again"
         ) from None
@@ -47,10 +49,9 @@ def read_json(whole: Mapping[str, Any], path: Path) -> Log:
     return _log(whole, whole.get("samples") or [], path)
 
 
-def _samples(archive: zipfile.ZipFile, names: list[str], path: Path) -> Iterable[Mapping[str, Any]]:
+def _samples(archive: zipfile.ZipFile, names: list[str], path: Path) -> Any:
     if "summaries.json" in names:
-        found: list[Mapping[str, Any]] = _parsed(archive, "summaries.json", path)
-        return found
+        return _parsed(archive, "summaries.json", path)
     parts = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
     return [_parsed(archive, name, path) for name in parts]  # a log that was not finished
 
@@ -64,14 +65,15 @@ def _parsed(archive: zipfile.ZipFile, name: str, path: Path) -> Any:
         raise InputError("is not JSON", where=f"{path} ({name})", remedy="fetch it again") from None
 
 
-def _log(header: Mapping[str, Any], samples: Iterable[Mapping[str, Any]], path: Path) -> Log:
-    about = header["eval"]
+def _log(header: Any, samples: Any, path: Path) -> Log:
+    about = _object(_object(header).get("eval"))
+    if not about or not isinstance(samples, list) or not all(isinstance(one, dict) for one in samples):
+        raise InputError("is no log of inspect: it has no header, or samples that are none", where=str(path))
     rows = [_row(sample, path) for sample in samples]
     scorers = dict.fromkeys(name for row in rows for name in row.scores)
     if not scorers:
         raise InputError("has no scores of samples", where=str(path), remedy="score it: inspect score")
-    results = header.get("results") or {}
-    headline = (results.get("headline") or {}).get("score")
+    headline = _object(_object(header.get("results")).get("headline")).get("score")
     status = str(header.get("status", "success"))
     model = str(about.get("model", stem(path)))
     return Log(
@@ -79,7 +81,7 @@ def _log(header: Mapping[str, Any], samples: Iterable[Mapping[str, Any]], path: 
         names=(model, f"{model} ({stem(path)})", str(path)),
         task=str(about.get("task", "task")),
         rows=rows,
-        primary=headline if headline in scorers else next(iter(scorers)),
+        primary=str(headline) if str(headline) in scorers else next(iter(scorers)),
         instances="epoch",
         place=lambda row: f"{path}: sample {rows[row].item}, epoch {rows[row].instance}",
         notes=() if status == "success" else (f"{path.name} ended with {status}",),
@@ -89,7 +91,7 @@ def _log(header: Mapping[str, Any], samples: Iterable[Mapping[str, Any]], path: 
 def _row(sample: Mapping[str, Any], path: Path) -> Row:
     item, epoch = str(sample.get("id")), str(sample.get("epoch", 1))
     scores: dict[str, float] = {}
-    for scorer, score in (sample.get("scores") or {}).items():
+    for scorer, score in _object(sample.get("scores")).items():
         value = score.get("value") if isinstance(score, dict) else score
         single = (
             {scorer: value} if not isinstance(value, dict) else {f"{scorer}/{k}": v for k, v in value.items()}
@@ -104,4 +106,9 @@ def _row(sample: Mapping[str, Any], path: Path) -> Row:
                     where=f"{path}: sample {item}, epoch {epoch}",
                     remedy="scores are numbers, C, I, P or N",
                 )
-    return Row(item, epoch, scores, sample.get("metadata") or {})
+    return Row(item, epoch, scores, _object(sample.get("metadata")))
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    """What should be an object of JSON; one without fields where a stranger wrote something else."""
+    return value if isinstance(value, dict) else {}

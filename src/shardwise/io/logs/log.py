@@ -51,7 +51,7 @@ def number(value: Any) -> float:
     if value is None:
         return np.nan
     if isinstance(value, bool | int | float):
-        return float(value)
+        return np.inf if abs(value) > 1e308 else float(value)  # whole numbers may have any number of digits
     if not isinstance(value, str):
         return np.inf
     text = value.strip()

@@ -17,7 +17,11 @@ MOST = 1 << 30
 """Bytes that a member may inflate to; one that says more is not inflated."""
 
 _LOCAL = 30  # bytes of a local file header before its name
-_DAMAGE = (OSError, ValueError, struct.error, zlib.error, zstandard.ZstdError, zipfile.BadZipFile, EOFError)
+DAMAGE = (
+    OSError, ValueError, OverflowError, EOFError, NotImplementedError, RuntimeError, struct.error, zlib.error,
+    zstandard.ZstdError, zipfile.BadZipFile,
+)  # fmt: skip
+"""What comes of an archive that is damaged, or made to look like one."""
 
 
 def member(archive: zipfile.ZipFile, name: str, source: Path) -> bytes:
@@ -48,7 +52,7 @@ def member(archive: zipfile.ZipFile, name: str, source: Path) -> bytes:
         else:
             with archive.open(info) as stream:
                 found, good = stream.read(info.file_size + 1), True
-    except (*_DAMAGE, NotImplementedError, RuntimeError):
+    except DAMAGE:
         good = False
     if not good:
         raise InputError("cannot be inflated", where=where, remedy="the file may be damaged: fetch it again")
