@@ -57,7 +57,9 @@ def on_cluster(address: str | None, quiet: bool = False) -> Iterator[Executor | 
             sys.stderr.write(f"dashboard: {client.dashboard_link}\n")
         try:
             yield client.get_executor(pure=False)
-        except (CancelledError, OSError, TimeoutError) as error:
+        except InputError:
+            raise
+        except Exception as error:  # what a lost scheduler raises depends on what was being done
             if client.status == "running" and not isinstance(error, CancelledError):
                 raise
             raise InputError(
