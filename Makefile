@@ -6,7 +6,7 @@ LOWEST = .venv-lowest
 AUDIT = .venv-audit
 FAST = -m "not calibration and not slow and not browser" --hypothesis-profile=quick
 
-.PHONY: demo check test browser coverage lowest lint types docs bench fuzz sbom audit clean
+.PHONY: demo check test slow browser coverage lowest lint types docs bench fuzz sbom audit clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -42,6 +42,11 @@ check: $(VENV)/.installed-dev
 
 test: $(VENV)/.installed-dev browser
 	$(BIN)/pytest -q -n 2
+
+# which tests take over a fifth of a second once the kernels are compiled, for check to leave out
+slow: $(VENV)/.installed-dev
+	$(BIN)/pytest -q -n 2 --durations=0 --durations-min=0.1 | $(BIN)/python tests/slow_tests.py > slow.txt
+	mv slow.txt tests/slow.txt
 
 # compiled kernels are not traced: their lines count only as far as they run as Python
 coverage: $(VENV)/.installed-dev

@@ -20,6 +20,14 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 ROOT = Path(__file__).parent.parent
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that were measured to be slow; `make slow` lists them anew."""
+    slow = set((ROOT / "tests" / "slow.txt").read_text().splitlines())
+    for item in items:
+        if item.nodeid.split("[")[0] in slow:
+            item.add_marker("slow")
+
+
 def pytest_collection_finish() -> None:
     """What is loaded by now stays: collecting garbage, which statsmodels asks for often, need not go through it."""
     gc.collect()
