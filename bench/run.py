@@ -20,6 +20,8 @@ PARTS = (
     "laboratory",
     "tables",
     "scale",
+    "streaming",
+    "growth",
     "serve",
 )
 TABLES = Path(__file__).parent.parent / "docs" / "bench"

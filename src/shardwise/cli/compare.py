@@ -36,8 +36,8 @@ from shardwise.numerics.corrections import CORRECTIONS, known, title
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.running import compare
 from shardwise.procedures.vocabulary import parse
-from shardwise.report.downloads import MOST_PAIRS
 
+MOST_PAIRS = 200_000  # that are written unasked
 WITHOUT_FACTORS = (
     *("model", "generalize", "human", "fit", "resamples", "null", "tails", "density", "trim", "repeats"),
     *("fill", "seed", "report", "calibration"),

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
+import numpy as np
+
 from shardwise.core.arguments import Progress, chosen, mapped, whole, workers
 from shardwise.core.claim import counted
 from shardwise.core.errors import Either, InputError, Option
@@ -116,9 +118,13 @@ def read_part(
     judged = {topic for part in found.qrels for topic in part.topics}
     systems = tuple(run.source for run in found.runs)
     collection = _assembled(found, systems, tuple(sorted(judged, key=natural_key)), depth, [])
-    runs_without = [replace(run, docs=run.docs[:0]) for run in found.runs]
-    qrels_without = [replace(part, docs=part.docs[:0], grades=part.grades[:0]) for part in found.qrels]
-    extra = found.extra and replace(found.extra, topics=[], docs=[], labels=[], grades=found.extra.grades[:0])
+    codes, grades = (
+        np.empty(0, np.int32),
+        np.empty(0, np.int16),
+    )  # an empty slice would keep what it is a slice of
+    runs_without = [replace(run, docs=codes) for run in found.runs]
+    qrels_without = [replace(part, docs=codes, grades=grades) for part in found.qrels]
+    extra = found.extra and replace(found.extra, topics=[], docs=[], labels=[], grades=grades)
     return collection, Parsed(runs_without, qrels_without, extra, None, [])
 
 

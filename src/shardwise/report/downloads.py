@@ -23,7 +23,7 @@ from shardwise.report.latex import latex
 from shardwise.report.methods import bibliography, methods_latex, methods_text
 
 DIGITS = 7  # significant ones, so that the report stays small
-MOST_PAIRS = 200_000  # that are listed one by one
+MOST_PAIRS = 100_000  # that are listed one by one
 LEVEL = 6  # of compression: 9 takes twice as long for a hundredth less
 
 

@@ -179,9 +179,9 @@ def _without_rankings(
         systems=(),
         names=text,
         name_starts=starts,
-        docs=one.docs[:0],
-        starts=one.starts[:1],
-        grades=one.grades[:0],
+        docs=np.empty(0, np.int32),
+        starts=np.zeros(1, np.int64),
+        grades=np.empty(0, np.int16),
         qrel_docs=codes[one.qrel_docs],
     )
 
