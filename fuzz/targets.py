@@ -10,6 +10,7 @@ import base64
 import contextlib
 import gzip
 import io
+import itertools
 import json
 import math
 import os
@@ -565,6 +566,15 @@ def _make_line(g: random.Random) -> tuple[list[str], dict[str, bytes]]:
     return words, files
 
 
+WRITING = (
+    "--out",
+    "-o",
+    "--report",
+    "--chart",
+    "--save",
+)  # a file after these may be written over, if it is not read
+
+
 def _try_line(case: tuple[list[str], dict[str, bytes]]) -> str:
     words, files = case
     folder = FOLDER / "line"
@@ -592,9 +602,11 @@ def _try_line(case: tuple[list[str], dict[str, bytes]]) -> str:
     if code == 2 and (not said.strip() or len(said.strip().splitlines()) > 1) and "Usage" not in said:
         raise Wrong(f"not one line: {words}: {said[:300]!r}")
     strays = [path.name for path in folder.iterdir() if path.name.endswith(".partial")]
-    if strays or any(
-        (folder / name).read_bytes() != content for name, content in files.items() if name != "o"
-    ):
+    asked = {
+        word for before, word in itertools.pairwise(words) if before in WRITING and words.count(word) == 1
+    }
+    kept = {name: content for name, content in files.items() if name not in {"o", *asked}}
+    if strays or any((folder / name).read_bytes() != content for name, content in kept.items()):
         raise Wrong(f"inputs changed or drafts left: {words}, {strays}")
     return "read" if code != 2 else "refused"
 
