@@ -42,14 +42,14 @@ print(json.dumps([time.perf_counter() - start, time.process_time() - spent, max(
 
 
 def measured(size: dict[str, int]) -> tuple[float, float, float]:
-    """Seconds, processor seconds and added memory in MB of one comparison in its own process; the best of three."""
+    """Seconds, processor seconds and added memory in MB of one comparison in its own process; the best of two."""
     found = [
         json.loads(
             subprocess.run(
                 [sys.executable, "-c", CODE, json.dumps(size)], capture_output=True, text=True, check=True
             ).stdout
         )
-        for _ in range(3)
+        for _ in range(2)
     ]
     wall, spent, memory = (min(values) for values in zip(*found, strict=True))
     return wall, spent, memory
@@ -59,7 +59,7 @@ def run() -> str:
     """Markdown table of all axes."""
     lines = [
         "The default comparison of random scores (`sw.compare`, moderated; 60 systems on 50 topics where nothing"
-        " else is said; 2 processors; best of three; memory beyond what is loaded). *Slope*: of the logarithm of"
+        " else is said; 2 processors; best of two; memory beyond what is loaded). *Slope*: of the logarithm of"
         " the processor time on that of the size, over the largest three.",
         "",
         "| what grows | size | seconds | processor s | MB | slope |",
