@@ -266,7 +266,7 @@ def test_results_are_found_by_their_names_alone(served: Served, tmp_path: Path) 
 
 @pytest.mark.parametrize(("name", "content"), [
     ("scores.csv", b"\x00\xff" * 500),
-    ("scores.csv.gz", gzip.compress(b"a,b\n")[:-5]),
+    ("scores.csv.gz", gzip.compress(b"a,b\n", mtime=0)[:-5]),
     ("empty.csv", b""),
     ("log.eval", b"PK\x03\x04 no"),
     ("deep.json", b"[" * 100_000),

@@ -19,7 +19,7 @@ from shardwise.io.files import read_bytes
 
 TEXT = b"301 Q0 doc 1 2.5 tag\n" * 5000
 PACKED = {
-    ".gz": gzip.compress(TEXT),
+    ".gz": gzip.compress(TEXT, mtime=0),
     ".bz2": bz2.compress(TEXT),
     ".xz": lzma.compress(TEXT),
     ".zst": zstandard.compress(TEXT),
