@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Executor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -45,9 +45,10 @@ def on_cluster(address: str | None, quiet: bool = False) -> Iterator[Executor | 
                     dashboard_address=":0",
                     silence_logs=logging.ERROR,
                 )
-                client = held.enter_context(distributed.Client(held.enter_context(cluster)))
+                client = distributed.Client(held.enter_context(cluster))
             else:
-                client = held.enter_context(distributed.Client(address, timeout=WAIT))
+                client = distributed.Client(address, timeout=WAIT)
+            held.callback(_closed, client)
         except (OSError, ValueError, TimeoutError) as error:
             raise InputError(
                 f"no cluster answers at {address} ({type(error).__name__})",
@@ -66,3 +67,9 @@ def on_cluster(address: str | None, quiet: bool = False) -> Iterator[Executor | 
                 "the cluster went away in the middle",
                 remedy="start it and repeat the command: nothing was written",
             ) from None
+
+
+def _closed(client: Any) -> None:
+    """Close what may be lost already: its complaints would hide what is said of the loss."""
+    with suppress(Exception):
+        client.close()
