@@ -36,7 +36,7 @@ $(LOWEST)/.installed: pyproject.toml
 demo: $(VENV)/.installed
 	$(BIN)/shardwise demo
 
-# under a minute once the kernels are compiled
+# about a minute once the kernels are compiled
 check: $(VENV)/.installed-dev
 	$(BIN)/pytest -q -n 2 $(FAST)
 
