@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from shardwise.core import late
 from shardwise.core.arguments import whole
 from shardwise.core.arrays import Bytes, Codes, Floats, Ints
+from shardwise.core.compiled import njit
 from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
 from shardwise.core.shown import Shown

@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from shardwise.core.arrays import Floats
+from shardwise.core.compiled import njit
 from shardwise.numerics import studentize
 
 

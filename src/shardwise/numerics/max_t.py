@@ -13,9 +13,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Floats, Ints
+from shardwise.core.compiled import njit
 from shardwise.numerics.resampling import next_word, start
 from shardwise.numerics.student import t_statistic
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Floats, Ints, Words
+from shardwise.core.compiled import njit
 from shardwise.numerics.resampling import below, next_word, start, topic_counts
 
 SLACK = 2  # units a topic by which rounding may part two equal sums
@@ -272,7 +272,9 @@ def bootstrap(
     for i in range(y.shape[0]):
         topic_differences(y[i], coarse[i], ia, ib, z)
         for k in range(ia.size):
-            z[:, k] /= scale(coarse[i, k])
+            unit = scale(coarse[i, k])
+            for topic in range(y.shape[1]):
+                z[topic, k] /= unit
         counts = topic_counts(y.shape[1], keys[i], 0, n_resamples)
         as_large(z, t[i], counts, found[i])
 
@@ -314,7 +316,8 @@ def ranges(units: Ints, keys: Words, n_resamples: int, out: Ints) -> None:
             start(keys[table], i, state)
             sums[:] = 0
             for t in range(topics):
-                row[:] = y[t]
+                for a in range(r):
+                    row[a] = y[t, a]
                 for a in range(r - 1, -1, -1):
                     b = below(a + 1, state)
                     sums[a] += row[b]

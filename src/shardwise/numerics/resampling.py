@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Floats, Words
+from shardwise.core.compiled import njit
 
 
 def key_of(seed: int) -> np.uint64:

@@ -19,11 +19,11 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from numpy.polynomial import chebyshev
 from numpy.polynomial.legendre import leggauss
 
 from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.compiled import njit
 
 FINE, COARSE = 0.25, 1.0  # widths of the panels of w: below and above the bend
 BEND = 12.0  # H falls from 1 to almost 0 below this, even for thousands of systems

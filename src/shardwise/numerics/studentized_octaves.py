@@ -10,10 +10,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 from numpy.polynomial import chebyshev
 
 from shardwise.core.arrays import Floats, Ints
+from shardwise.core.compiled import njit
 from shardwise.numerics import studentize
 from shardwise.numerics.studentize import DEGREE, FINE, Y_MAX, Studentized, Tail
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arguments import mapped
 from shardwise.core.arrays import Codes, Grades, Ints
 from shardwise.core.claim import counted
+from shardwise.core.compiled import njit
 from shardwise.core.errors import InputError
 from shardwise.io.collection import UNJUDGED, Collection
 from shardwise.io.trec.interning import Interner, merge

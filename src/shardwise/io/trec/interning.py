@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Bytes, Codes, Ints, Words
+from shardwise.core.compiled import njit
 from shardwise.io.trec.intrinsics import prefetch
 
 MAX_NAME = 1024

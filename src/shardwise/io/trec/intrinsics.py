@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from shardwise.core.arrays import Bytes
+from shardwise.core.compiled import njit
 
 if sys.byteorder != "little":
     raise ImportError("shardwise reads files on little-endian machines only")

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Bytes, Codes, Floats, Ints, Words
+from shardwise.core.compiled import njit
 from shardwise.io.trec.interning import MAX_NAME, bring_near, find, home, mix, put
 from shardwise.io.trec.intrinsics import (
     blanks,

@@ -8,9 +8,9 @@ What it cannot decide, and anything that is not plain decimal (``inf``, ``nan``,
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Bytes, Floats, Words
+from shardwise.core.compiled import njit
 from shardwise.io.trec.intrinsics import byte
 
 _LEAST, _MOST = -64, 44  # decimal exponents of the table; beyond them the caller decides

@@ -7,9 +7,9 @@ column. Until 9.0.7 it kept scores in single precision, since 9.0.8 in double.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Codes, Floats, Ints
+from shardwise.core.compiled import njit
 from shardwise.io.trec.interning import NameTable
 
 
@@ -49,8 +49,7 @@ def _insertion_sort(docs: Codes, scores: Floats, table: NameTable) -> bool:
 @njit(cache=True, nogil=True)
 def _merge_sort(docs: Codes, scores: Floats, table: NameTable) -> None:
     n = len(docs)
-    spare_docs = np.empty_like(docs)
-    spare_scores = np.empty_like(scores)
+    spare_docs, spare_scores = np.empty(n, dtype=docs.dtype), np.empty(n, dtype=scores.dtype)
     width = 1
     while width < n:
         for low in range(0, n, 2 * width):
@@ -72,8 +71,8 @@ def _merge_sort(docs: Codes, scores: Floats, table: NameTable) -> None:
                 else:
                     spare_docs[k], spare_scores[k] = docs[j], scores[j]
                     j += 1
-        docs[:] = spare_docs
-        scores[:] = spare_scores
+        for k in range(n):  # by a loop, for assigning arrays takes three seconds to compile
+            docs[k], scores[k] = spare_docs[k], spare_scores[k]
         width *= 2
 
 

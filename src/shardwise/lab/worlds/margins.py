@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from math import erfc, exp, pi, sqrt
 
 import numpy as np
-from numba import njit
 from scipy import special
 
 from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.compiled import njit
 from shardwise.core.errors import InputError
 
 GUIDES = 512

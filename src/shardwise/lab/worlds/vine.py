@@ -17,11 +17,11 @@ from math import erfc, exp, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import special
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
+from shardwise.core.compiled import njit
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
 from shardwise.lab.worlds.base import axes_of, check_layout

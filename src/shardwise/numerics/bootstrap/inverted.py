@@ -6,9 +6,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Floats
+from shardwise.core.compiled import njit
 
 
 class Tail(NamedTuple):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arguments import Progress, mapped
 from shardwise.core.arrays import Floats, Ints
+from shardwise.core.compiled import njit
 from shardwise.core.errors import InputError, Option
 from shardwise.numerics.bootstrap.draws import Draws
 from shardwise.numerics.bootstrap.ideal import bandwidth

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from shardwise.core.arrays import Floats
+from shardwise.core.compiled import njit
 
 Complex = npt.NDArray[np.complex128]
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Floats, Ints
+from shardwise.core.compiled import njit
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.numerics.balanced import all_terms, decompose

@@ -6,7 +6,8 @@ drawn from. With w_t the times that topic t was drawn and δ_t a pair's centred 
 can be the largest of the draw so far, or reach what a system is held against. As no term of Σ w δ² is negative, the few
 topics with the largest δ² bound it from below and t² from above, and nineteen in twenty draws of a pair need no more.
 Bounds are in single precision, with room for its rounding; what is compared with them is not. Draws come in blocks, so
-that tables of them stay in the processor's cache, and nothing larger than a block is kept.
+that tables of them stay in the processor's cache, and nothing larger than a block is kept. Arrays are copied by loops:
+assigning one to another costs seconds of compiling, most of them for the words of an error.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Bools, Codes, Floats, Ints, Singles
+from shardwise.core.compiled import njit
 from shardwise.numerics.moderated.law import BLOCK, Tally, Targets
 from shardwise.numerics.moderated.noise import Noise, draw_noise
 from shardwise.numerics.resampling import below, start
@@ -170,11 +171,13 @@ def begin(targets: Targets, block: Block, sketch: Sketch, peaks: Floats) -> np.f
     size = LITTLE
     for a in range(targets.systems.size):
         sketch.systems[a] = targets.systems[a]
-        sketch.means[a] = block.means[a]
-        sketch.moved[a] = block.moved[a]
-        sketch.variances[a] = block.variances[a]
-        size = max(size, np.abs(block.means[a]).max(), np.abs(block.moved[a]).max())
-    sketch.common[:] = block.common
+        for i in range(BLOCK):
+            sketch.means[a, i] = block.means[a, i]
+            sketch.moved[a, i] = block.moved[a, i]
+            sketch.variances[a, i] = block.variances[a, i]
+            size = max(size, abs(block.means[a, i]), abs(block.moved[a, i]))
+    for i in range(BLOCK):
+        sketch.common[i] = block.common[i]
     return np.float32(SINGLE * size)
 
 
@@ -272,7 +275,9 @@ def draw_block(world: Centred, key: np.uint64, first: int, drawn: int, block: Bl
     """Draws first … first + drawn - 1 with their means and common variance; a block's other draws draw nothing."""
     systems, topics = world.z.shape
     draw_weights(world, key, first, drawn, block)
-    sketch.weights[:] = block.counts.T
+    for t in range(topics):
+        for i in range(BLOCK):
+            sketch.weights[t, i] = block.counts[i, t]
     block.common[:] = 0.0
     values, totals = np.empty((2, topics)), np.empty((2, BLOCK))
     for a in range(systems):
@@ -305,8 +310,8 @@ def draw_weights(world: Centred, key: np.uint64, first: int, drawn: int, block: 
             block.counts[i, below(topics, state)] += 1.0
         if world.noise.size.size > 0:
             draw_noise(world.noise, state, effect, variance)
-            block.moved[:, i] = effect
-            block.variances[:, i] = variance
+            for a in range(systems):
+                block.moved[a, i], block.variances[a, i] = effect[a], variance[a]
 
 
 @njit(cache=True, nogil=True)

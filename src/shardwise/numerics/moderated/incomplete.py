@@ -11,9 +11,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Floats, Singles
+from shardwise.core.compiled import njit
 from shardwise.numerics.moderated.draws import ROUNDING, count_from, note, weigh
 from shardwise.numerics.moderated.law import BLOCK, Tally, Targets
 from shardwise.numerics.resampling import topic_counts
@@ -40,7 +40,10 @@ def count_incomplete(
     for at in range(first, stop):
         drawn = min(BLOCK, maxima.size - at * BLOCK)
         weights[:] = 0.0
-        weights[:, :drawn] = topic_counts(topics, key, at * BLOCK, drawn).T
+        drawn_topics = topic_counts(topics, key, at * BLOCK, drawn)
+        for i in range(drawn):
+            for t in range(topics):
+                weights[t, i] = drawn_topics[i, t]
         common[:] = 0.0
         df[:] = 0.0
         for a in range(systems):

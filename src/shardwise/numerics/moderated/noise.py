@@ -33,9 +33,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Floats, Ints, Words
+from shardwise.core.compiled import njit
 from shardwise.core.model import MD6
 from shardwise.numerics.balanced import Decomposition
 from shardwise.numerics.resampling import next_word

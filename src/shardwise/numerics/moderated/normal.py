@@ -10,9 +10,9 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Floats, Ints
+from shardwise.core.compiled import njit
 from shardwise.numerics.gram import Gram, interaction_square, pair_variances
 from shardwise.numerics.moderated.draws import count_from, note
 from shardwise.numerics.moderated.law import BLOCK, Law, Tally, Targets, law_of

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Floats, Ints
+from shardwise.core.compiled import njit
 from shardwise.numerics.moderated.noise import Noise
 from shardwise.numerics.student import LEVEL, NOISE, cochran_cox_df, critical, t_statistic, two_sided
 

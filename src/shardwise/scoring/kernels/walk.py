@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from shardwise.core.arrays import Codes, Grades, Ints
+from shardwise.core.compiled import njit
 from shardwise.io.collection import UNJUDGED
 from shardwise.scoring.kernels.arguments import Rule
 from shardwise.scoring.measures.tables import Tables
