@@ -6,7 +6,10 @@ LOWEST = .venv-lowest
 AUDIT = .venv-audit
 FAST = -m "not calibration and not slow and not browser" --hypothesis-profile=quick
 
-.PHONY: demo check test slow browser coverage lowest lint types docs bench fuzz sbom audit clean
+# installing compiles no kernels here: the environment that uses them does
+export SHARDWISE_KERNELS = 0
+
+.PHONY: demo check test kernels wheel slow browser coverage lowest lint types docs bench fuzz sbom audit clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -33,23 +36,31 @@ $(LOWEST)/.installed: pyproject.toml
 	  --constraint $(LOWEST)/lowest.txt --editable '.[dev]'
 	@touch $@
 
-demo: $(VENV)/.installed
+demo: kernels
 	$(BIN)/shardwise demo
 
+# compiled once for all processors of a common kind; does nothing where they are there
+kernels: $(VENV)/.installed
+	@$(BIN)/python make_kernels.py
+
+wheel: kernels
+	$(BIN)/pip install --quiet build
+	SHARDWISE_KERNELS=1 $(BIN)/python -m build --wheel
+
 # about a minute once the kernels are compiled
-check: $(VENV)/.installed-dev
+check: $(VENV)/.installed-dev kernels
 	$(BIN)/pytest -q -n 2 $(FAST)
 
-test: $(VENV)/.installed-dev browser
+test: $(VENV)/.installed-dev kernels browser
 	$(BIN)/pytest -q -n 2
 
 # which tests take over a fifth of a second once the kernels are compiled, for check to leave out
-slow: $(VENV)/.installed-dev
+slow: $(VENV)/.installed-dev kernels
 	$(BIN)/pytest -q -n 2 --durations=0 --durations-min=0.1 | $(BIN)/python tests/slow_tests.py > slow.txt
 	mv slow.txt tests/slow.txt
 
 # compiled kernels are not traced: their lines count only as far as they run as Python
-coverage: $(VENV)/.installed-dev
+coverage: $(VENV)/.installed-dev kernels
 	$(BIN)/pytest -q -n 2 -m "not calibration and not browser" --cov=shardwise --cov-report=term:skip-covered
 
 # with kernels of its own: those of another numba beside the sources would be compiled anew each time
@@ -74,7 +85,7 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python docs/make_notebooks.py --pages
 	$(BIN)/zensical build --strict --clean
 
-bench: $(VENV)/.installed-dev
+bench: $(VENV)/.installed-dev kernels
 	$(BIN)/python -m bench.run
 
 # N cases, of which one in five hundred is a command line; stopped, it goes on where it was. BOUNDSCHECK=1 lets the
@@ -97,4 +108,4 @@ audit: $(VENV)/.installed $(AUDIT)/.installed
 	$(AUDIT)/bin/pip-audit --requirement $(AUDIT)/installed.txt --no-deps --disable-pip --strict
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(AUDIT) sbom.json fuzz-*.jsonl demo report.html site docs/reference .cache .coverage
+	rm -rf $(VENV) $(LOWEST) $(AUDIT) src/shardwise/compiled dist sbom.json fuzz-*.jsonl demo report.html site docs/reference .cache .coverage

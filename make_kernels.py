@@ -101,7 +101,7 @@ def work(share: str, place: Path) -> None:
 
 def runs(place: Path) -> None:
     """Reading, scoring and splitting."""
-    command("simulate", "--topics", 8, "--systems", 4, "--depth", 60, "--corpus", 2000, "--out", place)
+    command("simulate", "--topics", 8, "--systems", 4, "--depth", 1000, "--corpus", 50_000, "--out", place)
     given = (place / "qrels.txt", place / "runs")
     command(
         "score",

@@ -70,7 +70,8 @@ class CompiledCache(FunctionCache):  # type: ignore[misc]
 def stamp(package: Path) -> bytes:
     """A digest of all sources in folders with kernels: compiled code holds the code and constants of its neighbours."""
     sources = {path: path.read_bytes() for path in sorted(package.rglob("*.py"))}
-    rooms = {path.parent for path, source in sources.items() if b"@njit" in source or b"@compiled" in source}
+    uses = f"{__name__} import".encode()
+    rooms = {path.parent for path, source in sources.items() if uses in source}
     digest = hashlib.sha256()
     for path, source in sources.items():
         if path.parent in rooms:
