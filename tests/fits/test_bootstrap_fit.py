@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from hypothesis import given, settings
@@ -171,6 +172,11 @@ def test_unknown_systems_levels_and_trims_are_refused() -> None:
         fit.effect_law("s0").quantile(0.0)
     with pytest.raises(InputError, match="needs Student's t"):
         compare(fit, "hsd")
+
+
+def test_unasked_a_bootstrap_is_corrected_as_in_the_papers() -> None:
+    fit = bootstrap_anova(scores_of(), MD3)
+    pd.testing.assert_frame_equal(compare(fit).to_frame(), compare(fit, "bh").to_frame())
 
 
 def test_curves_for_drawing_densities() -> None:

@@ -72,7 +72,8 @@ def compare(
     method
         For scores a procedure or its name, such as ``MD6 hsd topic+shard``, ``t holm`` or ``max-t`` (see
         ``sw.procedures``). For a fit or estimates the correction: "hsd" (Tukey; Tukey–Kramer on unequal variances),
-        "scheffe", "dunnett" (needs ``baseline``), "bonferroni", "holm", "bh", "by", "none".
+        "scheffe", "dunnett" (needs ``baseline``), "bonferroni", "holm", "bh", "by", "none". Without it "hsd", and "bh"
+        for a bootstrap, which has laws of its own.
     generalize
         The claim: ``()`` for these topics, ``("topic",)`` for topics like these, and so on; a `Claim`, names or text.
     only
@@ -115,7 +116,8 @@ def compare(
         if repeats is not None:
             options = {"repeats": repeats, **options}
         found = _estimates(source, generalize, options)
-        return compare_estimates(found, "hsd" if method is None else method, only=only, baseline=baseline)
+        usual = "hsd" if found.law is None else "bh"  # as V17 and FF21 do, where there is no Student's t
+        return compare_estimates(found, usual if method is None else method, only=only, baseline=baseline)
     if options:
         raise InputError(
             f"{', '.join(options)} cannot be chosen for scores", remedy="name a procedure, or compare a fit"
