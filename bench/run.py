@@ -11,6 +11,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 PARTS = (
+    "start",
     "collection",
     "papers",
     "studentized_range",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import xarray as xr
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import Either, InputError, Option, Part
+from shardwise.core.scores import level_names
 from shardwise.io.instances import DETERMINISTIC
 
 Source = xr.DataArray | pd.DataFrame | pd.Series
@@ -156,9 +158,8 @@ def _system(
         )
     flag = DETERMINISTIC in source.coords and bool(source[DETERMINISTIC].item())
     fixed = flag or "instance" not in source.dims
-    data = source if "instance" in source.dims else source.expand_dims("instance")
-    data = data.transpose("instance", "topic")
-    y = np.asarray(data.to_numpy(), dtype=float)
+    y = np.atleast_2d(np.asarray(source.to_numpy(), dtype=float))  # by numpy: labels are dear to move
+    y = y.T if source.dims == ("topic", "instance") else y
     there = np.isfinite(y).any(axis=1)
     title = str((own_name and source.name) or name)
     if "system" in source.coords:
@@ -166,15 +167,18 @@ def _system(
     if not there.any() or np.isinf(y).any():
         problem = "an infinite score" if there.any() else "no scores"
         raise InputError(f"{title} has {problem}", remedy="mend it or leave it out")
-    labels = data["instance"].to_numpy() if "instance" in data.coords else np.arange(len(y))
-    if labels.ndim == 0:
-        labels = labels[None]
-    y, labels = y[there], labels[there]
+    y, labels = y[there], tuple(compress(_instances(source), there))
     if flag and not all(np.array_equal(y[0], row, equal_nan=True) for row in y[1:]):
         raise InputError(
             f"{title} is flagged deterministic, but its instances differ", remedy="remove the flag"
         )
     if fixed:
         y, labels = y[:1], labels[:1]
-    topics = data["topic"].to_numpy() if "topic" in data.coords else np.arange(y.shape[1])
-    return title, tuple(map(str, topics)), tuple(map(str, labels)), y, fixed
+    return title, level_names(source, "topic"), labels, y, fixed
+
+
+def _instances(source: xr.DataArray) -> tuple[str, ...]:
+    """Names of the instances; the scores of a single one may have kept its name."""
+    if "instance" in source.dims:
+        return level_names(source, "instance")
+    return (str(source["instance"].item()) if "instance" in source.coords else "0",)

@@ -109,7 +109,6 @@ def _instances_of(y: Floats, system: str, deterministic: bool) -> Ints:
 
 def observations(table: Cells, design: Design) -> Observations:
     """List the scores that are there."""
-    n = table.y.shape[2]
     system, place, topic = np.nonzero(np.isfinite(table.y))
     if design == "crossed":
         instance, names = place, table.labels[0]
@@ -118,6 +117,9 @@ def observations(table: Cells, design: Design) -> Observations:
         instance = np.where(table.deterministic[system], -1, starts[system] + place)
         pairs = zip(table.systems, table.labels, table.deterministic, strict=True)
         names = tuple(f"{name}:{label}" for name, own, fixed in pairs if not fixed for label in own)
-    used, system_topic = np.unique(system * n + topic, return_inverse=True)
-    both = tuple(f"{table.systems[k // n]}:{table.topics[k % n]}" for k in used)
-    return Observations(table.y[system, place, topic], system, topic, system_topic, instance, names, both)
+    there = np.isfinite(table.y).any(axis=1)  # (L, N)
+    code = np.cumsum(there).reshape(there.shape) - 1
+    both = tuple(f"{table.systems[k]}:{table.topics[i]}" for k, i in zip(*np.nonzero(there), strict=True))
+    return Observations(
+        table.y[system, place, topic], system, topic, code[system, topic], instance, names, both
+    )
