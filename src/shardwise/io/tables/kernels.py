@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from shardwise.core.arrays import Bools, Bytes, Codes, Floats, Ints, Words
 from shardwise.core.compiled import njit
-from shardwise.io.trec.intrinsics import load8, low_bytes, prefetch, reversed_bytes
 from shardwise.io.trec.interning import SECRET, SPREAD, home, mix, sort_names
+from shardwise.io.trec.intrinsics import load8, low_bytes, prefetch, reversed_bytes
 
 Values = TypeVar("Values", Bytes, Codes, Words, Ints, Floats)
 
@@ -67,9 +67,8 @@ def coded_texts(data: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
             need = int(starts[count]) + int(edges[done + 1] - edges[done])
             if need > len(names):
                 names = _larger(names, 2 * need)
-    edges = starts[: count + 1]
-    found = pa.LargeStringArray.from_buffers(count, pa.py_buffer(edges), pa.py_buffer(names[: edges[-1]]))
-    return codes, found
+    ends, spelled = pa.py_buffer(starts[: count + 1]), pa.py_buffer(names[: starts[count]])
+    return codes, pa.LargeStringArray.from_buffers(count, ends, spelled)
 
 
 def fixed(values: Values) -> Values:

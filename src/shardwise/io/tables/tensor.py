@@ -303,4 +303,4 @@ def _coordinate(dim: str, labels: list[str]) -> npt.NDArray[np.str_] | Ints:
     numbered = dim in ("split", "instance") and all(
         label.isdecimal() and label.isascii() and len(label) < 19 for label in labels
     )
-    return np.array(labels, dtype=np.int64 if numbered else np.str_)
+    return np.array(labels, dtype=np.int64) if numbered else np.array(labels, dtype=np.str_)
