@@ -130,3 +130,13 @@ def test_zeros_that_a_number_would_lose_are_seen(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sheet, "MANY", 10)
         assert sheet._odd_zeros(memoryview(text.encode())) == found
+
+
+def test_what_pandas_says_of_columns_that_are_not_there_is_not_believed(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"question": ["1", "1"], "model": ["a", "b"], "score": [0.5, 1.0]})
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    for said in (b'"name": "model"', b'"field_name": "model"'):
+        about = table.schema.metadata[b"pandas"].replace(said, said.replace(b"model", b"gone"))
+        assert about != table.schema.metadata[b"pandas"]
+        assert not sheet._as_it_is(table.replace_schema_metadata({b"pandas": about}))
+    assert sheet._as_it_is(table)

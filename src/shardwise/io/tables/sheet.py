@@ -205,7 +205,8 @@ def _as_it_is(table: pa.Table) -> bool:
         own = {one["field_name"]: one["name"] for one in about["columns"]}
     except (ValueError, KeyError, TypeError, RecursionError):
         return False
-    return rows and heads and all(own.get(name) == name and _is_plain(table.column(name)) for name in own)
+    told = rows and heads and list(own) == list(own.values()) == table.column_names
+    return told and all(map(_is_plain, table.columns))
 
 
 def _is_plain(data: pa.ChunkedArray) -> bool:
