@@ -118,6 +118,7 @@ def runs(place: Path) -> None:
 def tables(place: Path) -> None:
     """Every procedure on a table of its kind, all pairs and against a baseline, with gaps, and as it is calibrated."""
     import numpy as np
+    import pandas as pd
     import xarray as xr
 
     import shardwise as sw
@@ -140,6 +141,11 @@ def tables(place: Path) -> None:
     table[0, 0] = np.nan
     sw.compare(table, seed=1)
     sw.compare(table[1:], "MD1 dunnett topic", baseline="system0")
+    many = 20_000  # rows and items, as many as reading them is compiled for
+    for name in ("", "q"):
+        rows = {"question": [f"{name}{k}" for k in range(many)], "model": "a", "seed": 1, "score": 0.5}
+        pd.DataFrame(rows).to_csv(place / "many.csv", index=False)
+        sw.read_scores(place / "many.csv")
 
 
 def command(*words: object) -> None:

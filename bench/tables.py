@@ -1,4 +1,4 @@
-"""A table of a million scores, side by side with pandas reading the same file by Arrow."""
+"""Tables of a million scores, side by side with pandas reading the same files by Arrow."""
 
 from __future__ import annotations
 
@@ -6,12 +6,21 @@ import json
 import subprocess
 import sys
 import tempfile
+import uuid
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 ROWS = 1_000_000
+FEW = 20_000  # of the file that is read first
+TURNS = 1
+IDS = {
+    "17": lambda k, rng: k,
+    "q17": lambda k, rng: f"q{k}",
+    "task/abc-00017": lambda k, rng: f"task/abc-{k:05d}",
+    "UUIDs": lambda k, rng: str(uuid.UUID(bytes=rng.bytes(16))),
+}
 CODE = """
 import json, sys, time
 tool, path, small = sys.argv[1:]
@@ -19,55 +28,87 @@ if tool == "shardwise":
     from shardwise.io.scores import read_scores as read
 else:
     import pandas as pd
-    read = lambda path: pd.read_csv(path, engine="pyarrow")
+    read = pd.read_parquet if path.endswith(".parquet") else lambda path: pd.read_csv(path, engine="pyarrow")
 def peak():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 read(small)  # loads what is imported late
 open("/proc/self/clear_refs", "w").write("5")  # forgets the peak so far, which may be that of the parent
 before = peak()
-times = []
-for _ in range(5):
+start = time.perf_counter()
+read(path)
+times, most = [time.perf_counter() - start], peak()
+for _ in range(4):
     start = time.perf_counter()
     read(path)
     times.append(time.perf_counter() - start)
-    most = peak() if _ == 0 else most
 print(json.dumps([min(times), (most - before) / 1024]))
 """
 
 
-def write(path: Path, rows: int) -> None:
+def table(rows: int, ids: str, *, shuffled: bool) -> pd.DataFrame:
     """Questions by 4 models by 5 seeds."""
     questions = rows // 20
+    rng = np.random.default_rng(0)
+    names = pd.Series([IDS[ids](k, rng) for k in range(questions)])
     frame = pd.DataFrame(
         {
-            "question_id": np.repeat(np.arange(questions), 20),
+            "question_id": names.repeat(20).to_numpy(),
             "model": np.tile(np.repeat(["gpt", "llama", "qwen", "mistral"], 5), questions),
             "seed": np.tile(np.arange(5), 4 * questions),
-            "score": np.random.default_rng(0).random(rows).round(4),
+            "score": rng.random(rows).round(4),
         }
     )
-    frame.to_csv(path, index=False)
+    return frame.sample(frac=1.0, random_state=1) if shuffled else frame
 
 
-def run(rows: int = ROWS) -> str:
-    """Markdown table of times and memory, pandas before and after shardwise."""
-    lines = [
-        f"A CSV file of {rows:,} rows, `question_id,model,seed,score`. pandas returns the columns, shardwise the"
-        " labelled array with its gaps counted. Each row is a process of its own, the best of five; *added memory* is"
-        " the peak of the first reading above what imports had taken.",
-        "",
-        "| tool | seconds | added memory, MB |",
-        "|---|---:|---:|",
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        large, small = Path(folder) / "large.csv", Path(folder) / "small.csv"
-        write(large, rows)
-        write(small, 200)
+def write(frame: pd.DataFrame, path: Path) -> Path:
+    """Write a table in the format that the ending names."""
+    if path.suffix == ".parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        frame.to_csv(path, index=False)
+    return path
+
+
+def measured(large: Path, small: Path, turns: int) -> dict[str, tuple[float, float]]:
+    """The shortest time and the least memory of each tool, in processes that take turns."""
+    found: dict[str, list[list[float]]] = {"pandas": [], "shardwise": []}
+    for _ in range(turns):
         for tool in ("pandas", "shardwise", "pandas"):
             command = [sys.executable, "-c", CODE, tool, str(large), str(small)]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
-            seconds, memory = json.loads(done.stdout)
-            lines.append(f"| {tool} | {seconds:.3g} | {memory:.0f} |")
+            found[tool].append(json.loads(done.stdout))
+    return {tool: (min(t for t, _ in one), min(m for _, m in one)) for tool, one in found.items()}
+
+
+def run(rows: int = ROWS, turns: int = TURNS) -> str:
+    """Markdown table of times and memory, and what shardwise takes for each second and MB of pandas."""
+    lines = [
+        f"Files of {rows:,} rows, `question_id,model,seed,score`, by how questions are called and how the rows stand."
+        " pandas returns the columns, by `read_csv` with the engine of Arrow or `read_parquet`; shardwise the labelled"
+        " array with its gaps counted. Processes take turns, pandas, shardwise, pandas; each reads a file of"
+        f" {FEW:,} rows first, then this one five times, and the best time counts. *Added memory* is the peak of the"
+        " first reading of the large file above what there was before it.",
+        "",
+        "| file | ids | rows | pandas, s | shardwise, s | ratio | pandas, MB | shardwise, MB | ratio |",
+        "|---|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        for ending in ("csv", "parquet"):
+            for shuffled in (False, True):
+                for ids in IDS:
+                    large, small = (
+                        write(table(n, ids, shuffled=shuffled), Path(folder) / f"{name}.{ending}")
+                        for name, n in (("large", rows), ("small", FEW))
+                    )
+                    found = measured(large, small, turns)
+                    (t, m), (own_t, own_m) = found["pandas"], found["shardwise"]
+                    order = "shuffled" if shuffled else "in order"
+                    lines.append(
+                        f"| {ending} | {ids} | {order} | {t:.3f} | {own_t:.3f} | {own_t / t:.2f} | {m:.0f} |"
+                        f" {own_m:.0f} | {own_m / m:.2f} |"
+                    )
+                    print(lines[-1], file=sys.stderr, flush=True)
     return "\n".join(lines)
 
 

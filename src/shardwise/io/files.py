@@ -155,35 +155,49 @@ def read_bytes(path: Path, buffer: Bytes) -> tuple[Bytes, int]:
     The file is opened once, as a pipe can be. Newlines stand behind the last byte, so that a line always ends and
     whole words can be read.
     """
-    if path.is_dir():
-        raise InputError("is a folder, not a file", where=str(path), remedy="name the file in it")
     ending = ""
     try:
         buffer, size = _raw(path, buffer)
-        start = buffer[: min(size, 6)].tobytes()
-        known = (ending for magic, ending in _MAGIC.items() if start.startswith(magic))
-        ending = path.suffix if path.suffix in SUFFIXES else next(known, "")
+        ending = _ending(path, buffer[: min(size, 6)].tobytes())
         if ending:
             return padded(_inflated(ending, buffer[:size].tobytes()), buffer)
-    except FileNotFoundError:
-        raise InputError("no such file", where=str(path), remedy="check the path") from None
-    except PermissionError:
-        raise InputError("may not be read", where=str(path), remedy="check its permissions") from None
     except _DAMAGE as error:
-        raise InputError(
-            f"cannot be read as a {ending or 'plain'} file ({_reason(error)})",
-            where=str(path),
-            remedy="it may be damaged or cut short: fetch it again, or check its ending",
-        ) from None
+        raise _refusal(path, ending, error) from None
     buffer[size : size + PADDING] = 10
     return buffer, size
 
 
+def _ending(path: Path, start: bytes) -> str:
+    """How a file is compressed, by its name or its first bytes; "" where it is not."""
+    known = (ending for magic, ending in _MAGIC.items() if start.startswith(magic))
+    return path.suffix if path.suffix in SUFFIXES else next(known, "")
+
+
+def _refusal(path: Path, ending: str, error: Exception) -> InputError:
+    if path.is_dir():
+        return InputError("is a folder, not a file", where=str(path), remedy="name the file in it")
+    if isinstance(error, FileNotFoundError):
+        return InputError("no such file", where=str(path), remedy="check the path")
+    if isinstance(error, PermissionError):
+        return InputError("may not be read", where=str(path), remedy="check its permissions")
+    return InputError(
+        f"cannot be read as a {ending or 'plain'} file ({_reason(error)})",
+        where=str(path),
+        remedy="it may be damaged or cut short: fetch it again, or check its ending",
+    )
+
+
 def read_text(path: Path) -> bytes:
     """Read a file whole, uncompressed and without a mark of byte order."""
-    buffer, size = read_bytes(path, np.empty(0, dtype=np.uint8))
-    start = 3 if buffer[: min(size, 3)].tobytes() == b"\xef\xbb\xbf" else 0
-    return buffer[start:size].tobytes()
+    ending = ""
+    try:
+        with open(path, "rb", buffering=0) as stream:
+            text = stream.read()
+        ending = _ending(path, text[:6])
+        text = _inflated(ending, text) if ending else text
+    except _DAMAGE as error:
+        raise _refusal(path, ending, error) from None
+    return text.removeprefix(b"\xef\xbb\xbf")
 
 
 def _raw(path: Path, buffer: Bytes) -> tuple[Bytes, int]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shardwise.core.arrays import Ints
+from shardwise.io.tables.kernels import MANY, natural_places
 
 
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
@@ -31,6 +32,9 @@ def natural_order(names: Sequence[str]) -> Ints:
     >>> natural_order(["q10", "q9", "q2"]).tolist(), natural_order(["b", "a10", "a9"]).tolist()
     ([2, 1, 0], [2, 1, 0])
     """
+    places = natural_places(names) if len(names) >= MANY else None
+    if places is not None:
+        return places
     head = names[0].rstrip("0123456789") if len(names) else ""
     headed = len(names) > 0 and min(names).startswith(head) and max(names).startswith(head)
     tails = [name[len(head) :] for name in names] if headed else []

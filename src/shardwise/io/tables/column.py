@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 
 from shardwise.core.arrays import Codes, Floats, Ints
 from shardwise.io.spreadsheets import unguarded
+from shardwise.io.tables.kernels import MANY, code_numbers, coded_texts, fixed
 
 NOTHING = ("", "nan", "na", "n/a", "null", "none", "<na>", "-")  # what stands where a score is not there
 WORDS = {
@@ -39,9 +41,9 @@ class Labels(NamedTuple):
         """Return one label for all."""
         return cls(np.zeros(count, dtype=np.int32), [name])
 
-    def taken(self, rows: Ints) -> Labels:
-        """Return the labels of some rows."""
-        return self if len(rows) == len(self.codes) else self._replace(codes=self.codes[rows]).used()
+    def taken(self, rows: Ints | None) -> Labels:
+        """Return the labels of some rows; of all, where none are named."""
+        return self if rows is None else self._replace(codes=self.codes[rows]).used()
 
     def used(self) -> Labels:
         """Return the same without names that no row has."""
@@ -82,16 +84,22 @@ class Column:
             if len(kept) and np.array_equal(kept, np.round(kept)) and np.abs(kept).max() < 2**53:
                 found = pc.cast(found, pa.int64(), safe=False) if not found.null_count else _whole(found)
         if pa.types.is_integer(found.type) and not found.null_count:
-            numbered = _numbered(found.to_numpy())
+            numbered = _numbered([chunk.to_numpy() for chunk in found.chunks if len(chunk)])
             if numbered is not None:
                 return numbered
+        if pa.types.is_string(found.type) and len(found) >= MANY and not found.null_count:
+            return self._named(*coded_texts(found))
         if not pa.types.is_dictionary(found.type):
             found = pc.dictionary_encode(found)
         whole = found.unify_dictionaries().combine_chunks()
         coded = whole if isinstance(whole, pa.DictionaryArray) else whole.chunk(0)
         places = coded.indices.cast(pa.int32()).fill_null(len(coded.dictionary))
         codes: Codes = places.to_numpy(zero_copy_only=False)
-        texts = _texts(coded.dictionary) + ([""] if coded.null_count else [])
+        return self._named(codes, coded.dictionary, *([""] if coded.null_count else []))
+
+    def _named(self, codes: Codes, dictionary: pa.Array, *more: str) -> Labels:
+        """Labels of codes: what they stand for as names, each once."""
+        texts = [*_texts(dictionary), *more]
         if self.text and is_text(self.data.type) and "'" in "".join(texts):
             texts = [unguarded(text) for text in texts]
         names = dict.fromkeys(texts)
@@ -159,16 +167,25 @@ class Column:
         return some and whole and self.distinct == len(self.data)
 
 
-def _numbered(values: Ints) -> Labels | None:
+def _numbered(parts: Sequence[Ints]) -> Labels | None:
     """Whole numbers of a narrow range under codes in their order, found without looking any up; None for others."""
-    if not len(values):
+    if not parts:
         return None
-    low, high = int(values.min()), int(values.max())
-    if low < 0 or high - low > 4 * len(values):
+    count = sum(map(len, parts))
+    low, high = min(int(part.min()) for part in parts), max(int(part.max()) for part in parts)
+    if low < 0 or high - low > 4 * count:
         return None
-    codes = (values - low).astype(np.int32)
+    codes = np.empty(count, dtype=np.int32)
     there = np.zeros(high - low + 1, dtype=bool)
-    there[codes] = True
+    before = 0
+    for part in parts:
+        own = codes[before : before + len(part)]
+        before += len(part)
+        if count >= MANY and part.dtype == np.int64:
+            code_numbers(fixed(part), low, own, there)
+        else:
+            np.subtract(part, low, out=own, casting="unsafe")
+            there[own] = True
     if not there.all():
         codes = (np.cumsum(there, dtype=np.int32) - 1)[codes]
     return Labels(codes, list(map(str, (np.flatnonzero(there) + low).tolist())), ordered=True)
@@ -183,7 +200,7 @@ def _texts(values: pa.Array) -> list[str]:
     if pa.types.is_integer(values.type) and not values.null_count:
         found = pc.cast(values, pa.string()).to_pylist()
         return found
-    if pa.types.is_string(values.type):
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         found = pc.utf8_trim_whitespace(values.fill_null("")).to_pylist()
         return found
     return ["" if value is None or value != value else str(value).strip() for value in values.to_pylist()]

@@ -71,12 +71,13 @@ def records(
     }
     labels |= {name: _labels(sheet, name).taken(rows) for name in further}
     if "topic" not in labels:
-        labels["topic"] = Labels(rows.astype(np.int32), [str(k) for k in range(1, sheet.rows + 1)])
+        every = np.arange(sheet.rows, dtype=np.int32)
+        labels["topic"] = Labels(every, [str(k) for k in range(1, sheet.rows + 1)])
     for name in reading.scores:
         if np.isinf(sheet.columns[name].values).any():
             raise fault(sheet, name)
     parts = [sheet.columns[name].values for name in reading.scores]
-    times, count = len(parts), len(rows)
+    times, count = len(parts), sheet.rows if rows is None else len(rows)
     if reading.wide:
         labels["system"] = Labels(np.arange(times, dtype=np.int32), list(reading.scores))
         measures = Labels.same(measure or "score", times * count)
@@ -84,7 +85,7 @@ def records(
         if "system" not in labels:
             labels["system"] = Labels.same(system or sheet.system, count)
         _number_repeats(sheet, labels)
-        measures = _measures(sheet, reading, measure, rows)
+        measures = _measures(sheet, reading, measure, rows, count)
     if times > 1 or reading.wide:
         labels = {
             role: Labels(np.repeat(one.codes, count), one.names)
@@ -92,9 +93,8 @@ def records(
             else Labels(np.tile(one.codes, times), one.names)
             for role, one in labels.items()
         }
-    values = (
-        parts[0] if times == 1 and count == sheet.rows else np.concatenate([part[rows] for part in parts])
-    )
+    kept = parts if rows is None else [part[rows] for part in parts]
+    values = kept[0] if times == 1 else np.concatenate(kept)
     left = [f"{name} ({why})" for name, why in reading.left.items()]
     same = [f"{name} has {sheet.columns[name].values[0]:g} in every row" for name in reading.flat]
     told = (*notes, *same, *([f"left out: {', '.join(left)}"] if left else []))
@@ -103,7 +103,7 @@ def records(
         labels=labels,
         measures=measures,
         values=values,
-        place=lambda k: sheet.place(int(rows[k % count])),
+        place=lambda k: sheet.place(k % count if rows is None else int(rows[k % count])),
         nouns=reading.nouns,
         notes=told,
         asked=frozenset(role for role in ITEM_LABELS if role in labels),
@@ -112,14 +112,13 @@ def records(
     )
 
 
-def _items(sheet: Sheet, reading: Reading) -> tuple[Ints, tuple[str, ...]]:
-    """The rows that are of items, and not their mean."""
-    every = np.arange(sheet.rows)
+def _items(sheet: Sheet, reading: Reading) -> tuple[Ints | None, tuple[str, ...]]:
+    """The rows that are of items, and not their mean; None where all are."""
     if "topic" not in reading.roles:
-        return every, ()
+        return None, ()
     codes, names, _ = sheet.columns[reading.roles["topic"]].labels
-    if not SUMMARIES & set(names):
-        return every, ()
+    if SUMMARIES.isdisjoint(names):
+        return None, ()
     means = [k for k, name in enumerate(names) if name in SUMMARIES]
     kept = np.flatnonzero(~np.isin(codes, means))
     if not len(kept):
@@ -137,7 +136,7 @@ def _labels(sheet: Sheet, name: str) -> Labels:
     return found
 
 
-def _measures(sheet: Sheet, reading: Reading, measure: str | None, rows: Ints) -> Labels:
+def _measures(sheet: Sheet, reading: Reading, measure: str | None, rows: Ints | None, count: int) -> Labels:
     if "measure" in reading.roles:
         return _labels(sheet, reading.roles["measure"]).taken(rows)
     nameless = len(reading.scores) == 1 and plain(reading.scores[0]) in VALUES
@@ -145,7 +144,9 @@ def _measures(sheet: Sheet, reading: Reading, measure: str | None, rows: Ints) -
         (measure if measure and nameless else "score") if plain(name) in VALUES else name
         for name in reading.scores
     ]
-    return Labels(np.repeat(np.arange(len(names), dtype=np.int32), len(rows)), names)
+    if len(names) == 1:
+        return Labels.same(names[0], count)
+    return Labels(np.repeat(np.arange(len(names), dtype=np.int32), count), names)
 
 
 def _number_repeats(sheet: Sheet, labels: dict[str, Labels]) -> None:

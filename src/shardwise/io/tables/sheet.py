@@ -30,12 +30,11 @@ from shardwise.io.checksums import KEY, check, fingerprint
 from shardwise.io.files import bare_name, read_text
 from shardwise.io.spreadsheets import unguarded
 from shardwise.io.tables.column import NOTHING, Column, is_number, is_text
+from shardwise.io.tables.kernels import MANY, fixed, loses_zeros
 from shardwise.io.tables.words import LABELS, role_words
 
 MORE = "…"  # in place of a cell that holds more than one value
 EMPTY = "nan"  # in every cell of a column of scores that are all missing; one in which nothing stands is none
-LABEL = pa.dictionary(pa.int32(), pa.string())
-FEW_NAMES = 100  # in the first rows of a file
 _EMPTY = [*NOTHING, "NaN", "NA", "N/A", "NULL", "None", "Null", "Nan"]
 
 
@@ -91,6 +90,8 @@ def made(
 def _plain(data: pa.ChunkedArray) -> pa.ChunkedArray:
     """One kind of text for all that there are; what is no single value in a cell says nothing."""
     kind = data.type
+    if pa.types.is_dictionary(kind) and pa.types.is_large_string(kind.value_type):
+        return pc.cast(data, pa.dictionary(pa.int32(), pa.string()))
     if pa.types.is_nested(kind) or pa.types.is_binary(kind):
         return pa.chunked_array([pa.repeat(pa.scalar(MORE), len(data))])
     texts = (pa.types.is_large_string, pa.types.is_string_view, pa.types.is_temporal)
@@ -156,7 +157,7 @@ def from_parquet(path: Path) -> Sheet:
         held = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
         if max(held, 8 * about.num_rows * about.num_columns) > most_inside(len(blob)):
             raise pa.ArrowInvalid("it says that it holds more than a file of this size can")
-        table = file.read()
+        table = _coded(file, blob).read()
         table.validate(full=True)
         names = table.column_names  # which may be no text
     except (OSError, ValueError, OverflowError, MemoryError, pa.ArrowException) as error:
@@ -170,7 +171,7 @@ def from_parquet(path: Path) -> Sheet:
     if stored is not None:
         check(_said(table), stored.decode("ascii", "replace"), str(path))
         empty = frozenset(name for name in names if table.column(name).null_count == len(table))
-    if "__index_level_0__" in names or b"pandas" in (table.schema.metadata or {}):
+    if b"pandas" in (table.schema.metadata or {}) and not _as_it_is(table):
         try:
             frame = table.to_pandas()
         except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
@@ -182,6 +183,36 @@ def from_parquet(path: Path) -> Sheet:
         return replace(from_frame(frame, str(path)), system=stem(path))
     sheet = made(table, str(path), lambda row: f"{path}:row {row + 1}", system=stem(path))
     return replace(sheet, empty=empty)
+
+
+def _coded(file: pyarrow.parquet.ParquetFile, blob: bytes) -> pyarrow.parquet.ParquetFile:
+    """The same file, of which texts are read as the codes that it mostly holds."""
+    schema = file.schema_arrow
+    texts = [one.name for one in schema if pa.types.is_string(one.type) or pa.types.is_large_string(one.type)]
+    if not texts or (b"pandas" in (schema.metadata or {}) and not _as_it_is(schema.empty_table())):
+        return file
+    return pyarrow.parquet.ParquetFile(
+        pa.BufferReader(blob), read_dictionary=texts, page_checksum_verification=True
+    )
+
+
+def _as_it_is(table: pa.Table) -> bool:
+    """Whether a table that pandas wrote says without it all that it says with it: no index, no gaps, plain columns."""
+    try:
+        about = json.loads(table.schema.metadata[b"pandas"])
+        rows = all(one["kind"] == "range" and one["name"] is None for one in about["index_columns"])
+        heads = all(one["pandas_type"] in ("unicode", "string") for one in about["column_indexes"])
+        own = {one["field_name"]: one["name"] for one in about["columns"]}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False
+    told = rows and heads and list(own) == list(own.values()) == table.column_names
+    return told and all(map(_is_plain, table.columns))
+
+
+def _is_plain(data: pa.ChunkedArray) -> bool:
+    kind = data.type.value_type if pa.types.is_dictionary(data.type) else data.type
+    known = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string)
+    return not data.null_count and any(is_one(kind) for is_one in known)
 
 
 def parquet_bytes(frame: pd.DataFrame) -> bytes:
@@ -227,7 +258,7 @@ def from_excel(path: Path) -> Sheet:
 
 def from_text(text: bytes, path: Path) -> Sheet:
     """Read CSV or TSV: separated by commas, semicolons, tabs or, failing these, spaces; the first row has the names."""
-    first = next((line for line in text[: 1 << 20].split(b"\n") if line.strip()), b"")
+    first = next((line for line in io.BytesIO(text[: 1 << 20]) if line.strip()), b"")
     if not first:
         raise InputError("the file is empty", where=str(path), remedy="give a table of scores")
     delimiter = next((mark for mark in "\t,;" if mark.encode() in first), None)
@@ -296,16 +327,9 @@ def _header(text: bytes, delimiter: str | None, path: Path) -> tuple[list[str], 
 def _arrow(
     body: memoryview, header: list[str], delimiter: str, comma: bool, first: Sequence[set[str]]
 ) -> pa.Table:
-    """Read labels as the text they are; where they are plain whole numbers as these, which takes half the time.
-
-    Arrow gives every block of a file codes of its own, which pays where names are few.
-    """
+    """Read labels as the text they are; where they are plain whole numbers as these, which takes half the time."""
     seen = dict(zip(header, first, strict=False))
-    labels = {
-        name: LABEL if len(seen.get(name, ())) < FEW_NAMES else pa.string()
-        for name in header
-        if role_words(name) & LABELS
-    }
+    labels = {name: pa.string() for name in header if role_words(name) & LABELS}
     numbers = {name: pa.int64() for name in labels if name in seen and all(map(str.isdigit, seen[name]))}
     if numbers and not _odd_zeros(body):
         try:
@@ -317,19 +341,18 @@ def _arrow(
     return _csv(body, header, delimiter, comma, labels)
 
 
-def _odd_zeros(body: memoryview, step: int = 1 << 20) -> bool:
+def _odd_zeros(body: memoryview) -> bool:
     """Whether some field may begin with a zero that its number would lose, as 007 and -0 do."""
-    text = np.frombuffer(body, dtype=np.uint8)
-    for start in range(0, len(text), step):
-        before, at, after = (text[start + k : start + k + step] for k in range(3))
-        n = len(after)
-        before = before[:n]
-        lost = ((before < ord("0")) & (before != ord(".")) & (after >= ord("0"))) | (
-            (before == ord("-")) & (after < ord("."))
-        )
-        if (lost & (at[:n] == ord("0"))).any():
-            return True
-    return bool(len(text) > 1 and text[0] == ord("0") and text[1] >= ord("0"))
+    text = fixed(np.frombuffer(body, dtype=np.uint8))
+    if len(text) > 1 and text[0] == ord("0") and text[1] >= ord("0"):
+        return True
+    if len(text) > 10 * MANY:
+        return loses_zeros(text)
+    before, at, after = text[:-2], text[1:-1], text[2:]
+    lost = ((before < ord("0")) & (before != ord(".")) & (after >= ord("0"))) | (
+        (before == ord("-")) & (after < ord("."))
+    )
+    return bool((lost & (at == ord("0"))).any())
 
 
 def _csv(

@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from typing import Literal, TypeVar, get_args
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
 from shardwise.core.arguments import chosen
-from shardwise.core.arrays import Bools, Ints
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, counted
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import missing_cells, undefined_cells
 from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.column import Labels
+from shardwise.io.tables.kernels import MANY, fill, fixed
 from shardwise.io.tables.records import ITEM_LABELS, Records
 
 Missing = Literal["leave", "refuse", "zero"]
@@ -70,19 +72,19 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
     shape = (len(measured.names), *(len(found[dim].names) for dim in dims))
     _refuse_sparse(shape, len(values), found, nouns, parts)
     at = _flat([measured, *(found[dim] for dim in dims)])
-    there = np.zeros(shape, dtype=bool)
-    there.reshape(-1)[at] = True
-    filled = int(np.count_nonzero(there))
+    there, out = np.zeros(shape, dtype=bool), np.empty(shape)
+    filled = _filled(at, values, there.reshape(-1), out.reshape(-1))
     if filled < len(at):
         raise _double(at, parts, dims, found, measured, nouns)
-    run = there if filled == there.size else _was_run(there, dims)
-    gaps = run & ~there
-    if missing == "refuse" and gaps.any():
-        raise _gap(gaps, dims, found, measured, nouns, parts[0].source)
-    out = np.full(shape, np.nan) if filled < there.size else np.empty(shape)
-    if missing == "zero":
-        out[gaps] = 0.0
-    out.reshape(-1)[at] = values
+    run = there
+    if filled < there.size:
+        run = _was_run(there, dims)
+        gaps = run & ~there
+        if missing == "refuse" and gaps.any():
+            raise _gap(gaps, dims, found, measured, nouns, parts[0].source)
+        out[~there] = np.nan
+        if missing == "zero":
+            out[gaps] = 0.0
     labels = {
         role: _of_items(found["topic"], found[role], role, parts)
         for role in (*ITEM_LABELS, *nested)
@@ -162,7 +164,7 @@ def _ordered(labels: Labels) -> Labels:
         return labels
     to = np.empty(len(order), dtype=np.int32)
     to[order] = np.arange(len(order), dtype=np.int32)
-    return Labels(to[labels.codes], [labels.names[k] for k in order])
+    return Labels(to[labels.codes], [labels.names[k] for k in order.tolist()])
 
 
 def _nested(found: dict[str, Labels]) -> dict[str, Labels]:
@@ -188,6 +190,15 @@ def _flat(labels: Sequence[Labels]) -> Ints:
             at *= len(one.names)
             at += one.codes
     return at
+
+
+def _filled(at: Ints, values: Floats, there: Bools, out: Floats) -> int:
+    """Put scores into their cells and mark these; return how many cells have one."""
+    if len(at) >= MANY:
+        return fill(at, fixed(values.view()), there, out)
+    there[at] = True
+    out[at] = values
+    return int(np.count_nonzero(there))
 
 
 def _was_run(there: Bools, dims: Sequence[str]) -> Bools:
@@ -288,8 +299,8 @@ def _gap(
     )
 
 
-def _coordinate(dim: str, labels: list[str]) -> list[str] | Ints:
+def _coordinate(dim: str, labels: list[str]) -> npt.NDArray[np.str_] | Ints:
     numbered = dim in ("split", "instance") and all(
         label.isdecimal() and label.isascii() and len(label) < 19 for label in labels
     )
-    return np.array(labels, dtype=np.int64) if numbered else labels
+    return np.array(labels, dtype=np.int64) if numbered else np.array(labels, dtype=np.str_)

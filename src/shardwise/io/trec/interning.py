@@ -19,13 +19,14 @@ from shardwise.io.trec.intrinsics import prefetch
 MAX_NAME = 1024
 """Longest document name in bytes; a longer one means a damaged file."""
 
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _TOP = np.uint64(0xFFFFFFFF00000000)
 _LOW = np.uint64(0x00000000FFFFFFFF)
 _1 = np.uint64(1)
 _0 = np.uint64(0)
-_SECRET = np.uint64(secrets.randbits(64))
+SECRET = np.uint64(secrets.randbits(64))
+"""What hashes begin with in this process, so that nobody can choose names that all fall into one slot."""
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -35,8 +36,8 @@ def mix(h: np.uint64, word: np.uint64) -> np.uint64:
     Short names differ in the upper bytes only, which a product alone would never carry downwards.
     """
     h ^= word
-    h = (h ^ (h >> _HALF)) * _SPREAD
-    h = (h ^ (h >> np.uint64(29))) * _SPREAD
+    h = (h ^ (h >> _HALF)) * SPREAD
+    h = (h ^ (h >> np.uint64(29))) * SPREAD
     return h ^ (h >> _HALF)
 
 
@@ -150,7 +151,7 @@ class Interner:
     """
 
     def __init__(self) -> None:
-        self.key = _SECRET
+        self.key = SECRET
         self.count = 0
         self.stride = 2
         self.slots: Words = np.zeros(1 << 14, dtype=np.uint64)
@@ -244,7 +245,7 @@ def merge(interners: list[Interner]) -> Merged:
     first = interners[0]
     pooled = [np.arange(first.count, dtype=np.int32), *(first.absorb(other) for other in interners[1:])]
     order = np.arange(first.count, dtype=np.int64)
-    _sort_names(first.words, first.stride, order)
+    sort_names(first.words, first.stride, order)
     new = np.empty(first.count, dtype=np.int32)
     new[order] = np.arange(first.count, dtype=np.int32)
     rows = first.matrix()[order]
@@ -289,7 +290,7 @@ def _follows(words: Words, stride: int, a: int, b: int, depth: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _sort_names(words: Words, stride: int, order: Ints) -> None:
+def sort_names(words: Words, stride: int, order: Ints) -> None:
     """Sort codes by their names: quicksort on one word, three ways, the equal part going on to the next word.
 
     Bentley & Sedgewick 1997, "Fast algorithms for sorting and searching strings", with words for characters.
