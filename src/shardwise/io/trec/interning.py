@@ -14,30 +14,62 @@ import numpy as np
 
 from shardwise.core.arrays import Bytes, Codes, Ints, Words
 from shardwise.core.compiled import njit
-from shardwise.io.trec.intrinsics import prefetch
+from shardwise.io.trec.intrinsics import address, load8, product
 
 MAX_NAME = 1024
 """Longest document name in bytes; a longer one means a damaged file."""
+
+SPARE = 4
+"""Words behind the last name, so that as many can be read from any name on, whatever the stride."""
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _TOP = np.uint64(0xFFFFFFFF00000000)
 _LOW = np.uint64(0x00000000FFFFFFFF)
-_1 = np.uint64(1)
 _0 = np.uint64(0)
 _SECRET = np.uint64(secrets.randbits(64))
 
 
 @njit(cache=True, nogil=True, inline="always")
 def mix(h: np.uint64, word: np.uint64) -> np.uint64:
-    """Stir one more word of a name into its hash.
+    """Both halves of a product, one laid over the other: every bit of both numbers has its say in every bit."""
+    words: tuple[np.uint64, np.uint64] = product(h, word)
+    return words[0] ^ words[1]
 
-    Short names differ in the upper bytes only, which a product alone would never carry downwards.
-    """
-    h ^= word
-    h = (h ^ (h >> _HALF)) * _SPREAD
-    h = (h ^ (h >> np.uint64(29))) * _SPREAD
-    return h ^ (h >> _HALF)
+
+@njit(cache=True, nogil=True, inline="always")
+def keys(key: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """Three more keys made of one, for whoever knows what a word is multiplied with can make all products zero."""
+    second = (key ^ _SPREAD) * _SPREAD
+    third = (second ^ (second >> _HALF)) * _SPREAD
+    fourth = (third ^ (third >> _HALF)) * _SPREAD
+    return second, third, fourth
+
+
+@njit(cache=True, nogil=True, inline="always")
+def hash_start(key: np.uint64, a: np.uint64, b: np.uint64, c: np.uint64, d: np.uint64) -> np.uint64:
+    """Hash of the first four words of a name, zeros behind those of a shorter one; `mix` in what follows."""
+    second, third, fourth = keys(key)
+    return mix(a ^ key, b ^ second) ^ mix(c ^ third, d ^ fourth)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def hash_more(h: np.uint64, word: np.uint64) -> np.uint64:
+    """Hash of a name with one more word behind the first four."""
+    return mix(h ^ word, _SPREAD)
+
+
+@njit(cache=True, nogil=True)
+def hash_name(name: int, n_words: int, key: np.uint64) -> np.uint64:
+    """Hash of the words at a place."""
+    a = load8(name) if n_words > 0 else _0
+    b = load8(name + 8) if n_words > 1 else _0
+    c = load8(name + 16) if n_words > 2 else _0
+    d = load8(name + 24) if n_words > 3 else _0
+    h = hash_start(key, a, b, c, d)
+    for k in range(4, n_words):
+        h = hash_more(h, load8(name + 8 * k))
+    return h
 
 
 class NameTable(NamedTuple):
@@ -56,14 +88,6 @@ class NameTable(NamedTuple):
 def home(slots: Words, h: np.uint64) -> int:
     """Slot at which the search for a hash begins."""
     return int(h >> _HALF) & (len(slots) - 1)
-
-
-@njit(cache=True, nogil=True)
-def bring_near(slots: Words, words: Words, stride: int, h: np.uint64) -> None:
-    """Ask for the name that a hash most likely stands for, whose slot is near already."""
-    slot = slots[home(slots, h)]
-    if slot != _0:
-        prefetch(words, (int(slot & _LOW) - 1) * stride)
 
 
 @njit(cache=True, nogil=True)
@@ -108,12 +132,10 @@ def put(
 def _rehash(slots: Words, words: Words, stride: int, key: np.uint64, count: int) -> None:
     mask = len(slots) - 1
     for code in range(count):
-        h = key
-        for k in range(stride):
-            word = words[code * stride + k]
-            if word == _0:
-                break
-            h = mix(h, word)
+        n_words = 0
+        while n_words < stride and words[code * stride + n_words] != _0:
+            n_words += 1
+        h = hash_name(address(words) + 8 * code * stride, n_words, key)
         at = home(slots, h)
         while slots[at] != _0:
             at = (at + 1) & mask
@@ -124,22 +146,18 @@ def _rehash(slots: Words, words: Words, stride: int, key: np.uint64, count: int)
 def pack(text: Bytes, start: int, stop: int, name: Words, key: np.uint64) -> tuple[int, np.uint64]:
     """Write a name into words; return how many and their hash."""
     n_words = 0
-    h = key
     word = _0
     for i in range(start, stop):
         word = (word << np.uint64(8)) | np.uint64(text[i])
         if (i - start) & 7 == 7:
             name[n_words] = word
-            h = mix(h, word)
             n_words += 1
             word = _0
     left = (stop - start) & 7
     if left:
-        word <<= np.uint64(8 * (8 - left))
-        name[n_words] = word
-        h = mix(h, word)
+        name[n_words] = word << np.uint64(8 * (8 - left))
         n_words += 1
-    return n_words, h
+    return n_words, hash_name(address(name), n_words, key)
 
 
 class Interner:
@@ -154,7 +172,7 @@ class Interner:
         self.count = 0
         self.stride = 2
         self.slots: Words = np.zeros(1 << 14, dtype=np.uint64)
-        self.words: Words = np.zeros(self.stride << 13, dtype=np.uint64)
+        self.words: Words = np.zeros((self.stride << 13) + SPARE, dtype=np.uint64)
 
     @property
     def table(self) -> NameTable:
@@ -164,13 +182,13 @@ class Interner:
     def make_room(self, n_words: int) -> None:
         """Make room for one more name of that many words, and for as many again as there are."""
         if n_words > self.stride:
-            wide = np.zeros((len(self.words) // self.stride, n_words), dtype=np.uint64)
-            wide[: self.count, : self.stride] = self.matrix()
-            self.words, self.stride = wide.ravel(), n_words
+            wide = np.zeros(len(self.words) // self.stride * n_words + SPARE, dtype=np.uint64)
+            wide[: self.count * n_words].reshape(-1, n_words)[:, : self.stride] = self.matrix()
+            self.words, self.stride = wide, n_words
         if (self.count + 1) * 2 >= len(self.slots):
             self.slots = np.zeros(len(self.slots) * 2, dtype=np.uint64)
             _rehash(self.slots, self.words, self.stride, self.key, self.count)
-        if (self.count + 1) * self.stride > len(self.words):
+        if (self.count + 1) * self.stride + SPARE > len(self.words):
             self.words = np.concatenate([self.words, np.zeros(len(self.words), dtype=np.uint64)])
 
     def matrix(self) -> Words:
@@ -218,7 +236,7 @@ def _intern_texts(
     """Code names until all are done or room has to be made; return (done, count)."""
     while done < len(codes):
         n_words, h = pack(text, edges[done], edges[done + 1], scratch, key)
-        if n_words > stride or (count + 1) * 2 >= len(slots) or (count + 1) * stride > len(words):
+        if n_words > stride or (count + 1) * 2 >= len(slots) or (count + 1) * stride + SPARE > len(words):
             break
         code, slot = find(slots, words, stride, scratch, n_words, h)
         if code < 0:
@@ -260,13 +278,12 @@ def _intern_rows(
 ) -> tuple[int, int]:
     """Code the names of another table until all are done or room has to be made; return (done, count)."""
     while done < len(codes):
-        if (count + 1) * 2 >= len(slots) or (count + 1) * stride > len(words):
+        if (count + 1) * 2 >= len(slots) or (count + 1) * stride + SPARE > len(words):
             break
         n_words = 0
-        h = key
         while n_words < rows.shape[1] and rows[done, n_words] != _0:
-            h = mix(h, rows[done, n_words])
             n_words += 1
+        h = hash_name(address(rows) + 8 * done * rows.shape[1], n_words, key)
         code, slot = find(slots, words, stride, rows[done], n_words, h)
         if code < 0:
             code = count
