@@ -16,6 +16,7 @@ from shardwise.io.trec.interning import Interner, find, merge, mix, put
 from shardwise.io.trec.intrinsics import PADDING, look, same_bytes, token_end
 from shardwise.io.trec.numbers import parse_number, parse_plain
 from shardwise.io.trec.parsed import Worker
+from shardwise.io.trec.ranking import LAST_STAMP, order_groups
 
 
 def padded(text: bytes) -> np.ndarray:
@@ -209,9 +210,17 @@ SCORE = st.one_of(
 )
 USUAL = ("7", " ", "Q0", " ", " ", "1", " ", " ", "tag", "\n")
 UNUSUAL = (
-    ("8", "12345678901", " 7"), ("  ", "\t", " \t "), ("0", "Q00"), ("\t", "   "), ("\t", "     "),
-    ("1000", "x.y", "."), ("\t", "  "), ("\t", "  "), ("tag2", "t", "a longer".replace(" ", "-") * 3), (" \n", "\r\n", "\n\n", "\n \n"),
-)  # fmt: skip
+    ("8", "12345678901", " 7"),
+    ("  ", "\t", " \t "),
+    ("0", "Q00"),
+    ("\t", "   "),
+    ("\t", "     "),
+    ("1000", "x.y", "."),
+    ("\t", "  "),
+    ("\t", "  "),
+    ("tag2", "t", "a-long-one" * 3),
+    (" \n", "\r\n", "\n\n", "\n \n"),
+)
 
 
 @st.composite
@@ -245,3 +254,24 @@ def test_lines_unlike_those_before_are_read_as_well(
     changes = [i for i, topic in enumerate(topics) if i == 0 or topic != topics[i - 1]]
     assert rows.run_rows.tolist() == changes
     assert rows.topics == [topics[i] for i in changes]
+
+
+def test_repeated_documents_are_found_when_the_stamps_begin_anew() -> None:
+    interner = Interner()
+    interner.codes([b"a", b"b"])
+    groups = 10
+    stamps = np.zeros(2, dtype=np.uint16)
+
+    def ordered(docs: list[int], serial: int) -> tuple[int, int]:
+        edges = np.arange(0, 2 * groups + 1, 2)
+        scores = np.tile([2.0, 1.0], groups)
+        return order_groups(np.array(docs, dtype=np.int32), scores, edges, interner.table, stamps, serial)
+
+    fine = [0, 1] * groups
+    for serial in range(0, 3 * LAST_STAMP, groups):
+        assert ordered(fine, serial) == (-1, -1)
+    for place in range(groups):  # the numbers begin anew before, at and behind the group with the repeat
+        twice = fine.copy()
+        twice[2 * place + 1] = 0
+        stamps[:] = 0
+        assert ordered(twice, LAST_STAMP - 5) == (place, 2 * place + 1)

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shardwise.core.arguments import mapped
 from shardwise.core.arrays import Bytes, Codes, Ints, Words
 from shardwise.core.compiled import njit
-from shardwise.io.trec.intrinsics import address, load8, product
+from shardwise.io.trec.intrinsics import address, load8, product, trailing_zeros
 
 MAX_NAME = 1024
 """Longest document name in bytes; a longer one means a damaged file."""
@@ -207,18 +208,6 @@ class Interner:
             done, self.count = _intern_texts(text, edges, codes, done, *self.table, self.count, scratch)
         return codes
 
-    def absorb(self, other: Interner) -> Codes:
-        """Take in all names of another interner; return the codes they have here."""
-        codes = np.empty(other.count, dtype=np.int32)
-        rows = np.ascontiguousarray(other.matrix())
-        done = 0
-        self.make_room(other.stride)
-        while True:
-            done, self.count = _intern_rows(rows, codes, done, *self.table, self.count)
-            if done == other.count:
-                return codes
-            self.make_room(other.stride)
-
 
 @njit(cache=True, nogil=True)
 def _intern_texts(
@@ -257,41 +246,84 @@ class Merged:
     codes: tuple[Codes, ...]  # of each interner: old code -> new code
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ordered:
+    """Names in byte order, and where those of each interner are among them."""
+
+    rows: Words
+    codes: tuple[Codes, ...]
+
+
 def merge(interners: list[Interner]) -> Merged:
     """Number the names of all interners in byte order, so that codes depend on nothing but the names."""
-    first = interners[0]
-    pooled = [np.arange(first.count, dtype=np.int32), *(first.absorb(other) for other in interners[1:])]
-    order = np.arange(first.count, dtype=np.int64)
-    _sort_names(first.words, first.stride, order)
-    new = np.empty(first.count, dtype=np.int32)
-    new[order] = np.arange(first.count, dtype=np.int32)
-    rows = first.matrix()[order]
-    starts = np.concatenate([[0], np.cumsum(_name_lengths(rows))]).astype(np.int64)
+    jobs = len(interners)
+    stride = max(interner.stride for interner in interners)
+    parts = list(mapped(lambda interner: _ordered(interner, stride), interners, jobs=jobs))
+    while len(parts) > 1:
+        odd = parts[len(parts) // 2 * 2 :]
+        pairs = list(zip(parts[::2], parts[1::2], strict=False))
+        parts = [*mapped(lambda pair: _united(*pair), pairs, jobs=jobs), *odd]
+    rows = parts[0].rows
+    starts = np.zeros(len(rows) + 1, dtype=np.int64)
+    _measure(rows, starts)
     names = np.empty(int(starts[-1]), dtype=np.uint8)
     _spell(rows, starts, names)
-    return Merged(names=names, name_starts=starts, codes=tuple(new[codes] for codes in pooled))
+    return Merged(names=names, name_starts=starts, codes=parts[0].codes)
+
+
+def _ordered(interner: Interner, stride: int) -> _Ordered:
+    """The names of one interner, in as many words each as asked."""
+    order = np.arange(interner.count, dtype=np.int32)
+    _sort_names(interner.words, interner.stride, order, np.empty(interner.count, dtype=np.uint64))
+    rows = np.empty((interner.count, stride), dtype=np.uint64)
+    codes = np.empty(interner.count, dtype=np.int32)
+    _put_in_order(interner.words, interner.stride, order, rows, codes)
+    return _Ordered(rows, (codes,))
+
+
+def _united(a: _Ordered, b: _Ordered) -> _Ordered:
+    """The names of both, each once."""
+    rows = np.empty((len(a.rows) + len(b.rows), a.rows.shape[1]), dtype=np.uint64)
+    of_a, of_b = np.empty(len(a.rows), dtype=np.int32), np.empty(len(b.rows), dtype=np.int32)
+    count = _unite(a.rows, b.rows, rows, of_a, of_b)
+    return _Ordered(rows[:count], (*(of_a[codes] for codes in a.codes), *(of_b[codes] for codes in b.codes)))
 
 
 @njit(cache=True, nogil=True)
-def _intern_rows(
-    rows: Words, codes: Codes, done: int, slots: Words, words: Words, stride: int, key: np.uint64, count: int
-) -> tuple[int, int]:
-    """Code the names of another table until all are done or room has to be made; return (done, count)."""
-    while done < len(codes):
-        if (count + 1) * 2 >= len(slots) or (count + 1) * stride + SPARE > len(words):
-            break
-        n_words = 0
-        while n_words < rows.shape[1] and rows[done, n_words] != _0:
-            n_words += 1
-        h = hash_name(address(rows) + 8 * done * rows.shape[1], n_words, key)
-        code, slot = find(slots, words, stride, rows[done], n_words, h)
-        if code < 0:
-            code = count
-            put(slots, words, stride, rows[done], n_words, h, code, slot)
-            count += 1
-        codes[done] = code
-        done += 1
-    return done, count
+def _put_in_order(words: Words, stride: int, order: Codes, rows: Words, codes: Codes) -> None:
+    for i in range(len(order)):
+        code = order[i]
+        codes[code] = i
+        for k in range(stride):
+            rows[i, k] = words[code * stride + k]
+        for k in range(stride, rows.shape[1]):
+            rows[i, k] = _0
+
+
+@njit(cache=True, nogil=True)
+def _unite(a: Words, b: Words, rows: Words, of_a: Codes, of_b: Codes) -> int:
+    """Merge names in order, equal ones into one; say where each went and how many there are."""
+    i, j, count = 0, 0, 0
+    stride = rows.shape[1]
+    while i < len(a) or j < len(b):
+        k = 0
+        from_a, from_b = i < len(a), j < len(b)
+        if from_a and from_b:
+            while k < stride and a[i, k] == b[j, k]:
+                k += 1
+            if k < stride:
+                from_a = a[i, k] < b[j, k]
+                from_b = not from_a
+        for k in range(stride):
+            rows[count, k] = a[i, k] if from_a else b[j, k]
+        if from_a:
+            of_a[i] = count
+            i += 1
+        if from_b:
+            of_b[j] = count
+            j += 1
+        count += 1
+    return count
 
 
 @njit(cache=True, nogil=True)
@@ -306,54 +338,62 @@ def _follows(words: Words, stride: int, a: int, b: int, depth: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _sort_names(words: Words, stride: int, order: Ints) -> None:
+def _sort_names(words: Words, stride: int, order: Codes, keys: Words) -> None:
     """Sort codes by their names: quicksort on one word, three ways, the equal part going on to the next word.
 
-    Bentley & Sedgewick 1997, "Fast algorithms for sorting and searching strings", with words for characters.
+    Bentley & Sedgewick 1997, "Fast algorithms for sorting and searching strings", with words for characters. ``keys``
+    is room for the words compared, which move with their codes: looked up in the table, each would be a wait.
     """
+    for i in range(len(order)):
+        keys[i] = words[order[i] * stride]
     stack = [(0, len(order), 0)]
     while len(stack) > 0:
         low, high, depth = stack.pop()
         if high - low < 16 or depth == stride:
             for i in range(low + 1, high):
-                code = order[i]
+                code, key = order[i], keys[i]
                 j = i
-                while j > low and _follows(words, stride, order[j - 1], code, depth):
-                    order[j] = order[j - 1]
+                while j > low and (
+                    keys[j - 1] > key
+                    or (keys[j - 1] == key and _follows(words, stride, order[j - 1], code, depth + 1))
+                ):
+                    order[j], keys[j] = order[j - 1], keys[j - 1]
                     j -= 1
-                order[j] = code
+                order[j], keys[j] = code, key
             continue
-        a = words[order[low] * stride + depth]
-        b = words[order[(low + high) // 2] * stride + depth]
-        c = words[order[high - 1] * stride + depth]
+        a, b, c = keys[low], keys[(low + high) // 2], keys[high - 1]
         pivot = max(min(a, b), min(max(a, b), c))
         less, i, more = low, low, high
         while i < more:
-            word = words[order[i] * stride + depth]
+            word = keys[i]
             if word < pivot:
                 order[less], order[i] = order[i], order[less]
+                keys[less], keys[i] = word, keys[less]
                 less += 1
                 i += 1
             elif word > pivot:
                 more -= 1
                 order[more], order[i] = order[i], order[more]
+                keys[more], keys[i] = word, keys[more]
             else:
                 i += 1
         stack.append((low, less, depth))
-        stack.append((less, more, depth + 1))
         stack.append((more, high, depth))
+        if depth + 1 < stride:  # otherwise they are equal to the end
+            for i in range(less, more):
+                keys[i] = words[order[i] * stride + depth + 1]
+            stack.append((less, more, depth + 1))
 
 
 @njit(cache=True, nogil=True)
-def _name_lengths(rows: Words) -> Ints:
-    lengths = np.zeros(len(rows), dtype=np.int64)
+def _measure(rows: Words, starts: Ints) -> None:
+    """Where each name begins if they are written one behind another, and the last one ends."""
     for i in range(len(rows)):
-        for k in range(rows.shape[1]):
-            word = rows[i, k]
-            while word != _0:
-                lengths[i] += 1
-                word <<= np.uint64(8)
-    return lengths
+        k = rows.shape[1] - 1
+        while k > 0 and rows[i, k] == _0:
+            k -= 1
+        word = rows[i, k]
+        starts[i + 1] = starts[i] + (8 * (k + 1) - (trailing_zeros(word) >> 3) if word else 0)
 
 
 @njit(cache=True, nogil=True)
