@@ -170,6 +170,10 @@ class Interner:
 
     def __init__(self) -> None:
         self.key = _SECRET
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all names, and give their memory back."""
         self.count = 0
         self.stride = 2
         self.slots: Words = np.zeros(1 << 14, dtype=np.uint64)
@@ -255,14 +259,17 @@ class _Ordered:
 
 
 def merge(interners: list[Interner]) -> Merged:
-    """Number the names of all interners in byte order, so that codes depend on nothing but the names."""
+    """Number the names of all interners in byte order, so that codes depend on nothing but the names.
+
+    The interners are empty afterwards: with what is made of them, they would take twice the memory.
+    """
     jobs = len(interners)
     stride = max(interner.stride for interner in interners)
     parts = list(mapped(lambda interner: _ordered(interner, stride), interners, jobs=jobs))
     while len(parts) > 1:
-        odd = parts[len(parts) // 2 * 2 :]
-        pairs = list(zip(parts[::2], parts[1::2], strict=False))
-        parts = [*mapped(lambda pair: _united(*pair), pairs, jobs=jobs), *odd]
+        pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
+        parts = list(mapped(_united, pairs, jobs=jobs))
+        del pairs
     rows = parts[0].rows
     starts = np.zeros(len(rows) + 1, dtype=np.int64)
     _measure(rows, starts)
@@ -278,11 +285,15 @@ def _ordered(interner: Interner, stride: int) -> _Ordered:
     rows = np.empty((interner.count, stride), dtype=np.uint64)
     codes = np.empty(interner.count, dtype=np.int32)
     _put_in_order(interner.words, interner.stride, order, rows, codes)
+    interner.clear()
     return _Ordered(rows, (codes,))
 
 
-def _united(a: _Ordered, b: _Ordered) -> _Ordered:
-    """The names of both, each once."""
+def _united(parts: list[_Ordered]) -> _Ordered:
+    """The names of one part or two, each once."""
+    if len(parts) == 1:
+        return parts[0]
+    a, b = parts
     rows = np.empty((len(a.rows) + len(b.rows), a.rows.shape[1]), dtype=np.uint64)
     of_a, of_b = np.empty(len(a.rows), dtype=np.int32), np.empty(len(b.rows), dtype=np.int32)
     count = _unite(a.rows, b.rows, rows, of_a, of_b)
