@@ -31,14 +31,14 @@ _0 = np.uint64(0)
 _SECRET = np.uint64(secrets.randbits(64))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def mix(h: np.uint64, word: np.uint64) -> np.uint64:
     """Both halves of a product, one laid over the other: every bit of both numbers has its say in every bit."""
     words: tuple[np.uint64, np.uint64] = product(h, word)
     return words[0] ^ words[1]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def keys(key: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Three more keys made of one, for whoever knows what a word is multiplied with can make all products zero."""
     second = (key ^ _SPREAD) * _SPREAD
@@ -47,14 +47,14 @@ def keys(key: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64]:
     return second, third, fourth
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def hash_start(key: np.uint64, a: np.uint64, b: np.uint64, c: np.uint64, d: np.uint64) -> np.uint64:
     """Hash of the first four words of a name, zeros behind those of a shorter one; `mix` in what follows."""
     second, third, fourth = keys(key)
     return mix(a ^ key, b ^ second) ^ mix(c ^ third, d ^ fourth)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def hash_more(h: np.uint64, word: np.uint64) -> np.uint64:
     """Hash of a name with one more word behind the first four."""
     return mix(h ^ word, _SPREAD)
@@ -85,7 +85,7 @@ class NameTable(NamedTuple):
     key: np.uint64  # what hashes begin with
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def home(slots: Words, h: np.uint64) -> int:
     """Slot at which the search for a hash begins."""
     return int(h >> _HALF) & (len(slots) - 1)

@@ -157,13 +157,13 @@ reversed_bytes: Any = intrinsic(_reversed_bytes)
 prefetch: Any = intrinsic(_prefetch)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def blanks(word: np.uint64) -> np.uint64:
     """Mark bytes below 33; the lowest mark is exact, and there is none where there is no such byte."""
     return (word - _33S) & ~word & _TOPS
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def token_end(at: int) -> int:
     """Find the first byte below 33 from a place on."""
     mark = blanks(load8(at))
@@ -173,13 +173,13 @@ def token_end(at: int) -> int:
     return at + int(trailing_zeros(mark) >> 3)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def low_bytes(word: np.uint64, count: int) -> np.uint64:
     """Keep the lowest bytes of a word, fewer than eight."""
     return word & ((_1 << (_8 * np.uint64(count))) - _1)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def same_bytes(a: int, b: int, count: int) -> bool:
     """Whether ``count`` bytes at one place equal those at another."""
     while count >= 8:

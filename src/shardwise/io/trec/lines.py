@@ -81,7 +81,7 @@ def scratch() -> Scratch:
     return Scratch(names, np.empty(BATCH, dtype=np.uint64))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def skip_blanks(at: int) -> int:
     """Pass over spaces, tabs, and the carriage return of a line's end."""
     c = byte(at)
@@ -264,9 +264,9 @@ def parse_lines(
     one_label = state[ONE_LABEL] == 1
     width = max(stride, _NEAR)
     room = min((len(slots) - 1) // 2, (len(words) - SPARE) // stride)  # names that the table can hold
-    pending = 0
-    prefix = suffix = 0
-    prefix_len = suffix_len = -1
+    pending = int(np.int64(0))  # not a literal, for which what is called would be compiled once more
+    prefix = suffix = pos
+    prefix_len = suffix_len = int(np.int64(-1))
     status = DONE
     while pos < end:
         if prefix_len >= 0:

@@ -80,7 +80,7 @@ def _rounded(w: np.uint64, q: int) -> tuple[float, bool]:
     return as_float((m & (_HIDDEN - _1)) | (np.uint64(exponent) << np.uint64(52))), True
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _digits(word: np.uint64, count: int) -> tuple[np.uint64, np.uint64]:
     """The number that the lowest ``count`` bytes spell, eight at most, and 0 if they are digits all.
 
@@ -94,7 +94,7 @@ def _digits(word: np.uint64, count: int) -> tuple[np.uint64, np.uint64]:
     return (word * np.uint64(10_000) + (word >> _32)) & _LOW, strange
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def parse_plain(at: int, end: int, point: int) -> tuple[float, bool]:
     """Read the number from ``at`` to ``end`` if it is but digits with a point among them; else say that it is not.
 
