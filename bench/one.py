@@ -16,6 +16,7 @@ from typing import Any
 MEASURES = ["AP", "P@10", "nDCG@10"]
 PYTREC = {"map", "P_10", "ndcg_cut_10"}
 SHARDS = 5
+PIECE = 1 << 17  # bytes in which lines are counted at once
 
 
 def run_paths(folder: Path) -> list[Path]:
@@ -72,6 +73,43 @@ def parse_ranx(folder: Path) -> Callable[[], Any]:
 
     ranx.Run.from_file(str(run_paths(folder)[0]), kind="trec")  # compile
     return lambda: [ranx.Run.from_file(str(path), kind="trec") for path in run_paths(folder)]
+
+
+def _read_side_by_side(folder: Path, told: Callable[[memoryview], int]) -> Callable[[], int]:
+    """Read all runs by as many threads as shardwise has, each into one buffer, and add up what is told of each."""
+    from shardwise.core.arguments import mapped, workers
+
+    paths, jobs = run_paths(folder), workers(None)
+    largest = max(path.stat().st_size for path in paths) + 1
+
+    def some(mine: list[Path]) -> int:
+        room = memoryview(bytearray(largest))
+        total = 0
+        for path in mine:
+            with open(path, "rb", buffering=0) as stream:
+                size = 0
+                while got := stream.readinto(room[size:]):
+                    size += got
+            total += told(room[:size])
+        return total
+
+    return lambda: sum(mapped(some, [paths[k::jobs] for k in range(jobs)], jobs=jobs))
+
+
+def parse_bytes(folder: Path) -> Callable[[], Any]:
+    """What no reader can be faster than."""
+    return _read_side_by_side(folder, len)
+
+
+def parse_lines(folder: Path) -> Callable[[], Any]:
+    """The same, with every byte looked at once, by numpy and while it is in the cache."""
+    import numpy as np
+
+    def newlines(text: memoryview) -> int:
+        pieces = (np.frombuffer(text[at : at + PIECE], np.uint8) for at in range(0, len(text), PIECE))
+        return sum(int(np.count_nonzero(piece == 10)) for piece in pieces)
+
+    return _read_side_by_side(folder, newlines)
 
 
 def score_shardwise(folder: Path) -> Callable[[], Any]:

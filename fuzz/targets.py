@@ -45,7 +45,7 @@ from shardwise.io.netcdf import is_ours
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores, write_scores
 from shardwise.io.trec.intrinsics import PADDING
-from shardwise.io.trec.numbers import parse_number
+from shardwise.io.trec.numbers import parse_number, parse_plain
 from shardwise.procedures.running import paired_tests
 from shardwise.report.embedded import read_report
 from shardwise.scoring.measures.names import parse_measure
@@ -107,14 +107,16 @@ def _try_number(text: str) -> str:
     token = text.encode("latin-1")
     if any(byte <= 32 for byte in token) or not token:
         return "refused"
-    value = np.zeros(1)
-    buffer, _ = guarded(np.frombuffer(token + b"\n" * PADDING, dtype=np.uint8), len(token))
-    end, understood = parse_number(buffer, 0, value.view(np.uint64), value)
-    if not understood or end != len(token):
-        return "refused"
-    if value[0] != float(token) or math.copysign(1, value[0]) != math.copysign(1, float(token)):
-        raise Wrong(f"{text!r} is {float(token)!r}, not {value[0]!r}")
-    return "right"
+    buffer, size = guarded(np.frombuffer(token + b"\n" * PADDING, dtype=np.uint8), len(token))
+    start = buffer.ctypes.data
+    end, understood, value = parse_number(start)
+    point = token.find(b".")
+    plain, is_plain = parse_plain(start, start + size, start + (point if point >= 0 else size))
+    found = [*([value] if understood and end == start + size else []), *([plain] if is_plain else [])]
+    for one in found:
+        if one != float(token) or math.copysign(1, one) != math.copysign(1, float(token)):
+            raise Wrong(f"{text!r} is {float(token)!r}, not {one!r}")
+    return "right" if found else "refused"
 
 
 # runs and judgments -------------------------------------------------------------------------------------------------

@@ -7,29 +7,20 @@ import numpy as np
 from shardwise.io.trec import interning
 from shardwise.io.trec.interning import Interner
 
-_SPREAD_BACK = pow(0x9E3779B97F4A7C15, -1, 1 << 64)
-_ALL = (1 << 64) - 1
-
-
-def _unmix(h: int) -> int:
-    """The word that an unkeyed hash comes of."""
-    h = h ^ (h >> 32)
-    h = (h * _SPREAD_BACK) & _ALL
-    h = h ^ (h >> 29) ^ (h >> 58)
-    h = (h * _SPREAD_BACK) & _ALL
-    return h ^ (h >> 32)
-
 
 def _crafted(count: int) -> list[bytes]:
-    """Names of eight bytes whose unkeyed hashes agree in their upper half, which says where the search begins."""
-    words = (_unmix((7 << 32) | k) for k in range(1, 200 * count))
-    names = (word.to_bytes(8, "big") for word in words)
-    return [name for name in names if 0 not in name][:count]
+    """Names whose second word is what it is compared with where the key is known to be 0: all products are 0."""
+    second = int(interning.keys(np.uint64(0))[0]).to_bytes(8, "big")
+    names = (b"%08d" % k + second for k in range(count))
+    return [name for name in names if 0 not in name]
 
 
 def _slots(names: list[bytes], key: int) -> int:
-    words = np.array([int.from_bytes(name, "big") for name in names], dtype=np.uint64)
-    hashes = [interning.mix(np.uint64(key), word) for word in words]
+    words = np.array(
+        [[int.from_bytes(part, "big") for part in (name[:8], name[8:])] for name in names], dtype=np.uint64
+    )
+    places = words.ctypes.data + 16 * np.arange(len(names))
+    hashes = [interning.hash_name(int(place), 2, np.uint64(key)) for place in places]
     return len({int(h) >> 32 & 0xFFFF for h in hashes})
 
 

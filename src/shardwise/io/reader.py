@@ -211,9 +211,12 @@ def _run_sources(runs: Any) -> list[Path | Table]:
 
 
 def _parse_all(crew: list[Worker], sources: list[Path | Table], progress: Progress | None) -> list[ParsedRun]:
-    """Parse all sources, each worker taking the next one; the first source in order that fails is reported."""
+    """Parse all sources, each worker taking the next one; the first source in order that fails is reported.
+
+    The largest come first, so that no worker is left with one when the others are done.
+    """
     parsed: list[ParsedRun | InputError | None] = [None] * len(sources)
-    waiting = iter(range(len(sources)))
+    waiting = iter(sorted(range(len(sources)), key=lambda at: -_size(sources[at])))
     lock = threading.Lock()
     done = 0
 
@@ -241,6 +244,16 @@ def _parse_all(crew: list[Worker], sources: list[Path | Table], progress: Progre
         if run is not None:
             good.append(run)
     return good
+
+
+def _size(source: Path | Table) -> int:
+    """How long a source is; nothing is known of a pipe, and that a file is missing is told when it is read."""
+    if isinstance(source, Path):
+        try:
+            return source.stat().st_size
+        except OSError:
+            return 0
+    return len(source.docs)
 
 
 def _name_systems(parsed: list[ParsedRun], names: Names) -> tuple[tuple[str, ...], list[str]]:

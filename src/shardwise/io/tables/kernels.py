@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from shardwise.core.arrays import Bools, Bytes, Codes, Floats, Ints, Words
 from shardwise.core.compiled import njit
-from shardwise.io.trec.interning import SECRET, SPREAD, home, mix, sort_names
-from shardwise.io.trec.intrinsics import load8, low_bytes, prefetch, reversed_bytes
+from shardwise.io.trec.interning import SECRET, hash_more, home, sort_names
+from shardwise.io.trec.intrinsics import address, load8, low_bytes, prefetch, reversed_bytes
 
 Values = TypeVar("Values", Bytes, Codes, Words, Ints, Floats)
 
@@ -154,7 +154,7 @@ def _code_texts(
 def _last(text: Bytes, at: int, count: int) -> np.uint64:
     """Fewer than eight bytes as one word, whether or not eight may be read."""
     if at + 8 <= len(text):
-        return low_bytes(load8(text, at), count)
+        return low_bytes(load8(address(text) + at), count)
     word = _0
     for k in range(count):
         word |= np.uint64(text[at + k]) << (_8 * np.uint64(k))
@@ -165,17 +165,16 @@ def _last(text: Bytes, at: int, count: int) -> np.uint64:
 def _hashed(text: Bytes, start: int, stop: int, key: np.uint64) -> np.uint64:
     h = key ^ np.uint64(stop - start)
     while start + 8 <= stop:
-        h = (h ^ load8(text, start)) * SPREAD
-        h ^= h >> _HALF
+        h = hash_more(h, load8(address(text) + start))
         start += 8
-    return mix(h, _last(text, start, stop - start))
+    return hash_more(h, _last(text, start, stop - start))
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _same(a: Bytes, i: int, b: Bytes, k: int, count: int) -> bool:
     """Whether ``count`` bytes of a from i on equal those of b from k on."""
     while count >= 8:
-        if load8(a, i) != load8(b, k):
+        if load8(address(a) + i) != load8(address(b) + k):
             return False
         i += 8
         k += 8
@@ -252,9 +251,9 @@ def natural_places(names: Sequence[str]) -> Ints | None:
     stride = -(-int(np.diff(edges).max(initial=1)) // 8)
     words = np.empty(len(names) * stride, dtype=np.uint64)
     _into_words(keys, edges, words, stride)
-    order = np.arange(len(names), dtype=np.int64)
-    sort_names(words, stride, order)
-    return None if _has_equals(words, stride, order) else order
+    order: Codes = np.arange(len(names), dtype=np.int32)
+    sort_names(words, stride, order, np.empty(len(names), dtype=np.uint64))
+    return None if _has_equals(words, stride, order) else order.astype(np.int64)
 
 
 @njit(cache=True, nogil=True)
@@ -302,14 +301,14 @@ def _into_words(keys: Bytes, edges: Ints, words: Words, stride: int) -> None:
             left = edges[n + 1] - edges[n] - 8 * k
             word = _0
             if left > 0:
-                word = load8(keys, edges[n] + 8 * k)
+                word = load8(address(keys) + edges[n] + 8 * k)
                 if left < 8:
                     word = low_bytes(word, left)
             words[n * stride + k] = reversed_bytes(word)
 
 
 @njit(cache=True, nogil=True)
-def _has_equals(words: Words, stride: int, order: Ints) -> bool:
+def _has_equals(words: Words, stride: int, order: Codes) -> bool:
     """Whether two names that follow one another have the same key."""
     for i in range(1, len(order)):
         k = 0

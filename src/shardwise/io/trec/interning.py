@@ -12,33 +12,65 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shardwise.core.arguments import mapped
 from shardwise.core.arrays import Bytes, Codes, Ints, Words
 from shardwise.core.compiled import njit
-from shardwise.io.trec.intrinsics import prefetch
+from shardwise.io.trec.intrinsics import address, load8, product, trailing_zeros
 
 MAX_NAME = 1024
 """Longest document name in bytes; a longer one means a damaged file."""
 
-SPREAD = np.uint64(0x9E3779B97F4A7C15)
+SPARE = 4
+"""Words behind the last name, so that as many can be read from any name on, whatever the stride."""
+
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _TOP = np.uint64(0xFFFFFFFF00000000)
 _LOW = np.uint64(0x00000000FFFFFFFF)
-_1 = np.uint64(1)
 _0 = np.uint64(0)
 SECRET = np.uint64(secrets.randbits(64))
-"""What hashes begin with in this process, so that nobody can choose names that all fall into one slot."""
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def mix(h: np.uint64, word: np.uint64) -> np.uint64:
-    """Stir one more word of a name into its hash.
+    """Both halves of a product, one laid over the other: every bit of both numbers has its say in every bit."""
+    words: tuple[np.uint64, np.uint64] = product(h, word)
+    return words[0] ^ words[1]
 
-    Short names differ in the upper bytes only, which a product alone would never carry downwards.
-    """
-    h ^= word
-    h = (h ^ (h >> _HALF)) * SPREAD
-    h = (h ^ (h >> np.uint64(29))) * SPREAD
-    return h ^ (h >> _HALF)
+
+@njit(cache=True, nogil=True)
+def keys(key: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """Three more keys made of one, for whoever knows what a word is multiplied with can make all products zero."""
+    second = (key ^ _SPREAD) * _SPREAD
+    third = (second ^ (second >> _HALF)) * _SPREAD
+    fourth = (third ^ (third >> _HALF)) * _SPREAD
+    return second, third, fourth
+
+
+@njit(cache=True, nogil=True)
+def hash_start(key: np.uint64, a: np.uint64, b: np.uint64, c: np.uint64, d: np.uint64) -> np.uint64:
+    """Hash of the first four words of a name, zeros behind those of a shorter one; `mix` in what follows."""
+    second, third, fourth = keys(key)
+    return mix(a ^ key, b ^ second) ^ mix(c ^ third, d ^ fourth)
+
+
+@njit(cache=True, nogil=True)
+def hash_more(h: np.uint64, word: np.uint64) -> np.uint64:
+    """Hash of a name with one more word behind the first four."""
+    return mix(h ^ word, _SPREAD)
+
+
+@njit(cache=True, nogil=True)
+def hash_name(name: int, n_words: int, key: np.uint64) -> np.uint64:
+    """Hash of the words at a place."""
+    a = load8(name) if n_words > 0 else _0
+    b = load8(name + 8) if n_words > 1 else _0
+    c = load8(name + 16) if n_words > 2 else _0
+    d = load8(name + 24) if n_words > 3 else _0
+    h = hash_start(key, a, b, c, d)
+    for k in range(4, n_words):
+        h = hash_more(h, load8(name + 8 * k))
+    return h
 
 
 class NameTable(NamedTuple):
@@ -53,18 +85,10 @@ class NameTable(NamedTuple):
     key: np.uint64  # what hashes begin with
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def home(slots: Words, h: np.uint64) -> int:
     """Slot at which the search for a hash begins."""
     return int(h >> _HALF) & (len(slots) - 1)
-
-
-@njit(cache=True, nogil=True)
-def bring_near(slots: Words, words: Words, stride: int, h: np.uint64) -> None:
-    """Ask for the name that a hash most likely stands for, whose slot is near already."""
-    slot = slots[home(slots, h)]
-    if slot != _0:
-        prefetch(words, (int(slot & _LOW) - 1) * stride)
 
 
 @njit(cache=True, nogil=True)
@@ -109,12 +133,10 @@ def put(
 def _rehash(slots: Words, words: Words, stride: int, key: np.uint64, count: int) -> None:
     mask = len(slots) - 1
     for code in range(count):
-        h = key
-        for k in range(stride):
-            word = words[code * stride + k]
-            if word == _0:
-                break
-            h = mix(h, word)
+        n_words = 0
+        while n_words < stride and words[code * stride + n_words] != _0:
+            n_words += 1
+        h = hash_name(address(words) + 8 * code * stride, n_words, key)
         at = home(slots, h)
         while slots[at] != _0:
             at = (at + 1) & mask
@@ -125,22 +147,18 @@ def _rehash(slots: Words, words: Words, stride: int, key: np.uint64, count: int)
 def pack(text: Bytes, start: int, stop: int, name: Words, key: np.uint64) -> tuple[int, np.uint64]:
     """Write a name into words; return how many and their hash."""
     n_words = 0
-    h = key
     word = _0
     for i in range(start, stop):
         word = (word << np.uint64(8)) | np.uint64(text[i])
         if (i - start) & 7 == 7:
             name[n_words] = word
-            h = mix(h, word)
             n_words += 1
             word = _0
     left = (stop - start) & 7
     if left:
-        word <<= np.uint64(8 * (8 - left))
-        name[n_words] = word
-        h = mix(h, word)
+        name[n_words] = word << np.uint64(8 * (8 - left))
         n_words += 1
-    return n_words, h
+    return n_words, hash_name(address(name), n_words, key)
 
 
 class Interner:
@@ -152,10 +170,14 @@ class Interner:
 
     def __init__(self) -> None:
         self.key = SECRET
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all names, and give their memory back."""
         self.count = 0
         self.stride = 2
         self.slots: Words = np.zeros(1 << 14, dtype=np.uint64)
-        self.words: Words = np.zeros(self.stride << 13, dtype=np.uint64)
+        self.words: Words = np.zeros((self.stride << 13) + SPARE, dtype=np.uint64)
 
     @property
     def table(self) -> NameTable:
@@ -165,13 +187,13 @@ class Interner:
     def make_room(self, n_words: int) -> None:
         """Make room for one more name of that many words, and for as many again as there are."""
         if n_words > self.stride:
-            wide = np.zeros((len(self.words) // self.stride, n_words), dtype=np.uint64)
-            wide[: self.count, : self.stride] = self.matrix()
-            self.words, self.stride = wide.ravel(), n_words
+            wide = np.zeros(len(self.words) // self.stride * n_words + SPARE, dtype=np.uint64)
+            wide[: self.count * n_words].reshape(-1, n_words)[:, : self.stride] = self.matrix()
+            self.words, self.stride = wide, n_words
         if (self.count + 1) * 2 >= len(self.slots):
             self.slots = np.zeros(len(self.slots) * 2, dtype=np.uint64)
             _rehash(self.slots, self.words, self.stride, self.key, self.count)
-        if (self.count + 1) * self.stride > len(self.words):
+        if (self.count + 1) * self.stride + SPARE > len(self.words):
             self.words = np.concatenate([self.words, np.zeros(len(self.words), dtype=np.uint64)])
 
     def matrix(self) -> Words:
@@ -190,18 +212,6 @@ class Interner:
             done, self.count = _intern_texts(text, edges, codes, done, *self.table, self.count, scratch)
         return codes
 
-    def absorb(self, other: Interner) -> Codes:
-        """Take in all names of another interner; return the codes they have here."""
-        codes = np.empty(other.count, dtype=np.int32)
-        rows = np.ascontiguousarray(other.matrix())
-        done = 0
-        self.make_room(other.stride)
-        while True:
-            done, self.count = _intern_rows(rows, codes, done, *self.table, self.count)
-            if done == other.count:
-                return codes
-            self.make_room(other.stride)
-
 
 @njit(cache=True, nogil=True)
 def _intern_texts(
@@ -219,7 +229,7 @@ def _intern_texts(
     """Code names until all are done or room has to be made; return (done, count)."""
     while done < len(codes):
         n_words, h = pack(text, edges[done], edges[done + 1], scratch, key)
-        if n_words > stride or (count + 1) * 2 >= len(slots) or (count + 1) * stride > len(words):
+        if n_words > stride or (count + 1) * 2 >= len(slots) or (count + 1) * stride + SPARE > len(words):
             break
         code, slot = find(slots, words, stride, scratch, n_words, h)
         if code < 0:
@@ -240,42 +250,91 @@ class Merged:
     codes: tuple[Codes, ...]  # of each interner: old code -> new code
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ordered:
+    """Names in byte order, and where those of each interner are among them."""
+
+    rows: Words
+    codes: tuple[Codes, ...]
+
+
 def merge(interners: list[Interner]) -> Merged:
-    """Number the names of all interners in byte order, so that codes depend on nothing but the names."""
-    first = interners[0]
-    pooled = [np.arange(first.count, dtype=np.int32), *(first.absorb(other) for other in interners[1:])]
-    order = np.arange(first.count, dtype=np.int64)
-    sort_names(first.words, first.stride, order)
-    new = np.empty(first.count, dtype=np.int32)
-    new[order] = np.arange(first.count, dtype=np.int32)
-    rows = first.matrix()[order]
-    starts = np.concatenate([[0], np.cumsum(_name_lengths(rows))]).astype(np.int64)
+    """Number the names of all interners in byte order, so that codes depend on nothing but the names.
+
+    The interners are empty afterwards: with what is made of them, they would take twice the memory.
+    """
+    jobs = len(interners)
+    stride = max(interner.stride for interner in interners)
+    parts = list(mapped(lambda interner: _ordered(interner, stride), interners, jobs=jobs))
+    while len(parts) > 1:
+        pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
+        parts = list(mapped(_united, pairs, jobs=jobs))
+        del pairs
+    rows = parts[0].rows
+    starts = np.zeros(len(rows) + 1, dtype=np.int64)
+    _measure(rows, starts)
     names = np.empty(int(starts[-1]), dtype=np.uint8)
     _spell(rows, starts, names)
-    return Merged(names=names, name_starts=starts, codes=tuple(new[codes] for codes in pooled))
+    return Merged(names=names, name_starts=starts, codes=parts[0].codes)
+
+
+def _ordered(interner: Interner, stride: int) -> _Ordered:
+    """The names of one interner, in as many words each as asked."""
+    order = np.arange(interner.count, dtype=np.int32)
+    sort_names(interner.words, interner.stride, order, np.empty(interner.count, dtype=np.uint64))
+    rows = np.empty((interner.count, stride), dtype=np.uint64)
+    codes = np.empty(interner.count, dtype=np.int32)
+    _put_in_order(interner.words, interner.stride, order, rows, codes)
+    interner.clear()
+    return _Ordered(rows, (codes,))
+
+
+def _united(parts: list[_Ordered]) -> _Ordered:
+    """The names of one part or two, each once."""
+    if len(parts) == 1:
+        return parts[0]
+    a, b = parts
+    rows = np.empty((len(a.rows) + len(b.rows), a.rows.shape[1]), dtype=np.uint64)
+    of_a, of_b = np.empty(len(a.rows), dtype=np.int32), np.empty(len(b.rows), dtype=np.int32)
+    count = _unite(a.rows, b.rows, rows, of_a, of_b)
+    return _Ordered(rows[:count], (*(of_a[codes] for codes in a.codes), *(of_b[codes] for codes in b.codes)))
 
 
 @njit(cache=True, nogil=True)
-def _intern_rows(
-    rows: Words, codes: Codes, done: int, slots: Words, words: Words, stride: int, key: np.uint64, count: int
-) -> tuple[int, int]:
-    """Code the names of another table until all are done or room has to be made; return (done, count)."""
-    while done < len(codes):
-        if (count + 1) * 2 >= len(slots) or (count + 1) * stride > len(words):
-            break
-        n_words = 0
-        h = key
-        while n_words < rows.shape[1] and rows[done, n_words] != _0:
-            h = mix(h, rows[done, n_words])
-            n_words += 1
-        code, slot = find(slots, words, stride, rows[done], n_words, h)
-        if code < 0:
-            code = count
-            put(slots, words, stride, rows[done], n_words, h, code, slot)
-            count += 1
-        codes[done] = code
-        done += 1
-    return done, count
+def _put_in_order(words: Words, stride: int, order: Codes, rows: Words, codes: Codes) -> None:
+    for i in range(len(order)):
+        code = order[i]
+        codes[code] = i
+        for k in range(stride):
+            rows[i, k] = words[code * stride + k]
+        for k in range(stride, rows.shape[1]):
+            rows[i, k] = _0
+
+
+@njit(cache=True, nogil=True)
+def _unite(a: Words, b: Words, rows: Words, of_a: Codes, of_b: Codes) -> int:
+    """Merge names in order, equal ones into one; say where each went and how many there are."""
+    i, j, count = 0, 0, 0
+    stride = rows.shape[1]
+    while i < len(a) or j < len(b):
+        k = 0
+        from_a, from_b = i < len(a), j < len(b)
+        if from_a and from_b:
+            while k < stride and a[i, k] == b[j, k]:
+                k += 1
+            if k < stride:
+                from_a = a[i, k] < b[j, k]
+                from_b = not from_a
+        for k in range(stride):
+            rows[count, k] = a[i, k] if from_a else b[j, k]
+        if from_a:
+            of_a[i] = count
+            i += 1
+        if from_b:
+            of_b[j] = count
+            j += 1
+        count += 1
+    return count
 
 
 @njit(cache=True, nogil=True)
@@ -290,54 +349,62 @@ def _follows(words: Words, stride: int, a: int, b: int, depth: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def sort_names(words: Words, stride: int, order: Ints) -> None:
+def sort_names(words: Words, stride: int, order: Codes, keys: Words) -> None:
     """Sort codes by their names: quicksort on one word, three ways, the equal part going on to the next word.
 
-    Bentley & Sedgewick 1997, "Fast algorithms for sorting and searching strings", with words for characters.
+    Bentley & Sedgewick 1997, "Fast algorithms for sorting and searching strings", with words for characters. ``keys``
+    is room for the words compared, which move with their codes: looked up in the table, each would be a wait.
     """
+    for i in range(len(order)):
+        keys[i] = words[order[i] * stride]
     stack = [(0, len(order), 0)]
     while len(stack) > 0:
         low, high, depth = stack.pop()
         if high - low < 16 or depth == stride:
             for i in range(low + 1, high):
-                code = order[i]
+                code, key = order[i], keys[i]
                 j = i
-                while j > low and _follows(words, stride, order[j - 1], code, depth):
-                    order[j] = order[j - 1]
+                while j > low and (
+                    keys[j - 1] > key
+                    or (keys[j - 1] == key and _follows(words, stride, order[j - 1], code, depth + 1))
+                ):
+                    order[j], keys[j] = order[j - 1], keys[j - 1]
                     j -= 1
-                order[j] = code
+                order[j], keys[j] = code, key
             continue
-        a = words[order[low] * stride + depth]
-        b = words[order[(low + high) // 2] * stride + depth]
-        c = words[order[high - 1] * stride + depth]
+        a, b, c = keys[low], keys[(low + high) // 2], keys[high - 1]
         pivot = max(min(a, b), min(max(a, b), c))
         less, i, more = low, low, high
         while i < more:
-            word = words[order[i] * stride + depth]
+            word = keys[i]
             if word < pivot:
                 order[less], order[i] = order[i], order[less]
+                keys[less], keys[i] = word, keys[less]
                 less += 1
                 i += 1
             elif word > pivot:
                 more -= 1
                 order[more], order[i] = order[i], order[more]
+                keys[more], keys[i] = word, keys[more]
             else:
                 i += 1
         stack.append((low, less, depth))
-        stack.append((less, more, depth + 1))
         stack.append((more, high, depth))
+        if depth + 1 < stride:  # otherwise they are equal to the end
+            for i in range(less, more):
+                keys[i] = words[order[i] * stride + depth + 1]
+            stack.append((less, more, depth + 1))
 
 
 @njit(cache=True, nogil=True)
-def _name_lengths(rows: Words) -> Ints:
-    lengths = np.zeros(len(rows), dtype=np.int64)
+def _measure(rows: Words, starts: Ints) -> None:
+    """Where each name begins if they are written one behind another, and the last one ends."""
     for i in range(len(rows)):
-        for k in range(rows.shape[1]):
-            word = rows[i, k]
-            while word != _0:
-                lengths[i] += 1
-                word <<= np.uint64(8)
-    return lengths
+        k = rows.shape[1] - 1
+        while k > 0 and rows[i, k] == _0:
+            k -= 1
+        word = rows[i, k]
+        starts[i + 1] = starts[i] + (8 * (k + 1) - (trailing_zeros(word) >> 3) if word else 0)
 
 
 @njit(cache=True, nogil=True)

@@ -1,6 +1,6 @@
-"""Eight bytes at a time: the few machine instructions that a byte parser wants and Python lacks.
+"""Many bytes at a time: the few machine instructions that a byte parser wants and Python lacks.
 
-All assume a little-endian machine, and that eight bytes may be read behind the last one asked for.
+All assume a little-endian machine, and that eight bytes may be read behind the last one asked for; `look` sees 64.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from shardwise.core.arrays import Bytes
 from shardwise.core.compiled import njit
 
 if sys.byteorder != "little":
     raise ImportError("shardwise reads files on little-endian machines only")
 
-PADDING = 16
+PADDING = 80
 """Bytes that must be readable behind the text."""
 
 _33S = np.uint64(0x2121212121212121)
@@ -30,26 +29,46 @@ _1 = np.uint64(1)
 _0 = np.uint64(0)
 
 
-def _load8(context: Any, buf: Any, at: Any) -> Any:
-    """Load eight bytes from ``buf[at]`` on as one word, the first byte lowest."""
+def _address(context: Any, array: Any) -> Any:
+    """Place of the first element of an array in memory.
+
+    Helpers of kernels take places and no arrays: an array that is handed on is counted as a reference, by an atomic
+    instruction that takes longer than the rest of them.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        place = builder.gep(array.data, [arguments[1]])
-        word = builder.bitcast(place, ir.IntType(64).as_pointer())
-        return builder.load(word, align=1)
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.ptrtoint(data, ir.IntType(64))
 
-    return types.uint64(buf, types.intp), generate
+    return types.int64(array), generate
 
 
-def _byte(context: Any, buf: Any, at: Any) -> Any:
-    """Load one byte, widened, without the test for a negative index."""
+def _load8(context: Any, place: Any) -> Any:
+    """Load eight bytes as one word, the first byte lowest."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        return builder.zext(builder.load(builder.gep(array.data, [arguments[1]])), ir.IntType(64))
+        return builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()), align=1)
 
-    return types.int64(buf, types.intp), generate
+    return types.uint64(types.int64), generate
+
+
+def _byte(context: Any, place: Any) -> Any:
+    """Load one byte, widened."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = builder.load(builder.inttoptr(arguments[0], ir.IntType(8).as_pointer()))
+        return builder.zext(found, ir.IntType(64))
+
+    return types.int64(types.int64), generate
+
+
+def _as_float(context: Any, word: Any) -> Any:
+    """The double that has these bits."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.uint64), generate
 
 
 def _trailing_zeros(context: Any, word: Any) -> Any:
@@ -85,42 +104,88 @@ def _prefetch(context: Any, array: Any, at: Any) -> Any:
     return types.none(array, types.intp), generate
 
 
+def _leading_zeros(context: Any, word: Any) -> Any:
+    """Count the zero bits above the highest one of a word that is not zero."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctlz(arguments[0], cgutils.true_bit)
+
+    return types.int64(types.uint64), generate
+
+
+def _product(context: Any, a: Any, b: Any) -> Any:
+    """High and low word of a 64 x 64-bit product."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        i64, i128 = ir.IntType(64), ir.IntType(128)
+        whole = builder.mul(*(builder.zext(word, i128) for word in arguments))
+        words = [builder.trunc(builder.lshr(whole, i128(64)), i64), builder.trunc(whole, i64)]
+        return context.make_tuple(builder, signature.return_type, words)
+
+    return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), generate
+
+
+def _look(context: Any, place: Any) -> Any:
+    """Compare 64 bytes at once: which are below 33, which a space or tab, which a point.
+
+    Each answer is a word with a bit for each byte, the first lowest.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        many = ir.VectorType(ir.IntType(8), 64)
+        text = builder.load(builder.inttoptr(arguments[0], many.as_pointer()), align=1)
+
+        def bits(relation: str, value: int) -> Any:
+            found = builder.icmp_unsigned(relation, text, ir.Constant(many, [value] * 64))
+            return builder.bitcast(found, ir.IntType(64))
+
+        gaps = builder.or_(bits("==", 32), bits("==", 9))
+        return context.make_tuple(builder, signature.return_type, [bits("<", 33), gaps, bits("==", 46)])
+
+    return types.UniTuple(types.uint64, 3)(types.int64), generate
+
+
+address: Any = intrinsic(_address)
+as_float: Any = intrinsic(_as_float)
 byte: Any = intrinsic(_byte)
+leading_zeros: Any = intrinsic(_leading_zeros)
+look: Any = intrinsic(_look)
+product: Any = intrinsic(_product)
 load8: Any = intrinsic(_load8)
 trailing_zeros: Any = intrinsic(_trailing_zeros)
 reversed_bytes: Any = intrinsic(_reversed_bytes)
 prefetch: Any = intrinsic(_prefetch)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def blanks(word: np.uint64) -> np.uint64:
     """Mark bytes below 33; the lowest mark is exact, and there is none where there is no such byte."""
     return (word - _33S) & ~word & _TOPS
 
 
-@njit(cache=True, nogil=True, inline="always")
-def token_end(buf: Bytes, at: int) -> int:
-    """Find the first byte below 33 from ``at`` on."""
-    mark = blanks(load8(buf, at))
+@njit(cache=True, nogil=True)
+def token_end(at: int) -> int:
+    """Find the first byte below 33 from a place on."""
+    mark = blanks(load8(at))
     while mark == _0:
         at += 8
-        mark = blanks(load8(buf, at))
+        mark = blanks(load8(at))
     return at + int(trailing_zeros(mark) >> 3)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def low_bytes(word: np.uint64, count: int) -> np.uint64:
     """Keep the lowest bytes of a word, fewer than eight."""
     return word & ((_1 << (_8 * np.uint64(count))) - _1)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def same_bytes(buf: Bytes, a: int, b: int, count: int) -> bool:
-    """Whether ``count`` bytes from ``a`` on equal those from ``b`` on."""
+@njit(cache=True, nogil=True)
+def same_bytes(a: int, b: int, count: int) -> bool:
+    """Whether ``count`` bytes at one place equal those at another."""
     while count >= 8:
-        if load8(buf, a) != load8(buf, b):
+        if load8(a) != load8(b):
             return False
         a += 8
         b += 8
         count -= 8
-    return bool(low_bytes(load8(buf, a) ^ load8(buf, b), count) == _0)
+    return bool(low_bytes(load8(a) ^ load8(b), count) == _0)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shardwise.core.arrays import Bytes, Floats, Words
+from shardwise.core.arrays import Floats, Words
 from shardwise.core.compiled import njit
-from shardwise.io.trec.intrinsics import byte
+from shardwise.io.trec.intrinsics import as_float, byte, leading_zeros, load8, product
 
 _LEAST, _MOST = -64, 44  # decimal exponents of the table; beyond them the caller decides
 
@@ -34,77 +34,110 @@ def _powers() -> Words:
 
 _POWERS = _powers()
 _TENS: Floats = np.array([10.0**k for k in range(23)])
+_WHOLE_TENS = np.array([10**k for k in range(9)], dtype=np.uint64)
 
 _1 = np.uint64(1)
 _3 = np.uint64(3)
 _10 = np.uint64(10)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _32 = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ZEROS = np.uint64(0x3030303030303030)
+_OVER_NINE = np.uint64(0x7676767676767676)
+_TOPS = np.uint64(0x8080808080808080)
+_PAIRS = np.uint64(0x00FF00FF00FF00FF)
+_FOURS = np.uint64(0x0000FFFF0000FFFF)
 _EXACT = np.uint64(1 << 53)
 _UNSURE = np.uint64(0x1FF)
 _HIDDEN = np.uint64(1 << 52)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """High and low word of a 64 x 64-bit product."""
-    a0, a1 = a & _LOW, a >> _32
-    b0, b1 = b & _LOW, b >> _32
-    low = a0 * b0
-    middle = a1 * b0 + (low >> _32)
-    other = a0 * b1 + (middle & _LOW)
-    return a1 * b1 + (middle >> _32) + (other >> _32), (other << _32) | (low & _LOW)
-
-
 @njit(cache=True, nogil=True)
-def _rounded(w: np.uint64, q: int, bits: Words, value: Floats) -> bool:
-    """Put the double nearest to w * 10^q into value[0]; False where the product cannot decide.
-
-    ``bits`` is the same memory as ``value``, seen as a word.
-    """
-    zeros = 0
-    while w >> np.uint64(63) == 0:
-        w <<= _1
-        zeros += 1
-    high, low = _product(w, _POWERS[q - _LEAST, 0])
+def _rounded(w: np.uint64, q: int) -> tuple[float, bool]:
+    """The double nearest to w * 10^q, and whether the product could decide which it is."""
+    zeros = leading_zeros(w)
+    w <<= np.uint64(zeros)
+    high, low = product(w, _POWERS[q - _LEAST, 0])
     if high & _UNSURE == _UNSURE:
-        more, _ = _product(w, _POWERS[q - _LEAST, 1])
+        more, _ = product(w, _POWERS[q - _LEAST, 1])
         low += more
         if low < more:
             high += _1
         if low == _ALL:
-            return False
+            return 0.0, False
     upper = high >> np.uint64(63)
     shift = upper + np.uint64(9)
     m = high >> shift
     exponent = ((217706 * q) >> 16) + 63 + np.int64(upper) - zeros + 1023
     if exponent <= 0 or exponent >= 2046:
-        return False
+        return 0.0, False
     if low <= _1 and -4 <= q <= 23 and (m & _3) == _1 and (m << shift) == high:
-        return False  # exactly half way: to even, by the caller
+        return 0.0, False  # exactly half way: to even, by the caller
     m = (m + (m & _1)) >> _1
     if m == _HIDDEN << _1:
         m = _HIDDEN
         exponent += 1
-    bits[0] = (m & (_HIDDEN - _1)) | (np.uint64(exponent) << np.uint64(52))
-    return True
+    return as_float((m & (_HIDDEN - _1)) | (np.uint64(exponent) << np.uint64(52))), True
 
 
 @njit(cache=True, nogil=True)
-def parse_number(buf: Bytes, at: int, bits: Words, value: Floats) -> tuple[int, bool]:
-    """Read the decimal number that starts at ``at``; return where it ends and whether it was understood.
+def _digits(word: np.uint64, count: int) -> tuple[np.uint64, np.uint64]:
+    """The number that the lowest ``count`` bytes spell, eight at most, and 0 if they are digits all.
 
-    The value is left in ``value[0]``, which shares its memory with ``bits``. A number ends at a byte below 33.
+    Digits are taken together in pairs, the pairs in fours, the fours in an eight.
     """
-    negative = byte(buf, at) == 45
-    i = at + 1 if negative or byte(buf, at) == 43 else at
+    half = np.uint64(4 * (8 - count))  # shifted twice, for a shift by all 64 bits is undefined
+    word = ((word ^ _ZEROS) << half) << half
+    strange = ((word + _OVER_NINE) | word) & _TOPS
+    word = (word * _10 + (word >> np.uint64(8))) & _PAIRS
+    word = (word * np.uint64(100) + (word >> np.uint64(16))) & _FOURS
+    return (word * np.uint64(10_000) + (word >> _32)) & _LOW, strange
+
+
+@njit(cache=True, nogil=True)
+def parse_plain(at: int, end: int, point: int) -> tuple[float, bool]:
+    """Read the number from ``at`` to ``end`` if it is but digits with a point among them; else say that it is not.
+
+    ``point`` is where the point is, or ``end`` if there is none. What is not read here `parse_number` may read.
+    """
+    negative = byte(at) == 45
+    at += negative
+    whole = point - at
+    behind = max(end - point - 1, 0)
+    if whole > 8 or behind > 16 or whole + behind > 19 or whole + behind == 0:
+        return 0.0, False
+    w, strange = _digits(load8(at), whole)
+    near = min(behind, 8)
+    part, odd = _digits(load8(point + 1), near)
+    w = w * _WHOLE_TENS[near] + part
+    strange |= odd
+    if behind > 8:
+        part, odd = _digits(load8(point + 9), behind - 8)
+        w = w * _WHOLE_TENS[behind - 8] + part
+        strange |= odd
+    understood = strange == 0
+    if w <= _EXACT:
+        value = float(np.int64(w)) / _TENS[behind]
+    else:
+        value, sure = _rounded(w, -behind)
+        understood = understood and sure
+    return (-value if negative else value), understood
+
+
+@njit(cache=True, nogil=True)
+def parse_number(at: int) -> tuple[int, bool, float]:
+    """Read the decimal number at a place; return where it ends, whether it was understood, and its value.
+
+    A number ends at a byte below 33.
+    """
+    negative = byte(at) == 45
+    i = at + 1 if negative or byte(at) == 43 else at
     w = np.uint64(0)
     digits = 0
     q = 0
     first = i
     while True:
-        c = byte(buf, i) - 48
+        c = byte(i) - 48
         if c < 0 or c > 9:
             break
         w = w * _10 + np.uint64(c)
@@ -112,11 +145,11 @@ def parse_number(buf: Bytes, at: int, bits: Words, value: Floats) -> tuple[int, 
             digits += 1
         i += 1
     seen = i - first
-    if byte(buf, i) == 46:
+    if byte(i) == 46:
         i += 1
         first = i
         while True:
-            c = byte(buf, i) - 48
+            c = byte(i) - 48
             if c < 0 or c > 9:
                 break
             w = w * _10 + np.uint64(c)
@@ -126,32 +159,35 @@ def parse_number(buf: Bytes, at: int, bits: Words, value: Floats) -> tuple[int, 
         q = first - i
         seen -= q
     if seen == 0 or digits > 19:
-        return i, False
-    if byte(buf, i) == 101 or byte(buf, i) == 69:
+        return i, False, 0.0
+    if byte(i) == 101 or byte(i) == 69:
         i += 1
-        down = byte(buf, i) == 45
-        if down or byte(buf, i) == 43:
+        down = byte(i) == 45
+        if down or byte(i) == 43:
             i += 1
         first = i
         e = 0
         while True:
-            c = byte(buf, i) - 48
+            c = byte(i) - 48
             if c < 0 or c > 9:
                 break
             if e < 10000:
                 e = e * 10 + c
             i += 1
         if i == first:
-            return i, False
+            return i, False, 0.0
         q += -e if down else e
-    if byte(buf, i) > 32:
-        return i, False
+    if byte(i) > 32:
+        return i, False, 0.0
+    value = 0.0
     if w == 0:
-        value[0] = 0.0
+        pass
     elif w <= _EXACT and -22 <= q <= 22:
-        value[0] = float(w) / _TENS[-q] if q < 0 else float(w) * _TENS[q]
-    elif q < _LEAST or q > _MOST or not _rounded(w, q, bits, value):
-        return i, False
-    if negative:
-        value[0] = -value[0]
-    return i, True
+        value = float(w) / _TENS[-q] if q < 0 else float(w) * _TENS[q]
+    else:
+        if q < _LEAST or q > _MOST:
+            return i, False, 0.0
+        value, sure = _rounded(w, q)
+        if not sure:
+            return i, False, 0.0
+    return i, True, -value if negative else value

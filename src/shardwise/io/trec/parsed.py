@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints
+from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints, Stamps
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.io.files import padded, read_bytes
@@ -52,11 +52,13 @@ class Worker:
         self.number = number
         self.single = single
         self.interner = Interner()
-        self._serial = 1
+        self._serial = 0
         self._buffer: Bytes = np.empty(1 << 22, dtype=np.uint8)
         self._docs: Codes = np.empty(1 << 16, dtype=np.int32)
         self._values: Floats = np.empty(1 << 16)
-        self._stamps: Codes = np.zeros(1 << 13, dtype=np.int32)
+        self._stamps: Stamps = np.zeros(1 << 13, dtype=np.uint16)
+        self._room = lines.scratch()
+        self._topics: dict[bytes, str] = {}  # those seen, decoded: most runs have the same
 
     def run(self, source: Path | Table) -> ParsedRun:
         """Parse and order one run."""
@@ -130,7 +132,7 @@ class Worker:
 
     def _stamp_room(self) -> None:
         if len(self._stamps) < self.interner.count:
-            more = np.zeros(2 * self.interner.count - len(self._stamps), dtype=np.int32)
+            more = np.zeros(2 * self.interner.count - len(self._stamps), dtype=np.uint16)
             self._stamps = np.concatenate([self._stamps, more])
 
     def _more_rows(self, room: int) -> None:
@@ -163,7 +165,7 @@ class Worker:
         run_spans: Ints = np.empty(1 << 11, dtype=np.int64)
         slow: Ints = np.empty((1 << 8, 4), dtype=np.int64)
         parse: Any = lines.parse_lines
-        whole, room = lines.Text(buf, end, is_run), lines.scratch()
+        whole, room = lines.Text(buf, end, is_run), self._room
         while True:
             columns = lines.Columns(self._docs, self._values, run_rows, run_spans, slow)
             status = parse(*whole, *self.interner.table, *columns, *room, state)
@@ -185,10 +187,12 @@ class Worker:
             raise InputError(
                 "the file is empty", where=str(path), remedy="remove it, or run the system again"
             )
-        topics = [
-            _text(buf[a:b].tobytes(), f"{path}", "topic")
-            for a, b in run_spans[: 2 * state[lines.RUNS]].reshape(-1, 2).tolist()
-        ]
+        view, known = buf.data, self._topics
+        raw = [bytes(view[a:b]) for a, b in run_spans[: 2 * state[lines.RUNS]].reshape(-1, 2).tolist()]
+        for one in raw:
+            if one not in known:
+                known[one] = _text(one, f"{path}", "topic")
+        topics = [known[one] for one in raw]
         label = None
         if is_run and state[lines.ONE_LABEL]:
             at = int(state[lines.LABEL])

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from shardwise.core.arrays import Codes, Floats, Ints
+from shardwise.core.arrays import Codes, Floats, Ints, Stamps
 from shardwise.core.compiled import njit
 from shardwise.io.trec.interning import NameTable
+
+LAST_STAMP = (1 << 16) - 1
 
 
 @njit(cache=True, nogil=True)
@@ -23,27 +25,6 @@ def _name_follows(a: int, b: int, table: NameTable) -> bool:
         if x != y:
             return bool(x > y)
     return False
-
-
-@njit(cache=True, nogil=True)
-def _insertion_sort(docs: Codes, scores: Floats, table: NameTable) -> bool:
-    """Sort what is nearly sorted, as runs with a few ties are; give up, returning False, if it is not."""
-    moves = 0
-    for i in range(1, len(docs)):
-        if scores[i - 1] > scores[i]:
-            continue
-        doc, score = docs[i], scores[i]
-        j = i
-        while j > 0 and (
-            score > scores[j - 1] or (score == scores[j - 1] and _name_follows(doc, docs[j - 1], table))
-        ):
-            docs[j], scores[j] = docs[j - 1], scores[j - 1]
-            j -= 1
-        docs[j], scores[j] = doc, score
-        moves += i - j
-        if moves > 4 * len(docs):
-            return False
-    return True
 
 
 @njit(cache=True, nogil=True)
@@ -85,21 +66,37 @@ def round_to_single(scores: Floats) -> None:
 
 @njit(cache=True, nogil=True)
 def order_groups(
-    docs: Codes, scores: Floats, edges: Ints, table: NameTable, stamps: Codes, serial: int
+    docs: Codes, scores: Floats, edges: Ints, table: NameTable, stamps: Stamps, serial: int
 ) -> tuple[int, int]:
     """Sort each group of rows, in place; return (-1, -1), or the group and row where a document is repeated.
 
     Group g is rows ``edges[g]`` to ``edges[g + 1]``. ``stamps`` remembers per document the last group that had
-    it; groups are numbered from ``serial`` on.
+    it; groups are numbered from ``serial`` on, and all stamps are taken back when the numbers begin anew: small
+    ones stay in the cache. What is nearly sorted, as runs with a few ties are, is sorted by insertion.
     """
     for g in range(len(edges) - 1):
         low, high = edges[g], edges[g + 1]
+        stamp = np.uint16((serial + g) % LAST_STAMP + 1)
+        if stamp == 1:
+            for k in range(len(stamps)):
+                stamps[k] = 0
+        moves_left = 4 * (high - low)
         for i in range(low, high):
-            doc = docs[i]
-            if stamps[doc] == serial + g:
+            doc, score = docs[i], scores[i]
+            if stamps[doc] == stamp:
                 return g, i
-            stamps[doc] = serial + g
-        if not _insertion_sort(docs[low:high], scores[low:high], table):
+            stamps[doc] = stamp
+            if i == low or scores[i - 1] > score or moves_left < 0:
+                continue
+            j = i
+            while j > low and (
+                score > scores[j - 1] or (score == scores[j - 1] and _name_follows(doc, docs[j - 1], table))
+            ):
+                docs[j], scores[j] = docs[j - 1], scores[j - 1]
+                j -= 1
+            docs[j], scores[j] = doc, score
+            moves_left -= i - j
+        if moves_left < 0:
             _merge_sort(docs[low:high], scores[low:high], table)
     return -1, -1
 
