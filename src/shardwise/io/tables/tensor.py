@@ -18,7 +18,7 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import missing_cells, undefined_cells
 from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.column import Labels
-from shardwise.io.tables.kernels import MANY, fill, fixed
+from shardwise.io.tables.kernels import MANY, fill, fixed, text_array
 from shardwise.io.tables.records import ITEM_LABELS, Records
 
 Missing = Literal["leave", "refuse", "zero"]
@@ -303,4 +303,4 @@ def _coordinate(dim: str, labels: list[str]) -> npt.NDArray[np.str_] | Ints:
     numbered = dim in ("split", "instance") and all(
         label.isdecimal() and label.isascii() and len(label) < 19 for label in labels
     )
-    return np.array(labels, dtype=np.int64) if numbered else np.array(labels, dtype=np.str_)
+    return np.array(labels, dtype=np.int64) if numbered else text_array(labels)
