@@ -1,6 +1,6 @@
 """The moderated test: its speed against max-t, and how well it keeps its promise.
 
-python -m bench.moderated [folder of the data] [speed | topics | rejected | cells | effects | holes …]
+python -m bench.moderated [folder of the data] [speed | topics | top | rejected | cells | effects | holes …]
 
 Prints one table a part; docs/moderated.md quotes them.
 """
@@ -125,6 +125,37 @@ def worlds_of_topics(folder: Path) -> dict[str, World]:
         z = some - some.mean(axis=0)
         worlds[f"TREC-8 AP, {t} topics × {some.shape[1]} systems"] = World(partial(redrawn, z, t))
     return worlds
+
+
+def top_sizes(y: Floats, topics: int, chunk: tuple[int, int]) -> Floats:
+    """(2, 2) sums over tables with the real differences: size of the top group and whether it holds the best.
+
+    In the first row the moderated test's, in the second HSD's: the best by its mean and all that are not told from it.
+    """
+    out = np.zeros((2, 2))
+    best, (ia, ib) = int(y.mean(axis=0).argmax()), pairs_of(y.shape[1])
+    for i in range(*chunk):
+        x = redrawn(y, topics, np.random.default_rng(i))
+        group = resampled(x, ia, ib, statistics(x), key_of(i), DRAWS, jobs=1).top_group(ALPHA)
+        first = int(x.mean(axis=0).argmax())
+        with_first = ((ia == first) | (ib == first)) & (hsd(x, i) > ALPHA)
+        alike = np.union1d(np.concatenate([ia[with_first], ib[with_first]]), first)
+        out += [[one.size, best in one] for one in (group, alike)]
+    return out
+
+
+def top(folder: Path, pool: ProcessPoolExecutor) -> str:
+    """How large the top group of a real table is, and how often it holds the truly best system."""
+    y = np.genfromtxt(folder / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)
+    rows = []
+    for step, t in ((1, 50), (1, 25), (6, 50), (6, 25), (13, 50), (13, 25)):
+        some = y[:, ::step]
+        chunks = [(i, min(i + 25, REPETITIONS)) for i in range(0, REPETITIONS, 25)]
+        sums = sum(pool.map(partial(top_sizes, some, t), chunks)) / REPETITIONS
+        cells = (f"{size:.1f} / {100 * held:.1f}" for size, held in sums)
+        rows.append([f"TREC-8 AP, {t} topics × {some.shape[1]} systems", *cells])
+        print(rows[-1], flush=True)
+    return markdown([f"{REPETITIONS} tables", "moderated", "HSD"], rows)
 
 
 def topics(folder: Path, pool: ProcessPoolExecutor) -> str:
@@ -412,6 +443,7 @@ def speed(folder: Path, pool: ProcessPoolExecutor) -> str:
 PARTS = {
     "speed": speed,
     "topics": topics,
+    "top": top,
     "rejected": rejected,
     "cells": cells,
     "effects": effects,

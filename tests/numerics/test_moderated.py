@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from moderated_by_hand import slow_p_best, slow_top_group
 from shardwise.core.arrays import Floats, Ints
 from shardwise.numerics.moderated.law import BLOCK, Law, furthest_above
 from shardwise.numerics.moderated.resample import resampled
@@ -32,6 +33,7 @@ class Slow:
     t: Floats
     p_adjusted: Floats
     maxima: Floats
+    p_best: Floats
     top_group: list[int]
 
 
@@ -59,18 +61,9 @@ def slow(y: Floats, ia: Ints, ib: Ints, d0: float, seed: int, count: int, alpha:
         largest = np.abs(star[:, order[j:]]).max(axis=1)
         least = max(least, (1 + np.sum(largest >= abs(t[k]) * (1 - 1e-9))) / (count + 1))
         p_adjusted[k] = least
-    kept = []
-    for a in range(systems):
-        sign = np.where(ia == a, -1.0, np.where(ib == a, 1.0, 0.0))
-        mine = sign != 0
-        if not mine.any():
-            kept.append(a)
-            continue
-        above = np.sort((star[:, mine] * sign[mine]).max(axis=1))
-        c = above[-int(np.floor(alpha * (count + 1) + 1e-9))]
-        if (t[mine] * sign[mine]).max() <= c:
-            kept.append(a)
-    return Slow(t, p_adjusted, np.sort(np.abs(star).max(axis=1)), kept)
+    best = (t, star, ia, ib, systems)
+    maxima = np.sort(np.abs(star).max(axis=1))
+    return Slow(t, p_adjusted, maxima, slow_p_best(*best), slow_top_group(*best, alpha))
 
 
 def law(y: Floats, seed: int = 0, count: int = 199, d0: float = D0, jobs: int | None = 1) -> Law:
@@ -90,6 +83,7 @@ def test_every_step_by_hand(topics: int, systems: int, d0: float) -> None:
     np.testing.assert_allclose(found.t, by_hand.t, rtol=1e-12)
     np.testing.assert_allclose(np.sqrt(fast.maxima), by_hand.maxima, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(fast.p_adjusted, by_hand.p_adjusted)
+    np.testing.assert_allclose(fast.p_best, by_hand.p_best, rtol=1e-12)
     assert fast.top_group(0.1).tolist() == by_hand.top_group
 
 
@@ -104,6 +98,7 @@ def test_many_to_one_by_hand(against: int) -> None:
     np.testing.assert_allclose(found.t, by_hand.t, rtol=1e-12)
     np.testing.assert_allclose(np.sqrt(fast.maxima), by_hand.maxima, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(fast.p_adjusted, by_hand.p_adjusted)
+    np.testing.assert_allclose(fast.p_best, by_hand.p_best, rtol=1e-12)
     assert fast.top_group(0.1).tolist() == by_hand.top_group
     assert (fast.p_adjusted <= law(y, 1, 300).p_adjusted[_at(ia, ib, 5)]).all()
 
@@ -241,6 +236,22 @@ def test_draws_of_one_topic_alone_are_as_extreme_as_can_be() -> None:
     counts = topic_counts(2, key_of(0), 0, 199)
     alone = (counts == 2).any(axis=1).sum()
     assert np.isinf(law(y).maxima).sum() == alone
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1, 0.3])
+def test_the_top_group_of_any_level(alpha: float) -> None:
+    y = table(11, 14, 6)
+    by_hand = slow(y, *pairs_of(6), D0, 5, 999, alpha)
+    assert law(y, 5, 999).top_group(alpha).tolist() == by_hand.top_group
+
+
+@settings(max_examples=25, deadline=None)
+@given(KEYS, st.integers(4, 12), st.integers(3, 6))
+def test_the_top_group_does_not_trust_the_side_of_the_skewness(seed: int, topics: int, systems: int) -> None:
+    """The same leads, held against the draws of a table and of the table turned over."""
+    y = table(seed, topics, systems)
+    turned = resampled(-y, *pairs_of(systems), statistics(y), key_of(3), 199)
+    np.testing.assert_array_equal(turned.p_best, law(y, 3).p_best)
 
 
 def test_too_few_draws_have_no_quantile() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from shardwise.core.arrays import Floats
+from shardwise.lab.worlds.tilt import similar_systems, tilted_world
 from shardwise.numerics.balanced import Decomposition, all_terms, decompose
 from shardwise.numerics.corrections import holm
 from shardwise.numerics.moderated.cells import cell_statistics
@@ -63,6 +64,24 @@ def test_the_top_group_holds_the_best(data: Path, repetitions: float) -> None:
 
     found, error = rate(lost, 300 * repetitions)
     assert found < 0.05 + error
+
+
+@pytest.mark.parametrize("systems", [5, 10])
+def test_the_top_group_holds_equal_systems_on_few_topics(
+    systems: int, data: Path, repetitions: float
+) -> None:
+    """A few similar systems on 25 topics that are tilted until none differ: each is held in 95 % of the tables.
+
+    By the quantile of the leads over a system alone, pilots of 1,000 tables (other seeds) held 91.9 and 91.8 %, with a
+    spread of .15 and .13 over tables: 1,000 tables tell these from 95 % by 3.5 standard errors with a power of 99 %.
+    """
+    y = np.genfromtxt(data / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)
+    world = tilted_world(y[:, similar_systems(y, most=systems)], topics=25)
+    held = []
+    for seed, x in enumerate(world.draw(0, int(1000 * repetitions), 1)):
+        law = resampled(x, *pairs_of(systems), statistics(x), key_of(seed), DRAWS, jobs=1)
+        held.append(law.top_group(0.05).size / systems)
+    assert np.mean(held) > 0.95 - 3.5 * np.std(held) / np.sqrt(len(held))
 
 
 def scores(sizes: tuple[int, int, int], effect: Floats, g: np.random.Generator) -> Floats:

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from moderated_by_hand import slow_p_best
 from procedure_tables import labelled
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.fits.anova import anova
 from shardwise.numerics.balanced import Decomposition, all_terms, decompose
+from shardwise.numerics.gram import gram
 from shardwise.numerics.moderated.cells import cell_statistics, residuals, stratified
 from shardwise.numerics.moderated.noise import (
     Noise,
@@ -22,6 +24,7 @@ from shardwise.numerics.moderated.noise import (
     of_shards,
     of_shards_with_gaps,
 )
+from shardwise.numerics.moderated.normal import gram_statistics, normal_limit
 from shardwise.numerics.moderated.resample import resampled
 from shardwise.numerics.moderated.statistics import D0, pairs_of, statistics
 from shardwise.numerics.resampling import below, key_of, start, topic_counts
@@ -43,7 +46,7 @@ def table(seed: int, topics: int, systems: int) -> Floats:
 
 
 def slow_noisy(y: Floats, noise: Noise, seed: int, count: int) -> Floats:
-    """(B,) largest |t*| with chance effects, from the same random numbers."""
+    """(B, P) t* with chance effects, from the same random numbers."""
     topics, systems = y.shape
     ia, ib = pairs_of(systems)
     z = y - y.mean(axis=0)
@@ -57,7 +60,7 @@ def slow_noisy(y: Floats, noise: Noise, seed: int, count: int) -> Floats:
         d = z[rows][:, ia] - z[rows][:, ib]
         s2 = d.var(axis=0, ddof=1)
         v = ((topics - 1) * s2 + D0 * s2.mean()) / (topics - 1 + D0) / topics + variance[ia] + variance[ib]
-        out.append(np.max(np.abs(d.mean(axis=0) + effect[ia] - effect[ib]) / np.sqrt(v)))
+        out.append((d.mean(axis=0) + effect[ia] - effect[ib]) / np.sqrt(v))
     return np.array(out)
 
 
@@ -68,7 +71,9 @@ def test_chance_effects_by_hand() -> None:
     x = y.mean(axis=-1)
     found = statistics(x, noise=noise)
     fast = resampled(x, *pairs_of(4), found, key_of(2), 300, noise=noise)
-    np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(slow_noisy(x, noise, 2, 300)), rtol=1e-10)
+    star = slow_noisy(x, noise, 2, 300)
+    np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(np.abs(star).max(axis=1)), rtol=1e-10)
+    np.testing.assert_allclose(fast.p_best, slow_p_best(found.t, star, *pairs_of(4), 4), rtol=1e-12)
 
 
 def with_holes(seed: int, topics: int = 15, systems: int = 5, share: float = 0.15) -> Floats:
@@ -102,6 +107,27 @@ def test_missing_scores_by_hand(d0: float) -> None:
     later = np.maximum.accumulate(np.abs(star[:, falling[::-1]]), axis=1)[:, ::-1]
     reached = (1 + (later >= np.abs(found.t[falling]) * (1 - 1e-9)).sum(axis=0)) / 301
     np.testing.assert_array_equal(fast.p_adjusted[falling], np.maximum.accumulate(reached))
+    np.testing.assert_allclose(fast.p_best, slow_p_best(found.t, star, ia, ib, 5), rtol=1e-12)
+
+
+def test_the_normal_limit_by_hand() -> None:
+    """Normal means with the covariances of the systems over topics, against the variances of the table."""
+    y = table(9, 40, 5)
+    ia, ib = pairs_of(5)
+    moments = gram(y.T)
+    found = gram_statistics(moments, ia, ib)
+    values, vectors = np.linalg.eigh(np.cov(y.T) / len(y))
+    root = (vectors * np.sqrt(values)) @ vectors.T
+    normals = np.empty((300, 5))
+    for i in range(300):
+        state = np.empty(1, dtype=np.uint64)
+        start(key_of(6), i, state)
+        normals[i] = [normal(state) for _ in range(5)]
+    means = normals @ root
+    star = (means[:, ia] - means[:, ib]) / found.se
+    fast = normal_limit(moments, ia, ib, found, key_of(6), 300)
+    np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(np.abs(star).max(axis=1)), rtol=1e-9)
+    np.testing.assert_allclose(fast.p_best, slow_p_best(found.t, star, ia, ib, 5), rtol=1e-12)
 
 
 def test_topics_that_nobody_has_are_as_if_they_had_never_been() -> None:

@@ -26,6 +26,7 @@ ROUNDING = 1e-12  # share of a sum of squares that may be left of it where there
 LARGEST = 8  # topics that a pair's spread is bounded by
 SINGLE = 2.0**-20  # share by which bounds in single precision give way, several times their rounding
 LITTLE = 2.0**-40  # where no difference is larger, all of its draws are looked at
+MOST = 2.0**127  # t² that is still to be reached; ∞ stands for one that has been
 EIGHT = 8  # bools in a word
 
 
@@ -64,7 +65,7 @@ class Sketch(NamedTuple):
     variances: Singles  # (R, BLOCK)
     common: Singles  # (BLOCK,)
     pairs: Singles  # (BLOCK,) largest t² of the pairs seen
-    systems: Singles  # (R, BLOCK) signed t² that is still to be reached; NaN once some system is as far above
+    systems: Singles  # (2, R, BLOCK) signed t² that a lead over a system, or its own, is to reach; then ∞
 
 
 class Room(NamedTuple):
@@ -105,7 +106,7 @@ def count_draws(
         np.empty((systems, BLOCK), dtype=np.float32),
         np.empty(BLOCK, dtype=np.float32),
         np.empty(BLOCK, dtype=np.float32),
-        np.empty((systems, BLOCK), dtype=np.float32),
+        np.empty((2, systems, BLOCK), dtype=np.float32),
     )
     seen = np.empty(BLOCK, dtype=np.bool_)
     room = Room(
@@ -170,7 +171,7 @@ def begin(targets: Targets, block: Block, sketch: Sketch, peaks: Floats) -> np.f
     sketch.pairs[:] = 0.0
     size = LITTLE
     for a in range(targets.systems.size):
-        sketch.systems[a] = targets.systems[a]
+        sketch.systems[:, a] = min(targets.systems[a], MOST)
         for i in range(BLOCK):
             sketch.means[a, i] = block.means[a, i]
             sketch.moved[a, i] = block.moved[a, i]
@@ -230,13 +231,15 @@ def worth_a_look(sketch: Sketch, a: int, b: int, near: bool, drawn: int, room: R
     for i in range(BLOCK):
         seen[i] = not (gap[i] <= largest[i] * least[i])  # NaN, which is ∞·0, is looked at
     if near:
-        one, other, below, above = sketch.moved[a], sketch.moved[b], sketch.systems[a], sketch.systems[b]
+        one, other = sketch.moved[a], sketch.moved[b]
+        lower, upper = sketch.systems[0, a], sketch.systems[1, b]
         for i in range(BLOCK):  # rounding may make two means equal, but not change their order
-            lower = (one[i] <= other[i]) | (below[i] <= zero)
-            seen[i] |= lower & (gap[i] >= below[i] * least[i])
+            lead = min(lower[i], upper[i])
+            seen[i] |= ((one[i] <= other[i]) | (lead <= zero)) & (gap[i] >= lead * least[i])
+        lower, upper = sketch.systems[0, b], sketch.systems[1, a]
         for i in range(BLOCK):
-            lower = (other[i] <= one[i]) | (above[i] <= zero)
-            seen[i] |= lower & (gap[i] >= above[i] * least[i])
+            lead = min(lower[i], upper[i])
+            seen[i] |= ((other[i] <= one[i]) | (lead <= zero)) & (gap[i] >= lead * least[i])
     count = 0
     for word in range(BLOCK // EIGHT):
         if room.words[word] != 0:
@@ -262,12 +265,20 @@ def note(
 ) -> None:
     """Note t² of a pair in draw i of a block, and count the draw for a system that is reached by it."""
     peaks[i] = max(peaks[i], squared)
-    if (squared if gap < 0.0 else -squared) >= targets.systems[a] and not np.isnan(systems[a, i]):
-        tally.systems[a] += 1
-        systems[a, i] = np.nan
-    if (squared if gap > 0.0 else -squared) >= targets.systems[b] and not np.isnan(systems[b, i]):
-        tally.systems[b] += 1
-        systems[b, i] = np.nan
+    first_leads = squared if gap > 0.0 else -squared
+    second_leads = squared if gap < 0.0 else -squared
+    reach(targets, 0, a, i, second_leads, systems, tally)
+    reach(targets, 0, b, i, first_leads, systems, tally)
+    reach(targets, 1, a, i, first_leads, systems, tally)
+    reach(targets, 1, b, i, second_leads, systems, tally)
+
+
+@njit(inline="always")
+def reach(targets: Targets, side: int, a: int, i: int, lead: float, systems: Singles, tally: Tally) -> None:
+    """Count draw i for a system that this lead of another, or over another, reaches first."""
+    if lead >= targets.systems[a] and systems[side, a, i] < np.inf:
+        tally.systems[side, a] += 1
+        systems[side, a, i] = np.inf
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

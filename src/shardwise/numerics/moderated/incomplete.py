@@ -36,7 +36,7 @@ def count_incomplete(
     values, totals, counts = np.empty((2, topics)), np.empty((2, BLOCK)), np.empty((2, BLOCK))
     there = np.empty((2, topics))
     weights, common, df = np.empty((topics, BLOCK), dtype=np.float32), np.empty(BLOCK), np.empty(BLOCK)
-    left = np.empty((systems, BLOCK), dtype=np.float32)
+    left = np.empty((2, systems, BLOCK), dtype=np.float32)
     for at in range(first, stop):
         drawn = min(BLOCK, maxima.size - at * BLOCK)
         weights[:] = 0.0

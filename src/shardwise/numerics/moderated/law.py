@@ -30,7 +30,7 @@ class Tally(NamedTuple):
     """Draws as large as the targets."""
 
     falling: Ints  # (P,) in which the largest t² of the pair and all later ones is
-    systems: Ints  # (R,) in which some system is as far above
+    systems: Ints  # (2, R) in which some system is as far above; in which some is as far below
 
 
 Count = Callable[[Targets, np.uint64, int, int, Tally, Floats], None]
@@ -42,7 +42,7 @@ class Law:
 
     p_adjusted: Floats  # (P,) step-down
     maxima: Floats  # (B,) largest t² of all pairs in every draw, ascending
-    p_best: Floats  # (R,) that a system is as good as the best
+    p_best: Floats  # (R,) that a system is as good as the best: the larger tail of the leads over it and of its own
 
     def critical(self, alpha: float) -> float:
         """The c of the simultaneous intervals d ± c·se: the upper α quantile of max |t*|; ∞ with too few draws."""
@@ -81,9 +81,9 @@ def law_of(
     step = max(1, -(-blocks // (4 * workers(jobs))))
     ranges = [(first, min(first + step, blocks)) for first in range(0, blocks, step)]
     tallies = list(mapped(partial(_tally, count, targets, key, maxima), ranges, jobs=jobs))
-    falling, above = (sum(parts) + 1 for parts in zip(*tallies, strict=True))
+    falling, sides = (sum(parts) + 1 for parts in zip(*tallies, strict=True))
     p_adjusted[order] = np.maximum.accumulate(falling) / (n_resamples + 1)
-    p_best = np.where(np.isneginf(best), 1.0, above / (n_resamples + 1))
+    p_best = np.where(np.isneginf(best), 1.0, sides.max(axis=0) / (n_resamples + 1))
     return Law(p_adjusted, np.sort(maxima), p_best)
 
 
@@ -102,6 +102,6 @@ def furthest_above(t: Floats, ia: Ints, ib: Ints, systems: int) -> Floats:
 
 def _tally(count: Count, targets: Targets, key: np.uint64, maxima: Floats, blocks: tuple[int, int]) -> Tally:
     pairs, systems = targets.ia.size, targets.systems.size
-    tally = Tally(*(np.zeros(size, dtype=np.int64) for size in (pairs, systems)))
+    tally = Tally(np.zeros(pairs, dtype=np.int64), np.zeros((2, systems), dtype=np.int64))
     count(targets, key, blocks[0], blocks[1], tally, maxima)
     return tally

@@ -89,7 +89,7 @@ def count_normal(
     systems = len(world.root)
     state = np.empty(1, dtype=np.uint64)
     drawn_normals = np.zeros((systems, BLOCK))
-    left = np.empty((systems, BLOCK), dtype=np.float32)
+    left = np.empty((2, systems, BLOCK), dtype=np.float32)
     for at in range(first, stop):
         drawn = min(BLOCK, maxima.size - at * BLOCK)
         for i in range(drawn):

@@ -30,9 +30,12 @@ def resampled(
     """Resample the topics of a (T, R) table: adjusted p-values, maxima for intervals, and the top group.
 
     p_adjusted is Romano & Wolf's (2005) step-down: pairs by falling |t|, (1 + #{max over it and later pairs of
-    |t*| ≥ |t|}) / (B + 1), made monotone. p_best of system a is (1 + #{max_b t*_ba ≥ max_b t_ba}) / (B + 1): it exceeds
-    α exactly when the largest t_ba is at most the upper α quantile c_a of that maximum. Only the pairs given enter
-    maxima; a system without pairs has p_best = 1.
+    |t*| ≥ |t|}) / (B + 1), made monotone. Only the pairs given enter maxima.
+
+    p_best of system a, with m = max_b t_ba the largest lead over it, is (1 + r) / (B + 1) with r the larger of
+    #{max_b t*_ba ≥ m} and #{max_b t*_ab ≥ m}. It exceeds α exactly when m is at most the larger of two upper α
+    quantiles, of the leads over a and of its own: a bound on one side is only as good as the skewness that the draws
+    know of, and a few dozen topics do not even show its direction. A system without pairs has p_best = 1.
 
     Topics that no system has (NaN) are left out first. Where systems lack different topics each pair is resampled on
     those that both have; pairs without a common topic have NaN.
