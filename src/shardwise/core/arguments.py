@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -132,9 +133,7 @@ def mapped(
     futures = [pool.submit(work, task) for task in tasks]
     try:
         for task, future in zip(tasks, futures, strict=True):
-            while not future.done():  # in short waits, so that an interrupt is heard
-                wait([future], timeout=PATIENCE)
-            result = future.result()
+            result = _awaited(future)
             done += steps(task)
             if progress is not None:
                 progress(done, total)
@@ -145,3 +144,41 @@ def mapped(
         if executor is None:
             # who was interrupted need not wait for what is under way
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def flowing(
+    work: Callable[[Task], Result], tasks: Iterator[Task], *, jobs: int | None = None
+) -> Iterator[Result]:
+    """Yield the results of tasks in their order; threads work while the next tasks are being made, few of them ahead.
+
+    What the making of a task raises is heard after the results of those before it, however many threads there are.
+
+    >>> list(flowing(abs, iter([-1, 2, -3]), jobs=2))
+    [1, 2, 3]
+    """
+    count = workers(jobs)
+    if count == 1:
+        yield from map(work, tasks)
+        return
+    pool, coming = ThreadPoolExecutor(count), deque[Future[Result]]()
+    failed: Exception | None = None
+    try:
+        while coming or failed is None:
+            try:
+                while failed is None and len(coming) <= count:
+                    coming.append(pool.submit(work, next(tasks)))
+            except Exception as error:  # StopIteration, too
+                failed = error
+            if coming:
+                yield _awaited(coming.popleft())
+        if not isinstance(failed, StopIteration):
+            raise failed
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _awaited(future: Future[Result]) -> Result:
+    """The result of a future, awaited in short waits, so that an interrupt is heard."""
+    while not future.done():
+        wait([future], timeout=PATIENCE)
+    return future.result()
