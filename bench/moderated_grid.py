@@ -14,7 +14,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
@@ -24,6 +23,7 @@ import pandas as pd
 import xarray as xr
 from scipy import stats
 
+from bench.crew import crew
 from bench.replication import load, markdown
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim
@@ -208,7 +208,7 @@ def run(folder: Path) -> None:
     done = set(pd.read_csv(FIGURES)["of"])
     todo = [d for d in designs(tables) if "/".join(map(str, astuple(d))) not in done]
     todo.sort(key=lambda d: d.systems > MANY)
-    with ProcessPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
+    with crew() as pool:
         for at in range(0, len(todo), 8):
             some = todo[at : at + 8]
             began = time.perf_counter()

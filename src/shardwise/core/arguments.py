@@ -7,10 +7,13 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shardwise.core.errors import InputError, unknown
+from shardwise.core.errors import InputError, Option, unknown
 
 Progress = Callable[[int, int], None]  # done, of how many
 Task = TypeVar("Task")
@@ -18,6 +21,7 @@ Result = TypeVar("Result")
 
 PATIENCE = 0.2  # seconds
 CGROUP = Path("/sys/fs/cgroup")
+CHUNKS = 64  # parts that work is cut into for an executor, of whose workers nobody says how many there are
 
 
 def level(value: float, name: str = "alpha", *, most: float = 1.0) -> float:
@@ -175,6 +179,49 @@ def flowing(
             raise failed
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass
+class _Loan:
+    """An executor for all draws of a call, and whether any took it."""
+
+    executor: Executor
+    taken: bool = False
+
+
+_LOAN: ContextVar[_Loan | None] = ContextVar("loan", default=None)
+
+
+@contextmanager
+def lending(executor: Executor | None) -> Iterator[None]:
+    """Lend an executor to whatever draws within, however deep; refuse it where nothing did.
+
+    Results hold no executor: what they draw later, when it may be closed, is drawn here, with the same figures.
+    """
+    if executor is None:
+        yield
+        return
+    loan = _Loan(executor)
+    token = _LOAN.set(loan)
+    try:
+        yield
+    finally:
+        _LOAN.reset(token)
+    if not loan.taken:
+        raise InputError(
+            (Option("executor"), " does nothing here: no draws are long enough to be shared out"),
+            remedy="leave it out",
+            argument="executor",
+        )
+
+
+def lent() -> Executor | None:
+    """Return the executor that was lent to this call, if any."""
+    loan = _LOAN.get()
+    if loan is None:
+        return None
+    loan.taken = True
+    return loan.executor
 
 
 def _awaited(future: Future[Result]) -> Result:

@@ -27,6 +27,7 @@ import xarray as xr
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError, Option
+from shardwise.io.stores import ENDING, read_store
 from shardwise.io.tables.roles import Columns, Reading, understood
 from shardwise.io.tables.sheet import first_line, made
 
@@ -36,7 +37,7 @@ COLUMN_BUFFER = 1 << 16  # bytes of a column of Parquet that are read at a time
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".csv": "csv", ".tsv": "csv",
 }  # fmt: skip
-LAZY = (".nc", ".nc4", ".zarr")
+LAZY = (".nc", ".nc4", ENDING)
 
 
 class Reader(Protocol):
@@ -203,7 +204,9 @@ def _unreadable(path: Path, error: Exception) -> InputError:
 
 def _lazy(path: Path, suffix: str) -> xr.DataArray:
     try:
-        found = xr.open_zarr(path) if suffix == ".zarr" else xr.open_dataset(path, engine="h5netcdf")
+        found = read_store(path) if suffix == ENDING else xr.open_dataset(path, engine="h5netcdf")
+    except InputError:
+        raise
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise _unreadable(path, error) from None
     names = [str(name) for name in found.data_vars]
