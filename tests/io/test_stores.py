@@ -14,6 +14,7 @@ import pytest
 import xarray as xr
 
 import shardwise as sw
+from collections_for_tests import write_runs
 from command_line import shardwise
 from shardwise.io import stores
 
@@ -171,17 +172,7 @@ def test_without_zarr_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("how", [(), ("--stream",)])
 def test_the_command_writes_a_store(tmp_path: Path, how: tuple[str, ...]) -> None:
-    rng = np.random.default_rng(3)
-    for r in range(3):
-        lines = [
-            f"{t} Q0 d{d} {k + 1} {50 - k} s{r}"
-            for t in range(6)
-            for k, d in enumerate(rng.permutation(40)[:15])
-        ]
-        (tmp_path / f"run{r}.txt").write_text("\n".join(lines) + "\n")
-    judged = [f"{t} 0 d{d} {rng.integers(0, 3)}" for t in range(6) for d in range(40)]
-    (tmp_path / "qrels").write_text("\n".join(judged) + "\n")
-    runs = [tmp_path / f"run{r}.txt" for r in range(3)]
+    runs = write_runs(tmp_path)
     words = ("score", tmp_path / "qrels", *runs, "--shards", "2", "--splits", "2", "-q", *how)
     for name in ("s.nc", "s.zarr", "s.zarr"):  # the second time in the place of the first
         done = shardwise(*words, "--out", tmp_path / name)

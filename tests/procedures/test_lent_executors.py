@@ -17,6 +17,7 @@ import pytest
 import xarray as xr
 
 import shardwise as sw
+from collections_for_tests import write_runs
 from command_line import shardwise
 from shardwise.core.arguments import CHUNKS
 
@@ -131,17 +132,7 @@ def test_what_is_drawn_later_is_drawn_here() -> None:
 @pytest.mark.parametrize("kind", EXECUTORS)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_scores_do_not_depend_on_who_scores(kind: str, tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    for r in range(3):
-        lines = [
-            f"{t} Q0 d{d} {k + 1} {50 - k} s{r}"
-            for t in range(6)
-            for k, d in enumerate(rng.permutation(40)[:15])
-        ]
-        (tmp_path / f"run{r}").write_text("\n".join(lines) + "\n")
-    judged = [f"{t} 0 d{d} {rng.integers(0, 3)}" for t in range(6) for d in range(40)]
-    (tmp_path / "qrels").write_text("\n".join(judged) + "\n")
-    runs = sw.read_collection([tmp_path / f"run{r}" for r in range(3)], tmp_path / "qrels")
+    runs = sw.read_collection(write_runs(tmp_path), tmp_path / "qrels")
     splits = sw.split(runs, 3, n_splits=4, seed=2)
     measures = ["AP", "nDCG@10", "P@5"]
     with EXECUTORS[kind]() as executor:
