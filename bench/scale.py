@@ -61,16 +61,12 @@ def write(folder: Path, rows: int, systems: int) -> tuple[Path, Path]:
 
 
 def measured(what: str, path: Path, rows: int, systems: int) -> tuple[float, float]:
-    """Seconds and added memory in MB, in a process of its own; the best of three."""
+    """Seconds and added memory in MB, in a process of its own."""
     command = [sys.executable, "-c", CODE, what, str(path), str(rows), str(systems)]
     environment = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
-    found = [
-        json.loads(
-            subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
-        )
-        for _ in range(3)
-    ]
-    return min(one[0] for one in found), max(one[1] for one in found)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    seconds, memory = json.loads(done.stdout)
+    return seconds, memory
 
 
 def run(sizes: tuple[tuple[int, int], ...] = SIZES) -> str:
@@ -88,14 +84,11 @@ def run(sizes: tuple[tuple[int, int], ...] = SIZES) -> str:
     with tempfile.TemporaryDirectory() as folder:
         for rows, systems in sizes:
             array, parquet = write(Path(folder), rows, systems)
-            bytes_alone, _ = measured("bytes", array, rows, systems)
-            product, _ = measured("product", array, rows, systems)
-            found = [
-                measured(what, path, rows, systems)
-                for what in ("moments", "margins")
-                for path in (array, parquet)
-            ]
-            seconds, memory = [one[0] for one in found], max(one[1] for one in found)
+            kinds = [("bytes", array), ("product", array)]
+            kinds += [(what, path) for what in ("moments", "margins") for path in (array, parquet)]
+            rounds = [[measured(*kind, rows, systems) for kind in kinds] for _ in range(3)]  # side by side
+            bytes_alone, product, *seconds = (min(one)[0] for one in zip(*rounds, strict=True))
+            memory = max(memory for one in rounds for _, memory in one[2:])
             lines.append(
                 f"| {rows:,} × {systems} | {8e-9 * rows * systems:.2g} | {bytes_alone:.3g} | {product:.3g} |"
                 f" {' | '.join(f'{one:.3g}' for one in seconds)} | {product / seconds[0]:.0%} |"
