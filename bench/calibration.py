@@ -12,12 +12,14 @@ from __future__ import annotations
 import os
 import sys
 import time
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import xarray as xr
 
+from bench.crew import crew
 from bench.replication import load, markdown
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
@@ -67,7 +69,7 @@ def designs(scores: xr.DataArray) -> list[dict[str, int]]:
     return [{"topics": t, "systems": min(r, there)} for t, r in SIZES]
 
 
-def tried(name: str, scores: xr.DataArray) -> pd.DataFrame:
+def tried(name: str, scores: xr.DataArray, pool: Executor) -> pd.DataFrame:
     """Like 20 of the systems at their own size, as `calibrate` chooses them; then others, to check the advice."""
     dims = SHARDS if "shard" in scores.dims else TABLE
     methods = list(dict.fromkeys([*DEFAULT[dims], *EXTRA[dims]]))
@@ -85,7 +87,7 @@ def tried(name: str, scores: xr.DataArray) -> pd.DataFrame:
     frames = []
     for seed, (design, table, how) in enumerate(cases, start=1):
         began = time.perf_counter()
-        found = calibrate(table, methods, repetitions=REPETITIONS, seed=seed, **how)
+        found = calibrate(table, methods, repetitions=REPETITIONS, seed=seed, executor=pool, **how)
         frames.append(row_of(found, name, design))
         print(f"{name}, {design}: {time.perf_counter() - began:.0f} s", flush=True)
     return pd.concat(frames)
@@ -142,7 +144,8 @@ def main() -> None:
         if len(sys.argv) > 1
         else os.environ.get("SHARDWISE_DATA", ROOT.parent / "shared" / "data")
     )
-    every = pd.concat([tried(name, scores) for name, scores in sources(folder).items()])
+    with crew() as pool:
+        every = pd.concat([tried(name, scores, pool) for name, scores in sources(folder).items()])
     every.round(5).to_csv(TABLES / "calibration.csv", index=False)
     write(every)
 

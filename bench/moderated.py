@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy as np
 from scipy import optimize, special
 from sklearn.covariance import LedoitWolf
 
+from bench.crew import crew
 from bench.replication import load, markdown
 from shardwise.core.arrays import Floats
 from shardwise.io.reader import read_collection
@@ -70,7 +71,7 @@ def rates(world: World, methods: Methods, chunk: tuple[int, int]) -> Floats:
     return out
 
 
-def table_of(worlds: dict[str, World], methods: Methods, pool: ProcessPoolExecutor) -> str:
+def table_of(worlds: dict[str, World], methods: Methods, pool: Executor) -> str:
     """One row a world: family-wise error in per cent, and the per cent of pairs found where planted."""
     rows = []
     step = -(-REPETITIONS // 8)
@@ -144,7 +145,7 @@ def top_sizes(y: Floats, topics: int, chunk: tuple[int, int]) -> Floats:
     return out
 
 
-def top(folder: Path, pool: ProcessPoolExecutor) -> str:
+def top(folder: Path, pool: Executor) -> str:
     """How large the top group of a real table is, and how often it holds the truly best system."""
     y = np.genfromtxt(folder / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)
     rows = []
@@ -158,7 +159,7 @@ def top(folder: Path, pool: ProcessPoolExecutor) -> str:
     return markdown([f"{REPETITIONS} tables", "moderated", "HSD"], rows)
 
 
-def topics(folder: Path, pool: ProcessPoolExecutor) -> str:
+def topics(folder: Path, pool: Executor) -> str:
     """TREC-8 AP: systems moved to one mean, topics redrawn."""
     return table_of(worlds_of_topics(folder), TOPICS, pool)
 
@@ -221,7 +222,7 @@ REJECTED: Methods = {
 }  # fmt: skip
 
 
-def rejected(folder: Path, pool: ProcessPoolExecutor) -> str:
+def rejected(folder: Path, pool: Executor) -> str:
     """What else was tried, in the worlds of `topics`."""
     return table_of(worlds_of_topics(folder), REJECTED, pool)
 
@@ -268,7 +269,7 @@ def scored(folder: Path, shards: int) -> Iterator[tuple[str, Floats]]:
     yield "TREC-COVID", np.nan_to_num(ap).reshape(*ap.shape[:2], -1)
 
 
-def cells(folder: Path, pool: ProcessPoolExecutor) -> str:
+def cells(folder: Path, pool: Executor) -> str:
     """Claims about these topics: scores on real shards, and normal errors that differ by topic and system."""
     worlds = {}
     for shards in (2, 5):
@@ -335,7 +336,7 @@ INSTANCE_EFFECTS: tuple[Case, ...] = (
 )
 
 
-def effects(folder: Path, pool: ProcessPoolExecutor) -> str:
+def effects(folder: Path, pool: Executor) -> str:
     """Claims about shards, or instances, like these: with and without their effects in the error."""
     parts = []
     for own, cases in ((False, SHARD_EFFECTS), (True, INSTANCE_EFFECTS)):
@@ -363,7 +364,7 @@ def undefined(world: Callable[[np.random.Generator], Floats], g: np.random.Gener
     return np.where(gone, np.nan, y)
 
 
-def gaps(folder: Path, pool: ProcessPoolExecutor) -> str:
+def gaps(folder: Path, pool: Executor) -> str:
     """Shards on which some topics have no relevant documents: claims about shards, and about these topics."""
     worlds = {
         f"{' × '.join(map(str, sizes))}, sd {sd[0]:g}": World(
@@ -395,7 +396,7 @@ def punched(z: Floats, topics: int, share: float, few: bool, g: np.random.Genera
     return y
 
 
-def holes(folder: Path, pool: ProcessPoolExecutor) -> str:
+def holes(folder: Path, pool: Executor) -> str:
     """Missing scores: TREC-8 AP redrawn as in `topics`, and normal scores."""
     y = np.genfromtxt(folder / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)[:, ::12]
     real = y - y.mean(axis=0)
@@ -420,7 +421,7 @@ def clocked(work: Callable[[], object], repetitions: int = 5) -> tuple[float, fl
     return min(wall), min(processor)
 
 
-def speed(folder: Path, pool: ProcessPoolExecutor) -> str:
+def speed(folder: Path, pool: Executor) -> str:
     """TREC-8 AP with 9,999 draws against max-t with as many flips, and a table of 500 systems."""
     y = np.genfromtxt(folder / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)
     ia, ib = pairs_of(y.shape[1])
@@ -457,7 +458,7 @@ def main() -> None:
     chosen = [w for w in words if w in PARTS] or list(PARTS)
     folders = [w for w in words if w not in PARTS]
     folder = Path(folders[0] if folders else os.environ.get("SHARDWISE_DATA", "../shared/data"))
-    with ProcessPoolExecutor(2) as pool:
+    with crew() as pool:
         for name in chosen:
             began = time.perf_counter()
             table = PARTS[name](folder, pool)

@@ -15,7 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
@@ -25,6 +25,7 @@ import pandas as pd
 import xarray as xr
 from scipy import stats
 
+from bench.crew import crew
 from bench.replication import load, markdown
 from shardwise.comparing.decisions import Decisions
 from shardwise.core.arrays import Bools, Floats
@@ -237,7 +238,7 @@ def run(folder: Path) -> None:
     done = set(pd.read_csv(FIGURES)["of"])
     todo = [d for d in designs(tables) if "/".join(map(str, astuple(d))) not in done]
     todo.sort(key=lambda d: d.systems > MANY)
-    with ProcessPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
+    with crew() as pool:
         for at in range(0, len(todo), 8):
             some = todo[at : at + 8]
             began = time.perf_counter()
@@ -250,7 +251,7 @@ def run(folder: Path) -> None:
         renew_top(tables, pool)
 
 
-def renew_top(tables: dict[str, Floats], pool: ProcessPoolExecutor) -> None:
+def renew_top(tables: dict[str, Floats], pool: Executor) -> None:
     """The columns of the top group where the last of them is empty; all else in the file stays as it is."""
     every = pd.read_csv(FIGURES, dtype=str, keep_default_na=False)
     empty = every.index[(every["method"] == "moderated") & (every["least"] == "")]

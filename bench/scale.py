@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-SIZES = ((10_000, 500), (100_000, 500), (1_000_000, 500))
+SIZES = ((10_000, 500), (100_000, 500), (1_000_000, 500), (1_000_000, 100))
 BLOCK = 10_000
 CODE = """
 import json, os, sys, time
@@ -37,7 +37,7 @@ elif what == "product":
     for _ in range(0, rows, 16384):
         z @ z.T
 else:
-    ScoreMoments.of(path)
+    ScoreMoments.of(path, margins=what == "margins")
 print(json.dumps([time.perf_counter() - start, (peak() - before) / 1024]))
 """
 
@@ -61,16 +61,12 @@ def write(folder: Path, rows: int, systems: int) -> tuple[Path, Path]:
 
 
 def measured(what: str, path: Path, rows: int, systems: int) -> tuple[float, float]:
-    """Seconds and added memory in MB, in a process of its own; the best of three."""
+    """Seconds and added memory in MB, in a process of its own."""
     command = [sys.executable, "-c", CODE, what, str(path), str(rows), str(systems)]
     environment = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
-    found = [
-        json.loads(
-            subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
-        )
-        for _ in range(3)
-    ]
-    return min(one[0] for one in found), max(one[1] for one in found)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    seconds, memory = json.loads(done.stdout)
+    return seconds, memory
 
 
 def run(sizes: tuple[tuple[int, int], ...] = SIZES) -> str:
@@ -79,22 +75,24 @@ def run(sizes: tuple[tuple[int, int], ...] = SIZES) -> str:
         "Scores as .npy and as Parquet (not compressed) on the disk, the cache of the system emptied of them before"
         " each run; all processors. *Bytes alone* reads the .npy file and drops what it read; *product alone*"
         " multiplies blocks in memory as often as the table has them. The best of three processes each; memory is the"
-        " largest that any of them added to its imports.",
+        " largest that any of them added to its imports. *Margins* are moments without products of different systems.",
         "",
         "| items × systems | GB | bytes alone, s | product alone, s | moments of .npy, s | of Parquet, s"
-        " | bytes / moments | added memory, MB |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        " | margins of .npy, s | of Parquet, s | product / moments | bytes / margins | added memory, MB |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     with tempfile.TemporaryDirectory() as folder:
         for rows, systems in sizes:
             array, parquet = write(Path(folder), rows, systems)
-            bytes_alone, _ = measured("bytes", array, rows, systems)
-            product, _ = measured("product", array, rows, systems)
-            plain, memory = measured("moments", array, rows, systems)
-            columns, more = measured("moments", parquet, rows, systems)
+            kinds = [("bytes", array), ("product", array)]
+            kinds += [(what, path) for what in ("moments", "margins") for path in (array, parquet)]
+            rounds = [[measured(*kind, rows, systems) for kind in kinds] for _ in range(3)]  # side by side
+            bytes_alone, product, *seconds = (min(one)[0] for one in zip(*rounds, strict=True))
+            memory = max(memory for one in rounds for _, memory in one[2:])
             lines.append(
                 f"| {rows:,} × {systems} | {8e-9 * rows * systems:.2g} | {bytes_alone:.3g} | {product:.3g} |"
-                f" {plain:.3g} | {columns:.3g} | {bytes_alone / plain:.0%} | {max(memory, more):.0f} |"
+                f" {' | '.join(f'{one:.3g}' for one in seconds)} | {product / seconds[0]:.0%} |"
+                f" {bytes_alone / seconds[2]:.0%} | {memory:.0f} |"
             )
             array.unlink()
             parquet.unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -67,3 +68,20 @@ def in_shard(
         return {topic: {d: v for d, v in row.items() if d in inside} for topic, row in table.items()}
 
     return {name: only(run) for name, run in runs.items()}, only(qrels)
+
+
+def write_runs(folder: Path, systems: int = 3) -> list[Path]:
+    """Files of runs of six topics, and beside them their judgments, ``qrels``."""
+    rng = np.random.default_rng(3)
+    found = []
+    for r in range(systems):
+        lines = [
+            f"{t} Q0 d{d} {k + 1} {50 - k} s{r}"
+            for t in range(6)
+            for k, d in enumerate(rng.permutation(40)[:15])
+        ]
+        found.append(folder / f"run{r}.txt")
+        found[-1].write_text("\n".join(lines) + "\n")
+    judged = [f"{t} 0 d{d} {rng.integers(0, 3)}" for t in range(6) for d in range(40)]
+    (folder / "qrels").write_text("\n".join(judged) + "\n")
+    return found

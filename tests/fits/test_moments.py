@@ -17,7 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shardwise as sw
+from shardwise.core.arguments import flowing
 from shardwise.core.arrays import Floats
+from shardwise.io.archive import save_arrays
+from shardwise.io.blocks import blocks
+from shardwise.numerics.gram import Margins
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -193,6 +197,112 @@ def test_other_refusals(tmp_path: Path) -> None:
         sw.ScoreMoments.of(np.array([[1.0, np.inf], [0.0, 1.0]]))
     with pytest.raises(sw.InputError, match="like these"):
         sw.compare(moments, "moderated", generalize=())
+
+
+@pytest.mark.parametrize("margins", [False, True])
+def test_figures_do_not_depend_on_the_number_of_threads(tmp_path: Path, margins: bool) -> None:
+    y = np.random.default_rng(4).normal(3.0, 1.0, (2500, 60))
+    np.save(tmp_path / "array.npy", y)
+    pd.DataFrame(y, columns=[f"s{k}" for k in range(60)]).to_parquet(tmp_path / "wide.parquet")
+    for name in ("array.npy", "wide.parquet"):
+        found = [
+            sw.ScoreMoments.of(tmp_path / name, rows=300, jobs=jobs, margins=margins).gram
+            for jobs in (1, 2, 5)
+        ]
+        for other in found[1:]:
+            for one, same in zip(found[0], other, strict=True):
+                np.testing.assert_array_equal(one, same)
+
+
+def test_arrays_in_files_are_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shardwise.io.blocks.PIECE", 1000)  # 31 items of four doubles
+    y = np.round(scores(500) * 100.0)
+    for kind in ("f8", ">f8", "f4", "i2"):
+        np.save(tmp_path / "a.npy", y.astype(kind))
+        assert_same(sw.ScoreMoments.of(tmp_path / "a.npy", systems=NAMES, rows=200), y)
+    np.save(tmp_path / "turned.npy", np.asfortranarray(y))
+    assert_same(sw.ScoreMoments.of(tmp_path / "turned.npy", systems=NAMES, rows=200), y)
+
+
+def test_a_file_cut_short_while_it_is_read(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", scores(500))
+    opened = blocks(tmp_path / "a.npy", rows=100)
+    with (tmp_path / "a.npy").open("r+b") as file:
+        file.truncate(9000)
+    with pytest.raises(sw.InputError, match="ends too early"):
+        list(flowing(lambda block: [piece.sum() for piece in block()], opened.each, jobs=2))
+
+
+@given(
+    st.integers(0, 10_000), st.lists(st.integers(0, 40), min_size=1, max_size=6), st.sampled_from([0.0, 1e6])
+)
+def test_margins_are_those_of_the_cross_products(seed: int, sizes: list[int], offset: float) -> None:
+    y = scores(sum(sizes) + 3, seed) + offset
+    edges = [0, 3, *(3 + np.cumsum(sizes)).tolist()]
+    parts = [sw.ScoreMoments.of(y[a:b], systems=NAMES, margins=True) for a, b in pairwise(edges)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    assert isinstance(total.gram, Margins)
+    centred = (y - offset) - (y - offset).mean(axis=0)
+    lost = 1e-12 if not offset else 1e-7  # of 1e6 about ten digits are left
+    np.testing.assert_allclose(total.gram.squares, (centred**2).sum(axis=0), rtol=lost)
+    np.testing.assert_allclose(total.gram.total, (centred.sum(axis=1) ** 2).sum(), rtol=lost, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["MD1 hsd topic", "MD1 hsd", "MD1 scheffe topic", "MD1 bh topic"])
+def test_margins_are_enough_for_one_error(method: str) -> None:
+    table = xr.DataArray(scores(), dims=("topic", "system"), coords={"system": NAMES})
+    found = sw.compare(sw.ScoreMoments.of(table, margins=True), method)
+    expected = sw.compare(table, method)
+    pd.testing.assert_frame_equal(found.to_frame(), expected.to_frame(), rtol=1e-10, atol=1e-14)
+    pd.testing.assert_frame_equal(found.systems(), expected.systems(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["t holm", "moderated", "moderated bh"])
+def test_what_needs_pairs_is_refused_of_margins(method: str) -> None:
+    margins = sw.ScoreMoments.of(scores(), systems=NAMES, margins=True)
+    with pytest.raises(
+        sw.InputError, match="margins are without them; read the table without margins, or use MD1"
+    ):
+        sw.compare(margins, method)
+    with pytest.raises(sw.InputError, match="covariances need"):
+        margins.covariance  # noqa: B018
+
+
+def test_margins_are_saved_and_added_to_margins_alone(tmp_path: Path) -> None:
+    found = sw.ScoreMoments.of(scores(), systems=NAMES)
+    found.margins().save(tmp_path / "a.moments")
+    again = sw.ScoreMoments.load(tmp_path / "a.moments")
+    for one, same in zip(found.gram.margins, again.gram, strict=True):
+        np.testing.assert_array_equal(one, same)
+    with pytest.raises(sw.InputError, match=r"\.margins\(\) of the one that has more"):
+        found + again
+    turned = sw.ScoreMoments.of(scores()[:, ::-1], systems=NAMES[::-1], margins=True)
+    both = again + turned
+    np.testing.assert_allclose(both.gram.margins.squares, 2.0 * found.gram.margins.squares, rtol=1e-12)
+    save_arrays(
+        tmp_path / "bad.moments", "moments", {"mean": np.zeros(2), "squares": np.zeros(2)},
+        {"systems": ["a", "b"], "n": 3, "total": "much"},
+    )  # fmt: skip
+    with pytest.raises(sw.InputError, match="damaged"):
+        sw.ScoreMoments.load(tmp_path / "bad.moments")
+
+
+@pytest.mark.parametrize("margins", [False, True])
+def test_gaps_are_found_in_any_block(tmp_path: Path, margins: bool) -> None:
+    y = scores(400)
+    y[[5, 250, 399], [0, 2, 3]] = np.nan
+    np.save(tmp_path / "a.npy", y)
+    frame(y).to_parquet(tmp_path / "a.parquet")
+    for name in ("a.npy", "a.parquet"):
+        with pytest.raises(sw.InputError, match=rf"{name}: \w+ 6: a system lacks a score"):
+            sw.ScoreMoments.of(tmp_path / name, rows=60, margins=margins)
+        found = sw.ScoreMoments.of(tmp_path / name, rows=60, missing="drop", margins=margins)
+        assert (found.n, found.dropped) == (397, 3)
+        left = np.delete(y, [5, 250, 399], axis=0)
+        np.testing.assert_allclose(found.means.to_numpy(), left.mean(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(found.gram.margins.squares / 396, left.var(axis=0, ddof=1), rtol=1e-12)
 
 
 @pytest.mark.calibration

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import distributed
 import pandas as pd
 import pytest
+from distributed.scheduler import KilledWorker
 
 import shardwise as sw
 from shardwise.cli import cluster
+from shardwise.core.arguments import mapped
 
 METHODS = ["t holm", "moderated"]
 
@@ -139,3 +147,118 @@ def test_a_cluster_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None
 def test_without_an_address_there_is_no_executor() -> None:
     with cluster.on_cluster(None) as executor:
         assert executor is None
+
+
+FULL = """
+    import errno, json, logging, os, resource, sys
+    import numpy as np
+    import xarray as xr
+    from distributed import Client, LocalCluster
+    import shardwise as sw
+    from shardwise.cli.main import main
+
+    def fill():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # no byte more, as on a full disk
+
+    def wrote():
+        try:
+            with open(f"probe-{os.getpid()}", "w") as file:
+                file.write("x")
+        except OSError as error:
+            return errno.errorcode[error.errno]
+        return ""
+
+    def command(*words):
+        sys.argv = ["shardwise", *words]
+        try:
+            main()
+        except SystemExit as stopped:
+            return stopped.code
+
+    if __name__ == "__main__":
+        y = np.random.default_rng(4).normal([0.3, 0.4, 0.5], 0.1, (30, 3))
+        scores = xr.DataArray(y, dims=("topic", "system"), name="AP")
+        sw.write_scores(scores, "scores.nc")
+        cluster = LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=logging.CRITICAL
+        )
+        with cluster, Client(cluster) as client:
+            full, good = sorted(client.scheduler_info(n_workers=-1)["workers"])
+            client.run(fill, workers=[full])
+            assert client.run(wrote) == {full: "EFBIG", good: ""}
+            alone = client.get_executor(pure=False, workers=[full])  # compiles, and cannot keep the kernel
+            there = sw.compare(scores, "max-t", n_resamples=20_000, executor=alone).to_frame()
+            assert not any("count_flips" in name for _, _, names in os.walk("kernels") for name in names)
+            here = sw.compare(scores, "max-t", n_resamples=20_000).to_frame()
+            assert there.equals(here)
+            words = ["compare", "scores.nc", "--method", "max-t", "-q", "--cluster", cluster.scheduler_address]
+            assert command(*words, "--out", "far.json") == 0
+            assert command(*words[:5], "--out", "near.json") == 0
+            assert sorted(client.scheduler_info(n_workers=-1)["workers"]) == [full, good]
+        far, near = (json.load(open(name)) for name in ("far.json", "near.json"))
+        assert far == near
+        print("the same")
+"""
+
+
+@pytest.mark.slow
+def test_a_full_disk_of_one_worker_costs_no_result(tmp_path: Path) -> None:
+    script = tmp_path / "full.py"
+    script.write_text(textwrap.dedent(FULL))
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")},
+    )
+    assert done.stdout == "the same\n", done.stderr[-2000:]
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        host="127.0.0.1",
+        dashboard_address=None,
+    ) as made:
+        yield made.scheduler_address
+
+
+def _no_space(_: int) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _killed(_: int) -> None:
+    raise KilledWorker("task", SimpleNamespace(address="tcp://127.0.0.1:1"), 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (_no_space, r"a worker of the cluster cannot write \(No space left on device\); free its disk"),
+        (_killed, "worker after worker of the cluster died at the same task; give them more memory"),
+    ],
+)
+def test_what_workers_cannot_do_is_said_in_one_line(address: str, work: Any, said: str) -> None:
+    with pytest.raises(sw.InputError, match=said), cluster.on_cluster(address, quiet=True) as executor:
+        list(mapped(work, [1, 2, 3], executor=executor))
+    with cluster.on_cluster(address, quiet=True) as executor:  # and the same cluster works on
+        assert list(mapped(abs, [-1, 2, -3], executor=executor)) == [1, 2, 3]
+
+
+def test_workers_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(**_: Any) -> None:
+        raise RuntimeError("Nanny failed to start.\nNo space left on device")
+
+    monkeypatch.setattr(distributed, "LocalCluster", none)
+    with (
+        pytest.raises(sw.InputError, match=r"no workers could be started here \(Nanny failed to start"),
+        cluster.on_cluster("local"),
+    ):
+        pass

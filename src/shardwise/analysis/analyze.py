@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +29,7 @@ from shardwise.comparing.pairs import baselines_of
 from shardwise.comparing.split_noise import split_noise
 from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of
-from shardwise.core.arguments import Progress
+from shardwise.core.arguments import Progress, lending
 from shardwise.core.arguments import level as checked_level
 from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import InputError
@@ -130,7 +131,12 @@ class AnalysisOptions:
 
 
 def analyze(
-    data: Any, options: AnalysisOptions | None = None, *, progress: Progress | None = None, **choices: Any
+    data: Any,
+    options: AnalysisOptions | None = None,
+    *,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    **choices: Any,
 ) -> Analysis:
     """Say which systems differ, what may be claimed, and how far that can be trusted.
 
@@ -141,6 +147,9 @@ def analyze(
         instances (seeds).
     options
         What can be chosen, all at once.
+    executor
+        Where to draw and to simulate instead of in threads: any executor of `concurrent.futures`, also of processes or
+        machines; the figures do not depend on it. Refused where nothing is drawn and nothing simulated.
     progress
         Called with (done, in all).
     choices
@@ -152,7 +161,11 @@ def analyze(
     >>> found.comparisons.claim, found.lead.found
     ('on topics like these 30', 3)
     """
-    chosen = replace(options or AnalysisOptions(), **choices)
+    with lending(executor):
+        return _analyzed(data, replace(options or AnalysisOptions(), **choices), progress)
+
+
+def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> Analysis:
     alpha = checked_level(chosen.alpha)
     original = as_scores(data, measure=chosen.measure or None, columns=chosen.columns)
     if original.sizes.get("split") == 1:

@@ -17,6 +17,7 @@ import xarray as xr
 import shardwise
 from shardwise.core.errors import InputError
 from shardwise.io.run_tables import IRDS
+from shardwise.io.stores import is_store, store_hash
 
 LIBRARIES = ("numpy", "scipy", "xarray", "pandas", "numba", "altair")
 
@@ -63,6 +64,9 @@ def hashed(paths: Iterable[str | os.PathLike[str]]) -> tuple[Hashed, ...]:
                 remedy="write it to a file: a report names its inputs by their hash",
             )
         try:
+            if is_store(path):
+                found.append(Hashed(path.name, *store_hash(path), str(item)))
+                continue
             with path.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
             found.append(Hashed(path.name, path.stat().st_size, digest, str(item)))

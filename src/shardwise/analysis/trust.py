@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
-from shardwise.core.arguments import Progress
+from shardwise.core.arguments import Progress, lent
 from shardwise.core.claim import plural
 from shardwise.core.errors import InputError
 from shardwise.core.scores import layout_of, nouns_of
@@ -151,6 +151,7 @@ def trust_in(
             budget=tables,
             baseline=baseline,
             seed=seed,
+            executor=lent(),
             progress=progress,
         )
     except InputError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import sys
 from collections.abc import Iterator
@@ -12,9 +13,11 @@ from typing import Any
 
 from shardwise.core.arguments import processors
 from shardwise.core.errors import InputError
+from shardwise.io.tables.sheet import first_line
 
 LOCAL = "local"
 WAIT = 10  # seconds for a scheduler to answer
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what a full disk says
 LOUD = ("distributed", "distributed.client", "distributed.utils", "tornado.application", "asyncio")
 
 
@@ -49,7 +52,12 @@ def on_cluster(address: str | None, quiet: bool = False) -> Iterator[Executor | 
             else:
                 client = distributed.Client(address, timeout=WAIT)
             held.callback(_closed, client)
-        except (OSError, ValueError, TimeoutError) as error:
+        except (OSError, ValueError, TimeoutError, RuntimeError) as error:
+            if address == LOCAL:
+                raise InputError(
+                    f"no workers could be started here ({first_line(error)})",
+                    remedy="check the space left for temporary files, or leave out --cluster",
+                ) from None
             raise InputError(
                 f"no cluster answers at {address} ({type(error).__name__})",
                 remedy="start a scheduler there, or use --cluster local",
@@ -61,6 +69,16 @@ def on_cluster(address: str | None, quiet: bool = False) -> Iterator[Executor | 
         except InputError:
             raise
         except Exception as error:  # what a lost scheduler raises depends on what was being done
+            if isinstance(error, OSError) and error.errno in FULL:
+                raise InputError(
+                    f"a worker of the cluster cannot write ({error.strerror})",
+                    remedy="free its disk or leave it out, and repeat the command: nothing was written",
+                ) from None
+            if type(error).__name__ == "KilledWorker":
+                raise InputError(
+                    "worker after worker of the cluster died at the same task",
+                    remedy="give them more memory, and repeat the command: nothing was written",
+                ) from None
             if client.status == "running" and not isinstance(error, CancelledError):
                 raise
             raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from shardwise.analysis.answer import headline, splits_sentence
 from shardwise.analysis.claims import MOST_GROUPS
 from shardwise.analysis.leaderboard import MARKED, ranged, verdicts, versus
 from shardwise.cli import inputs as opt
+from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands.compare import CompareOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress
@@ -40,7 +42,7 @@ from shardwise.procedures.vocabulary import parse
 MOST_PAIRS = 200_000  # that are written unasked
 WITHOUT_FACTORS = (
     *("model", "generalize", "human", "fit", "resamples", "null", "tails", "density", "trim", "repeats"),
-    *("fill", "seed", "report", "calibration"),
+    *("fill", "seed", "report", "calibration", "cluster"),
 )
 """Options that a mixed model with random factors has no use for."""
 
@@ -61,7 +63,8 @@ def compare_systems(options: CompareOptions) -> None:
         _by_factors(options, opt.single(read), read.notes)
         return
     _check_pairs(options, read)
-    found = analyses(options, source, read)
+    with on_cluster(options.cluster, options.quiet) as executor:
+        found = analyses(options, source, read, executor)
     if options.report is not None:
         found[0].report(options.report)
     if options.chart is not None:
@@ -87,7 +90,9 @@ def _check_pairs(options: CompareOptions, read: opt.Read) -> None:
         )
 
 
-def analyses(options: CompareOptions, source: opt.RunInputs, read: opt.Read) -> list[Analysis]:
+def analyses(
+    options: CompareOptions, source: opt.RunInputs, read: opt.Read, executor: Executor | None = None
+) -> list[Analysis]:
     """Analyse each measure of scores that were read; where a report is asked for, with what makes it again."""
     how = replace(_chosen(options), notes=read.notes, inputs=_listed(options, source, read.files))
     found = []
@@ -95,7 +100,7 @@ def analyses(options: CompareOptions, source: opt.RunInputs, read: opt.Read) -> 
         if options.fit == "bootstrap":
             how = replace(how, model=None, method=_bootstrapped(options, read.scores[name].dims))
         with progress(f"{name}: comparing", options.quiet) as told:
-            one = analyze(_judged(read.scores[name], options.human), how, progress=told)
+            one = analyze(_judged(read.scores[name], options.human), how, executor=executor, progress=told)
         found.append(one if options.report is None else _recorded(one, options, source, read.files))
     return found
 

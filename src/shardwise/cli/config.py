@@ -20,7 +20,7 @@ FILE = "shardwise.toml"
 VERSUS = "::"
 """Stands between the runs of two systems; on the command line it is written ``--``."""
 
-OUTPUT = frozenset({"out", "report", "chart", "format", "quiet", "jobs"})
+OUTPUT = frozenset({"out", "report", "chart", "format", "quiet", "jobs", "cluster"})
 """Options that say where and how a result is shown, and nothing about the result."""
 
 INPUTS = {

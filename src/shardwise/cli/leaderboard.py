@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import Executor
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import AnalysisOptions, analyze
 from shardwise.analysis.leaderboard import Leaderboard, leaderboard
 from shardwise.cli import inputs as opt
+from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands.leaderboard import BoardFormat, LeaderboardOptions
 from shardwise.cli.commands.paper import PaperOptions
 from shardwise.cli.options import Format
@@ -24,7 +26,8 @@ def rank_systems(options: LeaderboardOptions) -> None:
         raise InputError("--fragment does nothing here", remedy="add --format html")
     if options.method:
         parse(options.method)
-    found = analysed(options)
+    with on_cluster(options.cluster, options.quiet) as executor:
+        found = analysed(options, executor=executor)
     board = leaderboard(*found, baseline=options.baseline or None)
     if shown is BoardFormat.html:
         text = board.html(page=not options.fragment)
@@ -37,7 +40,9 @@ def rank_systems(options: LeaderboardOptions) -> None:
 
 
 def analysed(
-    options: LeaderboardOptions | PaperOptions, baseline: tuple[str, ...] | None = None
+    options: LeaderboardOptions | PaperOptions,
+    baseline: tuple[str, ...] | None = None,
+    executor: Executor | None = None,
 ) -> list[Analysis]:
     """An analysis of each measure, that which ranks first; of all pairs unless there are baselines."""
     source = opt.RunInputs.of(options)
@@ -56,7 +61,7 @@ def analysed(
     found = []
     for name in source.measure or tuple(map(str, read.scores.data_vars)):
         with progress(f"{name}: comparing", options.quiet) as told:
-            found.append(analyze(read.scores[name], chosen, progress=told))
+            found.append(analyze(read.scores[name], chosen, executor=executor, progress=told))
     return found
 
 

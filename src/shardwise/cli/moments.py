@@ -13,7 +13,7 @@ from shardwise.cli.inputs import roles_of_columns
 from shardwise.cli.output import emit, progress
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
-from shardwise.fits.moments import Gaps, ScoreMoments
+from shardwise.fits.moments import TESTS, Gaps, ScoreMoments, margins_alone
 from shardwise.io.atomic import write_atomically
 from shardwise.procedures.running import compare
 from shardwise.procedures.vocabulary import parse
@@ -23,11 +23,14 @@ MOMENTS = ".moments"
 
 def compare_moments(options: MomentsOptions) -> None:
     """Read each input once, add the moments, compare the systems; keep the moments where asked."""
-    parse(options.method)
+    method = options.method or ("MD1 hsd topic" if options.margins else "moderated")
+    test = parse(method).fit.name
+    if options.margins and test in TESTS and test != "MD1":  # before hours of reading
+        raise margins_alone(f"differences by {test}")
     if options.save is not None and options.save.suffix != MOMENTS:
         raise InputError("is no name of moments", where=str(options.save), remedy=f"let it end in {MOMENTS}")
     total = reduce(add, [_read(path, options) for path in options.inputs])
-    found = compare(total, options.method, baseline=options.baseline or None, seed=options.seed)
+    found = compare(total, method, baseline=options.baseline or None, seed=options.seed)
     if options.save is not None:
         total.save(options.save)
     if options.pairs is not None:
@@ -38,13 +41,15 @@ def compare_moments(options: MomentsOptions) -> None:
 
 def _read(path: Path, options: MomentsOptions) -> ScoreMoments:
     if path.suffix == MOMENTS:
-        return ScoreMoments.load(path)
+        kept = ScoreMoments.load(path)
+        return kept.margins() if options.margins else kept
     gaps: Gaps = "drop" if options.missing == "drop" else "refuse"
     with progress(f"{path.name}: items read", options.quiet) as told:
         return ScoreMoments.of(
             path,
             columns=roles_of_columns(options.columns),
             missing=gaps,
+            margins=options.margins,
             progress=lambda done, _: told(done, done),
         )
 

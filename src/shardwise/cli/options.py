@@ -79,6 +79,11 @@ def file(value: Path | None) -> Path | None:
     return value
 
 
+def file_or_store(value: Path | None) -> Path | None:
+    """The same, where a Zarr store, which is a folder, may be written, too."""
+    return value if value is not None and value.suffix.lower() == ".zarr" and value.is_dir() else file(value)
+
+
 def folder(value: Path | None) -> Path | None:
     """Refuse a file where a folder is asked for."""
     if value is not None and value.exists() and not value.is_dir():

@@ -9,13 +9,14 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.cli import inputs
+from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands.stability import StabilityOptions
 from shardwise.cli.output import emit, progress
 from shardwise.cli.shared import current
 from shardwise.comparing.over_splits import over_splits
 from shardwise.comparing.split_tables import agreement_over_splits, found_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of, stability_of_fills, stability_of_methods
-from shardwise.core.arguments import chosen
+from shardwise.core.arguments import chosen, lending
 from shardwise.core.errors import InputError, Option
 from shardwise.numerics.corrections import known
 from shardwise.scoring.scoring import score
@@ -44,6 +45,11 @@ def compare_splits(options: StabilityOptions) -> None:
     law = inputs.bootstrap_law(options)
     _check(options)
     parsed = inputs.model(options.model)  # refused before the long work, here and below
+    if options.cluster is not None and options.resamples is None:
+        raise InputError(
+            "--cluster does nothing without draws",
+            remedy="leave it out, or add --fit bootstrap --resamples 10000",
+        )
     method = known(options.method or ("bh" if bootstrap else "hsd"))
     inputs.fill_policy(options.fill)
     read = inputs.RunInputs.of(options).one_measure().read()
@@ -56,7 +62,11 @@ def compare_splits(options: StabilityOptions) -> None:
     how["generalize"] = inputs.dimensions(options.generalize)
     alpha = options.alpha
     facts: dict[str, Any] = {"alpha": alpha, "splits": scores.sizes.get("split", 1)}
-    with progress("comparing splits", options.quiet) as bar:
+    with (
+        on_cluster(options.cluster, options.quiet) as executor,
+        lending(executor),
+        progress("comparing splits", options.quiet) as bar,
+    ):
         if options.table in SIDE_BY_SIDE:
             frame = SIDE_BY_SIDE[options.table](scores, parsed, method, alpha, bar, how)
             title = f"{facts['splits']} splits at {alpha:g}: {options.table} side by side"

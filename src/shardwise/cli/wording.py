@@ -9,7 +9,7 @@ from typing import Any
 
 from shardwise.core.errors import InputError, Option
 
-RENAMED = {"n_splits": "splits", "n_resamples": "resamples", "n_shards": "shards"}
+RENAMED = {"n_splits": "splits", "n_resamples": "resamples", "n_shards": "shards", "executor": "cluster"}
 """Arguments whose option has another name."""
 
 

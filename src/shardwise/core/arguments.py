@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shardwise.core.errors import InputError, unknown
+from shardwise.core.errors import InputError, Option, unknown
 
 Progress = Callable[[int, int], None]  # done, of how many
 Task = TypeVar("Task")
@@ -17,6 +21,7 @@ Result = TypeVar("Result")
 
 PATIENCE = 0.2  # seconds
 CGROUP = Path("/sys/fs/cgroup")
+CHUNKS = 64  # parts that work is cut into for an executor, of whose workers nobody says how many there are
 
 
 def level(value: float, name: str = "alpha", *, most: float = 1.0) -> float:
@@ -132,9 +137,7 @@ def mapped(
     futures = [pool.submit(work, task) for task in tasks]
     try:
         for task, future in zip(tasks, futures, strict=True):
-            while not future.done():  # in short waits, so that an interrupt is heard
-                wait([future], timeout=PATIENCE)
-            result = future.result()
+            result = _awaited(future)
             done += steps(task)
             if progress is not None:
                 progress(done, total)
@@ -145,3 +148,84 @@ def mapped(
         if executor is None:
             # who was interrupted need not wait for what is under way
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def flowing(
+    work: Callable[[Task], Result], tasks: Iterator[Task], *, jobs: int | None = None
+) -> Iterator[Result]:
+    """Yield the results of tasks in their order; threads work while the next tasks are being made, few of them ahead.
+
+    What the making of a task raises is heard after the results of those before it, however many threads there are.
+
+    >>> list(flowing(abs, iter([-1, 2, -3]), jobs=2))
+    [1, 2, 3]
+    """
+    count = workers(jobs)
+    if count == 1:
+        yield from map(work, tasks)
+        return
+    pool, coming = ThreadPoolExecutor(count), deque[Future[Result]]()
+    failed: Exception | None = None
+    try:
+        while coming or failed is None:
+            try:
+                while failed is None and len(coming) <= count:
+                    coming.append(pool.submit(work, next(tasks)))
+            except Exception as error:  # StopIteration, too
+                failed = error
+            if coming:
+                yield _awaited(coming.popleft())
+        if not isinstance(failed, StopIteration):
+            raise failed
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass
+class _Loan:
+    """An executor for all draws of a call, and whether any took it."""
+
+    executor: Executor
+    taken: bool = False
+
+
+_LOAN: ContextVar[_Loan | None] = ContextVar("loan", default=None)
+
+
+@contextmanager
+def lending(executor: Executor | None) -> Iterator[None]:
+    """Lend an executor to whatever draws within, however deep; refuse it where nothing did.
+
+    Results hold no executor: what they draw later, when it may be closed, is drawn here, with the same figures.
+    """
+    if executor is None:
+        yield
+        return
+    loan = _Loan(executor)
+    token = _LOAN.set(loan)
+    try:
+        yield
+    finally:
+        _LOAN.reset(token)
+    if not loan.taken:
+        raise InputError(
+            (Option("executor"), " does nothing here: no draws are long enough to be shared out"),
+            remedy="leave it out",
+            argument="executor",
+        )
+
+
+def lent() -> Executor | None:
+    """Return the executor that was lent to this call, if any."""
+    loan = _LOAN.get()
+    if loan is None:
+        return None
+    loan.taken = True
+    return loan.executor
+
+
+def _awaited(future: Future[Result]) -> Result:
+    """The result of a future, awaited in short waits, so that an interrupt is heard."""
+    while not future.done():
+        wait([future], timeout=PATIENCE)
+    return future.result()

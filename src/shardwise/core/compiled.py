@@ -48,6 +48,13 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Function], Functio
 class CompiledCache(FunctionCache):  # type: ignore[misc]
     """What numba has kept of a kernel, or else what came with the package."""
 
+    def save_overload(self, sig: object, data: object) -> None:
+        """Keep a kernel; where that fails, as on the full disk of a worker, it is used all the same."""
+        try:
+            super().save_overload(sig, data)
+        except OSError:  # an index is written before the code that it names, and would name an older one
+            Path(self._cache_file._index_path).unlink(missing_ok=True)
+
     def _load_overload(self, sig: object, target_context: Any) -> Any:
         found = super()._load_overload(sig, target_context)
         usable = _usable()

@@ -7,6 +7,7 @@ rbar_j - rbar, the laws of all systems are the same but for their place, and no 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any, Literal, get_args
@@ -16,7 +17,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arguments import Progress, chosen
+from shardwise.core.arguments import Progress, chosen, lending
 from shardwise.core.arguments import level as checked_level
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, plural
@@ -261,6 +262,7 @@ def bootstrap_anova(
     seed: int = 0,
     of: str = "system",
     jobs: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> BootstrapFit:
     """Fit a model and find the bootstrap laws of its system effects.
@@ -279,6 +281,9 @@ def bootstrap_anova(
         The dimension whose levels are compared.
     jobs
         Number of threads that draw; all processors, if None.
+    executor
+        Where to draw instead of in threads: any executor of `concurrent.futures`, also of processes or machines; the
+        draws do not depend on it. Refused where nothing is drawn.
     progress
         Called with (resamples done, resamples in all).
 
@@ -294,8 +299,14 @@ def bootstrap_anova(
     weights, counts = _weights(fit, of)
     draws = Draws(pool, weights, counts)
     replicates = None
+    if n_resamples is None and executor is not None:
+        raise InputError(
+            (Option("executor"), " does nothing without resamples"),
+            remedy=("leave it out, or give ", Option("n_resamples", PAPER_RESAMPLES)),
+        )
     if n_resamples is not None:
-        errors = drawn_errors(draws, fit.scores.sizes[of], n_resamples, seed, jobs, progress)
+        with lending(executor):
+            errors = drawn_errors(draws, fit.scores.sizes[of], n_resamples, seed, jobs, progress)
         replicates = xr.DataArray(errors, dims=("resample", of), coords={of: list(estimates.labels)})
     return BootstrapFit(fit, estimates, draws, replicates, seed, of)
 

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal
+from functools import cached_property, partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from shardwise.core.arguments import Progress, chosen
+from shardwise.core.arguments import Progress, chosen, flowing
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, counted, plural
-from shardwise.core.errors import InputError, Option
+from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.estimates import Estimates, Outcome
 from shardwise.core.shown import Shown
 from shardwise.io.archive import load_arrays, save_arrays
-from shardwise.io.blocks import ROWS, Blocks, blocks
+from shardwise.io.blocks import ROWS, Block, Blocks, blocks
 from shardwise.io.tables.roles import Columns
-from shardwise.numerics.gram import Gram, gram, interaction_square, merged
+from shardwise.numerics.gram import Gram, Margins, gram_of, interaction_square, margins_of, merged
 from shardwise.numerics.moderated.law import Law
 from shardwise.numerics.moderated.normal import gram_statistics, normal_limit
 from shardwise.numerics.moderated.statistics import Statistics
 from shardwise.numerics.resampling import key_of
+from shardwise.numerics.threads import one_thread
 
 KIND = "moments"
 TESTS = ("moderated", "t", "MD1")
@@ -45,7 +45,8 @@ class ScoreMoments(Shown):
     systems
         Names of the systems.
     gram
-        Number of items, means, and (R, R) sums over items of the products of centred scores.
+        Number of items, means, and (R, R) sums over items of the products of centred scores; `Margins`, without the
+        products of different systems, where no more was kept.
     item
         The user's word for an item.
     dropped
@@ -61,7 +62,7 @@ class ScoreMoments(Shown):
     """
 
     systems: tuple[str, ...]
-    gram: Gram
+    gram: Gram | Margins
     item: str = "topic"
     dropped: int = 0
 
@@ -73,10 +74,14 @@ class ScoreMoments(Shown):
         columns: Columns | None = None,
         systems: Sequence[str] = (),
         missing: Gaps = "refuse",
+        margins: bool = False,
         rows: int = ROWS,
+        jobs: int | None = None,
         progress: Progress | None = None,
     ) -> ScoreMoments:
         """Read scores once, block by block, and keep their moments.
+
+        Blocks are put together in their order: the figures depend on the table and on ``rows``, not on ``jobs``.
 
         Parameters
         ----------
@@ -90,8 +95,13 @@ class ScoreMoments(Shown):
             Names of the systems, for arrays that do not have them.
         missing
             ``refuse`` items without a score of every system, or ``drop`` and count them.
+        margins
+            Keep means and variances alone, without products of different systems: enough for MD1 and its
+            corrections, and about as fast as the table can be read.
         rows
             Items of a block; more need more memory.
+        jobs
+            Threads that work side by side; None for as many as there are processors.
         progress
             Called with (items done, 0) after each block.
         """
@@ -103,7 +113,7 @@ class ScoreMoments(Shown):
                 where=opened.source,
                 remedy="check which columns are systems",
             )
-        found, dropped = _total(opened, missing, progress)
+        found, dropped = _total(opened, missing, margins, jobs, progress)
         return cls(opened.systems, found, opened.item, dropped)
 
     @classmethod
@@ -117,20 +127,23 @@ class ScoreMoments(Shown):
         """
         arrays, facts = load_arrays(path, KIND)
         names, n = [str(name) for name in facts.get("systems", ())], facts.get("n")
-        shapes = {"mean": (len(names),), "cross": (len(names), len(names))}
+        kept = "squares" if "squares" in arrays else "cross"
+        shapes = {"mean": (len(names),), kept: (len(names),) * (1 if kept == "squares" else 2)}
+        total = facts.get("total", 0.0)
         whole = isinstance(n, int) and n >= 0 and set(arrays) == set(shapes)
+        whole = whole and isinstance(total, int | float) and bool(np.isfinite(total))
         for name, shape in shapes.items() if whole else ():
-            found = arrays[name]
-            whole = (
-                whole
-                and found.dtype == np.float64
-                and found.shape == shape
-                and bool(np.isfinite(found).all())
-            )
+            one = arrays[name]
+            whole = whole and one.dtype == np.float64 and one.shape == shape and bool(np.isfinite(one).all())
         if not whole:
             raise InputError("is damaged", where=str(path), remedy="make the moments again")
         told = (str(facts.get("item", "topic")), int(facts.get("dropped", 0)))
-        return cls(tuple(names), Gram(int(facts["n"]), arrays["mean"], arrays["cross"]), *told)
+        found: Gram | Margins = (
+            Gram(int(facts["n"]), arrays["mean"], arrays["cross"])
+            if kept == "cross"
+            else Margins(int(facts["n"]), arrays["mean"], arrays["squares"], float(total))
+        )
+        return cls(tuple(names), found, *told)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the moments to a file, whole or not at all.
@@ -141,6 +154,10 @@ class ScoreMoments(Shown):
             The file, by custom ending in ``.moments``.
         """
         facts = {"systems": list(self.systems), "n": self.n, "item": self.item, "dropped": self.dropped}
+        if isinstance(self.gram, Margins):
+            facts["total"] = self.gram.total
+            save_arrays(path, KIND, {"mean": self.gram.mean, "squares": self.gram.squares}, facts)
+            return
         save_arrays(path, KIND, {"mean": self.gram.mean, "cross": self.gram.cross}, facts)
 
     @property
@@ -157,7 +174,17 @@ class ScoreMoments(Shown):
     def covariance(self) -> pd.DataFrame:
         """Covariances of the systems over items (ddof 1)."""
         names = list(self.systems)
-        return pd.DataFrame(self.gram.cross / max(self.n - 1.0, 1.0), index=names, columns=names)
+        return pd.DataFrame(self._pairs("covariances").cross / max(self.n - 1.0, 1.0), names, names)
+
+    def margins(self) -> ScoreMoments:
+        """The same without products of different systems, as ``of(..., margins=True)`` keeps them."""
+        return replace(self, gram=self.gram.margins)
+
+    def _pairs(self, wanted: str) -> Gram:
+        """The products of different systems, or the refusal of what needs them."""
+        if isinstance(self.gram, Margins):
+            raise margins_alone(wanted)
+        return self.gram
 
     def __add__(self, other: ScoreMoments) -> ScoreMoments:
         """The moments of the items of both, whatever the order of their systems."""
@@ -168,8 +195,17 @@ class ScoreMoments(Shown):
                 remedy="add moments of the same systems",
             )
         at = [other.systems.index(name) for name in self.systems]
-        theirs = Gram(other.n, other.gram.mean[at], other.gram.cross[np.ix_(at, at)])
-        both = merged(self.gram, theirs)
+        ours, theirs = self.gram, other.gram
+        both: Gram | Margins
+        if isinstance(ours, Gram) and isinstance(theirs, Gram):
+            both = merged(ours, Gram(theirs.n, theirs.mean[at], theirs.cross[np.ix_(at, at)]))
+        elif isinstance(ours, Margins) and isinstance(theirs, Margins):
+            both = merged(ours, theirs._replace(mean=theirs.mean[at], squares=theirs.squares[at]))
+        else:
+            raise InputError(
+                "one side has products of different systems, the other margins alone",
+                remedy=Either("add margins: .margins() of the one that has more", "give --margins"),
+            )
         return replace(self, gram=both, dropped=self.dropped + other.dropped)
 
     def estimates(
@@ -205,7 +241,8 @@ class ScoreMoments(Shown):
                 remedy=("leave out ", Option("generalize")),
             )
         systems, df = len(self.systems), self.n - 1.0
-        error = interaction_square(self.gram) / (df * (systems - 1.0))
+        margins = self.gram.margins
+        error = interaction_square(margins) / (df * (systems - 1.0))
         found = Estimates(
             labels=self.systems,
             values=self.gram.mean,
@@ -215,7 +252,7 @@ class ScoreMoments(Shown):
             model="MD1",
             error="topic:system" if claim.over else "error",
             scale=float(np.sqrt(error)),
-            own_sd=np.sqrt(self.gram.cross.diagonal() / df),
+            own_sd=np.sqrt(margins.squares / df),
             own_count=np.full(systems, float(self.n)),
             over=claim,
             nouns=nouns,
@@ -226,7 +263,7 @@ class ScoreMoments(Shown):
         if test == "MD1":
             return found
         nothing = {"variance": float("nan"), "df": float("nan"), "error": "", "model": test}
-        tested = MomentsTest(self.gram, test, n_resamples, seed)
+        tested = MomentsTest(self._pairs(f"differences by {test}"), test, n_resamples, seed)
         few = (
             f"under {FEW} {plural(self.item)} the table itself says more of the joint law than its moments",
         )
@@ -237,39 +274,59 @@ class ScoreMoments(Shown):
         return f"moments of {counted(self.n, self.item)} × {counted(len(self.systems), 'system')}"
 
 
-def _total(opened: Blocks, missing: str, progress: Progress | None) -> tuple[Gram, int]:
-    """Moments of all blocks, and how many items were left out."""
+def margins_alone(wanted: str) -> InputError:
+    """The refusal of what needs products of different systems."""
+    return InputError(
+        f"{wanted} need products of different systems, and margins are without them",
+        remedy=("read the table without ", Option("margins"), ", or use MD1 hsd"),
+    )
+
+
+class Part(NamedTuple):
+    """What came of one block."""
+
+    kept: Gram | Margins
+    missing: tuple[int, ...]  # items without all scores
+    infinite: bool
+
+
+def _total(
+    opened: Blocks, missing: str, margins: bool, jobs: int | None, progress: Progress | None
+) -> tuple[Gram | Margins, int]:
+    """Moments of all blocks, put together in their order, and how many items were left out."""
     size = len(opened.systems)
-    found, dropped, done = Gram(0, np.zeros(size), np.zeros((size, size))), 0, 0
-    for columns in _ahead(opened.each):
-        here = columns.shape[1]
-        sums = columns.sum(axis=0)  # of every item: one NaN or infinity is enough
-        bad = ~np.isfinite(sums)
-        if bad.any():
-            if np.isinf(columns).any():
+    found: Gram | Margins = (margins_of if margins else gram_of)((), size)
+    dropped, done = 0, 0
+    with one_thread():
+        for part in flowing(partial(_part, size, margins), opened.each, jobs=jobs):
+            if part.infinite:
                 raise InputError("holds infinite scores", where=opened.source, remedy="correct or drop them")
-            if missing == "refuse":
-                row = done + int(np.flatnonzero(bad)[0]) + 1
+            if part.missing and missing == "refuse":
                 raise InputError(
                     "a system lacks a score",
-                    where=f"{opened.source}: {opened.item} {row}",
+                    where=f"{opened.source}: {opened.item} {done + part.missing[0] + 1}",
                     remedy=("leave such items out with ", Option("missing", "drop")),
                 )
-            columns, dropped = columns[:, ~bad], dropped + int(bad.sum())
-        found = merged(found, gram(columns))
-        done += here
-        if progress is not None:
-            progress(done, 0)
+            found = merged(found, part.kept)  # type: ignore[type-var]  # all are of one kind
+            dropped, done = dropped + len(part.missing), done + part.kept.n + len(part.missing)
+            if progress is not None:
+                progress(done, 0)
     return found, dropped
 
 
-def _ahead(each: Iterator[Floats]) -> Iterator[Floats]:
-    """The same blocks, the next one read while the last is being worked on."""
-    with ThreadPoolExecutor(1) as reader:
-        coming = reader.submit(next, each, None)
-        while (block := coming.result()) is not None:
-            coming = reader.submit(next, each, None)
-            yield block
+def _part(systems: int, margins: bool, block: Block) -> Part:
+    """Moments of the items of a block that have all scores."""
+    missing: list[int] = []
+    infinite: list[int] = []
+
+    def whole(piece: Floats, first: int) -> Floats:
+        gaps, endless = np.isnan(piece).any(axis=0), np.isinf(piece).any(axis=0)
+        missing.extend((first + np.flatnonzero(gaps)).tolist())
+        infinite.extend((first + np.flatnonzero(endless)).tolist())
+        return piece[:, ~(gaps | endless)]
+
+    kept = (margins_of if margins else gram_of)(block(), systems, whole)
+    return Part(kept, tuple(missing), bool(infinite))
 
 
 @dataclass(frozen=True, eq=False)

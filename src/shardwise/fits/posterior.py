@@ -25,6 +25,7 @@ from shardwise.numerics.mixed import balanced as balanced
 from shardwise.numerics.mixed import blocks
 from shardwise.numerics.mixed import reml as reml
 from shardwise.numerics.mixed.posterior import Order, draw
+from shardwise.numerics.threads import one_thread
 
 DRAWS, DRAWS_GENERAL = 10_000, 2_000
 PROPOSAL_DF = 5.0
@@ -183,7 +184,7 @@ def posterior(fit: MixedFit, draws: int | None = None, seed: int = 0) -> Posteri
     rng = generator(seed)
     if fit.balanced is not None:
         return _exact(fit, fit.balanced, draws or DRAWS, rng)
-    with reml.one_thread():
+    with one_thread():
         return _by_importance(fit, draws or DRAWS_GENERAL, rng)
 
 

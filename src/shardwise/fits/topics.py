@@ -127,7 +127,7 @@ def largest_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> 
     """Largest |t| of all pairs over sign flips of topics, step-down; intervals by the single step."""
     tables = test.tables
     found = [
-        max_t.flip_topics(y, ia, ib, d, s, key, tables.n_resamples)
+        max_t.flip_topics(y, ia, ib, d, s, key, tables.n_resamples, jobs=1 if tables.keyed else None)
         for y, d, s, key in zip(test.y, mean, se, tables.keys, strict=True)
     ]
 

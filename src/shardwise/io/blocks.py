@@ -1,14 +1,17 @@
 """Scores of any length as blocks of items, so that nothing longer than a block is ever in memory.
 
 A table in files, in a database or in chunks is read from its beginning to its end, once. What its columns are is
-understood from its first rows, by the rules for tables that are read whole.
+understood from its first rows, by the rules for tables that are read whole. Where a file lets itself be read at any
+place, whoever works on a block reads it: memory that is used again costs no fresh pages.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,14 +27,17 @@ import xarray as xr
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError, Option
+from shardwise.io.stores import ENDING, read_store
 from shardwise.io.tables.roles import Columns, Reading, understood
 from shardwise.io.tables.sheet import first_line, made
 
 ROWS = 16_384  # items of a block; of a long table rows
+PIECE = 1 << 22  # bytes of an array in a file that are read at a time: the caches of a processor hold them
+COLUMN_BUFFER = 1 << 16  # bytes of a column of Parquet that are read at a time
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".csv": "csv", ".tsv": "csv",
 }  # fmt: skip
-LAZY = (".nc", ".nc4", ".zarr")
+LAZY = (".nc", ".nc4", ENDING)
 
 
 class Reader(Protocol):
@@ -41,12 +47,15 @@ class Reader(Protocol):
         """The next batch; StopIteration after the last."""
 
 
+Block = Callable[[], Iterable[Floats]]  # (systems, items) pieces, each good until the next is asked for
+
+
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Items block by block: (systems, items) arrays, NaN where a score is missing."""
+    """Items block by block, NaN where a score is missing; blocks come in order, and may be read side by side."""
 
     systems: tuple[str, ...]
-    each: Iterator[Floats]
+    each: Iterator[Block]
     item: str = "topic"  # the user's word
     source: str = "table"
 
@@ -124,31 +133,69 @@ def _of_numbers(path: Path, systems: Sequence[str], rows: int) -> Blocks:
         raise _unreadable(path, error) from None
     if not mapped.flags.c_contiguous or mapped.ndim != 2:
         return _of_rows(mapped, systems, rows, str(path))
-    kind, shape, start = mapped.dtype, mapped.shape, mapped.offset
-
-    def each() -> Iterator[Any]:
-        with path.open("rb", buffering=0) as file:
-            file.seek(start)
-            for first in range(0, shape[0], rows):
-                count = min(rows, shape[0] - first)
-                yield np.fromfile(file, kind, count * shape[1]).reshape(count, shape[1])
-
     found = _of_rows(mapped[:0], systems, rows, str(path))
-    return replace(found, each=(np.asarray(block.T, np.float64) for block in each()))
+    return replace(found, each=_from_file(path, mapped.dtype, mapped.shape, mapped.offset, rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A file that is open as long as anybody has it, for reading at any place."""
+
+    path: Path
+    number: int
+
+    @classmethod
+    def of(cls, path: Path) -> _Opened:
+        number = os.open(path, os.O_RDONLY)
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(number, 0, 0, os.POSIX_FADV_SEQUENTIAL)
+        return cls(path, number)
+
+    def fill(self, room: memoryview, at: int) -> None:
+        """Read as many bytes as there is room for."""
+        while room:
+            count = os.preadv(self.number, [room], at)
+            if not count:
+                raise InputError("ends too early", where=str(self.path), remedy="fetch it again")
+            room, at = room[count:], at + count
+
+    def __del__(self) -> None:
+        os.close(self.number)
+
+
+def _from_file(
+    path: Path, kind: np.dtype[Any], shape: tuple[int, ...], start: int, rows: int
+) -> Iterator[Block]:
+    """Blocks of the rows of an array in a file; whoever works on one reads it, piece by piece into the same memory."""
+    width = kind.itemsize * shape[1]
+    step = max(1, min(rows, PIECE // width))
+    file, own = _Opened.of(path), threading.local()
+
+    def pieces(first: int, stop: int) -> Iterator[Floats]:
+        room = own.__dict__.setdefault("room", np.empty((step, shape[1]), kind))
+        for at in range(first, stop, step):
+            part = room[: min(step, stop - at)]
+            file.fill(memoryview(part.view(np.uint8).reshape(-1)), start + at * width)
+            yield np.asarray(part.T, np.float64)
+
+    for first in range(0, shape[0], rows):
+        yield partial(pieces, first, min(first + rows, shape[0]))
 
 
 def _of_parquet(path: Path, columns: Columns | None, rows: int) -> Blocks:
     """One Parquet file, batch by batch and none ahead."""
     try:
-        file = pa.parquet.ParquetFile(path, pre_buffer=False)
-        head = next(file.iter_batches(batch_size=rows), None)
+        file = pa.parquet.ParquetFile(path, pre_buffer=False, buffer_size=COLUMN_BUFFER)
+        head = next(file.iter_batches(batch_size=rows, use_threads=False), None)
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, error) from None
     if head is None:
         raise InputError("holds no rows", where=str(path), remedy="give rows")
     table = pa.Table.from_batches([head])
     reading = _understood(table, columns, str(path))
-    return _read(table, reading, file.iter_batches(batch_size=rows, columns=_wanted(reading)), str(path))
+    # one thread: others multiply in the meantime, and several that decode wait for each other
+    batches = file.iter_batches(batch_size=rows, columns=_wanted(reading), use_threads=False)
+    return _read(table, reading, batches, str(path))
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
@@ -157,7 +204,9 @@ def _unreadable(path: Path, error: Exception) -> InputError:
 
 def _lazy(path: Path, suffix: str) -> xr.DataArray:
     try:
-        found = xr.open_zarr(path) if suffix == ".zarr" else xr.open_dataset(path, engine="h5netcdf")
+        found = read_store(path) if suffix == ENDING else xr.open_dataset(path, engine="h5netcdf")
+    except InputError:
+        raise
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise _unreadable(path, error) from None
     names = [str(name) for name in found.data_vars]
@@ -183,10 +232,10 @@ def _of_array(scores: xr.DataArray, rows: int, source: str = "scores") -> Blocks
     chunks = scores.chunks and dict(zip(scores.dims, scores.chunks, strict=True))["topic"]
     edges = np.cumsum([0, *chunks]) if chunks else np.arange(0, scores.sizes["topic"] + rows, rows)
 
-    def each() -> Iterator[Floats]:
+    def each() -> Iterator[Block]:
         for first, stop in pairwise(edges.tolist()):
             part = scores.isel(topic=slice(first, stop)).transpose("system", "topic")
-            yield np.asarray(part.to_numpy(), np.float64)
+            yield _there(np.asarray(part.to_numpy(), np.float64))
 
     return Blocks(names, each(), str(scores.attrs.get("topic_noun", "topic")), source)
 
@@ -204,7 +253,16 @@ def _of_rows(y: Any, systems: Sequence[str], rows: int, source: str) -> Blocks:
             argument="systems",
         )
     starts = range(0, len(y), rows)
-    return Blocks(names, (np.asarray(y[k : k + rows].T, np.float64) for k in starts), source=source)
+    return Blocks(names, (partial(_turned, y[k : k + rows]) for k in starts), source=source)
+
+
+def _there(columns: Floats) -> Block:
+    """A block that is in memory already."""
+    return lambda: [columns]
+
+
+def _turned(rows: Any) -> Iterable[Floats]:
+    return [np.asarray(rows.T, np.float64)]
 
 
 def _numbers(count: int) -> tuple[str, ...]:
@@ -258,15 +316,22 @@ def _wanted(reading: Reading) -> list[str]:
 def _read(head: Any, reading: Reading, batches: Iterable[Any], source: str) -> Blocks:
     item = reading.nouns.get("topic", "topic")
     if reading.wide:
-        return Blocks(reading.scores, _wide(batches, source), item, source)
+        own = threading.local()
+        each = (partial(_wide, batch, own, source) for batch in batches if batch.num_rows)
+        return Blocks(reading.scores, each, item, source)
     systems = tuple(map(str, dict.fromkeys(head.column(reading.roles["system"]).to_pylist())))
     return Blocks(systems, _long(batches, systems, source), item, source)
 
 
-def _wide(batches: Iterable[Any], source: str) -> Iterator[Floats]:
-    for batch in batches:
-        if batch.num_rows:
-            yield np.stack([_floats(one, source) for one in batch.columns])
+def _wide(batch: Any, own: threading.local, source: str) -> Iterable[Floats]:
+    """The columns of a batch beside each other, in memory that a thread uses again."""
+    room = own.__dict__.get("room")
+    if room is None or room.shape[1] < batch.num_rows:
+        room = own.room = np.empty((batch.num_columns, batch.num_rows))
+    out = room[:, : batch.num_rows]
+    for place, one in zip(out, batch.columns, strict=True):
+        place[:] = _floats(one, source)
+    return [out]
 
 
 def _floats(column: Any, source: str) -> Floats:
@@ -279,7 +344,7 @@ def _floats(column: Any, source: str) -> Floats:
         ) from None
 
 
-def _long(batches: Iterable[Any], systems: tuple[str, ...], source: str) -> Iterator[Floats]:
+def _long(batches: Iterable[Any], systems: tuple[str, ...], source: str) -> Iterator[Block]:
     """Items of a long table, the rows of each next to each other; an item may run on into the next batch."""
     place = {name: k for k, name in enumerate(systems)}
     kept: list[Any] = []
@@ -292,10 +357,10 @@ def _long(batches: Iterable[Any], systems: tuple[str, ...], source: str) -> Iter
             kept.append(batch)
             continue
         last = int(changes[-1])
-        yield _pivoted(pa.Table.from_batches([*kept, batch.slice(0, last)]), place, source)
+        yield _there(_pivoted(pa.Table.from_batches([*kept, batch.slice(0, last)]), place, source))
         kept = [batch.slice(last)]
     if kept:
-        yield _pivoted(pa.Table.from_batches(kept), place, source)
+        yield _there(_pivoted(pa.Table.from_batches(kept), place, source))
 
 
 def _pivoted(table: Any, place: dict[str, int], source: str) -> Floats:

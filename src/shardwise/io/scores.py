@@ -22,6 +22,7 @@ from shardwise.io.logs.log import Log, joined
 from shardwise.io.netcdf import netcdf_bytes, read_netcdf
 from shardwise.io.objects import are_paths, sheet_of
 from shardwise.io.spreadsheets import guarded_frame
+from shardwise.io.stores import ENDING, is_store, read_store, write_store
 from shardwise.io.tables.evaluation import from_evaluation, is_evaluation
 from shardwise.io.tables.records import ITEM_LABELS, Records, records
 from shardwise.io.tables.roles import Columns
@@ -71,9 +72,9 @@ def read_scores(
     source
         Scores in memory (a data frame of pandas or polars, a table of Arrow, dictionaries, results of pytrec_eval,
         ir_measures and ranx), or a file: CSV or TSV (also compressed), JSON lines, Parquet, xlsx, NetCDF as written by
-        `write_scores`, what ``trec_eval -q`` and ``ir_measures --by_query`` print (one file a system),
-        ``samples_*.jsonl`` of lm-evaluation-harness, ``.eval`` and ``.json`` of inspect_ai. Several files are put
-        together.
+        `write_scores`, a Zarr store (of which is read what is looked at), what ``trec_eval -q`` and
+        ``ir_measures --by_query`` print (one file a system), ``samples_*.jsonl`` of lm-evaluation-harness, ``.eval``
+        and ``.json`` of inspect_ai. Several files are put together.
     measure
         Picks one measure, or names it in a table that does not.
     missing
@@ -97,6 +98,8 @@ def read_scores(
         parts = [records(sheet_of(source), measure, columns, *named[:1], factors=factors)]
     else:
         paths = score_files(source)
+        if len(paths) == 1 and is_store(paths[0]):
+            return _picked(read_store(paths[0]), measure, str(paths[0]))
         if len(paths) == 1 and paths[0].suffix.lower() in _NETCDF:
             return _picked(read_netcdf(paths[0]), measure, str(paths[0]))
         if named and len(named) != len(paths):
@@ -111,17 +114,17 @@ def read_scores(
 
 
 def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: Layout = "long") -> None:
-    """Write scores in the format that the ending names: .csv, .tsv (also .gz, .bz2, .xz, .zst), .parquet, .nc.
+    """Write scores in the format that the ending names: .csv, .tsv (also .gz, .bz2, .xz, .zst), .parquet, .nc, .zarr.
 
-    All of them read back with `read_scores`; NetCDF keeps the attributes too. The file appears only when it is
-    complete.
+    All of them read back with `read_scores`; NetCDF and Zarr keep the attributes too. A Zarr store is a folder of
+    chunks, a split and some systems each. The file or folder appears only when it is complete.
 
     Parameters
     ----------
     scores
         One measure or several.
     path
-        The file; one that is there is replaced.
+        The file or store; one that is there is replaced.
     layout
         ``"long"``: one row a topic and system, one column a measure; ``"wide"``: one column a system, for a single
         measure.
@@ -139,13 +142,18 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
     kind = ending.lower().split(".")[1] if ending else ""
     if not target.parent.is_dir():
         raise InputError("no such folder", where=str(target.parent), remedy="make it first")
+    if f".{kind}" == ENDING:
+        if layout == "wide":
+            raise InputError("a store has no layout", remedy="leave it out", argument="layout")
+        write_store(_dataset(scores), target)
+        return
     if target.is_dir():
         raise InputError("is a folder, not a file", where=str(target), remedy="name a file in it")
     if f".{kind}" not in (".csv", ".tsv", *_PARQUET, *_NETCDF):
         raise InputError(
             f"the ending {ending!r} names no format",
             where=str(target),
-            remedy="use .csv, .tsv, .parquet or .nc",
+            remedy="use .csv, .tsv, .parquet, .nc or .zarr",
         )
     if f".{kind}" in _NETCDF:
         content = netcdf_bytes(_dataset(scores))
@@ -162,8 +170,16 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
 
 
 def score_files(source: PathLike | Sequence[PathLike]) -> list[Path]:
-    """List the files meant by paths and patterns; of a folder, the logs in it."""
+    """List the files meant by paths and patterns; of a folder, the logs in it; a store stands for itself."""
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
+    if stores := [Path(item) for item in given if is_store(Path(item))]:
+        if len(given) > 1:
+            raise InputError(
+                "a Zarr store is read by itself",
+                where=str(stores[0]),
+                remedy="combine them with xarray.concat",
+            )
+        return stores
     found: list[PathLike] = []
     for item in given:
         if Path(item).is_dir():

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from shardwise.core.arguments import CHUNKS, lent, mapped
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.compiled import njit
 from shardwise.numerics.resampling import next_word, start
 from shardwise.numerics.student import t_statistic
 
+FEWEST = 256  # flips that are worth a task of their own
 TIE = 1e-9  # share of u by which rounding may part two equal statistics
 
 
@@ -32,9 +35,18 @@ class Flips:
 
 
 def flip_topics(
-    y: Floats, ia: Ints, ib: Ints, difference: Floats, se: Floats, key: np.uint64, n_resamples: int
+    y: Floats,
+    ia: Ints,
+    ib: Ints,
+    difference: Floats,
+    se: Floats,
+    key: np.uint64,
+    n_resamples: int,
+    jobs: int | None = 1,
 ) -> Flips:
     """Test the pairs (ia, ib) of a (T, R) table, of which difference and se are the mean and its standard error.
+
+    An executor that was lent draws, or else threads; with one job neither. Flip i depends on (key, i) only.
 
     Step-down (Westfall & Young 1993): pairs by falling |t|, each against the largest |t*| of itself and
     those after it. Pairs without spread have t* = 0; they are told apart if their means differ, else not.
@@ -47,14 +59,27 @@ def flip_topics(
     weight = np.where(squares > 0.0, 1.0 / np.where(squares > 0.0, topics * squares, 1.0), 0.0)
     u = u_of(t_statistic(difference, se), topics)
     order = np.argsort(-u, kind="stable")
-    own, falling = (np.zeros(u.size, dtype=np.int64) for _ in range(2))
-    maxima = np.empty(n_resamples)
     target = u[order] * (1.0 - TIE)
-    count_flips(d, ia[order], ib[order], weight[order], target, key, own, falling, maxima)
+    executor = None if jobs == 1 else lent()
+    step = max(FEWEST, -(-n_resamples // CHUNKS))
+    ranges = [(first, min(first + step, n_resamples)) for first in range(0, n_resamples, step)]
+    work = partial(_flipped, d, ia[order], ib[order], weight[order], target, key)
+    owns, fallings, peaks = zip(*mapped(work, ranges, jobs=jobs, executor=executor), strict=True)
+    own, falling, maxima = sum(owns), sum(fallings), np.concatenate(peaks)
     p, p_adjusted = np.empty(u.size), np.empty(u.size)
     p[order] = (own + 1) / (n_resamples + 1)
     p_adjusted[order] = np.maximum.accumulate(falling + 1) / (n_resamples + 1)
     return Flips(p, p_adjusted, np.sort(maxima))
+
+
+def _flipped(
+    d: Floats, ia: Ints, ib: Ints, weight: Floats, target: Floats, key: np.uint64, flips: tuple[int, int]
+) -> tuple[Ints, Ints, Floats]:
+    """Counts of some flips, and the largest u* of each."""
+    own, falling = (np.zeros(target.size, dtype=np.int64) for _ in range(2))
+    maxima = np.empty(flips[1] - flips[0])
+    count_flips(d, ia, ib, weight, target, key, flips[0], own, falling, maxima)
+    return own, falling, maxima
 
 
 @njit(cache=True, nogil=True)
@@ -65,6 +90,7 @@ def count_flips(
     weight: Floats,
     target: Floats,
     key: np.uint64,
+    first: int,
     own: Ints,
     falling: Ints,
     maxima: Floats,
@@ -72,13 +98,13 @@ def count_flips(
     """Count the flips in which u* of a pair, and the largest u* of it and all later pairs, reach its target.
 
     d is (T, R) without system means. As the flipped sum of differences is the difference of flipped sums, one pass over
-    the systems serves all pairs. Flip i depends on (key, i) only; its largest u* of all goes to maxima[i].
+    the systems serves all pairs. Flip i depends on (key, i) only; the largest u* of flip first + i goes to maxima[i].
     """
     topics, r = d.shape
     flipped = np.empty(r)
     state = np.empty(1, dtype=np.uint64)
     for i in range(maxima.size):
-        start(key, i, state)
+        start(key, first + i, state)
         for a in range(r):
             flipped[a] = 0.0
         word = np.uint64(0)

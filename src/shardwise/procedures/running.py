@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import pandas as pd
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.decisions import JOINT
-from shardwise.core.arguments import chosen, level, whole
+from shardwise.core.arguments import chosen, lending, level, whole
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError, Option, unknown
 from shardwise.core.estimates import Estimates
@@ -61,6 +62,7 @@ def compare(
     n_resamples: int | None = None,
     seed: int = 0,
     columns: Mapping[str, str | Sequence[str]] | None = None,
+    executor: Executor | None = None,
     **options: Any,
 ) -> Comparisons:
     """Compare the systems of scores, of a fit or of estimates, correcting for the number of comparisons.
@@ -89,6 +91,10 @@ def compare(
         Seed of procedures that draw; replicate i depends on (seed, i) only.
     columns
         Which column of a table is what, as `read_scores` takes it.
+    executor
+        Where to draw instead of in threads: any executor of `concurrent.futures`, also of processes or machines; the
+        figures do not depend on it. Moderated tests with their joint law, max-t and drawn bootstraps take it, and it
+        is refused where nothing is drawn.
     options
         Further choices of a fit, such as ``null`` and ``tails`` of a bootstrap.
 
@@ -99,11 +105,27 @@ def compare(
     1  x  y       0.175       0.375
     2  z  y       0.050       0.500
     """
+    with lending(executor):
+        draws = {"n_resamples": n_resamples, "seed": seed}
+        pairs = {"only": only, "baseline": baseline}
+        return _compared(source, method, generalize, pairs, draws, repeats, columns, options)
+
+
+def _compared(
+    source: Any,
+    method: str | Procedure | None,
+    generalize: Claim | str | Iterable[str] | None,
+    pairs: dict[str, Any],
+    draws: dict[str, Any],
+    repeats: str | None,
+    columns: Mapping[str, str | Sequence[str]] | None,
+    options: dict[str, Any],
+) -> Comparisons:
     if isinstance(source, ScoreMoments):
         how = {"repeats": repeats, "columns": columns, **options}
         if idle := [name for name, value in how.items() if value]:
             raise InputError(f"{', '.join(idle)} cannot be chosen for moments", remedy="leave it out")
-        return of_moments(source, method, generalize, {"only": only, "baseline": baseline}, n_resamples, seed)
+        return of_moments(source, method, generalize, pairs, **draws)
     if isinstance(source, Estimates) or hasattr(source, "estimates"):
         if columns:
             raise InputError("columns are for tables of scores", remedy="leave it out", argument="columns")
@@ -117,14 +139,14 @@ def compare(
             options = {"repeats": repeats, **options}
         found = _estimates(source, generalize, options)
         usual = "hsd" if found.law is None else "bh"  # as V17 and FF21 do, where there is no Student's t
-        return compare_estimates(found, usual if method is None else method, only=only, baseline=baseline)
+        return compare_estimates(found, usual if method is None else method, **pairs)
     if options:
         raise InputError(
             f"{', '.join(options)} cannot be chosen for scores", remedy="name a procedure, or compare a fit"
         )
     scores, generalize = by_units(as_scores(source, columns=columns), generalize)
     procedure = procedure_for(scores, method, generalize, repeats)
-    return procedure.run(scores, only=only, baseline=baseline, n_resamples=n_resamples, seed=seed)
+    return procedure.run(scores, **pairs, **draws)
 
 
 def usual(scores: Any) -> str:

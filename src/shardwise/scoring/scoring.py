@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from shardwise.core.arguments import Progress, chosen, mapped, workers
+from shardwise.core.arguments import CHUNKS, Progress, chosen, mapped, workers
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError, Option
@@ -28,6 +29,7 @@ def score(
     splits: Splits | None = None,
     *,
     jobs: int | None = None,
+    executor: Executor | None = None,
     no_relevant: NoRelevant = "undefined",
     progress: Progress | None = None,
 ) -> xr.Dataset:
@@ -47,6 +49,10 @@ def score(
         Splits of the documents into shards; None scores the whole rankings.
     jobs
         Threads that work side by side; None for as many as there are processors. The scores do not depend on it.
+    executor
+        Where to score instead of in threads: any executor of `concurrent.futures`, also of processes or machines. Each
+        task takes the rankings with it, so that it pays for many splits or measures of runs that fit into memory;
+        `score_runs` has workers read their runs.
     no_relevant
         What becomes of topics without a relevant document in the whole collection: they stay ``"undefined"`` (NaN),
         score ``"zero"`` as in trec_eval, are left out (``"drop"``) or refused (``"refuse"``).
@@ -71,7 +77,7 @@ def score(
     )
     wanted = parsed_measures(measures)
     splits = None if splits is None else _fitting(collection, splits)
-    out = _compute(collection, wanted, splits, jobs, progress)
+    out = _compute(collection, wanted, splits, jobs, executor, progress)
     barren = without_relevant(collection, wanted)
     scores = _labelled(out, wanted, collection, splits)
     return follow_policy(scores, wanted, barren, no_relevant)
@@ -102,6 +108,7 @@ def _compute(
     measures: Sequence[Measure],
     splits: Splits | None,
     jobs: int | None,
+    executor: Executor | None,
     progress: Progress | None,
 ) -> Floats:
     """(measure, split, topic, system, shard) scores, each task writing its own cells."""
@@ -110,14 +117,29 @@ def _compute(
     n_topics, n_systems = len(collection.topics), len(collection.systems)
     kinds = families(collection, measures)
     outs = [np.empty((len(kind.places), len(shards), n_topics, n_systems, n_shards)) for kind in kinds]
-    step = max(1, min(-(-n_topics // 4), n_topics * len(shards) // (8 * workers(jobs))))
-    tasks = [
-        (kind, out, Part(shards, n_shards, collection.n_docs, j, t, min(t + step, n_topics)))
-        for kind, out in zip(kinds, outs, strict=True)
+    # topics of a task: threads share the rankings, while a task for others takes them along
+    parts = 8 * workers(jobs) if executor is None else CHUNKS
+    step = max(1, min(-(-n_topics // 4) if executor is None else n_topics, n_topics * len(shards) // parts))
+    places = [
+        (kind, j, t, min(t + step, n_topics))
+        for kind in range(len(kinds))
         for j in range(len(shards))
         for t in range(0, n_topics, step)
     ]
-    for misfit in mapped(_score_part, tasks, jobs=jobs, progress=progress):
+    if executor is None:
+        tasks = [
+            (kinds[k], outs[k], Part(shards, n_shards, collection.n_docs, j, t, end))
+            for k, j, t, end in places
+        ]
+        misfits = mapped(_score_part, tasks, jobs=jobs, progress=progress)
+    else:
+        elsewhere = [
+            (kinds[k], Part(shards[j : j + 1], n_shards, collection.n_docs, 0, t, end), outs[k].shape)
+            for k, j, t, end in places
+        ]
+        found = mapped(_score_elsewhere, elsewhere, executor=executor, progress=progress)
+        misfits = _put(found, outs, places)
+    for misfit in misfits:
         if misfit >= 0:
             system, topic = divmod(misfit, n_topics)
             raise InputError(
@@ -136,6 +158,23 @@ def _compute(
 def _score_part(task: tuple[Family, Floats, Part]) -> int:
     family, out, part = task
     return family.score(part, out)
+
+
+def _score_elsewhere(task: tuple[Family, Part, tuple[int, ...]]) -> tuple[int, Floats]:
+    """The scores of a part, for who shares no memory with the asker."""
+    family, part, shape = task
+    out = np.empty((shape[0], 1, *shape[2:]))
+    misfit = family.score(part, out)
+    return misfit, out[:, 0, part.first : part.end]
+
+
+def _put(
+    found: Iterable[tuple[int, Floats]], outs: Sequence[Floats], places: Sequence[tuple[int, int, int, int]]
+) -> Iterator[int]:
+    """Put what came back in its place."""
+    for (misfit, part), (kind, split, first, end) in zip(found, places, strict=True):
+        outs[kind][:, split, first:end] = part
+        yield misfit
 
 
 def _labelled(

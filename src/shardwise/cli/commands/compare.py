@@ -96,6 +96,7 @@ class CompareOptions(opt.Written):
     names: opt.Names = "auto"
     depth: opt.Depth = None
     jobs: opt.Jobs = None
+    cluster: opt.Cluster = None
     chart: opt.Chart = None
     report: opt.Report = None
     calibration: opt.Calibration = None

@@ -59,6 +59,7 @@ class LeaderboardOptions:
     names: opt.Names = "auto"
     depth: opt.Depth = None
     jobs: opt.Jobs = None
+    cluster: opt.Cluster = None
     fragment: Annotated[bool, typer.Option("--fragment", help="An element for a page, not a page.")] = False
     quiet: opt.Quiet = False
     format: Annotated[

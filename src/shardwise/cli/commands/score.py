@@ -15,7 +15,8 @@ from shardwise.cli import options as opt
 class ScoreOptions:
     """Score every system on every topic, whole or in every shard of every split.
 
-    Prints the means, best system first; --out writes all scores to a file (.nc, .csv, .tsv or .parquet).
+    Prints the means, best system first; --out writes all scores to a file (.nc, .csv, .tsv or
+    .parquet) or to a Zarr store (.zarr), in chunks of a split and some systems.
 
     Example: shardwise score qrels.txt runs/*.gz --measure AP --shards 5 --splits 10 --out scores.nc
     """
@@ -47,5 +48,7 @@ class ScoreOptions:
     format: opt.Shown = opt.Format.text
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write all scores to this file.", callback=opt.file),
+        typer.Option(
+            "--out", "-o", help="Write all scores to this file or Zarr store.", callback=opt.file_or_store
+        ),
     ] = None

@@ -59,3 +59,4 @@ class StabilityOptions(opt.Written):
     names: opt.Names = "auto"
     depth: opt.Depth = None
     jobs: opt.Jobs = None
+    cluster: opt.Cluster = None

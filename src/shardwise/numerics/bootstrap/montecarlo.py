@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 
-from shardwise.core.arguments import Progress, mapped
+from shardwise.core.arguments import CHUNKS, Progress, lent, mapped
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.compiled import njit
 from shardwise.core.errors import InputError, Option
@@ -109,20 +109,28 @@ def resample(
         raise InputError(
             "more than two thousand million residuals cannot be resampled", remedy="use the ideal law"
         )
-    out = np.empty((n_resamples, systems))
-    key = key_of(seed)
     counts = np.rint(draws.counts).astype(np.int64)
-    kernel: Any = means_of_draws
+    work = partial(_means, draws.pool.values, draws.weights, counts, key_of(seed), systems)
+    executor = None if jobs == 1 else lent()
+    step = BLOCK if executor is None else max(BLOCK, -(-n_resamples // CHUNKS))
+    ranges = [(first, min(first + step, n_resamples)) for first in range(0, n_resamples, step)]
+    parts = mapped(work, ranges, jobs=jobs, executor=executor, progress=progress, steps=_length)
+    out = np.empty((n_resamples, systems))
+    for (first, stop), part in zip(ranges, parts, strict=True):
+        out[first:stop] = part
+    return out
 
-    def run(first: int) -> int:
-        kernel(draws.pool.values, draws.weights, counts, key, first, out[first : first + BLOCK])
-        return first
 
-    starts = range(0, n_resamples, BLOCK)
-    for _ in mapped(
-        run, starts, jobs=jobs, progress=progress, steps=lambda first: min(BLOCK, n_resamples - first)
-    ):
-        pass
+def _length(rows: tuple[int, int]) -> int:
+    return rows[1] - rows[0]
+
+
+def _means(
+    pool: Floats, weights: Floats, counts: Ints, key: np.uint64, systems: int, rows: tuple[int, int]
+) -> Floats:
+    """Some rows of the replicates."""
+    out = np.empty((rows[1] - rows[0], systems))
+    means_of_draws(pool, weights, counts, key, rows[0], out)
     return out
 
 

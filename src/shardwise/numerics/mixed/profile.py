@@ -13,7 +13,8 @@ from shardwise.core.arrays import Floats
 from shardwise.numerics.mixed.balanced import Lines
 from shardwise.numerics.mixed.blocks import Problem
 from shardwise.numerics.mixed.information import information
-from shardwise.numerics.mixed.reml import deviance, evaluate, one_thread
+from shardwise.numerics.mixed.reml import deviance, evaluate
+from shardwise.numerics.threads import one_thread
 
 STEPS = 60
 

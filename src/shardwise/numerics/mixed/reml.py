@@ -10,9 +10,6 @@ slope says whether the variance wants to grow, whereas the slope in the root is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -20,6 +17,7 @@ from scipy import linalg
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.numerics.mixed.blocks import Problem
+from shardwise.numerics.threads import one_thread
 
 STARTS = (1.0, 0.05, 10.0)
 TOLERANCE = 1e-13  # decrease of the deviance that a Newton step promises, relative to its size
@@ -193,16 +191,6 @@ def predictions(data: Problem, at: State) -> tuple[Floats, ...]:
         found[j] = np.zeros(int(levels.max()) + 1)
         found[j][levels[there]] = own[:, one][there]
     return tuple(found)
-
-
-@cache
-def _controller() -> Any:
-    return import_module("threadpoolctl").ThreadpoolController()
-
-
-def one_thread() -> Any:
-    """A context with one BLAS thread: at these sizes a second one costs far more than it brings."""
-    return _controller().limit(limits=1, user_api="blas")
 
 
 def maximise(data: Problem) -> tuple[State, Convergence]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shardwise.core.arguments import mapped, workers
+from shardwise.core.arguments import CHUNKS, lent, mapped, workers
 from shardwise.core.arrays import Floats, Ints
 from shardwise.numerics.max_t import TIE
 
@@ -64,7 +64,9 @@ def law_of(
     n_resamples: int,
     jobs: int | None,
 ) -> Law:
-    """Draw from a world without differences, in threads, and hold its pairs against their observed t (P,).
+    """Draw from a world without differences, and hold its pairs against their observed t (P,).
+
+    An executor that was lent draws, or else threads; with one job neither, as the work is shared out already.
 
     ``counting`` says how draws are counted for pairs in the order given to it, by falling |t|. Pairs whose t is NaN are
     left out.
@@ -76,11 +78,13 @@ def law_of(
     best = furthest_above(t, ia, ib, systems)
     lower = best * np.where(best > 0.0, 1.0 - TIE, 1.0 + TIE)
     targets = Targets(ia, ib, t**2 * (1.0 - TIE), lower)
-    maxima = np.empty(n_resamples)
+    executor = None if jobs == 1 else lent()
     blocks = -(-n_resamples // BLOCK)
-    step = max(1, -(-blocks // (4 * workers(jobs))))
+    step = max(1, -(-blocks // (4 * workers(jobs) if executor is None else CHUNKS)))
     ranges = [(first, min(first + step, blocks)) for first in range(0, blocks, step)]
-    tallies = list(mapped(partial(_tally, count, targets, key, maxima), ranges, jobs=jobs))
+    work = partial(_tally, count, targets, key, n_resamples)
+    tallies, peaks = zip(*mapped(work, ranges, jobs=jobs, executor=executor), strict=True)
+    maxima = np.concatenate(peaks)
     falling, sides = (sum(parts) + 1 for parts in zip(*tallies, strict=True))
     p_adjusted[order] = np.maximum.accumulate(falling) / (n_resamples + 1)
     p_best = np.where(np.isneginf(best), 1.0, sides.max(axis=0) / (n_resamples + 1))
@@ -100,8 +104,12 @@ def furthest_above(t: Floats, ia: Ints, ib: Ints, systems: int) -> Floats:
     return out
 
 
-def _tally(count: Count, targets: Targets, key: np.uint64, maxima: Floats, blocks: tuple[int, int]) -> Tally:
+def _tally(
+    count: Count, targets: Targets, key: np.uint64, n_resamples: int, blocks: tuple[int, int]
+) -> tuple[Tally, Floats]:
+    """The tally of some blocks of draws, and the largest t² of each of these."""
+    maxima = np.empty(n_resamples)  # of which only the pages of these blocks are ever touched
     pairs, systems = targets.ia.size, targets.systems.size
     tally = Tally(np.zeros(pairs, dtype=np.int64), np.zeros((2, systems), dtype=np.int64))
     count(targets, key, blocks[0], blocks[1], tally, maxima)
-    return tally
+    return tally, maxima[blocks[0] * BLOCK : blocks[1] * BLOCK].copy()

@@ -43,7 +43,7 @@ def gram_statistics(found: Gram, ia: Ints, ib: Ints, d0: float = D0) -> Statisti
         np.full(ia.size, float(found.n)),
         every,
         pair_variances(found, ia, ib),
-        np.asarray(2.0 * interaction_square(found) / (df * (systems - 1.0))),
+        np.asarray(2.0 * interaction_square(found.margins) / (df * (systems - 1.0))),
         every * (systems - 2.0),
         d0,
     )

@@ -1,0 +1,221 @@
+"""Scores as a Zarr store: a folder of chunks, a split and some systems each, of which only those asked for are read.
+
+A store of ours lists all of its files with their hashes, so that a chunk that is lost or damaged is no chunk of
+undefined scores. One of another program may be anything: its codecs are known ones that run no code, its arrays are
+bounded in size, and nothing in it leads elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from shardwise.core.claim import DIMENSIONS
+from shardwise.core.errors import InputError
+from shardwise.io.atomic import draft_folder
+from shardwise.io.bounds import most_inside
+
+ENDING = ".zarr"
+LIST = "shardwise.json"
+CHUNK = 1 << 20  # scores of a chunk at most: 8 MB
+MARKS = (".zgroup", ".zmetadata", "zarr.json")  # one of which is in every store
+CODECS = frozenset(
+    {
+        *(
+            "blosc",
+            "bytes",
+            "bz2",
+            "crc32c",
+            "gzip",
+            "lz4",
+            "lzma",
+            "sharding_indexed",
+            "shuffle",
+            "transpose",
+        ),
+        *("vlen-utf8", "zlib", "zstd", "numcodecs.shuffle", "numcodecs.zlib"),
+    }
+)  # that turn bytes into numbers and text, and do nothing else
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, LookupError, ImportError)
+
+
+def is_store(path: Path) -> bool:
+    """Whether a path is a folder that says it is a Zarr store."""
+    return path.is_dir() and path.suffix.lower() == ENDING
+
+
+def write_store(data: xr.Dataset, target: Path) -> None:
+    """Write scores to a store, whole or not at all; a store that is there is replaced."""
+    _needed()
+    if target.exists() and not any((target / mark).exists() for mark in MARKS):
+        raise InputError("is there and is no store", where=str(target), remedy="write elsewhere")
+    try:
+        with draft_folder(target.parent) as folder:
+            made = folder / "new"
+            _stored(data, made)
+            listed = {name: [size, hash_] for name, size, hash_ in _files(made)}
+            (made / LIST).write_text(json.dumps({"holds": "scores", "format": 1, "files": listed}))
+            for name in (*listed, LIST):
+                _on_disk(made / name)
+            if target.exists():  # a folder cannot be moved over another: for a moment there is none
+                target.rename(folder / "old")
+            made.rename(target)
+            _on_disk(target.parent)
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror or type(error).__name__})",
+            where=str(target),
+            remedy="check the folder, its permissions and the space left",
+        ) from None
+
+
+def read_store(path: Path) -> xr.Dataset:
+    """Open a store; scores are read when they are looked at, and what is not looked at is not read."""
+    _needed()
+    where = str(path)
+    if problem := next(_problems(path), ""):
+        raise InputError(problem, where=where, remedy="fetch it again, or write it anew")
+    try:
+        data: xr.Dataset = xr.open_zarr(path, chunks=None)
+        for name in data.coords:  # few, and everything asks for them
+            data[name].load()
+    except _DAMAGE as error:
+        said = str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
+        raise InputError(
+            f"not a Zarr store of scores ({said})", where=where, remedy="it may be damaged: fetch it again"
+        ) from None
+    strange = [str(dim) for dim in data.dims if dim not in DIMENSIONS]
+    if strange or not data.data_vars:
+        found = f"dimension {strange[0]!r}" if strange else "no variables"
+        raise InputError(f"has {found}", where=where, remedy=f"scores have {', '.join(DIMENSIONS)}")
+    return data
+
+
+def store_hash(path: Path) -> tuple[int, str]:
+    """Bytes of a store, and one hash of all that it holds."""
+    files = list(_files(path))
+    return sum(size for _, size, _ in files), hashlib.sha256(json.dumps(files).encode()).hexdigest()
+
+
+def _needed() -> None:
+    if find_spec("zarr") is None:
+        raise InputError("Zarr stores need zarr", remedy="install it: pip install 'shardwise[zarr]'")
+
+
+def _stored(data: xr.Dataset, folder: Path) -> None:
+    text = {name: one.astype(str) for name, one in data.coords.items() if one.dtype.kind in "OT"}
+    plain = data.drop_encoding().assign_coords(text)
+    chunks = {str(name): {"chunks": _chunks(one)} for name, one in plain.data_vars.items() if one.size}
+    import_module("zarr")
+    plain.to_zarr(folder, mode="w-", zarr_format=2, consolidated=True, encoding=chunks)
+
+
+def _chunks(scores: xr.DataArray) -> tuple[int, ...]:
+    """A split of its own, and as many systems as a chunk may hold.
+
+    >>> _chunks(xr.DataArray(np.zeros((3, 500, 5, 400)), dims=("split", "topic", "system", "shard")))
+    (1, 500, 5, 400)
+    """
+    alone = {"split": 1, "system": 1}
+    each = int(np.prod([size for dim, size in scores.sizes.items() if dim not in alone]))
+    alone["system"] = max(1, min(scores.sizes.get("system", 1), CHUNK // max(each, 1)))
+    return tuple(alone.get(str(dim), size) for dim, size in scores.sizes.items())
+
+
+def _files(store: Path) -> Iterator[tuple[str, int, str]]:
+    """Name, size and hash of every file of a store but its list."""
+    for path in sorted(store.rglob("*")):
+        name = path.relative_to(store).as_posix()
+        if path.is_file() and name != LIST:
+            with path.open("rb") as file:
+                yield name, path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _on_disk(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _problems(store: Path) -> Iterator[str]:
+    """What no intact store of scores has."""
+    inside = list(store.rglob("*"))
+    if any(path.is_symlink() for path in inside):
+        yield "has a link to elsewhere"
+        return
+    if not any((store / mark).exists() for mark in MARKS):
+        yield "is no Zarr store"
+        return
+    if (store / LIST).exists():
+        yield from _differences(store)
+    most = most_inside(sum(path.stat().st_size for path in inside if path.is_file()))
+    for path in inside:
+        if path.name in (".zarray", ".zmetadata", "zarr.json"):
+            yield from _unsafe(path, most)
+
+
+def _differences(store: Path) -> Iterator[str]:
+    """Files that are not as they were written."""
+    try:
+        found = json.loads((store / LIST).read_bytes())
+        if found["holds"] != "scores" or found["format"] != 1:
+            yield "is a store of another format"
+            return
+        listed = {str(name): tuple(told) for name, told in found["files"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        yield f"is damaged: its list of files ({LIST}) cannot be read"
+        return
+    there = {name: (size, hash_) for name, size, hash_ in _files(store)}
+    for name in sorted(set(listed) | set(there)):
+        if listed.get(name) != there.get(name):
+            how = "is lacking" if name not in there else "is not the one that was written"
+            yield f"is damaged: {name} {how}"
+
+
+def _unsafe(path: Path, most: int) -> Iterator[str]:
+    """Codecs that might do anything, and sizes beyond belief."""
+    try:
+        told = json.loads(path.read_bytes())
+        arrays = list(_dictionaries(told))
+    except (OSError, ValueError, RecursionError):
+        yield f"is damaged: {path.name} cannot be read"
+        return
+    for one in arrays:
+        for codec in _codecs(one):
+            if codec not in CODECS:
+                yield f"has the codec {codec!r}, which is not known to be harmless"
+        shape = one.get("shape")
+        sizes = shape if isinstance(shape, list) and all(isinstance(size, int) for size in shape) else []
+        if 8.0 * np.prod([float(size) for size in sizes]) > most:
+            yield f"has an array of {shape} cells, more than a store of this size can hold"
+
+
+def _codecs(array: dict[str, Any]) -> Iterator[str]:
+    """The codecs that an array names, whichever format it is of."""
+    for key in ("compressor", "filters", "codecs", "index_codecs"):
+        named = array.get(key)
+        for codec in named if isinstance(named, list) else [named]:
+            if isinstance(codec, dict):
+                yield str(codec.get("id", codec.get("name")))
+
+
+def _dictionaries(told: Any) -> Iterator[dict[str, Any]]:
+    """All dictionaries within, however deep."""
+    if isinstance(told, dict):
+        yield told
+        for value in told.values():
+            yield from _dictionaries(value)
+    elif isinstance(told, list):
+        for value in told:
+            yield from _dictionaries(value)
