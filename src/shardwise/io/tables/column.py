@@ -100,13 +100,15 @@ class Column:
     def _named(self, codes: Codes, dictionary: pa.Array, *more: str) -> Labels:
         """Labels of codes: what they stand for as names, each once."""
         texts = [*_texts(dictionary), *more]
-        if self.text and is_text(self.data.type) and "'" in "".join(texts):
-            texts = [unguarded(text) for text in texts]
-        names = dict.fromkeys(texts)
-        if len(names) < len(texts):  # some differ in spaces only
+        joined = "".join(texts)
+        as_they_are = len(joined.encode()) == _bytes_of(dictionary)  # so that no two have become the same
+        if self.text and is_text(self.data.type) and "'" in joined:
+            texts, as_they_are = [unguarded(text) for text in texts], False
+        if not as_they_are and len(names := dict.fromkeys(texts)) < len(texts):  # some differ in spaces only
             number = {name: k for k, name in enumerate(names)}
             codes = np.array([number[text] for text in texts], dtype=np.int32)[codes]
-        own = Labels(codes, list(names))
+            texts = list(names)
+        own = Labels(codes, texts)
         return own.used() if pa.types.is_dictionary(self.data.type) else own
 
     @cached_property
@@ -193,6 +195,12 @@ def _numbered(parts: Sequence[Ints]) -> Labels | None:
 
 def _whole(data: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.cast(pc.if_else(pc.is_nan(data), pa.scalar(None, data.type), data), pa.int64(), safe=False)
+
+
+def _bytes_of(values: pa.Array) -> int:
+    """How many bytes different texts without gaps have together; -1 for what is no text, or may be there twice."""
+    plain = pa.types.is_large_string(values.type) and not values.null_count
+    return int(pc.sum(pc.binary_length(values)).as_py() or 0) if plain else -1
 
 
 def _texts(values: pa.Array) -> list[str]:

@@ -305,8 +305,11 @@ def natural_places(names: Sequence[str]) -> Ints | None:
     words = np.empty(len(names) * stride, dtype=np.uint64)
     _into_words(keys, edges, words, stride)
     order: Codes = np.arange(len(names), dtype=np.int32)
-    sort_names(words, stride, order, np.empty(len(names), dtype=np.uint64))
-    return None if _has_equals(words, stride, order) else order.astype(np.int64)
+    if not _rises(words, stride, order):
+        sort_names(words, stride, order, np.empty(len(names), dtype=np.uint64))
+        if not _rises(words, stride, order):
+            return None
+    return order.astype(np.int64)
 
 
 @njit(cache=True, nogil=True)
@@ -361,12 +364,13 @@ def _into_words(keys: Bytes, edges: Ints, words: Words, stride: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _has_equals(words: Words, stride: int, order: Codes) -> bool:
-    """Whether two names that follow one another have the same key."""
+def _rises(words: Words, stride: int, order: Codes) -> bool:
+    """Whether every name has a key above that of the one before it."""
     for i in range(1, len(order)):
+        one, two = order[i - 1] * stride, order[i] * stride
         k = 0
-        while k < stride and words[order[i - 1] * stride + k] == words[order[i] * stride + k]:
+        while k < stride - 1 and words[one + k] == words[two + k]:
             k += 1
-        if k == stride:
-            return True
-    return False
+        if words[one + k] >= words[two + k]:
+            return False
+    return True
