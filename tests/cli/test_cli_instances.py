@@ -175,7 +175,7 @@ TAKEN = {
     "columns": ("--columns", "item=question,system=model,instance=seed,score=correct"),
 }
 """Options of both commands that are about what is computed from a table."""
-OTHERWISE = {"system", "depth", "jobs", "chart", "report", "calibration", "quiet", "format", "out"}
+OTHERWISE = {"system", "depth", "jobs", "cluster", "chart", "report", "calibration", "quiet", "format", "out"}
 """Options of both that are about files and results."""
 OF_COMPARE = {
     *("inputs", "names", "shards", "splits", "kind", "by", "texts", "proportions", "corpus"),

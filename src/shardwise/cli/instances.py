@@ -17,6 +17,7 @@ import xarray as xr
 from shardwise import plot
 from shardwise.analysis.analyze import AnalysisOptions, analyze
 from shardwise.analysis.plainly import plainly
+from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands.instances import InstancesOptions
 from shardwise.cli.config import VERSUS
 from shardwise.cli.inputs import Read, RunInputs, fill_policy, filled, single
@@ -32,7 +33,7 @@ from shardwise.comparing.equivalence import (
     posterior_probability,
     smallest_setting,
 )
-from shardwise.core.arguments import chosen
+from shardwise.core.arguments import chosen, lending
 from shardwise.core.claim import plural, said
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import as_scores, nouns_of
@@ -85,22 +86,24 @@ def compare_runs(options: InstancesOptions) -> None:
     given = single(read)
     table, told = filled(given, options.fill)
     notes = read.notes if table is given else (*read.notes, *told)
-    found = TABLES[options.table](table, options)
+    how = AnalysisOptions(
+        method=options.method or None,
+        generalize=options.generalize or None,
+        baseline=options.baseline or None,
+        repeats=options.repeats,
+        alpha=options.alpha,
+        seed=options.seed,
+        calibration=options.calibration,
+        notes=notes,
+        inputs=read.files,
+    )
+    with on_cluster(options.cluster, options.quiet) as executor, lending(executor):
+        found = TABLES[options.table](table, options)
+        whole = None if options.report is None else analyze(table, how)
     if options.chart is not None:
         draw(found.chart(), options.chart)
-    if options.report is not None:
-        how = AnalysisOptions(
-            method=options.method or None,
-            generalize=options.generalize or None,
-            baseline=options.baseline or None,
-            repeats=options.repeats,
-            alpha=options.alpha,
-            seed=options.seed,
-            calibration=options.calibration,
-            notes=notes,
-            inputs=read.files,
-        )
-        analyze(table, how).report(options.report)
+    if whole is not None and options.report is not None:
+        whole.report(options.report)
     noun = _noun(table)
     words = {"instance": noun, "instances": plural(noun)} if format is Format.text else {}
     emit(

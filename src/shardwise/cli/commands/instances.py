@@ -85,6 +85,7 @@ class InstancesOptions(opt.Written):
     system: opt.System = opt.several()
     depth: opt.Depth = None
     jobs: opt.Jobs = None
+    cluster: opt.Cluster = None
     chart: opt.Chart = None
     report: opt.Report = None
     calibration: opt.Calibration = None
