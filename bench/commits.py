@@ -94,8 +94,8 @@ WORK = {
     "10,000 posterior draws and HPD": SEEDS
     + "p = found('fits.posterior.posterior', 'model.posterior.posterior')\nf = sw.mixed(x, design='nested')\n"
     "work = lambda: p(f).difference('s0', 's1').interval()",
-    "laboratory, 200 tables × t holm, MD6 hsd": MIDDLE
-    + "work = lambda: sw.calibrate(x, ['t holm', 'MD6 hsd topic'], repetitions=200, nulls=['permute'], jobs=1)",
+    "laboratory, 500 tables × t holm": "x = table(25, 20)\n"
+    "work = lambda: sw.calibrate(x, ['t holm'], repetitions=500, nulls=['flip'], planted=False, jobs=1)",
     "import": "import subprocess\n"
     "work = lambda: subprocess.run([sys.executable, '-c', 'import shardwise'], check=True)",
 }

@@ -166,7 +166,8 @@ def test_items_that_the_judge_lacks_are_left_out_pair_by_pair(judged: xr.DataArr
 def test_seeds_are_averaged_and_the_claim_says_so(judged: xr.DataArray) -> None:
     rng = np.random.default_rng(4)
     plain = judged.drop_vars("human")
-    seeds = xr.concat([plain + rng.normal(0, 0.1, plain.shape) for _ in range(3)], dim="seed")
+    noisy = [(plain + rng.normal(0, 0.1, plain.shape)).assign_attrs(plain.attrs) for _ in range(3)]
+    seeds = xr.concat(noisy, dim="seed")
     people = judged.human.drop_vars("human")
     found = sw.compare(sw.judges.with_human(seeds, people))
     assert found.claim == "on items like these 120, for the mean of these 3 seeds"

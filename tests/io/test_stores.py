@@ -19,6 +19,8 @@ from command_line import shardwise
 from shardwise.io import stores
 
 pytest.importorskip("zarr")
+if tuple(map(int, xr.__version__.split(".")[:2])) < (2025, 1):
+    pytest.skip("the extra [zarr] asks for a later xarray", allow_module_level=True)
 
 
 def sharded(topics: int = 12, measures: tuple[str, ...] = ("AP", "nDCG@10")) -> xr.Dataset:
