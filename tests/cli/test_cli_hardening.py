@@ -149,13 +149,13 @@ def test_kernels_have_a_place_without_home(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(kernels, "_writable", lambda folder: False)
     monkeypatch.delitem(sys.modules, "numba", raising=False)
-    kernels.keep_kernels(Path("/nowhere"))
+    kernels.keep_kernels("/nowhere")
     folder = Path(os.environ["NUMBA_CACHE_DIR"])
     assert folder.parent == tmp_path
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     folder.chmod(0o777)  # as another user might have made it, to have his code run
     monkeypatch.delenv("NUMBA_CACHE_DIR")
-    kernels.keep_kernels(Path("/nowhere"))
+    kernels.keep_kernels("/nowhere")
     assert Path(os.environ["NUMBA_CACHE_DIR"]) != folder
     monkeypatch.delenv("NUMBA_CACHE_DIR")
 

@@ -70,17 +70,23 @@ class Pair:
             )
         return self
 
-    def scores(self) -> xr.DataArray:
-        """Both systems with the dimensions topic, system, instance, and who is deterministic where one is."""
+    def values(self) -> Floats:
+        """(topics, 2, instances) scores of both, under common instances; NaN where a system lacks one."""
+        if self.labels[0] == self.labels[1]:
+            return np.stack([self.a.T, self.b.T], axis=1)
         instances = list(dict.fromkeys([*self.labels[0], *self.labels[1]]))
         place = {label: k for k, label in enumerate(instances)}
         y = np.full((self.n, 2, len(instances)), np.nan)
         for k, values in enumerate((self.a, self.b)):
             y[:, k, [place[label] for label in self.labels[k]]] = values.T
+        return y
+
+    def scores(self) -> xr.DataArray:
+        """The same with names, and who is deterministic where one is."""
         coords: dict[str, Any] = {"system": list(self.names)}
         if any(self.deterministic):
             coords[DETERMINISTIC] = ("system", list(self.deterministic))
-        return xr.DataArray(y, dims=("topic", "system", "instance"), coords=coords)
+        return xr.DataArray(self.values(), dims=("topic", "system", "instance"), coords=coords)
 
     def topic_differences(self) -> Floats:
         """(N',) differences of per-topic means, on topics that both have."""

@@ -72,14 +72,16 @@ def instance_spread(y: Floats, deterministic: Bools | None = None) -> InstanceSp
     (True, [[6.0, 6.0]])
     """
     there = np.isfinite(y)
+    whole = bool(there.all())  # then nothing has to be masked
     present = np.asarray(there.any(axis=1))  # (B, R, M)
     counts = present.sum(axis=-1)
     if (counts == 0).any():
         raise InputError("a system has no scores", remedy="leave it out")
-    filled = np.where(there, y, 0.0)
+    filled = y if whole else np.where(there, y, 0.0)
     per_topic = there.sum(axis=-1)  # (B, T, R)
     share = there / np.maximum(per_topic, 1)[..., None]
-    rest = np.where(there, y - (filled * share).sum(axis=-1)[..., None], 0.0)  # around the topic
+    rest = y - (filled * share).sum(axis=-1)[..., None]  # around the topic
+    rest = rest if whole else np.where(there, rest, 0.0)
     fixed = _deterministic(rest, counts, np.abs(filled).max(axis=(1, 2, 3)), deterministic)
     observed = (per_topic > 0).sum(axis=1)  # (B, R): topics that a system has
     weight = share.sum(axis=1) / np.maximum(observed, 1)[..., None]  # (B, R, M)
@@ -88,7 +90,8 @@ def instance_spread(y: Floats, deterministic: Bools | None = None) -> InstanceSp
         df = counts - 1.0
         own = np.where(present, rest.mean(axis=1), 0.0)
         ss_instance = n * (own**2).sum(axis=-1)
-        left = np.where(there, rest - own[:, None], 0.0)
+        left = rest - own[:, None]
+        left = left if whole else np.where(there, left, 0.0)
         ss_error, trace = (left**2).sum(axis=(1, 3)), n * df
     else:
         ss_instance, df, trace = _after_topics(there, share, rest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -329,7 +329,29 @@ class Procedure:
             for name in (CLUSTER, TASK):
                 if name in scores.coords:
                     options[name] = np.unique(scores[name].values.astype(str), return_inverse=True)[1]
-        draws = usual_resamples(self.fit, scores.sizes["system"]) if n_resamples is None else n_resamples
+        return self.batch_of_one(y, dims, n_resamples=n_resamples, seed=seed, **options)
+
+    def batch_of_one(
+        self, y: Floats, dims: Dims, *, n_resamples: int | None = None, seed: int = 0, **options: Any
+    ) -> Tables:
+        """A batch of one out of an array of a layout that the procedure can take.
+
+        Parameters
+        ----------
+        y
+            Scores, an axis a dimension.
+        dims
+            Names of the axes.
+        n_resamples
+            Resamples of tests that draw; as many as is usual for the test without it.
+        seed
+            Seed of tests that draw.
+        options
+            What else there is to know of the scores, as fields of `Tables`.
+        """
+        draws = (
+            usual_resamples(self.fit, y.shape[dims.index("system")]) if n_resamples is None else n_resamples
+        )
         return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=draws, **options)
 
     def leaves_out_gaps(self, scores: xr.DataArray) -> bool:
@@ -411,18 +433,60 @@ class Procedure:
             run = {"only": only, "baseline": baseline, "n_resamples": n_resamples, "seed": seed}
             return self._combined(scores, {**run, "directed": directed})
         scores, _ = by_units(scores)
-        tables = self.tables_of(scores, n_resamples=n_resamples, seed=seed)
-        labels, nouns = level_names(scores, "system"), nouns_of(scores)
+        return self.conclude(
+            self.tables_of(scores, n_resamples=n_resamples, seed=seed),
+            level_names(scores, "system"),
+            nouns_of(scores),
+            beside=scores.attrs.get(WORDS, ""),
+            scale=scores.attrs.get(SCALE),
+            only=only,
+            baseline=baseline,
+            directed=directed,
+        )
+
+    def conclude(
+        self,
+        tables: Tables,
+        labels: tuple[str, ...],
+        nouns: Mapping[str, str] | None = None,
+        *,
+        beside: str = "",
+        scale: float | None = None,
+        only: Any = None,
+        baseline: str | Sequence[str] | None = None,
+        directed: bool = False,
+    ) -> Comparisons:
+        """Compare the systems of a batch of one.
+
+        Parameters
+        ----------
+        tables
+            One table of a layout that the procedure can take.
+        labels
+            Names of the systems.
+        nouns
+            The user's words for the dimensions.
+        beside
+            What the claim says of topics beside their number.
+        scale
+            What effect sizes are measured by, where the fit is not to say it.
+        only
+            Systems, or pairs of systems, to which the comparison is confined.
+        baseline
+            A system, or several, with which all others are compared.
+        directed
+            Whether the pairs of ``only`` keep their direction, whichever system is better.
+        """
+        words = dict(nouns or {})
         found = single(self.estimates(tables))
-        posterior = unified_posterior(tables, labels) if self._varies_by_seed else None
         estimates = replace(
             found,
             labels=labels,
-            claim=self._sentence(scores, tables),
+            claim=self._sentence(tables, words, beside),
             over=self.claim,
-            nouns=nouns,
-            posterior=posterior,
-            scale=scores.attrs.get(SCALE, found.scale),
+            nouns=words,
+            posterior=unified_posterior(tables, labels) if self._varies_by_seed else None,
+            scale=found.scale if scale is None else scale,
         )
         return compare_estimates(
             estimates,
@@ -440,13 +504,13 @@ class Procedure:
         of_seeds = isinstance(self.fit, ByModerated) and not self.fit.samples and "instance" in self.claim
         return self.fit == UNIFIED or of_seeds
 
-    def _sentence(self, scores: xr.DataArray, tables: Tables) -> str:
+    def _sentence(self, tables: Tables, nouns: dict[str, str], beside: str) -> str:
         """The claim in words; where splits are averaged, it is about no split and no shards of one."""
-        sizes = seen(scores, tables)
+        sizes = seen(tables)
         splits = sizes.pop("split", None)
         if splits is not None and "shard" not in self.claim:
             del sizes["shard"]
-        said = self.claim.sentence(sizes, nouns_of(scores), beside=scores.attrs.get(WORDS, ""))
+        said = self.claim.sentence(sizes, nouns, beside=beside)
         return said if splits is None else f"{said}, whatever the split ({splits} seen)"
 
     def _combined(self, scores: xr.DataArray, run: dict[str, Any]) -> Comparisons:
@@ -476,9 +540,9 @@ class Procedure:
         return replace(found, estimates=estimates, procedure=self.name)
 
 
-def seen(scores: xr.DataArray, tables: Tables) -> dict[str, int | tuple[int, int]]:
+def seen(tables: Tables) -> dict[str, int | tuple[int, int]]:
     """Sizes of the dimensions that a claim speaks of; what a test averages out is not spoken of."""
-    sizes: dict[str, int | tuple[int, int]] = {name: scores.sizes[name] for name in layout_of(scores)}
+    sizes: dict[str, int | tuple[int, int]] = dict(tables.shape)
     if "instance" in sizes:
         there = np.isfinite(tables.y[0]).any(axis=0).sum(axis=-1)
         random = there[~np.array(tables.deterministic)] if any(tables.deterministic) else there

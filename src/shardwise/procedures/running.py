@@ -374,7 +374,10 @@ def compare_instances(
 
 
 def _run(name: str, pair: Pair, draws: dict[str, Any]) -> Comparisons:
-    return parse(name).run(pair.scores(), only=[pair.names], directed=True, **draws)
+    procedure = parse(name)
+    flags = pair.deterministic if any(pair.deterministic) else ()
+    tables = procedure.batch_of_one(pair.values(), INSTANCES, deterministic=flags, **draws)
+    return procedure.conclude(tables, pair.names, only=[pair.names], directed=True)
 
 
 def _of_means(pair: Pair, title: str, test: str = "t", **draws: Any) -> Comparisons:

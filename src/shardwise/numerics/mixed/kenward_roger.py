@@ -24,9 +24,19 @@ def small_sample(data: Problem, at: State, sigma2: float, info: Information) -> 
     pi = n.T @ at.g  # U'PU
     size = data.factors + 1
     terms = np.zeros((size, size, data.p, data.p))
+    a = near.zu @ kappa  # (P, m, p) Z'W_b⁻¹U K, of which the columns of X are taken
     for j, s_j in near.s.items():
         for k, s_k in near.s.items():
-            terms[j, k] = kappa.T @ (near.x[j, k] - s_j @ at.k @ s_k) @ kappa
+            mine, theirs = data.own[j], data.own[k]
+            terms[j, k] = np.einsum(
+                "p,pma,pmn,pnb->ab",
+                data.count,
+                a[:, mine],
+                near.zz[:, mine, theirs],
+                a[:, theirs],
+                optimize=True,
+            )
+            terms[j, k] -= (s_j @ kappa).T @ at.k @ (s_k @ kappa)
         for one, i in zip(data.rest, data.others, strict=True):
             terms[j, i] = kappa.T @ s_j @ n[:, one] @ g_kappa[one]
             terms[i, j] = terms[j, i].T

@@ -45,7 +45,6 @@ class Local:
     zz: Floats  # (P, m, m) Z'W_b⁻¹Z of each pattern
     zu: Floats  # (P, m, u) Z'W_b⁻¹U
     s: dict[int, Floats]  # factor -> (u, u) S_j = U'W_b⁻¹Z_j Z_j'W_b⁻¹U
-    x: dict[tuple[int, int], Floats]  # (u, u) U'W_b⁻¹Z_j (Z_j'W_b⁻¹Z_k) Z_k'W_b⁻¹U
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,14 +127,9 @@ def local(data: Problem, at: State) -> Local:
     zz = data.zz - data.zz @ at.inner @ data.zz
     zu = data.zu - data.zz @ at.inner_u
     width = zu.shape[-1]
-    weighted = data.count[:, None, None] * zu
-    s, x = {}, {}
-    for j, one in data.own.items():
-        mine = weighted[:, one].reshape(-1, width)
-        s[j] = mine.T @ zu[:, one].reshape(-1, width)
-        for k, two in data.own.items():
-            x[j, k] = mine.T @ (zz[:, one, two] @ zu[:, two]).reshape(-1, width)
-    return Local(zz, zu, s, x)
+    root = np.sqrt(data.count)[:, None, None] * zu
+    each = {j: root[:, one].reshape(-1, width) for j, one in data.own.items()}
+    return Local(zz, zu, {j: mine.T @ mine for j, mine in each.items()})
 
 
 def slopes(data: Problem, at: State) -> Slopes:
@@ -153,6 +147,8 @@ def slopes(data: Problem, at: State) -> Slopes:
     ww = turn @ data.zyyz @ turn.swapaxes(-1, -2) - cross - cross.swapaxes(-1, -2)
     ww += data.count[:, None, None] * minus[:, :, None] * minus[:, None, :]  # its squares, likewise
     hw = {j: np.einsum("pmu,pm->u", near.zu[:, one], sum_w[:, one]) for j, one in data.own.items()}
+    ks = {j: at.k @ s_j for j, s_j in near.s.items()}
+    around = near.zu @ at.k @ near.zu.swapaxes(-1, -2)  # Z'W_b⁻¹U K U'W_b⁻¹Z
     t, tt, y, yy = np.zeros(size), np.zeros((size, size)), np.zeros(size), np.zeros((size, size))
     for j, one in data.own.items():
         s_j = near.s[j]
@@ -161,8 +157,8 @@ def slopes(data: Problem, at: State) -> Slopes:
         y[j] = float(np.trace(ww[:, one, one], axis1=-2, axis2=-1).sum())
         for k, two in data.own.items():
             both = near.zz[:, one, two]
-            tt[j, k] = float((data.count[:, None, None] * both**2).sum() - 2.0 * (at.k * near.x[j, k]).sum())
-            tt[j, k] += float(((at.k @ s_j) * (near.s[k] @ at.k)).sum())
+            tt[j, k] = float((data.count[:, None, None] * both * (both - 2.0 * around[:, one, two])).sum())
+            tt[j, k] += float((ks[j] * ks[k].T).sum())
             yy[j, k] = float((both * ww[:, one, two]).sum() - hw[j] @ at.k @ hw[k])
         for two, k in zip(data.rest, data.others, strict=True):
             tt[j, k] = tt[k, j] = float((n[:, two] * (s_j @ n[:, two])).sum())
