@@ -6,6 +6,9 @@ LOWEST = .venv-lowest
 AUDIT = .venv-audit
 FAST = -m "not calibration and not slow and not browser" --hypothesis-profile=quick
 
+# byte code is kept, whoever forbids it: hundreds of processes of the tests would compile every source anew
+unexport PYTHONDONTWRITEBYTECODE
+
 # installing compiles no kernels here: the environment that uses them does
 export SHARDWISE_KERNELS = 0
 

@@ -214,6 +214,7 @@ def test_a_disk_that_is_full(folder: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", FULL, json.dumps(lines)],
         cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python itself would keep what it could write of its own
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     for line, told in zip(lines, map(json.loads, done.stdout.splitlines()), strict=True):

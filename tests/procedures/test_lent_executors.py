@@ -148,15 +148,28 @@ def test_commands_refuse_a_cluster_without_draws(tmp_path: Path) -> None:
     assert done.stderr.startswith("--cluster does nothing without draws")
 
 
+def test_a_command_refuses_a_cluster_that_does_nothing(tmp_path: Path) -> None:
+    table().to_dataset(name="AP").to_netcdf(tmp_path / "s.nc", engine="h5netcdf")
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        host="127.0.0.1",
+        dashboard_address=None,
+    ) as cluster:
+        words = ("compare", str(tmp_path / "s.nc"), "--quiet", "--method", "t holm")
+        refused = shardwise(*words, "--cluster", cluster.scheduler_address)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert (
+        refused.stderr
+        == "--cluster does nothing here: no draws are long enough to be shared out; leave it out\n"
+    )
+
+
 @pytest.mark.slow
 def test_a_command_on_a_cluster_prints_the_same(tmp_path: Path) -> None:
     table().to_dataset(name="AP").to_netcdf(tmp_path / "s.nc", engine="h5netcdf")
     words = ("compare", str(tmp_path / "s.nc"), "--format", "json", "--quiet")
     here, there = shardwise(*words), shardwise(*words, "--cluster", "local")
     assert (there.returncode, there.stdout) == (0, here.stdout)
-    refused = shardwise(*words, "--method", "t holm", "--cluster", "local")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert (
-        refused.stderr
-        == "--cluster does nothing here: no draws are long enough to be shared out; leave it out\n"
-    )
