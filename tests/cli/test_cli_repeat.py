@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from command_line import shardwise
@@ -120,6 +121,67 @@ def test_the_same_numbers_again(folder: Path) -> None:
     table = tomllib.loads(read_report("again.html")["recipe"]["toml"])
     assert table == tomllib.loads(read_report("r.html")["recipe"]["toml"])
     assert shardwise("repeat", "again.html", "-q").returncode == 0
+
+
+LISTING = "file,system,instance\n" + "".join(
+    f"{name}_seed{k}.run,{name},{k}\n" for name in ("new", "old", "other") for k in range(3)
+)
+SEEDS = {
+    "two systems": (
+        "data/seeds/new*",
+        "--",
+        "data/seeds/old*",
+        "--qrels",
+        "data/qrels.txt",
+        "--measure",
+        "nDCG@10",
+    ),
+    "a pattern": ("data/qrels.txt", "data/seeds/*", "--instances", "{system}_seed{instance}.run"),
+    "a listing": ("data/qrels.txt", "data/seeds/*", "--instances", "data/listing.csv", "--baseline", "old"),
+    "a table": ("data/table.csv", "--columns", "instance=round", "--repeats", "samples", "--seed", "4"),
+}
+
+
+@pytest.mark.parametrize("kind", SEEDS)
+def test_instances_again(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Where the inputs have moved to."""
+    rng = np.random.default_rng(3)
+    rows = [f"q{q},{m},{k},{rng.random():.3f}" for q in range(12) for m in ("x", "y") for k in range(3)]
+    Path("data/table.csv").write_text("\n".join(["question,model,round,score", *rows]) + "\n")
+    Path("data/listing.csv").write_text(LISTING)
+    done = shardwise("instances", *SEEDS[kind], "--report", "seeds.html", "-q")
+    assert done.returncode == 0, done.stderr
+    stored = read_report("seeds.html")
+    assert stored["recipe"]["command"] == ["instances"]
+    assert "design" not in tomllib.loads(stored["recipe"]["toml"])["instances"]
+    (folder / "data").rename(tmp_path / "data")
+    assert shardwise("repeat", "seeds.html").returncode == 2
+    again = shardwise("repeat", "seeds.html", "--inputs", tmp_path, "--out", "again.html")
+    assert again.returncode == 0, (again.stdout, again.stderr)
+    assert again.stdout.startswith("the same: ")
+    assert compared(stored, read_report("again.html"))["different"].sum() == 0
+
+
+def test_samples_again(folder: Path) -> None:
+    rng = np.random.default_rng(5)
+    rows = [f"q{q},{m},{k},{rng.random():.3f}" for q in range(12) for m in ("x", "y") for k in range(3)]
+    Path("t.csv").write_text("\n".join(["question,model,sample,score", *rows]) + "\n")
+    done = shardwise("compare", "t.csv", "--repeats", "samples", "--report", "samples.html", "-q")
+    assert done.returncode == 0, done.stderr
+    assert shardwise("repeat", "samples.html", "-q").returncode == 0
+
+
+def test_a_page_names_no_runs_that_it_has_no_hash_of(folder: Path) -> None:
+    done = shardwise("instances", *SEEDS["two systems"], "--report", "r.html", "-q")
+    assert done.returncode == 0, done.stderr
+
+    def more(report: dict[str, Any]) -> None:
+        report["recipe"]["toml"] += 'instances = ["{system}_seed{instance}.run"]\n'
+        report["recipe"]["toml"] = report["recipe"]["toml"].replace("new_seed0", "../secret")
+
+    refused = shardwise("repeat", changed(folder / "r.html", more))
+    assert refused.returncode == 2
+    assert "is no input of the report" in refused.stderr
 
 
 def test_the_analysis_in_the_page_is_a_config_file(folder: Path) -> None:

@@ -181,7 +181,8 @@ def _recorded(
     if options.calibration is None:
         used["calibration"] = usual_budget(len(found.systems))
     call = current()
-    recipe = call.recipe(without=source.idle, **used) if call is not None else None
+    nothing = (*source.idle, "repeats")  # which the name of the procedure says
+    recipe = call.recipe(without=nothing, **used) if call is not None else None
     return replace(found, recipe=recipe)
 
 

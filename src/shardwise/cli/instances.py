@@ -15,12 +15,14 @@ import pandas as pd
 import xarray as xr
 
 from shardwise import plot
+from shardwise.analysis import trust
+from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import AnalysisOptions, analyze
 from shardwise.analysis.plainly import plainly
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands.instances import InstancesOptions
 from shardwise.cli.config import VERSUS
-from shardwise.cli.inputs import Read, RunInputs, fill_policy, filled, single
+from shardwise.cli.inputs import Read, RunInputs, fill_policy, filled, idle, single
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress
 from shardwise.cli.shared import current
@@ -95,7 +97,7 @@ def compare_runs(options: InstancesOptions) -> None:
         seed=options.seed,
         calibration=options.calibration,
         notes=notes,
-        inputs=read.files,
+        inputs=(*read.files, *_listings(options)),
     )
     with on_cluster(options.cluster, options.quiet) as executor, lending(executor):
         found = TABLES[options.table](table, options)
@@ -103,7 +105,7 @@ def compare_runs(options: InstancesOptions) -> None:
     if options.chart is not None:
         draw(found.chart(), options.chart)
     if whole is not None and options.report is not None:
-        whole.report(options.report)
+        _recorded(whole, options, read).report(options.report)
     noun = _noun(table)
     words = {"instance": noun, "instances": plural(noun)} if format is Format.text else {}
     emit(
@@ -114,6 +116,35 @@ def compare_runs(options: InstancesOptions) -> None:
         notes=() if options.quiet else notes,
         facts=found.facts,
     )
+
+
+def _recorded(found: Analysis, options: InstancesOptions, read: Read) -> Analysis:
+    """The same analysis with what is needed to make it again; what was chosen automatically is written out.
+
+    The name of the procedure says what repeats were taken for.
+    """
+    call = current()
+    if call is None:
+        return found
+    files = [str(file) for file in read.files]
+    of_runs = VERSUS in options.runs or options.qrels is not None or bool(options.instances)
+    used: dict[str, Any] = {"qrels": files[0], "runs": files[1:], "measure": found.measure}
+    if VERSUS in options.runs:
+        one, two = (list(map(str, side)) for side in _sides(list(options.runs)))
+        used = {"qrels": files[0], "a": one, "b": two, "measure": found.measure}
+    elif not of_runs:
+        used = {"scores": files if len(files) > 1 else files[0]}
+    used["method"] = found.procedure.name
+    used["calibration"] = options.calibration
+    if options.calibration is None:
+        used["calibration"] = trust.usual_budget(len(found.systems))
+    nothing = ("design", "repeats", *(idle(table=True, shards=1, kind="even") if not of_runs else ()))
+    return replace(found, recipe=call.recipe(without=nothing, **used))
+
+
+def _listings(options: InstancesOptions) -> tuple[Path, ...]:
+    """Files that say which run is what, where patterns do not."""
+    return tuple(Path(name) for name in options.instances if Path(name).is_file())
 
 
 def _check(options: InstancesOptions) -> None:
@@ -207,12 +238,18 @@ def _scored(options: InstancesOptions, runs: list[str], qrels: Path) -> Read:
     return Read(found, read.collection.notes, (qrels, *files))
 
 
-def _groups(runs: list[str]) -> dict[str, tuple[str, str]]:
-    """System and instance of each run on either side of the separator."""
+def _sides(runs: list[str]) -> list[list[Path]]:
+    """The runs on either side of the separator."""
     at = runs.index(VERSUS)
     sides = [expand(side) for side in (runs[:at], [run for run in runs[at + 1 :] if run != VERSUS]) if side]
     if len(sides) < 2 or not all(sides):
         raise InputError("one of the two systems has no runs", remedy="write A... -- B...")
+    return sides
+
+
+def _groups(runs: list[str]) -> dict[str, tuple[str, str]]:
+    """System and instance of each run on either side of the separator."""
+    sides = _sides(runs)
     names = [group_name(side) for side in sides]
     if not all(names) or names[0] == names[1]:
         names = ["a", "b"]
@@ -244,10 +281,10 @@ def group_name(paths: Sequence[Path]) -> str:
     return shared or (folders.pop() if len(folders) == 1 else "")
 
 
-def _refuse(idle: tuple[str, ...], where: str) -> None:
+def _refuse(nothing: tuple[str, ...], where: str) -> None:
     """Refuse options that were named and do nothing here."""
     call = current()
-    for name in idle:
+    for name in nothing:
         if call is not None and name in call.given:
             raise InputError((Option(name), f" does nothing {where}"), remedy="leave it out")
 

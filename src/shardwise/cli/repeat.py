@@ -14,7 +14,7 @@ import typer
 
 from shardwise.analysis.provenance import hashed, versions
 from shardwise.cli.commands.again import RepeatOptions
-from shardwise.cli.config import OUTPUT, AnalysisFile, to_toml
+from shardwise.cli.config import OUTPUT, VERSUS, AnalysisFile, to_toml
 from shardwise.cli.inputs import idle
 from shardwise.cli.output import emit
 from shardwise.core.errors import InputError
@@ -46,7 +46,7 @@ def repeat(options: RepeatOptions) -> None:
             arguments = ["--out", folder, "--quiet"]
         else:
             found = _located(before, str(report), inputs)
-            files = _files(table, found, str(report))
+            files = _files(command, table, found, str(report))
             if not quiet:
                 sys.stderr.write(f"{visible(_announced(list(found.values()), out))}\n")
             arguments = [*files, "--report", str(made), "--out", str(Path(folder) / "result")]
@@ -87,7 +87,7 @@ def _recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, Any]]
     if (
         not isinstance(recipe, dict)
         or not isinstance(recipe.get("toml"), str)
-        or recipe.get("command") not in (["compare"], ["demo"])
+        or recipe.get("command") not in (["compare"], ["demo"], ["instances"])
         or not isinstance(before.get("inputs"), list)
     ):
         raise InputError("has no analysis that can be repeated", where=where, remedy="it may be damaged")
@@ -156,7 +156,7 @@ def _places(path: Path, folder: Path | None, beside: Path) -> Iterator[Path]:
                 yield place
 
 
-def _files(table: dict[str, Any], found: Mapping[str, str], where: str) -> list[str]:
+def _files(command: str, table: dict[str, Any], found: Mapping[str, str], where: str) -> list[str]:
     """Take the inputs out of the analysis, as arguments that name where they are now; it may name no others."""
 
     def moved(path: Any) -> str:
@@ -164,9 +164,21 @@ def _files(table: dict[str, Any], found: Mapping[str, str], where: str) -> list[
             raise InputError(f"{path!r} is no input of the report", where=where, remedy="it may be damaged")
         return f"./{found[path]}" if found[path].startswith("-") else found[path]
 
-    runs = table.pop("runs", [])
-    given = [table.pop(key) for key in ("scores", "qrels") if key in table]
-    arguments = [moved(path) for path in [*given, *(runs if isinstance(runs, list) else [runs])]]
+    def taken(key: str) -> list[str]:
+        paths = table.pop(key, [])
+        return [moved(path) for path in (paths if isinstance(paths, list) else [paths])]
+
+    of_instances = command == "instances"
+    qrels, one, two = taken("qrels"), taken("a"), taken("b")
+    runs = [*one, *([VERSUS] if one or two else []), *two, *taken("runs")]
+    arguments = [*taken("scores"), *([] if of_instances else qrels), *runs]
+    if of_instances:
+        arguments += [word for path in qrels for word in ("--qrels", path)]
+        naming = table.get("instances", [])
+        listed = [name for name in naming if name in found] if isinstance(naming, list) else []
+        if listed:  # a file that says which run is what
+            table["instances"] = [name for name in naming if name not in found]
+            arguments += [word for name in listed for word in ("--instances", moved(name))]
     corpus = table.pop("corpus", None)
     if corpus is not None and runs:
         arguments += ["--corpus", corpus if str(corpus).isdecimal() else moved(corpus)]

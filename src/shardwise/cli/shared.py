@@ -45,7 +45,8 @@ class Call:
         """
         from shardwise.analysis.provenance import Recipe  # takes long to load
 
-        table: dict[str, Any] = {key: value for key, value in instead.items() if key in INPUTS["inputs"]}
+        named = next((one.name for one in self.parameters if one.argument), "")
+        table: dict[str, Any] = {key: value for key, value in instead.items() if key in INPUTS.get(named, ())}
         for parameter in self.parameters:
             value = instead.get(parameter.key, self.values.get(parameter.name))
             idle = parameter.argument or parameter.key in OUTPUT or parameter.name in without
