@@ -23,6 +23,9 @@ NAMES = ["s0", "s1", "s2", "s3"]
 QUERIES = [f"q{k}" for k in range(TOPICS)]
 
 
+VALUES.flags.writeable = False  # all tests share them
+
+
 def array() -> xr.DataArray:
     return xr.DataArray(
         VALUES, dims=("topic", "system"), coords={"topic": QUERIES, "system": NAMES}, name="AP"
@@ -326,7 +329,7 @@ def test_undefined_is_not_missing() -> None:
     shards[5, 1, 0] = np.nan  # a score that somebody lost
     assert int(undefined_cells(shards).sum()) == SYSTEMS
     assert int(missing_cells(shards).sum()) == 1
-    plain = array()
+    plain = array().copy()
     plain[3] = np.nan
     assert int(undefined_cells(plain).sum()) == 0
     assert int(missing_cells(plain).sum()) == SYSTEMS
