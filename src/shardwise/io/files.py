@@ -10,6 +10,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from shardwise.io.bounds import most_inside
 from shardwise.io.trec.intrinsics import PADDING
 
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+_MARK = b"\xef\xbb\xbf"  # of byte order, which says nothing in UTF-8
 _SKIPPED = range(0x184D2A50, 0x184D2A60)  # frames of zstandard that hold no data (RFC 8878, 3.1.2)
 _DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 PIECE = 1 << 14  # bytes that are inflated at once, so that no more than some hundred MB can come of them
@@ -197,7 +199,41 @@ def read_text(path: Path) -> bytes:
         text = _inflated(ending, text) if ending else text
     except _DAMAGE as error:
         raise _refusal(path, ending, error) from None
-    return text.removeprefix(b"\xef\xbb\xbf")
+    return text.removeprefix(_MARK)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Padded:
+    """Text of a file, and newlines behind it that kernels may read."""
+
+    buffer: Bytes
+    size: int
+
+    def head(self, most: int = 1 << 20) -> bytes:
+        """Its first bytes."""
+        return self.buffer[: min(most, self.size)].tobytes()
+
+    def whole(self) -> memoryview:
+        """All of it."""
+        return self.buffer.data[: self.size]
+
+
+def read_padded(path: Path) -> Padded:
+    """Read a file as `read_text` does, into memory that is faster to have where there is much of it."""
+    text = Padded(*read_bytes(path, np.empty(0, dtype=np.uint8)))
+    mark = len(_MARK) if text.head(len(_MARK)) == _MARK else 0
+    return Padded(text.buffer[mark:], text.size - mark)
+
+
+def decoded(text: bytes | memoryview, path: Path, *, cut: bool = False) -> str:
+    """Text as it reads, or the refusal of the line that is none; ``cut`` where it may end inside a letter."""
+    try:
+        return str(text, "utf-8")
+    except UnicodeDecodeError as error:
+        if cut and len(text) - error.start < 4:
+            return str(text[: error.start], "utf-8")
+        line = bytes(text[: error.start]).count(b"\n") + 1
+        raise InputError("not a text file in UTF-8", where=f"{path}:{line}") from None
 
 
 def _raw(path: Path, buffer: Bytes) -> tuple[Bytes, int]:
