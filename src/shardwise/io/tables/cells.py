@@ -17,7 +17,8 @@ import pyarrow as pa
 from shardwise.core.arguments import mapped, workers
 from shardwise.core.arrays import Bytes, Ints
 from shardwise.core.compiled import njit
-from shardwise.io.tables.kernels import MANY, Coder, fixed, united
+from shardwise.io.tables.kernels import Coder, fixed, united
+from shardwise.io.tables.names import MANY
 from shardwise.io.trec.intrinsics import address, byte, load8, matches, ones, trailing_zeros
 from shardwise.io.trec.numbers import parse_plain, read_number, spelled
 
@@ -256,10 +257,9 @@ def _unusual(start: int, stop: int) -> tuple[float, bool, bool]:
     end, understood, value = read_number(start)
     if not understood or end != stop or byte(start) == 43:
         return 0.0, False, False
-    digits = 0
     for at in range(start, stop):
         c = byte(at)
         if c == 46 or c == 69 or c == 101:
             return value, True, True
-        digits += 1
+    digits = stop - start - (byte(start) == 45)
     return value, digits <= _LONGEST, False

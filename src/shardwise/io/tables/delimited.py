@@ -24,7 +24,8 @@ from shardwise.io.files import Padded, decoded
 from shardwise.io.spreadsheets import unguarded
 from shardwise.io.tables.cells import DONE, NOT_WHOLE, NUMBER, TEXT, WHOLE, plain_columns
 from shardwise.io.tables.column import NOTHING, is_number
-from shardwise.io.tables.kernels import MANY, fixed, loses_zeros
+from shardwise.io.tables.kernels import fixed, loses_zeros
+from shardwise.io.tables.names import MANY
 from shardwise.io.tables.sheet import Sheet, made, stem
 from shardwise.io.tables.words import LABELS, role_words
 
@@ -33,7 +34,6 @@ _EMPTY = [*NOTHING, "NaN", "NA", "N/A", "NULL", "None", "Null", "Nan"]
 _TRUE, _FALSE = (["true", "True", "TRUE"], ["false", "False", "FALSE"])
 _NO_TEXT = {word.lower() for word in (*_EMPTY, *_TRUE, *_FALSE, "inf", "infinity")}
 """What begins as a word does and may be none."""
-_LEAST = 4 * MANY  # bytes that may hold as many rows as are worth compiled code
 
 
 def from_text(text: Padded, path: Path) -> Sheet:
@@ -114,7 +114,7 @@ def _plain(
     body: Bytes, size: int, header: list[str], delimiter: str, first: Sequence[set[str]]
 ) -> pa.Table | None:
     """Read a long text if it is plain; None for others, and for what the first rows do not tell."""
-    if size < _LEAST or len(first) < len(header) or len(set(header)) < len(header):
+    if size < 4 * MANY or len(first) < len(header) or len(set(header)) < len(header):
         return None
     told = [_kind(name, cells) for name, cells in zip(header, first, strict=True)]
     kinds = [kind for kind in told if kind is not None]
@@ -157,14 +157,15 @@ def _arrow(
 def _odd_zeros(body: memoryview) -> bool:
     """Whether some field may begin with a zero that its number would lose, as 007 and -0 do."""
     text = fixed(np.frombuffer(body, dtype=np.uint8))
-    if len(text) > 1 and text[0] == ord("0") and text[1] >= ord("0"):
+    first = len(text) > 1 and text[0] == ord("0") and text[1] >= ord("0") and text[1] != ord(";")
+    if first or bytes(body[-2:]) == b"-0":
         return True
     if len(text) > 10 * MANY:
         return loses_zeros(text)
     before, at, after = text[:-2], text[1:-1], text[2:]
-    lost = ((before < ord("0")) & (before != ord(".")) & (after >= ord("0"))) | (
-        (before == ord("-")) & (after < ord("."))
-    )
+    starts = ((before < ord("0")) & (before != ord("."))) | (before == ord(";"))
+    lost = starts & (after >= ord("0")) & (after != ord(";"))
+    lost |= (before == ord("-")) & ((after < ord(".")) | (after == ord(";")))
     return bool((lost & (at == ord("0"))).any())
 
 

@@ -16,16 +16,16 @@ import pyarrow as pa
 from shardwise.core.arguments import mapped, workers
 from shardwise.core.arrays import Bools, Bytes, Codes, Floats, Ints, Words
 from shardwise.core.compiled import njit
+from shardwise.io.tables.names import MANY, letters
 from shardwise.io.trec.interning import SECRET, hash_more, home, sort_names
 from shardwise.io.trec.intrinsics import address, byte, load8, low_bytes, prefetch, reversed_bytes
 
 Values = TypeVar("Values", Bytes, Codes, Words, Ints, Floats)
 
-MANY = 10_000
-"""Rows or names from which compiled code is used."""
-
+_BLOCK = 1 << 14  # rows whose places are known at a time
 _SHARE = 100_000  # rows that are worth a thread
 _TRIED = 8  # of these, which are compared with the row before also where most of them differed
+_LETTERS = 1 << 17  # bytes of names that are worth a thread
 _AHEAD = 32  # rows that are hashed before the first of them is looked up
 _TEXT = 2  # what a text in a key begins with; a number begins with one less, and 0 ends
 _LONGEST = 255  # bytes of a name whose numbers tell their length in a byte
@@ -47,8 +47,7 @@ def coded_texts(data: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """
     codes = np.empty(len(data), dtype=np.int32)
     edges = [0, *np.cumsum([len(chunk) for chunk in data.chunks])]
-    shares = min(workers(None), max(1, len(data) // _SHARE))
-    cuts = np.searchsorted(edges, np.linspace(0, len(data), shares + 1))
+    cuts = np.searchsorted(edges, np.linspace(0, len(data), _shares(len(data)) + 1))
     parts = [
         (data.chunks[first:last], codes[edges[first] : edges[last]])
         for first, last in pairwise(cuts)
@@ -65,7 +64,7 @@ def united(parts: Sequence[Coder], codes: Sequence[Codes]) -> pa.Array:
     for one, own in zip(parts[1:], codes[1:], strict=True):
         to = np.empty(one.count, dtype=np.int32)
         first.code(fixed(one.names.view()), fixed(one.starts[:-1]), fixed(one.starts[1:]), to)
-        translate(fixed(to), own)
+        translate(fixed(to), fixed(own.view()), own)
     return first.texts()
 
 
@@ -127,19 +126,38 @@ class Coder:
         return pa.LargeStringArray.from_buffers(self.count, pa.py_buffer(ends), pa.py_buffer(names))
 
 
+def differ(names: Sequence[str]) -> bool:
+    """Whether no name is there twice.
+
+    >>> differ(["a", "b"]), differ(["a", "a"])
+    (True, False)
+    """
+    if len(names) < MANY:
+        return len(set(names)) == len(names)
+    text, sizes = letters(names)
+    edges = np.concatenate([[0], np.cumsum(sizes)])
+    coder = Coder()
+    coder.code(
+        fixed(np.frombuffer(text + bytes(8), dtype=np.uint8)),
+        fixed(edges[:-1]),
+        fixed(edges[1:]),
+        np.empty(len(names), dtype=np.int32),
+    )
+    return coder.count == len(names)
+
+
 def text_array(names: Sequence[str]) -> npt.NDArray[np.str_]:
     """Names as an array of fixed width, as numpy makes it, in a tenth of the time where there are many.
 
     >>> text_array(["b", "cc"])
     array(['b', 'cc'], dtype='<U2')
     """
-    joined = "".join(names) if len(names) >= MANY else "…"
-    if not joined.isascii() or not joined:
-        return np.array(names, dtype=np.str_)
-    sizes = np.fromiter(map(len, names), np.int64, len(names))
-    letters = np.zeros((len(names), sizes.max()), dtype=np.int32)
-    _spread(fixed(np.frombuffer(joined.encode(), dtype=np.uint8)), sizes, letters)
-    return letters.view(f"<U{letters.shape[1]}")[:, 0]
+    text, sizes = letters(names) if len(names) >= MANY else (b"", np.zeros(0, dtype=np.int64))
+    if not text.isascii() or not text:
+        return np.array(list(names), dtype=np.str_)
+    spread = np.zeros((len(names), sizes.max()), dtype=np.int32)
+    _spread(fixed(np.frombuffer(text, dtype=np.uint8)), sizes, spread)
+    return spread.view(f"<U{spread.shape[1]}")[:, 0]
 
 
 @njit(cache=True, nogil=True)
@@ -289,11 +307,34 @@ def _put_again(slots: Words, hashes: Words, count: int) -> None:
         slots[place] = ((h << _HALF) & _TOP) | np.uint64(code + 1)
 
 
+def translated(codes: Codes, to: Codes) -> Codes:
+    """Other codes in the place of codes."""
+    if len(codes) < MANY:
+        return to[codes]
+    found = np.empty(len(codes), dtype=np.int32)
+    shares = _shares(len(codes))
+    pairs = list(zip(np.array_split(codes, shares), np.array_split(found, shares), strict=True))
+    list(mapped(lambda pair: translate(fixed(to), fixed(pair[0]), pair[1]), pairs))
+    return found
+
+
+def _shares(rows: int) -> int:
+    """How many workers these rows are worth."""
+    return min(workers(None), max(1, rows // _SHARE))
+
+
 @njit(cache=True, nogil=True)
-def translate(to: Codes, codes: Codes) -> None:
-    """Put other codes in the place of codes."""
+def translate(to: Codes, codes: Codes, found: Codes) -> None:
+    """Write other codes for codes, perhaps into their place."""
     for i in range(len(codes)):
-        codes[i] = to[codes[i]]
+        found[i] = to[codes[i]]
+
+
+@njit(cache=True, nogil=True)
+def mark(codes: Codes, there: Bools) -> None:
+    """Mark the codes that there are."""
+    for i in range(len(codes)):
+        there[codes[i]] = True
 
 
 @njit(cache=True, nogil=True)
@@ -307,25 +348,50 @@ def code_numbers(values: Ints, low: int, codes: Codes, there: Bools) -> None:
 
 @njit(cache=True, nogil=True)
 def loses_zeros(text: Bytes) -> bool:
-    """Whether a zero stands before a digit and behind what is none, or between a minus sign and no number."""
+    """Whether a zero stands before a digit and behind what is none, or between a minus sign and no number.
+
+    A semicolon, alone of what separates cells, stands above the digits.
+    """
     before, at, after = text[:-2], text[1:-1], text[2:]
     found = False
     for i in range(len(after)):
         a, b, c = before[i], at[i], after[i]
-        found |= (b == 48) & (((a < 48) & (a != 46) & (c >= 48)) | ((a == 45) & (c < 46)))
+        starts = ((a < 48) & (a != 46)) | (a == 59)
+        found |= (b == 48) & ((starts & (c >= 48) & (c != 59)) | ((a == 45) & ((c < 46) | (c == 59))))
     return found
 
 
+def put_scores(
+    codes: Sequence[Codes], sizes: Sequence[int], values: Floats, there: Bools, out: Floats
+) -> None:
+    """Put values into the cells that their codes name, a dimension each, and mark these."""
+
+    def put(rows: Ints) -> None:
+        at = np.empty(_BLOCK, dtype=np.int64)
+        for first in range(int(rows[0]), int(rows[1]), _BLOCK):
+            own = slice(first, min(first + _BLOCK, int(rows[1])))
+            cells = at[: own.stop - own.start]
+            cells[:] = 0
+            for one, size in zip(codes, sizes, strict=True):
+                _step(fixed(one[own]), size, cells)
+            _fill(cells, fixed(values[own]), there, out)
+
+    edges = np.linspace(0, len(values), _shares(len(values)) + 1).astype(np.int64)
+    list(mapped(put, list(np.stack([edges[:-1], edges[1:]], axis=1))))
+
+
 @njit(cache=True, nogil=True)
-def fill(at: Ints, values: Floats, there: Bools, out: Floats) -> int:
-    """Put values into cells and mark these; return how many were marked."""
-    count = 0
-    for i in range(len(at)):
-        cell = at[i]
-        count += not there[cell]
-        there[cell] = True
-        out[cell] = values[i]
-    return count
+def _step(codes: Codes, size: int, cells: Ints) -> None:
+    """From the place in some dimensions to that in one more."""
+    for i in range(len(cells)):
+        cells[i] = cells[i] * size + codes[i]
+
+
+@njit(cache=True, nogil=True)
+def _fill(cells: Ints, values: Floats, there: Bools, out: Floats) -> None:
+    for i in range(len(cells)):
+        there[cells[i]] = True
+        out[cells[i]] = values[i]
 
 
 def natural_places(names: Sequence[str]) -> Ints | None:
@@ -336,29 +402,38 @@ def natural_places(names: Sequence[str]) -> Ints | None:
     >>> natural_places(["b", "a10", "a09", "a"]).tolist()
     [3, 2, 1, 0]
     """
-    joined = "".join(names)
-    if "\0" in joined or (not joined.isascii() and any(map(str.isdecimal, set(joined) - set("0123456789")))):
+    text, sizes = letters(names)
+    signs = set() if text.isascii() else set(text.decode("utf-8", "surrogatepass"))
+    if b"\0" in text or any(map(str.isdecimal, signs - set("0123456789"))):
         return None
-    if joined.isascii():
-        text, sizes = joined.encode(), np.fromiter(map(len, names), np.int64, len(names))
-    else:
-        spelled = [name.encode("utf-8", "surrogatepass") for name in names]
-        text, sizes = b"".join(spelled), np.fromiter(map(len, spelled), np.int64, len(names))
     if sizes.max(initial=0) > _LONGEST:
         return None
-    keys: Bytes = np.empty(
-        3 * len(text) + 2 * len(names) + 8, dtype=np.uint8
-    )  # a part of one byte takes three
-    edges = _natural_keys(fixed(np.frombuffer(text, dtype=np.uint8)), sizes, keys)
-    stride = -(-int(np.diff(edges).max(initial=1)) // 8)
+    shares = max(1, min(workers(None), len(text) // _LETTERS))
+    own = np.array_split(sizes, shares)
+    starts = np.cumsum([0, *(int(one.sum()) for one in own)])
+    whole = np.frombuffer(text, dtype=np.uint8)
+    parts = [(whole[a:b], one) for (a, b), one in zip(pairwise(starts), own, strict=True)]
+    keys = list(mapped(_keys, parts))
+    stride = max(-(-int(np.diff(edges).max(initial=1)) // 8) for _, edges in keys)
     words = np.empty(len(names) * stride, dtype=np.uint64)
-    _into_words(keys, edges, words, stride)
+    firsts = np.cumsum([0, *map(len, own)]) * stride
+    rooms = [(*pair, words[a:b]) for (a, b), pair in zip(pairwise(firsts), keys, strict=True)]
+    list(mapped(lambda room: _into_words(*room, stride), rooms))
     order: Codes = np.arange(len(names), dtype=np.int32)
     if not _rises(words, stride, order):
         sort_names(words, stride, order, np.empty(len(names), dtype=np.uint64))
         if not _rises(words, stride, order):
             return None
     return order.astype(np.int64)
+
+
+def _keys(part: tuple[Bytes, Ints]) -> tuple[Bytes, Ints]:
+    """Keys of some names, and where each begins."""
+    text, sizes = part
+    room: Bytes = np.empty(
+        3 * len(text) + 2 * len(sizes) + 8, dtype=np.uint8
+    )  # a part of one byte takes three
+    return room, _natural_keys(fixed(text), fixed(sizes), room)
 
 
 @njit(cache=True, nogil=True)

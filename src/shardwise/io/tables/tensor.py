@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 import xarray as xr
+from xarray.indexes import PandasIndex
 
 from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Bools, Floats, Ints
@@ -18,12 +18,14 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import missing_cells, undefined_cells
 from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.column import Labels
-from shardwise.io.tables.kernels import MANY, fill, fixed, text_array
+from shardwise.io.tables.kernels import put_scores, text_array, translated
+from shardwise.io.tables.names import MANY, Names, letters, taken
 from shardwise.io.tables.records import ITEM_LABELS, Records
 
 Missing = Literal["leave", "refuse", "zero"]
 Scores = TypeVar("Scores", xr.DataArray, xr.Dataset)
 
+_NUMBERED = ("split", "instance")
 _SPARSE = 200  # cells a score, beyond which a column was surely misunderstood
 
 
@@ -71,11 +73,11 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
     values = parts[0].values if len(parts) == 1 else np.concatenate([part.values for part in parts])
     shape = (len(measured.names), *(len(found[dim].names) for dim in dims))
     _refuse_sparse(shape, len(values), found, nouns, parts)
-    at = _flat([measured, *(found[dim] for dim in dims)])
+    where = [measured, *(found[dim] for dim in dims)]
     there, out = np.zeros(shape, dtype=bool), np.empty(shape)
-    filled = _filled(at, values, there.reshape(-1), out.reshape(-1))
-    if filled < len(at):
-        raise _double(at, parts, dims, found, measured, nouns)
+    filled = _filled(where, values, there.reshape(-1), out.reshape(-1))
+    if filled < len(values):
+        raise _double(_flat(where), parts, dims, found, measured, nouns)
     run = there
     if filled < there.size:
         run = _was_run(there, dims)
@@ -92,13 +94,14 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
     }
     asked = frozenset[str](nested).union(*(part.asked for part in parts))
     labels = {role: one for role, one in labels.items() if _worth(one, role in asked)}
-    coords = {dim: _coordinate(dim, found[dim].names) for dim in dims}
-    said = read_as(out, run, dims, measured.names, nouns, labels, parts)
+    indexes = {dim: _index(dim, found[dim].names) for dim in dims}
+    coords = {dim: one for index in indexes.values() for dim, one in index.create_variables().items()}
+    said = read_as(out, run, dims, list(measured.names), nouns, labels, parts)
     attrs = {f"{dim}_noun": word for dim, word in nouns.items() if dim in dims or dim in labels}
     absent = {"missing_rows": there.size - filled} if filled < there.size else {}
     data = xr.Dataset(
         {name: (dims, out[m], {**attrs, **absent, "read_as": said}) for m, name in enumerate(measured.names)},
-        coords={**coords, **{role: ("topic", one) for role, one in labels.items()}},
+        coords=xr.Coordinates({**coords, **{role: ("topic", one) for role, one in labels.items()}}, indexes),
     )
     primary = next((part.primary for part in parts if part.primary in measured.names), "")
     return with_counts(data.assign_attrs(primary=primary) if primary else data)
@@ -164,7 +167,7 @@ def _ordered(labels: Labels) -> Labels:
         return labels
     to = np.empty(len(order), dtype=np.int32)
     to[order] = np.arange(len(order), dtype=np.int32)
-    return Labels(to[labels.codes], [labels.names[k] for k in order.tolist()])
+    return Labels(translated(labels.codes, to), taken(labels.names, order))
 
 
 def _nested(found: dict[str, Labels]) -> dict[str, Labels]:
@@ -176,28 +179,31 @@ def _nested(found: dict[str, Labels]) -> dict[str, Labels]:
     codes, uniques = pd.factorize(pairs)
     if len(uniques) == len(topics.names):
         return {}
-    names = [f"{tasks.names[p // len(topics.names)]}/{topics.names[p % len(topics.names)]}" for p in uniques]
+    names = [
+        f"{tasks.names[p // len(topics.names)]}/{topics.names[p % len(topics.names)]}"
+        for p in uniques.tolist()
+    ]
     return {"topic": Labels(codes.astype(np.int32), names)}
 
 
 def _flat(labels: Sequence[Labels]) -> Ints:
-    """Where each score stands in the array, a dimension a label; in narrow numbers where these do."""
-    cells = math.prod(len(one.names) for one in labels)
-    kind: type = np.int32 if cells < 2**31 else np.int64
-    at: Ints = np.zeros(len(labels[0].codes), dtype=kind)
+    """Where each score stands in the array, a dimension a label."""
+    at: Ints = np.zeros(len(labels[0].codes), dtype=np.int64)
     for one in labels:
-        if len(one.names) > 1:
-            at *= len(one.names)
-            at += one.codes
+        at *= len(one.names)
+        at += one.codes
     return at
 
 
-def _filled(at: Ints, values: Floats, there: Bools, out: Floats) -> int:
+def _filled(labels: Sequence[Labels], values: Floats, there: Bools, out: Floats) -> int:
     """Put scores into their cells and mark these; return how many cells have one."""
-    if len(at) >= MANY:
-        return fill(at, fixed(values.view()), there, out)
-    there[at] = True
-    out[at] = values
+    several = [one for one in labels if len(one.names) > 1]
+    if len(values) >= MANY:
+        put_scores([one.codes for one in several], [len(one.names) for one in several], values, there, out)
+    else:
+        at = _flat(labels)
+        there[at] = True
+        out[at] = values
     return int(np.count_nonzero(there))
 
 
@@ -224,7 +230,7 @@ def _of_items(topics: Labels, labels: Labels, role: str, parts: Sequence[Records
             where=part.place(row),
             remedy=f"give every item one {role}, and items of different {role}s different names",
         )
-    return [labels.names[code] for code in own]
+    return [labels.names[code] for code in own.tolist()]
 
 
 def _within(labels: Labels, topics: Labels) -> bool:
@@ -299,8 +305,15 @@ def _gap(
     )
 
 
-def _coordinate(dim: str, labels: list[str]) -> npt.NDArray[np.str_] | Ints:
-    numbered = dim in ("split", "instance") and all(
-        label.isdecimal() and label.isascii() and len(label) < 19 for label in labels
-    )
-    return np.array(labels, dtype=np.int64) if numbered else text_array(labels)
+def _index(dim: str, names: Sequence[str]) -> PandasIndex:
+    """The index that xarray makes of names: of whole numbers if they are of splits or instances, else of text."""
+    if dim in _NUMBERED and all(name.isdecimal() and name.isascii() and len(name) < 19 for name in names):
+        return PandasIndex(np.array(list(names), dtype=np.int64), dim)
+    kind: Any = pd.Index(np.array(["a"])).dtype
+    if isinstance(names, Names) and getattr(kind, "storage", "") == "pyarrow":  # no object is made for each
+        text, sizes = letters(names)
+        if text and text.isascii() and b"\0" not in text:  # which arrays of text would lose
+            own = kind.__from_arrow__(names.texts.cast(pa.large_string()))
+            return PandasIndex(pd.Index(own), dim, np.dtype(f"<U{sizes.max()}"))
+    array = text_array(names)
+    return PandasIndex(array, dim, array.dtype)
