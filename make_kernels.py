@@ -123,7 +123,7 @@ def tables(place: Path) -> None:
     import xarray as xr
 
     import shardwise as sw
-    from shardwise.io.tables.kernels import text_array
+    from shardwise.io.tables.kernels import Coder, text_array, united
     from shardwise.procedures.vocabulary import DEFAULT
 
     rng = np.random.default_rng(1)
@@ -155,6 +155,7 @@ def tables(place: Path) -> None:
         for file in ("many.csv", "quoted.csv", "many.parquet"):
             sw.read_scores(place / file)
     text_array([f"q{k}" for k in range(many)])  # as xarray wants names before pandas 3
+    united([Coder(), Coder()], [np.zeros(0, dtype=np.int32)] * 2)  # as several workers do
 
 
 def command(*words: object) -> None:

@@ -363,8 +363,8 @@ def test_names_are_looked_at_as_a_list() -> None:
         assert names.letters(found)[0] == names.letters(written)[0] == b"baccc"
         assert names.letters(found)[1].tolist() == names.letters(written)[1].tolist() == [1, 1, 0, 3]
         assert (
-            list(names.taken(found, np.array([3, 0])))
-            == names.taken(written, np.array([3, 0]))
+            list(names.at_places(found, np.array([3, 0])))
+            == names.at_places(written, np.array([3, 0]))
             == ["ccc", "b"]
         )
     assert kernels.differ(names.Names(pa.array(written)))

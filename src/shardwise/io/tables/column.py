@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from shardwise.core.arrays import Codes, Floats, Ints
 from shardwise.io.spreadsheets import unguarded
 from shardwise.io.tables.kernels import code_numbers, coded_texts, differ, fixed, mark
-from shardwise.io.tables.names import MANY, letters, named, numbered, taken
+from shardwise.io.tables.names import MANY, at_places, letters, named, numbered
 
 NOTHING = ("", "nan", "na", "n/a", "null", "none", "<na>", "-")  # what stands where a score is not there
 WORDS = {
@@ -56,7 +56,7 @@ class Labels(NamedTuple):
         if there.all():
             return self
         to = np.cumsum(there, dtype=np.int32) - 1
-        return self._replace(codes=to[self.codes], names=taken(self.names, np.flatnonzero(there)))
+        return self._replace(codes=to[self.codes], names=at_places(self.names, np.flatnonzero(there)))
 
 
 def is_number(text: str) -> bool:

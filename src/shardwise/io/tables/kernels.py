@@ -64,7 +64,7 @@ def united(parts: Sequence[Coder], codes: Sequence[Codes]) -> pa.Array:
     for one, own in zip(parts[1:], codes[1:], strict=True):
         to = np.empty(one.count, dtype=np.int32)
         first.code(fixed(one.names.view()), fixed(one.starts[:-1]), fixed(one.starts[1:]), to)
-        translate(fixed(to), fixed(own.view()), own)
+        translate(fixed(to), own)
     return first.texts()
 
 
@@ -307,27 +307,16 @@ def _put_again(slots: Words, hashes: Words, count: int) -> None:
         slots[place] = ((h << _HALF) & _TOP) | np.uint64(code + 1)
 
 
-def translated(codes: Codes, to: Codes) -> Codes:
-    """Other codes in the place of codes."""
-    if len(codes) < MANY:
-        return to[codes]
-    found = np.empty(len(codes), dtype=np.int32)
-    shares = _shares(len(codes))
-    pairs = list(zip(np.array_split(codes, shares), np.array_split(found, shares), strict=True))
-    list(mapped(lambda pair: translate(fixed(to), fixed(pair[0]), pair[1]), pairs))
-    return found
-
-
 def _shares(rows: int) -> int:
     """How many workers these rows are worth."""
     return min(workers(None), max(1, rows // _SHARE))
 
 
 @njit(cache=True, nogil=True)
-def translate(to: Codes, codes: Codes, found: Codes) -> None:
-    """Write other codes for codes, perhaps into their place."""
+def translate(to: Codes, codes: Codes) -> None:
+    """Put other codes in the place of codes."""
     for i in range(len(codes)):
-        found[i] = to[codes[i]]
+        codes[i] = to[codes[i]]
 
 
 @njit(cache=True, nogil=True)
@@ -361,10 +350,8 @@ def loses_zeros(text: Bytes) -> bool:
     return found
 
 
-def put_scores(
-    codes: Sequence[Codes], sizes: Sequence[int], values: Floats, there: Bools, out: Floats
-) -> None:
-    """Put values into the cells that their codes name, a dimension each, and mark these."""
+def put_scores(axes: Sequence[tuple[Codes, Codes]], values: Floats, there: Bools, out: Floats) -> None:
+    """Put values into their cells and mark these; an axis has codes and the place on it of each code."""
 
     def put(rows: Ints) -> None:
         at = np.empty(_BLOCK, dtype=np.int64)
@@ -372,8 +359,8 @@ def put_scores(
             own = slice(first, min(first + _BLOCK, int(rows[1])))
             cells = at[: own.stop - own.start]
             cells[:] = 0
-            for one, size in zip(codes, sizes, strict=True):
-                _step(fixed(one[own]), size, cells)
+            for codes, to in axes:
+                _step(fixed(codes[own]), fixed(to.view()), cells)
             _fill(cells, fixed(values[own]), there, out)
 
     edges = np.linspace(0, len(values), _shares(len(values)) + 1).astype(np.int64)
@@ -381,10 +368,10 @@ def put_scores(
 
 
 @njit(cache=True, nogil=True)
-def _step(codes: Codes, size: int, cells: Ints) -> None:
-    """From the place in some dimensions to that in one more."""
+def _step(codes: Codes, to: Codes, cells: Ints) -> None:
+    """From the place on some axes to that on one more."""
     for i in range(len(cells)):
-        cells[i] = cells[i] * size + codes[i]
+        cells[i] = cells[i] * len(to) + to[codes[i]]
 
 
 @njit(cache=True, nogil=True)

@@ -77,7 +77,7 @@ def numbered(values: Ints) -> Sequence[str]:
     return named(pc.cast(pa.array(values), pa.string()))
 
 
-def taken(names: Sequence[str], places: Ints) -> Sequence[str]:
+def at_places(names: Sequence[str], places: Ints) -> Sequence[str]:
     """Return the names at some places."""
     if isinstance(names, Names):
         return named(names.texts.take(pa.array(places)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
@@ -12,14 +14,14 @@ import xarray as xr
 from xarray.indexes import PandasIndex
 
 from shardwise.core.arguments import chosen
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Bools, Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, counted
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import missing_cells, undefined_cells
 from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.column import Labels
-from shardwise.io.tables.kernels import put_scores, text_array, translated
-from shardwise.io.tables.names import MANY, Names, letters, taken
+from shardwise.io.tables.kernels import put_scores, text_array
+from shardwise.io.tables.names import MANY, Names, at_places, letters
 from shardwise.io.tables.records import ITEM_LABELS, Records
 
 Missing = Literal["leave", "refuse", "zero"]
@@ -56,13 +58,13 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
                     where=part.source,
                     remedy="add it, or read the files apart",
                 )
-    found = {role: _joined([part.labels[role] for part in parts]) for role in dict.fromkeys(roles)}
-    found |= _nested(found)
+    labelled = {role: _joined([part.labels[role] for part in parts]) for role in dict.fromkeys(roles)}
+    labelled |= _nested(labelled)
     meant = {"system"} if any(part.wide for part in parts) else set()  # columns and files stand in an order
-    found |= {dim: _ordered(found[dim]) for dim in found if dim not in meant}
+    found = {role: _Axis(*one[:2]) if role in meant else _ordered(one) for role, one in labelled.items()}
     nested = [name for name in further if _within(found[name], found["topic"])]
     dims = [dim for dim in (*DIMENSIONS, *further) if dim in found and dim != "task" and dim not in nested]
-    measured = _joined([part.measures for part in parts])
+    measured = _Axis(*_joined([part.measures for part in parts])[:2])
     taken = next((name for name in measured.names if name in found or name in DIMENSIONS), None)
     if taken is not None:
         raise InputError(
@@ -160,14 +162,28 @@ def _joined(parts: Sequence[Labels]) -> Labels:
     return Labels(np.concatenate(codes), list(names))
 
 
-def _ordered(labels: Labels) -> Labels:
-    """The same under codes in the order of their names: nothing may depend on the order of rows."""
+@dataclass(frozen=True, eq=False)
+class _Axis:
+    """Labels one by one, under codes that are places on an axis; ``to`` says where on it a code as it was given is."""
+
+    given: Codes
+    names: Sequence[str]
+    to: Codes | None = None
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The place of each label."""
+        return self.given if self.to is None else self.to[self.given]
+
+
+def _ordered(labels: Labels) -> _Axis:
+    """Labels in the order of their names: nothing may depend on the order of rows."""
     order = np.arange(len(labels.names)) if labels.ordered else natural_order(labels.names)
     if np.array_equal(order, np.arange(len(order))):
-        return labels
+        return _Axis(labels.codes, labels.names)
     to = np.empty(len(order), dtype=np.int32)
     to[order] = np.arange(len(order), dtype=np.int32)
-    return Labels(translated(labels.codes, to), taken(labels.names, order))
+    return _Axis(labels.codes, at_places(labels.names, order), to)
 
 
 def _nested(found: dict[str, Labels]) -> dict[str, Labels]:
@@ -186,7 +202,7 @@ def _nested(found: dict[str, Labels]) -> dict[str, Labels]:
     return {"topic": Labels(codes.astype(np.int32), names)}
 
 
-def _flat(labels: Sequence[Labels]) -> Ints:
+def _flat(labels: Sequence[_Axis]) -> Ints:
     """Where each score stands in the array, a dimension a label."""
     at: Ints = np.zeros(len(labels[0].codes), dtype=np.int64)
     for one in labels:
@@ -195,11 +211,15 @@ def _flat(labels: Sequence[Labels]) -> Ints:
     return at
 
 
-def _filled(labels: Sequence[Labels], values: Floats, there: Bools, out: Floats) -> int:
+def _filled(labels: Sequence[_Axis], values: Floats, there: Bools, out: Floats) -> int:
     """Put scores into their cells and mark these; return how many cells have one."""
     several = [one for one in labels if len(one.names) > 1]
     if len(values) >= MANY:
-        put_scores([one.codes for one in several], [len(one.names) for one in several], values, there, out)
+        axes = [
+            (one.given, np.arange(len(one.names), dtype=np.int32) if one.to is None else one.to)
+            for one in several
+        ]
+        put_scores(axes, values, there, out)
     else:
         at = _flat(labels)
         there[at] = True
@@ -215,7 +235,7 @@ def _was_run(there: Bools, dims: Sequence[str]) -> Bools:
     return np.broadcast_to(there.any(axis=others, keepdims=True), there.shape)
 
 
-def _of_items(topics: Labels, labels: Labels, role: str, parts: Sequence[Records]) -> list[str]:
+def _of_items(topics: _Axis, labels: _Axis, role: str, parts: Sequence[Records]) -> list[str]:
     """The label of every item, which must be the same in all its rows."""
     own = np.zeros(len(topics.names), dtype=np.int64)
     own[topics.codes[::-1]] = labels.codes[::-1]
@@ -233,7 +253,7 @@ def _of_items(topics: Labels, labels: Labels, role: str, parts: Sequence[Records
     return [labels.names[code] for code in own.tolist()]
 
 
-def _within(labels: Labels, topics: Labels) -> bool:
+def _within(labels: _Axis, topics: _Axis) -> bool:
     """Whether all rows of an item have the same label."""
     pairs = topics.codes.astype(np.int64) * len(labels.names) + labels.codes
     return len(np.unique(pairs)) == len(np.unique(topics.codes))
@@ -245,7 +265,7 @@ def _worth(labels: list[str], asked: bool) -> bool:
 
 
 def _refuse_sparse(
-    shape: Sequence[int], rows: int, found: dict[str, Labels], nouns: dict[str, str], parts: Sequence[Records]
+    shape: Sequence[int], rows: int, found: dict[str, _Axis], nouns: dict[str, str], parts: Sequence[Records]
 ) -> None:
     cells = float(np.prod([float(n) for n in shape]))
     if cells <= _SPARSE * rows + 1e6:
@@ -266,7 +286,7 @@ def _find(parts: Sequence[Records], row: int) -> tuple[Records, int]:
 
 
 def _double(
-    at: Ints, parts: Sequence[Records], dims: Sequence[str], found: dict[str, Labels], measured: Labels,
+    at: Ints, parts: Sequence[Records], dims: Sequence[str], found: dict[str, _Axis], measured: _Axis,
     nouns: dict[str, str],
 ) -> InputError:  # fmt: skip
     order = np.argsort(at, kind="stable")
@@ -285,8 +305,8 @@ def _double(
 def _gap(
     gaps: Bools,
     dims: Sequence[str],
-    found: dict[str, Labels],
-    measured: Labels,
+    found: dict[str, _Axis],
+    measured: _Axis,
     nouns: dict[str, str],
     source: str,
 ) -> InputError:
