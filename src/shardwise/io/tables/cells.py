@@ -113,9 +113,9 @@ def _cuts(text: Bytes, end: int) -> list[int]:
     cuts = [0]
     for k in range(1, shares):
         at = end * k // shares
-        found = np.flatnonzero(text[at : at + _SHARE] == 10)
-        if len(found) and cuts[-1] < at + int(found[0]) + 1 < end:
-            cuts.append(at + int(found[0]) + 1)
+        cut = at + text[at : at + _SHARE].tobytes().find(b"\n") + 1
+        if max(cuts[-1], at) < cut < end:
+            cuts.append(cut)
     return [*cuts, end]
 
 
