@@ -7,6 +7,7 @@ Nothing is done where it is there already. Wheels that are built afterwards hold
 
 from __future__ import annotations
 
+import csv
 import os
 import pickle
 import shutil
@@ -122,6 +123,7 @@ def tables(place: Path) -> None:
     import xarray as xr
 
     import shardwise as sw
+    from shardwise.io.tables.kernels import Coder, text_array, united
     from shardwise.procedures.vocabulary import DEFAULT
 
     rng = np.random.default_rng(1)
@@ -143,9 +145,17 @@ def tables(place: Path) -> None:
     sw.compare(table[1:], "MD1 dunnett topic", baseline="system0")
     many = 20_000  # rows and items, as many as reading them is compiled for
     for name in ("", "q"):
-        rows = {"question": [f"{name}{k}" for k in range(many)], "model": "a", "seed": 1, "score": 0.5}
-        pd.DataFrame(rows).to_csv(place / "many.csv", index=False)
-        sw.read_scores(place / "many.csv")
+        rows = {"question": [f"{name}{many - k}" for k in range(many)], "model": "a", "seed": 1, "score": 0.5}
+        frame = pd.DataFrame(rows)
+        frame.to_csv(place / "many.csv", index=False)
+        frame.to_csv(
+            place / "quoted.csv", index=False, quoting=csv.QUOTE_NONNUMERIC
+        )  # which is left to Arrow
+        frame.to_parquet(place / "many.parquet", index=False)
+        for file in ("many.csv", "quoted.csv", "many.parquet"):
+            sw.read_scores(place / file)
+    text_array([f"q{k}" for k in range(many)])  # as xarray wants names before pandas 3
+    united([Coder(), Coder()], [np.zeros(0, dtype=np.int32)] * 2)  # as several workers do
 
 
 def command(*words: object) -> None:

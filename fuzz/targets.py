@@ -40,10 +40,11 @@ from shardwise.cli.config import AnalysisFile
 from shardwise.cli.main import main
 from shardwise.core.errors import InputError
 from shardwise.io.collection import Collection
-from shardwise.io.files import compressed
+from shardwise.io.files import Padded, compressed, padded
 from shardwise.io.netcdf import is_ours
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores, write_scores
+from shardwise.io.tables import cells, column, delimited, kernels, names
 from shardwise.io.trec.intrinsics import PADDING
 from shardwise.io.trec.numbers import parse_number, parse_plain
 from shardwise.procedures.running import paired_tests
@@ -364,6 +365,42 @@ def _try_table(case: tuple[str, int, str, bytes]) -> str:
     return "read"
 
 
+def _make_plain(g: random.Random) -> bytes:
+    text = _written(g.randrange(TABLES), g.choice((".csv", ".tsv")), g.choice(("long", "wide")))
+    text = text.replace(b"\n", b"\r\n") if g.random() < 0.2 else text
+    return text if g.random() < 0.1 else mutated(g, text)
+
+
+def _try_plain(content: bytes) -> str:
+    """Compiled code reads of short tables, too, what Arrow reads."""
+    text = Padded(*guarded(*padded(content, np.empty(0, dtype=np.uint8))))
+    plain, used = delimited._plain, []
+    told = []
+    with contextlib.ExitStack() as stack:
+        for module in (cells, column, delimited, kernels, names):
+            stack.enter_context(mock.patch.object(module, "MANY", 0))
+        for way in (lambda *given: used.append(plain(*given)) or used[-1], lambda *given: None):
+            with mock.patch.object(delimited, "_plain", way):
+                told.append(_said(text))
+    if told[0] != told[1]:
+        raise Wrong(f"{told[0]!r:.500} instead of {told[1]!r:.500}")
+    if isinstance(told[0], str):
+        return "refused"
+    return "right" if any(found is not None for found in used) else "read"
+
+
+def _said(text: Padded) -> Any:
+    """All cells of a table as labels and as numbers, or why it is refused."""
+    try:
+        sheet = delimited.from_text(text, Path("x.csv"))
+    except InputError as error:
+        return str(error)
+    return {
+        name: ([one.labels.names[k] for k in one.labels.codes.tolist()], one.values.tobytes(), one.numeric)
+        for name, one in (sheet.columns if sheet.rows else {}).items()
+    }
+
+
 def _make_workbook(g: random.Random) -> bytes:
     return mutated(g, _written(g.randrange(5), ".xlsx", "long"))
 
@@ -622,6 +659,7 @@ TARGETS = {
     "packed": Target(_make_packed, _try_packed, 4.0),
     "saved": Target(_make_saved, _try_saved, 4.0),
     "table": Target(_make_table, _try_table, 10.0),
+    "plain": Target(_make_plain, _try_plain, 10.0),
     "pipeline": Target(_make_pipeline, _try_pipeline, 2.0),
     "diversity": Target(_make_diversity, _try_diversity, 2.0),
     "paired": Target(_make_paired, _try_paired, 2.0),

@@ -15,7 +15,9 @@ import zstandard
 
 import shardwise as sw
 from shardwise.core.errors import InputError
+from shardwise.io import files
 from shardwise.io.files import read_bytes
+from shardwise.io.trec.intrinsics import PADDING
 
 TEXT = b"301 Q0 doc 1 2.5 tag\n" * 5000
 PACKED = {
@@ -87,3 +89,25 @@ def test_a_document_name_that_is_too_long_is_refused_in_all_judgments(
     (tmp_path / "run").write_text("1 Q0 d 1 2.5 tag\n")
     with pytest.raises(InputError, match="qrels:2: document name of more than 1024 bytes"):
         sw.read_collection(tmp_path / "run", tmp_path / "qrels", subtopics=subtopics)
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 1000])
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_a_large_file_is_read_in_parts(
+    size: int, jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_PART", 1)
+    text = bytes(range(65, 90)) * 40
+    (tmp_path / "large").write_bytes(text[:size])
+    buffer, found = read_bytes(tmp_path / "large", np.empty(0, dtype=np.uint8), jobs=jobs)
+    assert (found, buffer[:found].tobytes()) == (size, text[:size])
+    assert (buffer[found : found + PADDING] == 10).all()
+
+
+def test_a_file_that_became_shorter_is_read_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / "short").write_bytes(b"0123456789")
+    for size in (9, 10, 11, 19, 25):
+        room = bytearray(size)
+        with (tmp_path / "short").open("rb") as stream:
+            told = files._parts(stream.fileno(), memoryview(room), 3)
+        assert room[:told] == b"0123456789"[:size]

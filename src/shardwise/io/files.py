@@ -8,21 +8,27 @@ import gzip
 import io
 import lzma
 import os
+import stat
 import zlib
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import zstandard
 
+from shardwise.core.arguments import mapped, workers
 from shardwise.core.arrays import Bytes
 from shardwise.core.errors import InputError
 from shardwise.io.bounds import most_inside
 from shardwise.io.trec.intrinsics import PADDING
 
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+_MARK = b"\xef\xbb\xbf"  # of byte order, which says nothing in UTF-8
 _SKIPPED = range(0x184D2A50, 0x184D2A60)  # frames of zstandard that hold no data (RFC 8878, 3.1.2)
 _DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+_PART = 1 << 22  # bytes of a file that are worth a worker
 PIECE = 1 << 14  # bytes that are inflated at once, so that no more than some hundred MB can come of them
 
 PathLike = str | os.PathLike[str]
@@ -149,15 +155,15 @@ def padded(text: bytes, buffer: Bytes) -> tuple[Bytes, int]:
     return buffer, size
 
 
-def read_bytes(path: Path, buffer: Bytes) -> tuple[Bytes, int]:
+def read_bytes(path: Path, buffer: Bytes, *, jobs: int | None = 1) -> tuple[Bytes, int]:
     """Read a file, uncompressed, into the buffer or a larger one; return it and the number of bytes.
 
     The file is opened once, as a pipe can be. Newlines stand behind the last byte, so that a line always ends and
-    whole words can be read.
+    whole words can be read. Several workers read parts of a large file.
     """
     ending = ""
     try:
-        buffer, size = _raw(path, buffer)
+        buffer, size = _raw(path, buffer, workers(jobs))
         ending = _ending(path, buffer[: min(size, 6)].tobytes())
         if ending:
             return padded(_inflated(ending, buffer[:size].tobytes()), buffer)
@@ -197,13 +203,55 @@ def read_text(path: Path) -> bytes:
         text = _inflated(ending, text) if ending else text
     except _DAMAGE as error:
         raise _refusal(path, ending, error) from None
-    return text.removeprefix(b"\xef\xbb\xbf")
+    return text.removeprefix(_MARK)
 
 
-def _raw(path: Path, buffer: Bytes) -> tuple[Bytes, int]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Padded:
+    """Text of a file, and newlines behind it that kernels may read."""
+
+    buffer: Bytes
+    size: int
+
+    def head(self, most: int = 1 << 20) -> bytes:
+        """Its first bytes."""
+        return self.buffer[: min(most, self.size)].tobytes()
+
+    def whole(self) -> memoryview:
+        """All of it."""
+        return self.buffer.data[: self.size]
+
+
+def read_padded(path: Path) -> Padded:
+    """Read a file as `read_text` does, into memory that is faster to have where there is much of it."""
+    text = Padded(*read_bytes(path, np.empty(0, dtype=np.uint8), jobs=None))
+    mark = len(_MARK) if text.head(len(_MARK)) == _MARK else 0
+    return Padded(text.buffer[mark:], text.size - mark)
+
+
+def decoded(text: bytes | memoryview, path: Path, *, cut: bool = False) -> str:
+    """Text as it reads, or the refusal of the line that is none; ``cut`` where it may end inside a letter."""
+    try:
+        return str(text, "utf-8")
+    except UnicodeDecodeError as error:
+        if cut and len(text) - error.start < 4:
+            return str(text[: error.start], "utf-8")
+        line = bytes(text[: error.start]).count(b"\n") + 1
+        raise InputError("not a text file in UTF-8", where=f"{path}:{line}") from None
+
+
+def _raw(path: Path, buffer: Bytes, jobs: int) -> tuple[Bytes, int]:
     """The bytes as they are in the file."""
     with open(path, "rb", buffering=0) as stream:
-        buffer, size = _room(buffer, os.fstat(stream.fileno()).st_size + PADDING + 1), 0
+        about = os.fstat(stream.fileno())
+        buffer, size = _room(buffer, about.st_size + PADDING + 1), 0
+        if (
+            jobs > 1
+            and about.st_size > jobs * _PART
+            and stat.S_ISREG(about.st_mode)
+            and hasattr(os, "preadv")
+        ):
+            size = stream.seek(_parts(stream.fileno(), buffer.data[: about.st_size], jobs))
         while got := stream.readinto(buffer.data[size:-PADDING]):
             size += got
             if size == len(buffer) - PADDING:  # a pipe, or a file that grows
@@ -211,6 +259,20 @@ def _raw(path: Path, buffer: Bytes) -> tuple[Bytes, int]:
                 larger[:size] = buffer[:size]
                 buffer = larger
     return buffer, size
+
+
+def _parts(file: int, room: memoryview, jobs: int) -> int:
+    """Read a file into the room, a part a worker, as the memory is as slow to have as the file to read; how far."""
+    cuts = [len(room) * k // jobs for k in range(jobs + 1)]
+
+    def read(part: tuple[int, int]) -> int:
+        at, end = part
+        while at < end and (got := os.preadv(file, [room[at:end]], at)):
+            at += got
+        return at
+
+    ends = list(mapped(read, list(pairwise(cuts)), jobs=jobs))
+    return next((end for end, cut in zip(ends, cuts[1:], strict=True) if end < cut), len(room))
 
 
 def _reason(error: Exception) -> str:

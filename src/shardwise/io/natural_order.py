@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from shardwise.core.arrays import Ints
-from shardwise.io.tables.kernels import MANY, natural_places
+from shardwise.io.tables.kernels import natural_places
+from shardwise.io.tables.names import MANY
 
 
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:

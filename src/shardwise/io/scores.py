@@ -16,27 +16,20 @@ import xarray as xr
 from shardwise.core.arguments import chosen
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
-from shardwise.io.files import PathLike, bare_name, compressed, expand, read_text
+from shardwise.io.files import PathLike, bare_name, compressed, expand, read_padded, read_text
 from shardwise.io.logs import inspect, lm_eval
 from shardwise.io.logs.log import Log, joined
 from shardwise.io.netcdf import netcdf_bytes, read_netcdf
 from shardwise.io.objects import are_paths, sheet_of
 from shardwise.io.spreadsheets import guarded_frame
 from shardwise.io.stores import ENDING, is_store, read_store, write_store
+from shardwise.io.tables.delimited import EMPTY, from_text
 from shardwise.io.tables.evaluation import from_evaluation, is_evaluation
+from shardwise.io.tables.json_rows import from_json_lines, from_objects
+from shardwise.io.tables.parquet import from_parquet, parquet_bytes
 from shardwise.io.tables.records import ITEM_LABELS, Records, records
 from shardwise.io.tables.roles import Columns
-from shardwise.io.tables.sheet import (
-    EMPTY,
-    Sheet,
-    first_line,
-    from_excel,
-    from_json_lines,
-    from_objects,
-    from_parquet,
-    from_text,
-    parquet_bytes,
-)
+from shardwise.io.tables.sheet import Sheet, first_line, from_excel
 from shardwise.io.tables.tensor import Missing, tensor
 
 Layout = Literal["long", "wide"]
@@ -221,17 +214,15 @@ def read_file(path: Path) -> Sheet | Log:
         )
     if inspect.is_eval(path):
         return inspect.read_eval(path)
-    text = read_text(path)
-    start = text[:64].lstrip()[:1]
-    if ending in _LINES or (start == b"{" and _is_object(text.lstrip().split(b"\n", 1)[0])):
-        first = text.lstrip().split(b"\n", 1)[0]
-        if _is_object(first) and lm_eval.is_samples(json.loads(first)):
-            return lm_eval.read_samples(text, path)
-        if ending in _LINES or text.count(b"\n", 0, len(text.rstrip())):
-            return from_json_lines(text, path)
-    if start in (b"{", b"["):
+    if ending in _LINES:
+        return _read_json(read_text(path), path, lines=True)
+    read = read_padded(path)
+    if read.head(64).lstrip()[:1] in (b"{", b"["):
+        text = bytes(read.whole())
+        del read  # which may be large
         return _read_json(text, path)
-    return from_evaluation(text, path) if is_evaluation(text) else from_text(text, path)
+    head = read.head(1 << 16)
+    return from_evaluation(bytes(read.whole()), path) if is_evaluation(head) else from_text(read, path)
 
 
 def _is_object(line: bytes) -> bool:
@@ -241,7 +232,13 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def _read_json(text: bytes, path: Path) -> Sheet | Log:
+def _read_json(text: bytes, path: Path, *, lines: bool = False) -> Sheet | Log:
+    first = text.lstrip().split(b"\n", 1)[0]
+    if lines or _is_object(first):
+        if _is_object(first) and lm_eval.is_samples(json.loads(first)):
+            return lm_eval.read_samples(text, path)
+        if lines or text.count(b"\n", 0, len(text.rstrip())):
+            return from_json_lines(text, path)
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError) as error:

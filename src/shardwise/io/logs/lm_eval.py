@@ -13,7 +13,8 @@ import numpy as np
 
 from shardwise.core.errors import InputError
 from shardwise.io.logs.log import Log, Row, number
-from shardwise.io.tables.sheet import json_lines, stem
+from shardwise.io.tables.json_rows import json_lines
+from shardwise.io.tables.sheet import stem
 
 _NAME = re.compile(r"(?P<model>.*?)[-_.]?samples_(?P<task>.+?)(?P<date>_\d{4}-\d\d-\d\dT[\d\-:.]+)?\.jsonl")
 _OWN = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}

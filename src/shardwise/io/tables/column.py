@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from shardwise.core.arrays import Codes, Floats, Ints
 from shardwise.io.spreadsheets import unguarded
-from shardwise.io.tables.kernels import MANY, code_numbers, coded_texts, fixed
+from shardwise.io.tables.kernels import code_numbers, coded_texts, differ, fixed, mark
+from shardwise.io.tables.names import MANY, at_places, letters, named, numbered
 
 NOTHING = ("", "nan", "na", "n/a", "null", "none", "<na>", "-")  # what stands where a score is not there
 WORDS = {
@@ -33,7 +34,7 @@ class Labels(NamedTuple):
     """Labels one by one: a code each, and the names by code, each of which some row has."""
 
     codes: Codes
-    names: list[str]
+    names: Sequence[str]
     ordered: bool = False  # whether the names are known to stand in their natural order
 
     @classmethod
@@ -47,12 +48,15 @@ class Labels(NamedTuple):
 
     def used(self) -> Labels:
         """Return the same without names that no row has."""
-        there = np.bincount(self.codes, minlength=len(self.names)) > 0
+        there = np.zeros(len(self.names), dtype=bool)
+        if len(self.codes) >= MANY:
+            mark(fixed(self.codes.view()), there)
+        else:
+            there[self.codes] = True
         if there.all():
             return self
         to = np.cumsum(there, dtype=np.int32) - 1
-        names = [name for name, use in zip(self.names, there.tolist(), strict=True) if use]
-        return self._replace(codes=to[self.codes], names=names)
+        return self._replace(codes=to[self.codes], names=at_places(self.names, np.flatnonzero(there)))
 
 
 def is_number(text: str) -> bool:
@@ -62,12 +66,16 @@ def is_number(text: str) -> bool:
 
 def is_text(kind: pa.DataType) -> bool:
     """Whether a column holds text, perhaps coded."""
-    return bool(pa.types.is_string(kind) or pa.types.is_dictionary(kind))
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind))
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A named column as it was read; ``comma`` where 0,5 is a number, ``text`` where names may stand behind a quote."""
+    """A named column as it was read; ``comma`` where 0,5 is a number, ``text`` where it was read from text.
+
+    Then names may stand behind a quote, and codes, where there are any, are of texts that all differ and all stand in
+    some row.
+    """
 
     name: str
     data: pa.ChunkedArray
@@ -88,28 +96,32 @@ class Column:
             if numbered is not None:
                 return numbered
         if pa.types.is_string(found.type) and len(found) >= MANY and not found.null_count:
-            return self._named(*coded_texts(found))
+            return self._named(*coded_texts(found), apart=True)
         if not pa.types.is_dictionary(found.type):
             found = pc.dictionary_encode(found)
-        whole = found.unify_dictionaries().combine_chunks()
+        whole = found.unify_dictionaries().combine_chunks() if found.num_chunks != 1 else found.chunk(0)
         coded = whole if isinstance(whole, pa.DictionaryArray) else whole.chunk(0)
-        places = coded.indices.cast(pa.int32()).fill_null(len(coded.dictionary))
+        places = coded.indices.cast(pa.int32())
+        if coded.null_count:
+            places = places.fill_null(len(coded.dictionary))
         codes: Codes = places.to_numpy(zero_copy_only=False)
-        return self._named(codes, coded.dictionary, *([""] if coded.null_count else []))
+        more = [""] if coded.null_count else []
+        found = self._named(codes, coded.dictionary, *more, apart=self.text)
+        return found if self.text or not pa.types.is_dictionary(self.data.type) else found.used()
 
-    def _named(self, codes: Codes, dictionary: pa.Array, *more: str) -> Labels:
-        """Labels of codes: what they stand for as names, each once."""
-        texts = [*_texts(dictionary), *more]
-        joined = "".join(texts)
-        as_they_are = len(joined.encode()) == _bytes_of(dictionary)  # so that no two have become the same
-        if self.text and is_text(self.data.type) and "'" in joined:
+    def _named(self, codes: Codes, dictionary: pa.Array, *more: str, apart: bool) -> Labels:
+        """Labels of codes: what they stand for as names, each once; ``apart`` where no two texts are the same."""
+        texts = [*_texts(dictionary), *more] if more else _texts(dictionary)
+        text, _ = letters(texts)
+        apart = apart and not more and is_text(dictionary.type)
+        as_they_are = apart and len(text) == _bytes_of(dictionary)
+        if self.text and is_text(self.data.type) and b"'" in text:
             texts, as_they_are = [unguarded(text) for text in texts], False
-        if not as_they_are and len(names := dict.fromkeys(texts)) < len(texts):  # some differ in spaces only
-            number = {name: k for k, name in enumerate(names)}
+        if not as_they_are and not differ(texts):  # some in spaces only
+            number = {name: k for k, name in enumerate(dict.fromkeys(texts))}
             codes = np.array([number[text] for text in texts], dtype=np.int32)[codes]
-            texts = list(names)
-        own = Labels(codes, texts)
-        return own.used() if pa.types.is_dictionary(self.data.type) else own
+            texts = list(number)
+        return Labels(codes, texts)
 
     @cached_property
     def values(self) -> Floats:
@@ -120,7 +132,7 @@ class Column:
         if pa.types.is_null(kind):
             return np.full(len(self.data), np.nan)
         data = pc.cast(self.data, pa.int8()) if pa.types.is_boolean(kind) else self.data
-        return np.asarray(pc.cast(data, pa.float64()).to_numpy(), dtype=np.float64)
+        return np.asarray(pc.cast(data, pa.float64(), safe=False).to_numpy(), dtype=np.float64)
 
     @cached_property
     def _numbers(self) -> Floats:
@@ -190,25 +202,20 @@ def _numbered(parts: Sequence[Ints]) -> Labels | None:
             there[own] = True
     if not there.all():
         codes = (np.cumsum(there, dtype=np.int32) - 1)[codes]
-    return Labels(codes, list(map(str, (np.flatnonzero(there) + low).tolist())), ordered=True)
+    return Labels(codes, numbered(np.flatnonzero(there) + low), ordered=True)
 
 
 def _whole(data: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.cast(pc.if_else(pc.is_nan(data), pa.scalar(None, data.type), data), pa.int64(), safe=False)
 
 
-def _bytes_of(values: pa.Array) -> int:
-    """How many bytes different texts without gaps have together; -1 for what is no text, or may be there twice."""
-    plain = pa.types.is_large_string(values.type) and not values.null_count
-    return int(pc.sum(pc.binary_length(values)).as_py() or 0) if plain else -1
+def _bytes_of(texts: pa.Array) -> int:
+    return int(pc.sum(pc.binary_length(texts)).as_py() or 0)
 
 
-def _texts(values: pa.Array) -> list[str]:
-    found: list[str]
+def _texts(values: pa.Array) -> Sequence[str]:
     if pa.types.is_integer(values.type) and not values.null_count:
-        found = pc.cast(values, pa.string()).to_pylist()
-        return found
+        return named(pc.cast(values, pa.string()))
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        found = pc.utf8_trim_whitespace(values.fill_null("")).to_pylist()
-        return found
+        return named(pc.utf8_trim_whitespace(values.fill_null("")))
     return ["" if value is None or value != value else str(value).strip() for value in values.to_pylist()]

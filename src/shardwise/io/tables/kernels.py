@@ -16,22 +16,22 @@ import pyarrow as pa
 from shardwise.core.arguments import mapped, workers
 from shardwise.core.arrays import Bools, Bytes, Codes, Floats, Ints, Words
 from shardwise.core.compiled import njit
+from shardwise.io.tables.names import MANY, letters
 from shardwise.io.trec.interning import SECRET, hash_more, home, sort_names
-from shardwise.io.trec.intrinsics import address, load8, low_bytes, prefetch, reversed_bytes
+from shardwise.io.trec.intrinsics import address, byte, load8, low_bytes, prefetch, reversed_bytes
 
 Values = TypeVar("Values", Bytes, Codes, Words, Ints, Floats)
 
-MANY = 10_000
-"""Rows or names from which compiled code is used."""
-
+_BLOCK = 1 << 14  # rows whose places are known at a time
 _SHARE = 100_000  # rows that are worth a thread
+_TRIED = 8  # of these, which are compared with the row before also where most of them differed
+_LETTERS = 1 << 17  # bytes of names that are worth a thread
 _AHEAD = 32  # rows that are hashed before the first of them is looked up
 _TEXT = 2  # what a text in a key begins with; a number begins with one less, and 0 ends
 _LONGEST = 255  # bytes of a name whose numbers tell their length in a byte
 _HALF = np.uint64(32)
 _TOP = np.uint64(0xFFFFFFFF00000000)
 _LOW = np.uint64(0x00000000FFFFFFFF)
-_8 = np.uint64(8)
 _0 = np.uint64(0)
 
 
@@ -47,56 +47,103 @@ def coded_texts(data: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """
     codes = np.empty(len(data), dtype=np.int32)
     edges = [0, *np.cumsum([len(chunk) for chunk in data.chunks])]
-    shares = min(workers(None), max(1, len(data) // _SHARE))
-    cuts = np.searchsorted(edges, np.linspace(0, len(data), shares + 1))
+    cuts = np.searchsorted(edges, np.linspace(0, len(data), _shares(len(data)) + 1))
     parts = [
         (data.chunks[first:last], codes[edges[first] : edges[last]])
         for first, last in pairwise(cuts)
         if last > first
     ]
-    names = list(mapped(_coded, parts))
-    if len(names) < 2:
-        return codes, names[0] if names else pa.array([], pa.large_string())
-    every = np.empty(sum(map(len, names)), dtype=np.int32)
-    common = _coded(([one.cast(pa.string()) for one in names], every))
-    at = len(names[0])  # whose codes stay as they are
-    for one, (_, own) in zip(names[1:], parts[1:], strict=True):
-        own[:] = every[at : at + len(one)][own]
-        at += len(one)
-    return codes, common
+    return codes, united(list(mapped(_coded, parts)), [own for _, own in parts])
 
 
-def _coded(part: tuple[Sequence[pa.Array], Codes]) -> pa.Array:
-    """Write the codes of some blocks; return the texts by code."""
+def united(parts: Sequence[Coder], codes: Sequence[Codes]) -> pa.Array:
+    """Give the codes of all parts one meaning, that of the order of their names; return the texts by code."""
+    if not parts:
+        return pa.array([], pa.large_string())
+    first = parts[0]  # whose codes stay as they are
+    for one, own in zip(parts[1:], codes[1:], strict=True):
+        to = np.empty(one.count, dtype=np.int32)
+        first.code(fixed(one.names.view()), fixed(one.starts[:-1]), fixed(one.starts[1:]), to)
+        translate(fixed(to), own)
+    return first.texts()
+
+
+def _coded(part: tuple[Sequence[pa.Array], Codes]) -> Coder:
+    """Write the codes of some blocks."""
     chunks, codes = part
-    slots: Words = np.zeros(1 << 13, dtype=np.uint64)
-    hashes: Words = np.empty(1 << 12, dtype=np.uint64)
-    starts: Ints = np.zeros((1 << 12) + 1, dtype=np.int64)
-    names: Bytes = np.empty(1 << 16, dtype=np.uint8)
-    count = before = 0
+    coder, before = Coder(), 0
     for chunk in chunks:
         if not len(chunk):
             continue
         _, where, what = chunk.buffers()
-        edges = fixed(np.frombuffer(where, dtype=np.int32)[chunk.offset : chunk.offset + len(chunk) + 1])
-        text = fixed(np.frombuffer(what if what is not None else b"", dtype=np.uint8))
-        own = codes[before : before + len(chunk)]
+        edges = np.frombuffer(where, dtype=np.int32)[chunk.offset : chunk.offset + len(chunk) + 1].astype(
+            np.int64
+        )
+        text = np.frombuffer(what if what is not None else b"", dtype=np.uint8)
+        if len(text) < edges[-1] + 8:
+            text = np.concatenate([text, np.zeros(8, dtype=np.uint8)])
+        coder.code(fixed(text), fixed(edges[:-1]), fixed(edges[1:]), codes[before : before + len(chunk)])
         before += len(chunk)
+    return coder
+
+
+class Coder:
+    """A growing dictionary of texts, filled by one worker: codes are in the order in which they first stand."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.slots: Words = np.zeros(1 << 13, dtype=np.uint64)
+        self.hashes: Words = np.empty(1 << 12, dtype=np.uint64)
+        self.starts: Ints = np.zeros((1 << 12) + 1, dtype=np.int64)
+        self.names: Bytes = np.empty(1 << 16, dtype=np.uint8)
+
+    def code(self, text: Bytes, starts: Ints, stops: Ints, codes: Codes) -> None:
+        """Write the codes of texts that stand from some places to others, with eight bytes behind the last."""
         done = 0
         while True:
-            done, count = _code_texts(text, edges, own, done, slots, hashes, starts, names, count, SECRET)
-            if done == len(own):
-                break
-            if 2 * (count + 1) >= len(slots):
-                slots = np.zeros(4 * len(slots), dtype=np.uint64)
-                _put_again(slots, hashes, count)
-            if count == len(hashes):
-                hashes, starts = _larger(hashes, 2 * count), _larger(starts, 2 * count + 1)
-            need = int(starts[count]) + int(edges[done + 1] - edges[done])
-            if need > len(names):
-                names = _larger(names, 2 * need)
-    ends, spelled = pa.py_buffer(starts[: count + 1]), pa.py_buffer(names[: starts[count]])
-    return pa.LargeStringArray.from_buffers(count, ends, spelled)
+            done, self.count = _code_texts(
+                text, starts, stops, codes, done, self.slots, self.hashes, self.starts, self.names, self.count, SECRET
+            )  # fmt: skip
+            if done == len(codes):
+                return
+            self._make_room(int(stops[done]) - int(starts[done]))
+
+    def _make_room(self, size: int) -> None:
+        """Make room for a text of that size, and for as many again as there are."""
+        count = self.count
+        if 2 * (count + 1) >= len(self.slots):
+            self.slots = np.zeros(4 * len(self.slots), dtype=np.uint64)
+            _put_again(self.slots, self.hashes, count)
+        if count == len(self.hashes):
+            self.hashes, self.starts = _larger(self.hashes, 2 * count), _larger(self.starts, 2 * count + 1)
+        need = int(self.starts[count]) + size + 8
+        if need > len(self.names):
+            self.names = _larger(self.names, 2 * need)
+
+    def texts(self) -> pa.Array:
+        """The texts by code."""
+        ends, names = self.starts[: self.count + 1], self.names[: self.starts[self.count]]
+        return pa.LargeStringArray.from_buffers(self.count, pa.py_buffer(ends), pa.py_buffer(names))
+
+
+def differ(names: Sequence[str]) -> bool:
+    """Whether no name is there twice.
+
+    >>> differ(["a", "b"]), differ(["a", "a"])
+    (True, False)
+    """
+    if len(names) < MANY:
+        return len(set(names)) == len(names)
+    text, sizes = letters(names)
+    edges = np.concatenate([[0], np.cumsum(sizes)])
+    coder = Coder()
+    coder.code(
+        fixed(np.frombuffer(text + bytes(8), dtype=np.uint8)),
+        fixed(edges[:-1]),
+        fixed(edges[1:]),
+        np.empty(len(names), dtype=np.int32),
+    )
+    return coder.count == len(names)
 
 
 def text_array(names: Sequence[str]) -> npt.NDArray[np.str_]:
@@ -105,13 +152,12 @@ def text_array(names: Sequence[str]) -> npt.NDArray[np.str_]:
     >>> text_array(["b", "cc"])
     array(['b', 'cc'], dtype='<U2')
     """
-    joined = "".join(names) if len(names) >= MANY else "…"
-    if not joined.isascii() or not joined:
-        return np.array(names, dtype=np.str_)
-    sizes = np.fromiter(map(len, names), np.int64, len(names))
-    letters = np.zeros((len(names), sizes.max()), dtype=np.int32)
-    _spread(fixed(np.frombuffer(joined.encode(), dtype=np.uint8)), sizes, letters)
-    return letters.view(f"<U{letters.shape[1]}")[:, 0]
+    text, sizes = letters(names) if len(names) >= MANY else (b"", np.zeros(0, dtype=np.int64))
+    if not text.isascii() or not text:
+        return np.array(list(names), dtype=np.str_)
+    spread = np.zeros((len(names), sizes.max()), dtype=np.int32)
+    _spread(fixed(np.frombuffer(text, dtype=np.uint8)), sizes, spread)
+    return spread.view(f"<U{spread.shape[1]}")[:, 0]
 
 
 @njit(cache=True, nogil=True)
@@ -139,7 +185,8 @@ def _larger(values: Values, size: int) -> Values:
 @njit(cache=True, nogil=True)
 def _code_texts(
     text: Bytes,
-    edges: Codes,
+    begins: Ints,
+    ends: Ints,
     codes: Codes,
     done: int,
     slots: Words,
@@ -158,35 +205,50 @@ def _code_texts(
     again = np.zeros(
         _AHEAD, dtype=np.bool_
     )  # says the same as the row before, as most do where rows stand in order
+    here, kept = address(text), address(names)
+    ordered = True
     for first in range(done, len(codes), _AHEAD):
         rows = min(_AHEAD, len(codes) - first)
+        repeats = 0
         for k in range(rows):
-            start, stop = int(edges[first + k]), int(edges[first + k + 1])
-            before = int(edges[first + k - 1]) if k else start
-            size = stop - start
-            again[k] = k > 0 and start - before == size and _same(text, start, text, before, size)
-            if not again[k]:
-                own[k] = _hashed(text, start, stop, key)
-                prefetch(slots, home(slots, own[k]))
+            start = here + begins[first + k]
+            size = ends[first + k] - begins[first + k]
+            again[k] = False
+            if k > 0 and (ordered or k < _TRIED):
+                before = begins[first + k - 1]
+                again[k] = ends[first + k - 1] - before == size and _same(start, here + before, size)
+            if again[k]:
+                repeats += 1
+            else:
+                own[k] = _hashed(start, size, key)
+                prefetch(slots, np.int64(own[k] >> _HALF) & mask)
+        ordered = repeats * 2 > (rows if ordered else _TRIED)
+        if not ordered:
+            for k in range(rows):
+                code = np.int64(slots[np.int64(own[k] >> _HALF) & mask] & _LOW) - 1
+                prefetch(starts, code)
+            for k in range(rows):
+                code = np.int64(slots[np.int64(own[k] >> _HALF) & mask] & _LOW) - 1
+                prefetch(names, starts[code])
         for k in range(rows):
             if again[k]:
                 codes[first + k] = codes[first + k - 1]
                 continue
             h = own[k]
-            start = int(edges[first + k])
-            size = int(edges[first + k + 1]) - start
+            start = here + begins[first + k]
+            size = ends[first + k] - begins[first + k]
             top = (h << _HALF) & _TOP
-            place = home(slots, h)
+            place = np.int64(h >> _HALF) & mask
             while True:
                 slot = slots[place]
                 if slot == _0:
                     if 2 * (count + 1) >= len(slots) or count == len(hashes):
                         return first + k, count
                     begin = starts[count]
-                    if begin + size > len(names):
+                    if begin + size + 8 > len(names):
                         return first + k, count
                     for j in range(size):
-                        names[begin + j] = text[start + j]
+                        names[begin + j] = byte(start + j)
                     slots[place] = top | np.uint64(count + 1)
                     hashes[count] = h
                     starts[count + 1] = begin + size
@@ -194,45 +256,43 @@ def _code_texts(
                     count += 1
                     break
                 if slot & _TOP == top:
-                    code = int(slot & _LOW) - 1
+                    code = np.int64(slot & _LOW) - 1
                     begin = starts[code]
-                    if starts[code + 1] - begin == size and _same(text, start, names, begin, size):
+                    if starts[code + 1] - begin == size and _same(start, kept + begin, size):
                         codes[first + k] = code
                         break
                 place = (place + 1) & mask
     return len(codes), count
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _last(text: Bytes, at: int, count: int) -> np.uint64:
-    """Fewer than eight bytes as one word, whether or not eight may be read."""
-    if at + 8 <= len(text):
-        return low_bytes(load8(address(text) + at), count)
-    word = _0
-    for k in range(count):
-        word |= np.uint64(text[at + k]) << (_8 * np.uint64(k))
+@njit(cache=True, nogil=True)
+def _hashed(at: int, size: int, key: np.uint64) -> np.uint64:
+    h = key ^ np.uint64(size)
+    while size > 8:
+        h = hash_more(h, load8(at))
+        at += 8
+        size -= 8
+    return hash_more(h, _word(at, size))
+
+
+@njit(cache=True, nogil=True)
+def _same(a: int, b: int, size: int) -> bool:
+    """Whether as many bytes at one place equal those at another."""
+    differ = _0
+    while size > 8:
+        differ |= load8(a) ^ load8(b)
+        a += 8
+        b += 8
+        size -= 8
+    return bool((differ | (_word(a, size) ^ _word(b, size))) == _0)
+
+
+@njit(cache=True, nogil=True)
+def _word(at: int, size: int) -> np.uint64:
+    """Up to eight bytes as one word."""
+    half = np.uint64(4 * (8 - size))  # shifted twice, for a shift by all 64 bits is undefined
+    word: np.uint64 = (load8(at) << half) << half
     return word
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _hashed(text: Bytes, start: int, stop: int, key: np.uint64) -> np.uint64:
-    h = key ^ np.uint64(stop - start)
-    while start + 8 <= stop:
-        h = hash_more(h, load8(address(text) + start))
-        start += 8
-    return hash_more(h, _last(text, start, stop - start))
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _same(a: Bytes, i: int, b: Bytes, k: int, count: int) -> bool:
-    """Whether ``count`` bytes of a from i on equal those of b from k on."""
-    while count >= 8:
-        if load8(address(a) + i) != load8(address(b) + k):
-            return False
-        i += 8
-        k += 8
-        count -= 8
-    return bool(_last(a, i, count) == _last(b, k, count))
 
 
 @njit(cache=True, nogil=True)
@@ -247,6 +307,25 @@ def _put_again(slots: Words, hashes: Words, count: int) -> None:
         slots[place] = ((h << _HALF) & _TOP) | np.uint64(code + 1)
 
 
+def _shares(rows: int) -> int:
+    """How many workers these rows are worth."""
+    return min(workers(None), max(1, rows // _SHARE))
+
+
+@njit(cache=True, nogil=True)
+def translate(to: Codes, codes: Codes) -> None:
+    """Put other codes in the place of codes."""
+    for i in range(len(codes)):
+        codes[i] = to[codes[i]]
+
+
+@njit(cache=True, nogil=True)
+def mark(codes: Codes, there: Bools) -> None:
+    """Mark the codes that there are."""
+    for i in range(len(codes)):
+        there[codes[i]] = True
+
+
 @njit(cache=True, nogil=True)
 def code_numbers(values: Ints, low: int, codes: Codes, there: Bools) -> None:
     """Write how far whole numbers are above the lowest, and which of these distances there are."""
@@ -258,25 +337,48 @@ def code_numbers(values: Ints, low: int, codes: Codes, there: Bools) -> None:
 
 @njit(cache=True, nogil=True)
 def loses_zeros(text: Bytes) -> bool:
-    """Whether a zero stands before a digit and behind what is none, or between a minus sign and no number."""
+    """Whether a zero stands before a digit and behind what is none, or between a minus sign and no number.
+
+    A semicolon, alone of what separates cells, stands above the digits.
+    """
     before, at, after = text[:-2], text[1:-1], text[2:]
     found = False
     for i in range(len(after)):
         a, b, c = before[i], at[i], after[i]
-        found |= (b == 48) & (((a < 48) & (a != 46) & (c >= 48)) | ((a == 45) & (c < 46)))
+        starts = ((a < 48) & (a != 46)) | (a == 59)
+        found |= (b == 48) & ((starts & (c >= 48) & (c != 59)) | ((a == 45) & ((c < 46) | (c == 59))))
     return found
 
 
+def put_scores(axes: Sequence[tuple[Codes, Codes]], values: Floats, there: Bools, out: Floats) -> None:
+    """Put values into their cells and mark these; an axis has codes and the place on it of each code."""
+
+    def put(rows: Ints) -> None:
+        at = np.empty(_BLOCK, dtype=np.int64)
+        for first in range(int(rows[0]), int(rows[1]), _BLOCK):
+            own = slice(first, min(first + _BLOCK, int(rows[1])))
+            cells = at[: own.stop - own.start]
+            cells[:] = 0
+            for codes, to in axes:
+                _step(fixed(codes[own]), fixed(to.view()), cells)
+            _fill(cells, fixed(values[own]), there, out)
+
+    edges = np.linspace(0, len(values), _shares(len(values)) + 1).astype(np.int64)
+    list(mapped(put, list(np.stack([edges[:-1], edges[1:]], axis=1))))
+
+
 @njit(cache=True, nogil=True)
-def fill(at: Ints, values: Floats, there: Bools, out: Floats) -> int:
-    """Put values into cells and mark these; return how many were marked."""
-    count = 0
-    for i in range(len(at)):
-        cell = at[i]
-        count += not there[cell]
-        there[cell] = True
-        out[cell] = values[i]
-    return count
+def _step(codes: Codes, to: Codes, cells: Ints) -> None:
+    """From the place on some axes to that on one more."""
+    for i in range(len(cells)):
+        cells[i] = cells[i] * len(to) + to[codes[i]]
+
+
+@njit(cache=True, nogil=True)
+def _fill(cells: Ints, values: Floats, there: Bools, out: Floats) -> None:
+    for i in range(len(cells)):
+        there[cells[i]] = True
+        out[cells[i]] = values[i]
 
 
 def natural_places(names: Sequence[str]) -> Ints | None:
@@ -287,29 +389,38 @@ def natural_places(names: Sequence[str]) -> Ints | None:
     >>> natural_places(["b", "a10", "a09", "a"]).tolist()
     [3, 2, 1, 0]
     """
-    joined = "".join(names)
-    if "\0" in joined or (not joined.isascii() and any(map(str.isdecimal, set(joined) - set("0123456789")))):
+    text, sizes = letters(names)
+    signs = set() if text.isascii() else set(text.decode("utf-8", "surrogatepass"))
+    if b"\0" in text or any(map(str.isdecimal, signs - set("0123456789"))):
         return None
-    if joined.isascii():
-        text, sizes = joined.encode(), np.fromiter(map(len, names), np.int64, len(names))
-    else:
-        spelled = [name.encode("utf-8", "surrogatepass") for name in names]
-        text, sizes = b"".join(spelled), np.fromiter(map(len, spelled), np.int64, len(names))
     if sizes.max(initial=0) > _LONGEST:
         return None
-    keys: Bytes = np.empty(
-        3 * len(text) + 2 * len(names) + 8, dtype=np.uint8
-    )  # a part of one byte takes three
-    edges = _natural_keys(fixed(np.frombuffer(text, dtype=np.uint8)), sizes, keys)
-    stride = -(-int(np.diff(edges).max(initial=1)) // 8)
+    shares = max(1, min(workers(None), len(text) // _LETTERS))
+    own = np.array_split(sizes, shares)
+    starts = np.cumsum([0, *(int(one.sum()) for one in own)])
+    whole = np.frombuffer(text, dtype=np.uint8)
+    parts = [(whole[a:b], one) for (a, b), one in zip(pairwise(starts), own, strict=True)]
+    keys = list(mapped(_keys, parts))
+    stride = max(-(-int(np.diff(edges).max(initial=1)) // 8) for _, edges in keys)
     words = np.empty(len(names) * stride, dtype=np.uint64)
-    _into_words(keys, edges, words, stride)
+    firsts = np.cumsum([0, *map(len, own)]) * stride
+    rooms = [(*pair, words[a:b]) for (a, b), pair in zip(pairwise(firsts), keys, strict=True)]
+    list(mapped(lambda room: _into_words(*room, stride), rooms))
     order: Codes = np.arange(len(names), dtype=np.int32)
     if not _rises(words, stride, order):
         sort_names(words, stride, order, np.empty(len(names), dtype=np.uint64))
         if not _rises(words, stride, order):
             return None
     return order.astype(np.int64)
+
+
+def _keys(part: tuple[Bytes, Ints]) -> tuple[Bytes, Ints]:
+    """Keys of some names, and where each begins."""
+    text, sizes = part
+    room: Bytes = np.empty(
+        3 * len(text) + 2 * len(sizes) + 8, dtype=np.uint8
+    )  # a part of one byte takes three
+    return room, _natural_keys(fixed(text), fixed(sizes), room)
 
 
 @njit(cache=True, nogil=True)

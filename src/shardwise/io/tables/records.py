@@ -11,6 +11,7 @@ from shardwise.core.arrays import Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
 from shardwise.io.tables.column import Labels
+from shardwise.io.tables.names import numbered, places_of
 from shardwise.io.tables.roles import Columns, Reading, fault, own_factors, understood
 from shardwise.io.tables.sheet import Sheet
 from shardwise.io.tables.words import SUMMARIES, VALUES, plain
@@ -72,7 +73,7 @@ def records(
     labels |= {name: _labels(sheet, name).taken(rows) for name in further}
     if "topic" not in labels:
         every = np.arange(sheet.rows, dtype=np.int32)
-        labels["topic"] = Labels(every, [str(k) for k in range(1, sheet.rows + 1)])
+        labels["topic"] = Labels(every, numbered(np.arange(1, sheet.rows + 1)))
     for name in reading.scores:
         if np.isinf(sheet.columns[name].values).any():
             raise fault(sheet, name)
@@ -117,9 +118,9 @@ def _items(sheet: Sheet, reading: Reading) -> tuple[Ints | None, tuple[str, ...]
     if "topic" not in reading.roles:
         return None, ()
     codes, names, _ = sheet.columns[reading.roles["topic"]].labels
-    if SUMMARIES.isdisjoint(names):
+    means = places_of(SUMMARIES, names)
+    if not means:
         return None, ()
-    means = [k for k, name in enumerate(names) if name in SUMMARIES]
     kept = np.flatnonzero(~np.isin(codes, means))
     if not len(kept):
         raise InputError(

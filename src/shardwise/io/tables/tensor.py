@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Literal, TypeVar, get_args
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 import xarray as xr
+from xarray.indexes import PandasIndex
 
 from shardwise.core.arguments import chosen
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Bools, Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, counted
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import missing_cells, undefined_cells
 from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.column import Labels
-from shardwise.io.tables.kernels import MANY, fill, fixed, text_array
+from shardwise.io.tables.kernels import put_scores, text_array
+from shardwise.io.tables.names import MANY, Names, at_places, letters
 from shardwise.io.tables.records import ITEM_LABELS, Records
 
 Missing = Literal["leave", "refuse", "zero"]
 Scores = TypeVar("Scores", xr.DataArray, xr.Dataset)
 
+_NUMBERED = ("split", "instance")
 _SPARSE = 200  # cells a score, beyond which a column was surely misunderstood
 
 
@@ -54,13 +58,13 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
                     where=part.source,
                     remedy="add it, or read the files apart",
                 )
-    found = {role: _joined([part.labels[role] for part in parts]) for role in dict.fromkeys(roles)}
-    found |= _nested(found)
+    labelled = {role: _joined([part.labels[role] for part in parts]) for role in dict.fromkeys(roles)}
+    labelled |= _nested(labelled)
     meant = {"system"} if any(part.wide for part in parts) else set()  # columns and files stand in an order
-    found |= {dim: _ordered(found[dim]) for dim in found if dim not in meant}
+    found = {role: _Axis(*one[:2]) if role in meant else _ordered(one) for role, one in labelled.items()}
     nested = [name for name in further if _within(found[name], found["topic"])]
     dims = [dim for dim in (*DIMENSIONS, *further) if dim in found and dim != "task" and dim not in nested]
-    measured = _joined([part.measures for part in parts])
+    measured = _Axis(*_joined([part.measures for part in parts])[:2])
     taken = next((name for name in measured.names if name in found or name in DIMENSIONS), None)
     if taken is not None:
         raise InputError(
@@ -71,11 +75,11 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
     values = parts[0].values if len(parts) == 1 else np.concatenate([part.values for part in parts])
     shape = (len(measured.names), *(len(found[dim].names) for dim in dims))
     _refuse_sparse(shape, len(values), found, nouns, parts)
-    at = _flat([measured, *(found[dim] for dim in dims)])
+    where = [measured, *(found[dim] for dim in dims)]
     there, out = np.zeros(shape, dtype=bool), np.empty(shape)
-    filled = _filled(at, values, there.reshape(-1), out.reshape(-1))
-    if filled < len(at):
-        raise _double(at, parts, dims, found, measured, nouns)
+    filled = _filled(where, values, there.reshape(-1), out.reshape(-1))
+    if filled < len(values):
+        raise _double(_flat(where), parts, dims, found, measured, nouns)
     run = there
     if filled < there.size:
         run = _was_run(there, dims)
@@ -92,13 +96,14 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
     }
     asked = frozenset[str](nested).union(*(part.asked for part in parts))
     labels = {role: one for role, one in labels.items() if _worth(one, role in asked)}
-    coords = {dim: _coordinate(dim, found[dim].names) for dim in dims}
-    said = read_as(out, run, dims, measured.names, nouns, labels, parts)
+    indexes = {dim: _index(dim, found[dim].names) for dim in dims}
+    coords = {dim: one for index in indexes.values() for dim, one in index.create_variables().items()}
+    said = read_as(out, run, dims, list(measured.names), nouns, labels, parts)
     attrs = {f"{dim}_noun": word for dim, word in nouns.items() if dim in dims or dim in labels}
     absent = {"missing_rows": there.size - filled} if filled < there.size else {}
     data = xr.Dataset(
         {name: (dims, out[m], {**attrs, **absent, "read_as": said}) for m, name in enumerate(measured.names)},
-        coords={**coords, **{role: ("topic", one) for role, one in labels.items()}},
+        coords=xr.Coordinates({**coords, **{role: ("topic", one) for role, one in labels.items()}}, indexes),
     )
     primary = next((part.primary for part in parts if part.primary in measured.names), "")
     return with_counts(data.assign_attrs(primary=primary) if primary else data)
@@ -157,14 +162,28 @@ def _joined(parts: Sequence[Labels]) -> Labels:
     return Labels(np.concatenate(codes), list(names))
 
 
-def _ordered(labels: Labels) -> Labels:
-    """The same under codes in the order of their names: nothing may depend on the order of rows."""
+@dataclass(frozen=True, eq=False)
+class _Axis:
+    """Labels one by one, under codes that are places on an axis; ``to`` says where on it a code as it was given is."""
+
+    given: Codes
+    names: Sequence[str]
+    to: Codes | None = None
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The place of each label."""
+        return self.given if self.to is None else self.to[self.given]
+
+
+def _ordered(labels: Labels) -> _Axis:
+    """Labels in the order of their names: nothing may depend on the order of rows."""
     order = np.arange(len(labels.names)) if labels.ordered else natural_order(labels.names)
     if np.array_equal(order, np.arange(len(order))):
-        return labels
+        return _Axis(labels.codes, labels.names)
     to = np.empty(len(order), dtype=np.int32)
     to[order] = np.arange(len(order), dtype=np.int32)
-    return Labels(to[labels.codes], [labels.names[k] for k in order.tolist()])
+    return _Axis(labels.codes, at_places(labels.names, order), to)
 
 
 def _nested(found: dict[str, Labels]) -> dict[str, Labels]:
@@ -176,28 +195,35 @@ def _nested(found: dict[str, Labels]) -> dict[str, Labels]:
     codes, uniques = pd.factorize(pairs)
     if len(uniques) == len(topics.names):
         return {}
-    names = [f"{tasks.names[p // len(topics.names)]}/{topics.names[p % len(topics.names)]}" for p in uniques]
+    names = [
+        f"{tasks.names[p // len(topics.names)]}/{topics.names[p % len(topics.names)]}"
+        for p in uniques.tolist()
+    ]
     return {"topic": Labels(codes.astype(np.int32), names)}
 
 
-def _flat(labels: Sequence[Labels]) -> Ints:
-    """Where each score stands in the array, a dimension a label; in narrow numbers where these do."""
-    cells = math.prod(len(one.names) for one in labels)
-    kind: type = np.int32 if cells < 2**31 else np.int64
-    at: Ints = np.zeros(len(labels[0].codes), dtype=kind)
+def _flat(labels: Sequence[_Axis]) -> Ints:
+    """Where each score stands in the array, a dimension a label."""
+    at: Ints = np.zeros(len(labels[0].codes), dtype=np.int64)
     for one in labels:
-        if len(one.names) > 1:
-            at *= len(one.names)
-            at += one.codes
+        at *= len(one.names)
+        at += one.codes
     return at
 
 
-def _filled(at: Ints, values: Floats, there: Bools, out: Floats) -> int:
+def _filled(labels: Sequence[_Axis], values: Floats, there: Bools, out: Floats) -> int:
     """Put scores into their cells and mark these; return how many cells have one."""
-    if len(at) >= MANY:
-        return fill(at, fixed(values.view()), there, out)
-    there[at] = True
-    out[at] = values
+    several = [one for one in labels if len(one.names) > 1]
+    if len(values) >= MANY:
+        axes = [
+            (one.given, np.arange(len(one.names), dtype=np.int32) if one.to is None else one.to)
+            for one in several
+        ]
+        put_scores(axes, values, there, out)
+    else:
+        at = _flat(labels)
+        there[at] = True
+        out[at] = values
     return int(np.count_nonzero(there))
 
 
@@ -209,7 +235,7 @@ def _was_run(there: Bools, dims: Sequence[str]) -> Bools:
     return np.broadcast_to(there.any(axis=others, keepdims=True), there.shape)
 
 
-def _of_items(topics: Labels, labels: Labels, role: str, parts: Sequence[Records]) -> list[str]:
+def _of_items(topics: _Axis, labels: _Axis, role: str, parts: Sequence[Records]) -> list[str]:
     """The label of every item, which must be the same in all its rows."""
     own = np.zeros(len(topics.names), dtype=np.int64)
     own[topics.codes[::-1]] = labels.codes[::-1]
@@ -224,10 +250,10 @@ def _of_items(topics: Labels, labels: Labels, role: str, parts: Sequence[Records
             where=part.place(row),
             remedy=f"give every item one {role}, and items of different {role}s different names",
         )
-    return [labels.names[code] for code in own]
+    return [labels.names[code] for code in own.tolist()]
 
 
-def _within(labels: Labels, topics: Labels) -> bool:
+def _within(labels: _Axis, topics: _Axis) -> bool:
     """Whether all rows of an item have the same label."""
     pairs = topics.codes.astype(np.int64) * len(labels.names) + labels.codes
     return len(np.unique(pairs)) == len(np.unique(topics.codes))
@@ -239,7 +265,7 @@ def _worth(labels: list[str], asked: bool) -> bool:
 
 
 def _refuse_sparse(
-    shape: Sequence[int], rows: int, found: dict[str, Labels], nouns: dict[str, str], parts: Sequence[Records]
+    shape: Sequence[int], rows: int, found: dict[str, _Axis], nouns: dict[str, str], parts: Sequence[Records]
 ) -> None:
     cells = float(np.prod([float(n) for n in shape]))
     if cells <= _SPARSE * rows + 1e6:
@@ -260,7 +286,7 @@ def _find(parts: Sequence[Records], row: int) -> tuple[Records, int]:
 
 
 def _double(
-    at: Ints, parts: Sequence[Records], dims: Sequence[str], found: dict[str, Labels], measured: Labels,
+    at: Ints, parts: Sequence[Records], dims: Sequence[str], found: dict[str, _Axis], measured: _Axis,
     nouns: dict[str, str],
 ) -> InputError:  # fmt: skip
     order = np.argsort(at, kind="stable")
@@ -279,8 +305,8 @@ def _double(
 def _gap(
     gaps: Bools,
     dims: Sequence[str],
-    found: dict[str, Labels],
-    measured: Labels,
+    found: dict[str, _Axis],
+    measured: _Axis,
     nouns: dict[str, str],
     source: str,
 ) -> InputError:
@@ -299,8 +325,15 @@ def _gap(
     )
 
 
-def _coordinate(dim: str, labels: list[str]) -> npt.NDArray[np.str_] | Ints:
-    numbered = dim in ("split", "instance") and all(
-        label.isdecimal() and label.isascii() and len(label) < 19 for label in labels
-    )
-    return np.array(labels, dtype=np.int64) if numbered else text_array(labels)
+def _index(dim: str, names: Sequence[str]) -> PandasIndex:
+    """The index that xarray makes of names: of whole numbers if they are of splits or instances, else of text."""
+    if dim in _NUMBERED and all(name.isdecimal() and name.isascii() and len(name) < 19 for name in names):
+        return PandasIndex(np.array(list(names), dtype=np.int64), dim)
+    kind: Any = pd.Index(np.array(["a"])).dtype
+    if isinstance(names, Names) and getattr(kind, "storage", "") == "pyarrow":  # no object is made for each
+        text, sizes = letters(names)
+        if text and text.isascii() and b"\0" not in text:  # which arrays of text would lose
+            own = kind.__from_arrow__(names.texts.cast(pa.large_string()))
+            return PandasIndex(pd.Index(own), dim, np.dtype(f"<U{sizes.max()}"))
+    array = text_array(names)
+    return PandasIndex(array, dim, array.dtype)

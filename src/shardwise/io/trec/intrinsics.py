@@ -1,6 +1,7 @@
 """Many bytes at a time: the few machine instructions that a byte parser wants and Python lacks.
 
-All assume a little-endian machine, and that eight bytes may be read behind the last one asked for; `look` sees 64.
+All assume a little-endian machine, and that eight bytes may be read behind the last one asked for; `look` and
+`matches` see 64.
 """
 
 from __future__ import annotations
@@ -145,11 +146,38 @@ def _look(context: Any, place: Any) -> Any:
     return types.UniTuple(types.uint64, 3)(types.int64), generate
 
 
+def _matches(context: Any, place: Any, value: Any) -> Any:
+    """Which of 64 bytes are this one: a word with a bit for each, the first lowest."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        many = ir.VectorType(ir.IntType(8), 64)
+        text = builder.load(builder.inttoptr(arguments[0], many.as_pointer()), align=1)
+        one = builder.insert_element(
+            ir.Constant(many, ir.Undefined), builder.trunc(arguments[1], ir.IntType(8)), ir.IntType(32)(0)
+        )
+        every = ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
+        wanted = builder.shuffle_vector(one, ir.Constant(many, ir.Undefined), every)
+        return builder.bitcast(builder.icmp_unsigned("==", text, wanted), ir.IntType(64))
+
+    return types.uint64(types.int64, types.int64), generate
+
+
+def _ones(context: Any, word: Any) -> Any:
+    """Count the bits of a word that are one."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
 address: Any = intrinsic(_address)
 as_float: Any = intrinsic(_as_float)
 byte: Any = intrinsic(_byte)
 leading_zeros: Any = intrinsic(_leading_zeros)
 look: Any = intrinsic(_look)
+matches: Any = intrinsic(_matches)
+ones: Any = intrinsic(_ones)
 product: Any = intrinsic(_product)
 load8: Any = intrinsic(_load8)
 trailing_zeros: Any = intrinsic(_trailing_zeros)

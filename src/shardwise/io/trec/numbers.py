@@ -81,7 +81,7 @@ def _rounded(w: np.uint64, q: int) -> tuple[float, bool]:
 
 
 @njit(cache=True, nogil=True)
-def _digits(word: np.uint64, count: int) -> tuple[np.uint64, np.uint64]:
+def spelled(word: np.uint64, count: int) -> tuple[np.uint64, np.uint64]:
     """The number that the lowest ``count`` bytes spell, eight at most, and 0 if they are digits all.
 
     Digits are taken together in pairs, the pairs in fours, the fours in an eight.
@@ -106,13 +106,13 @@ def parse_plain(at: int, end: int, point: int) -> tuple[float, bool]:
     behind = max(end - point - 1, 0)
     if whole > 8 or behind > 16 or whole + behind > 19 or whole + behind == 0:
         return 0.0, False
-    w, strange = _digits(load8(at), whole)
+    w, strange = spelled(load8(at), whole)
     near = min(behind, 8)
-    part, odd = _digits(load8(point + 1), near)
+    part, odd = spelled(load8(point + 1), near)
     w = w * _WHOLE_TENS[near] + part
     strange |= odd
     if behind > 8:
-        part, odd = _digits(load8(point + 9), behind - 8)
+        part, odd = spelled(load8(point + 9), behind - 8)
         w = w * _WHOLE_TENS[behind - 8] + part
         strange |= odd
     understood = strange == 0
@@ -130,6 +130,13 @@ def parse_number(at: int) -> tuple[int, bool, float]:
 
     A number ends at a byte below 33.
     """
+    end, understood, value = read_number(at)
+    return end, understood and byte(end) < 33, value
+
+
+@njit(cache=True, nogil=True)
+def read_number(at: int) -> tuple[int, bool, float]:
+    """Read the decimal number at a place, whatever follows; return as `parse_number` does."""
     negative = byte(at) == 45
     i = at + 1 if negative or byte(at) == 43 else at
     w = np.uint64(0)
@@ -177,8 +184,6 @@ def parse_number(at: int) -> tuple[int, bool, float]:
         if i == first:
             return i, False, 0.0
         q += -e if down else e
-    if byte(i) > 32:
-        return i, False, 0.0
     value = 0.0
     if w == 0:
         pass

@@ -1,0 +1,107 @@
+"""Parquet files in and out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+
+from shardwise.core.errors import InputError
+from shardwise.io.bounds import most_inside
+from shardwise.io.checksums import KEY, check, fingerprint
+from shardwise.io.files import read_text
+from shardwise.io.tables.sheet import Sheet, first_line, from_frame, made, stem
+
+
+def from_parquet(path: Path) -> Sheet:
+    """Read a Parquet file."""
+    blob = read_text(path)
+    try:
+        file = pyarrow.parquet.ParquetFile(pa.BufferReader(blob), page_checksum_verification=True)
+        about = file.metadata
+        held = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
+        if max(held, 8 * about.num_rows * about.num_columns) > most_inside(len(blob)):
+            raise pa.ArrowInvalid("it says that it holds more than a file of this size can")
+        table = _coded(file, blob).read()
+        table.validate(full=True)
+        names = table.column_names  # which may be no text
+    except (OSError, ValueError, OverflowError, MemoryError, pa.ArrowException) as error:
+        raise InputError(
+            f"not a Parquet file ({first_line(error)})",
+            where=str(path),
+            remedy="it may be damaged: fetch it again",
+        ) from None
+    stored = (table.schema.metadata or {}).get(KEY.encode())
+    empty: frozenset[str] = frozenset()
+    if stored is not None:
+        check(_said(table), stored.decode("ascii", "replace"), str(path))
+        empty = frozenset(name for name in names if table.column(name).null_count == len(table))
+    if b"pandas" in (table.schema.metadata or {}) and not _as_it_is(table):
+        try:
+            frame = table.to_pandas()
+        except (ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+            raise InputError(
+                f"cannot be read as pandas wrote it ({first_line(error)})",
+                where=str(path),
+                remedy="it may be damaged: fetch it again",
+            ) from None
+        return replace(from_frame(frame, str(path)), system=stem(path))
+    sheet = made(table, str(path), lambda row: f"{path}:row {row + 1}", system=stem(path))
+    return replace(sheet, empty=empty)
+
+
+def _coded(file: pyarrow.parquet.ParquetFile, blob: bytes) -> pyarrow.parquet.ParquetFile:
+    """The same file, of which texts are read as the codes that it mostly holds."""
+    schema = file.schema_arrow
+    texts = [one.name for one in schema if pa.types.is_string(one.type) or pa.types.is_large_string(one.type)]
+    if not texts or (b"pandas" in (schema.metadata or {}) and not _as_it_is(schema.empty_table())):
+        return file
+    return pyarrow.parquet.ParquetFile(
+        pa.BufferReader(blob), read_dictionary=texts, page_checksum_verification=True
+    )
+
+
+def _as_it_is(table: pa.Table) -> bool:
+    """Whether a table that pandas wrote says without it all that it says with it: no index, no gaps, plain columns."""
+    try:
+        about = json.loads(table.schema.metadata[b"pandas"])
+        rows = all(one["kind"] == "range" and one["name"] is None for one in about["index_columns"])
+        heads = all(one["pandas_type"] in ("unicode", "string") for one in about["column_indexes"])
+        own = {one["field_name"]: one["name"] for one in about["columns"]}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False
+    told = rows and heads and list(own) == list(own.values()) == table.column_names
+    return told and all(map(_is_plain, table.columns))
+
+
+def _is_plain(data: pa.ChunkedArray) -> bool:
+    kind = data.type.value_type if pa.types.is_dictionary(data.type) else data.type
+    known = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string)
+    return not data.null_count and any(is_one(kind) for is_one in known)
+
+
+def parquet_bytes(frame: pd.DataFrame) -> bytes:
+    """Return a Parquet file of a table, with checksums of its pages and of all that it says."""
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    metadata = {KEY.encode(): fingerprint(_said(table)).encode()}
+    buffer = pa.BufferOutputStream()
+    pyarrow.parquet.write_table(
+        table.replace_schema_metadata(metadata), buffer, write_page_checksum=True, version="2.6"
+    )
+    return bytes(buffer.getvalue())
+
+
+def _said(table: pa.Table) -> dict[str, Any]:
+    """The columns of a table as arrays."""
+    return {
+        name: column.to_numpy()
+        if pa.types.is_floating(column.type)
+        else np.array(column.to_pylist(), dtype=object)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
