@@ -34,6 +34,7 @@ from shardwise.io.tables.sheet import first_line, made
 ROWS = 16_384  # items of a block; of a long table rows
 PIECE = 1 << 22  # bytes of an array in a file that are read at a time: the caches of a processor hold them
 COLUMN_BUFFER = 1 << 16  # bytes of a column of Parquet that are read at a time
+GROUP = 1 << 27  # bytes of scores in a row group of Parquet that every thread may hold for itself
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".csv": "csv", ".tsv": "csv",
 }  # fmt: skip
@@ -183,7 +184,7 @@ def _from_file(
 
 
 def _of_parquet(path: Path, columns: Columns | None, rows: int) -> Blocks:
-    """One Parquet file, batch by batch and none ahead."""
+    """One Parquet file: whoever works on row groups reads them; larger ones come batch by batch and none ahead."""
     try:
         file = pa.parquet.ParquetFile(path, pre_buffer=False, buffer_size=COLUMN_BUFFER)
         head = next(file.iter_batches(batch_size=rows, use_threads=False), None)
@@ -193,9 +194,47 @@ def _of_parquet(path: Path, columns: Columns | None, rows: int) -> Blocks:
         raise InputError("holds no rows", where=str(path), remedy="give rows")
     table = pa.Table.from_batches([head])
     reading = _understood(table, columns, str(path))
-    # one thread: others multiply in the meantime, and several that decode wait for each other
-    batches = file.iter_batches(batch_size=rows, columns=_wanted(reading), use_threads=False)
-    return _read(table, reading, batches, str(path))
+    wanted = _wanted(reading)
+    groups = _row_groups(file.metadata, len(wanted), rows)
+    if not reading.wide or groups is None:
+        # one thread: others multiply in the meantime, and several that decode wait for each other
+        return _read(table, reading, _decoded(path, file, wanted, rows), str(path))
+    own = threading.local()
+
+    def pieces(some: Sequence[int]) -> Iterator[Floats]:
+        if "file" not in own.__dict__:
+            own.file = pa.parquet.ParquetFile(path, metadata=file.metadata, pre_buffer=False)
+        for batch in _decoded(path, own.file, wanted, rows, some):
+            yield from _wide(batch, own, str(path))
+
+    each = (partial(pieces, some) for some in groups)
+    return Blocks(reading.scores, each, reading.nouns.get("topic", "topic"), str(path))
+
+
+def _row_groups(metadata: Any, columns: int, rows: int) -> list[list[int]] | None:
+    """Row groups that make a block together; None where one of them is too large for a thread to hold."""
+    found: list[list[int]] = []
+    filled = rows
+    for place in range(metadata.num_row_groups):
+        size = metadata.row_group(place).num_rows
+        if size * columns * 8 > GROUP:
+            return None
+        if filled + size > rows:
+            found.append([])
+            filled = 0
+        found[-1].append(place)
+        filled += size
+    return found
+
+
+def _decoded(
+    path: Path, file: Any, columns: list[str], rows: int, groups: Sequence[int] | None = None
+) -> Iterator[Any]:
+    """Batches of the row groups, of all by default."""
+    try:
+        yield from file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from None
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
