@@ -27,7 +27,7 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     Drafts that killed processes left behind are removed.
     """
     target = Path(os.path.realpath(path))
-    try:
+    with refusing(path):
         if target.exists() and not target.is_file() and not target.is_dir():
             target.write_bytes(content)
             return
@@ -37,9 +37,16 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
         with _draft(target.parent / f".{name}.", ".partial", Path.touch) as partial:
             partial.write_bytes(content)
             move_in(partial, target)
+
+
+@contextmanager
+def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name what cannot be written, and say why."""
+    try:
+        yield
     except OSError as error:
         raise InputError(
-            f"cannot be written ({error.strerror})",
+            f"cannot be written ({error.strerror or type(error).__name__})",
             where=str(path),
             remedy="check the folder, its permissions and the space left",
         ) from None

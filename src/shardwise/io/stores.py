@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +23,14 @@ import xarray as xr
 
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
-from shardwise.io.atomic import draft_folder
+from shardwise.io.atomic import draft_folder, refusing
 from shardwise.io.bounds import most_inside
 
 ENDING = ".zarr"
 LIST = "shardwise.json"
+NEW = "new"  # a store that is being made
 CHUNK = 1 << 20  # scores of a chunk at most: 8 MB
+HELD = 1 << 25  # scores that wait for a chunk to be full: 256 MB
 MARKS = (".zgroup", ".zmetadata", "zarr.json")  # one of which is in every store
 CODECS = frozenset(
     {
@@ -55,27 +59,90 @@ def is_store(path: Path) -> bool:
 
 def write_store(data: xr.Dataset, target: Path) -> None:
     """Write scores to a store, whole or not at all; a store that is there is replaced."""
+    with store_draft(target) as folder, refusing(target):
+        _stored(data, folder / NEW)
+
+
+@contextmanager
+def store_draft(target: Path) -> Iterator[Path]:
+    """A folder beside the place of a store; what was made in it as `NEW` is moved there once it is complete."""
     _needed()
     if target.exists() and not any((target / mark).exists() for mark in MARKS):
         raise InputError("is there and is no store", where=str(target), remedy="write elsewhere")
-    try:
-        with draft_folder(target.parent) as folder:
-            made = folder / "new"
-            _stored(data, made)
-            listed = {name: [size, hash_] for name, size, hash_ in _files(made)}
-            (made / LIST).write_text(json.dumps({"holds": "scores", "format": 1, "files": listed}))
-            for name in (*listed, LIST):
-                _on_disk(made / name)
-            if target.exists():  # a folder cannot be moved over another: for a moment there is none
-                target.rename(folder / "old")
-            made.rename(target)
-            _on_disk(target.parent)
-    except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror or type(error).__name__})",
-            where=str(target),
-            remedy="check the folder, its permissions and the space left",
-        ) from None
+    with ExitStack() as held:
+        with refusing(target):
+            folder = held.enter_context(draft_folder(target.parent))
+        yield folder
+        with refusing(target):
+            _moved_in(folder / NEW, target, folder)
+
+
+def _moved_in(made: Path, target: Path, folder: Path) -> None:
+    """List the files of a store, and move it to its place once all are on the disk."""
+    listed = {name: [size, hash_] for name, size, hash_ in _files(made)}
+    (made / LIST).write_text(json.dumps({"holds": "scores", "format": 1, "files": listed}))
+    for name in (*listed, LIST):
+        _on_disk(made / name)
+    if target.exists():  # a folder cannot be moved over another: for a moment there is none
+        target.rename(folder / "old")
+    made.rename(target)
+    _on_disk(target.parent)
+
+
+def write_parts(parts: Iterable[xr.Dataset], systems: Sequence[str], store: Path, target: Path) -> None:
+    """Write scores that come a few systems at a time, as those of all of them would be written.
+
+    The parts are in the order of the systems, and the first has the attributes of all. As much is held as fills a chunk
+    of systems in every split, and no more than `HELD` beside a part.
+    """
+    coming = iter(parts)
+    first = next(coming)
+    with refusing(target):
+        _stored(_of_all(first, systems), store)
+    arrays = import_module("zarr").open_group(store, mode="r+", use_consolidated=False)
+    axis = {name: one.dims.index("system") for name, one in first.data_vars.items()}
+    step = min(_chunks(one, len(systems))[axis[name]] for name, one in first.data_vars.items())
+    at = 0
+    for block in _blocks(chain([first], coming), step):
+        for name, one in block.data_vars.items():
+            place = (*(slice(None),) * axis[name], slice(at, at + one.sizes["system"]))
+            with refusing(target):
+                arrays[str(name)][place] = one.values
+        at += block.sizes["system"]
+
+
+def _of_all(part: xr.Dataset, systems: Sequence[str]) -> xr.Dataset:
+    """What the whole will be like, without any score in it: one undefined cell stands for all."""
+    found = {
+        name: (
+            one.dims,
+            np.broadcast_to(
+                np.nan, [len(systems) if dim == "system" else size for dim, size in one.sizes.items()]
+            ),
+            one.attrs,
+        )
+        for name, one in part.data_vars.items()
+    }
+    return part.drop_dims("system").assign(found).assign_coords(system=list(systems))
+
+
+def _blocks(parts: Iterable[xr.Dataset], step: int) -> Iterator[xr.Dataset]:
+    """The same systems, as many together as fill a chunk; fewer where more would not be held."""
+    held: list[xr.Dataset] = []
+    before, cells = 0, 0  # systems and scores that are held; those of a chunk that is begun
+    for part in parts:
+        start = 0
+        while start < part.sizes["system"]:
+            taken = part.isel(system=slice(start, start + step - before % step))
+            start += taken.sizes["system"]
+            before += taken.sizes["system"]
+            held.append(taken)
+            cells += sum(one.size for one in taken.data_vars.values())
+            if before % step == 0 or cells >= HELD:
+                yield xr.concat(held, "system", combine_attrs="override")
+                held, cells = [], 0
+    if held:
+        yield xr.concat(held, "system", combine_attrs="override")
 
 
 def read_store(path: Path) -> xr.Dataset:
@@ -84,6 +151,12 @@ def read_store(path: Path) -> xr.Dataset:
     where = str(path)
     if problem := next(_problems(path), ""):
         raise InputError(problem, where=where, remedy="fetch it again, or write it anew")
+    return opened(path)
+
+
+def opened(path: Path) -> xr.Dataset:
+    """Open a store that is known to be what it was when it was written."""
+    where = str(path)
     try:
         data: xr.Dataset = xr.open_zarr(path, chunks=None)
         for name in data.coords:  # few, and everything asks for them
@@ -119,15 +192,15 @@ def _stored(data: xr.Dataset, folder: Path) -> None:
     plain.to_zarr(folder, mode="w-", zarr_format=2, consolidated=True, encoding=chunks)
 
 
-def _chunks(scores: xr.DataArray) -> tuple[int, ...]:
-    """A split of its own, and as many systems as a chunk may hold.
+def _chunks(scores: xr.DataArray, systems: int | None = None) -> tuple[int, ...]:
+    """A split of its own, and as many systems as a chunk may hold, of so many in all.
 
     >>> _chunks(xr.DataArray(np.zeros((3, 500, 5, 400)), dims=("split", "topic", "system", "shard")))
     (1, 500, 5, 400)
     """
     alone = {"split": 1, "system": 1}
     each = int(np.prod([size for dim, size in scores.sizes.items() if dim not in alone]))
-    alone["system"] = max(1, min(scores.sizes.get("system", 1), CHUNK // max(each, 1)))
+    alone["system"] = max(1, min(systems or scores.sizes.get("system", 1), CHUNK // max(each, 1)))
     return tuple(alone.get(str(dim), size) for dim, size in scores.sizes.items())
 
 
