@@ -21,16 +21,17 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from shardwise.core.arrays import Floats
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
-from shardwise.io.atomic import draft_folder, refusing
+from shardwise.io.atomic import draft_folder, move_folder_in, refusing
 from shardwise.io.bounds import most_inside
 
 ENDING = ".zarr"
 LIST = "shardwise.json"
 NEW = "new"  # a store that is being made
 CHUNK = 1 << 20  # scores of a chunk at most: 8 MB
-HELD = 1 << 25  # scores that wait for a chunk to be full: 256 MB
+HELD = 1 << 23  # scores that wait for a chunk to be full: 64 MB
 MARKS = (".zgroup", ".zmetadata", "zarr.json")  # one of which is in every store
 CODECS = frozenset(
     {
@@ -74,18 +75,16 @@ def store_draft(target: Path) -> Iterator[Path]:
             folder = held.enter_context(draft_folder(target.parent))
         yield folder
         with refusing(target):
-            _moved_in(folder / NEW, target, folder)
+            _moved_in(folder / NEW, target)
 
 
-def _moved_in(made: Path, target: Path, folder: Path) -> None:
+def _moved_in(made: Path, target: Path) -> None:
     """List the files of a store, and move it to its place once all are on the disk."""
     listed = {name: [size, hash_] for name, size, hash_ in _files(made)}
     (made / LIST).write_text(json.dumps({"holds": "scores", "format": 1, "files": listed}))
     for name in (*listed, LIST):
         _on_disk(made / name)
-    if target.exists():  # a folder cannot be moved over another: for a moment there is none
-        target.rename(folder / "old")
-    made.rename(target)
+    move_folder_in(made, target)
     _on_disk(target.parent)
 
 
@@ -97,18 +96,52 @@ def write_parts(parts: Iterable[xr.Dataset], systems: Sequence[str], store: Path
     """
     coming = iter(parts)
     first = next(coming)
+    whole = _of_all(first, systems)
     with refusing(target):
-        _stored(_of_all(first, systems), store)
-    arrays = import_module("zarr").open_group(store, mode="r+", use_consolidated=False)
-    axis = {name: one.dims.index("system") for name, one in first.data_vars.items()}
-    step = min(_chunks(one, len(systems))[axis[name]] for name, one in first.data_vars.items())
-    at = 0
-    for block in _blocks(chain([first], coming), step):
-        for name, one in block.data_vars.items():
-            place = (*(slice(None),) * axis[name], slice(at, at + one.sizes["system"]))
-            with refusing(target):
-                arrays[str(name)][place] = one.values
-        at += block.sizes["system"]
+        _stored(whole, store)
+    group = import_module("zarr").open_group(store, mode="r+", use_consolidated=False)
+    filling = [_Filling(group[name], one, HELD // len(whole)) for name, one in whole.data_vars.items()]
+    for part in chain([first], coming):
+        with refusing(target):
+            for one, values in zip(filling, part.data_vars.values(), strict=True):
+                one.add(values.values)
+    with refusing(target):
+        for one in filling:
+            one.flush()
+
+
+class _Filling:
+    """An array of a store to which scores come in the order of the systems, of which so many are held."""
+
+    def __init__(self, array: Any, like: xr.DataArray, most: int) -> None:
+        self.array, self.dims, self.sizes = array, like.dims, dict(like.sizes)
+        self.step = dict(zip(like.dims, _chunks(like), strict=True))["system"]
+        self.held = max(1, min(self.step, most * like.sizes["system"] // max(like.size, 1)))
+        self.room = np.empty([self.held if dim == "system" else size for dim, size in like.sizes.items()])
+        self.begin, self.end = 0, 0  # of the systems that are held
+
+    def _at(self, **place: slice) -> tuple[slice, ...]:
+        return tuple(place.get(str(dim), slice(None)) for dim in self.dims)
+
+    def add(self, values: Floats) -> None:
+        """Take the scores of the next systems."""
+        done, count = 0, values.shape[self.dims.index("system")]
+        while done < count:
+            before = self.end - self.begin
+            taken = min(count - done, self.held - before, self.step - self.end % self.step)
+            own, theirs = slice(before, before + taken), slice(done, done + taken)
+            self.room[self._at(system=own)] = values[self._at(system=theirs)]
+            done, self.end = done + taken, self.end + taken
+            if before + taken == self.held or self.end % self.step == 0:
+                self.flush()
+
+    def flush(self) -> None:
+        """Write what is held, a chunk at a time."""
+        own, place = slice(0, self.end - self.begin), slice(self.begin, self.end)
+        for split in range(self.sizes.get("split", 1) if self.end > self.begin else 0):
+            only = slice(split, split + 1)
+            self.array[self._at(split=only, system=place)] = self.room[self._at(split=only, system=own)]
+        self.begin = self.end
 
 
 def _of_all(part: xr.Dataset, systems: Sequence[str]) -> xr.Dataset:
@@ -124,25 +157,6 @@ def _of_all(part: xr.Dataset, systems: Sequence[str]) -> xr.Dataset:
         for name, one in part.data_vars.items()
     }
     return part.drop_dims("system").assign(found).assign_coords(system=list(systems))
-
-
-def _blocks(parts: Iterable[xr.Dataset], step: int) -> Iterator[xr.Dataset]:
-    """The same systems, as many together as fill a chunk; fewer where more would not be held."""
-    held: list[xr.Dataset] = []
-    before, cells = 0, 0  # systems and scores that are held; those of a chunk that is begun
-    for part in parts:
-        start = 0
-        while start < part.sizes["system"]:
-            taken = part.isel(system=slice(start, start + step - before % step))
-            start += taken.sizes["system"]
-            before += taken.sizes["system"]
-            held.append(taken)
-            cells += sum(one.size for one in taken.data_vars.values())
-            if before % step == 0 or cells >= HELD:
-                yield xr.concat(held, "system", combine_attrs="override")
-                held, cells = [], 0
-    if held:
-        yield xr.concat(held, "system", combine_attrs="override")
 
 
 def read_store(path: Path) -> xr.Dataset:
@@ -192,15 +206,15 @@ def _stored(data: xr.Dataset, folder: Path) -> None:
     plain.to_zarr(folder, mode="w-", zarr_format=2, consolidated=True, encoding=chunks)
 
 
-def _chunks(scores: xr.DataArray, systems: int | None = None) -> tuple[int, ...]:
-    """A split of its own, and as many systems as a chunk may hold, of so many in all.
+def _chunks(scores: xr.DataArray) -> tuple[int, ...]:
+    """A split of its own, and as many systems as a chunk may hold.
 
     >>> _chunks(xr.DataArray(np.zeros((3, 500, 5, 400)), dims=("split", "topic", "system", "shard")))
     (1, 500, 5, 400)
     """
     alone = {"split": 1, "system": 1}
     each = int(np.prod([size for dim, size in scores.sizes.items() if dim not in alone]))
-    alone["system"] = max(1, min(systems or scores.sizes.get("system", 1), CHUNK // max(each, 1)))
+    alone["system"] = max(1, min(scores.sizes.get("system", 1), CHUNK // max(each, 1)))
     return tuple(alone.get(str(dim), size) for dim, size in scores.sizes.items())
 
 
