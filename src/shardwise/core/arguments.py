@@ -6,7 +6,7 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -246,4 +246,11 @@ def _awaited(future: Future[Result]) -> Result:
     """The result of a future, awaited in short waits, so that an interrupt is heard."""
     while not future.done():
         wait([future], timeout=PATIENCE)
-    return future.result()
+    try:
+        return future.result()
+    except BrokenExecutor:
+        raise InputError(
+            "a worker of the executor died",
+            remedy="give them more memory, and call again with a new executor: the figures do not depend on it",
+            argument="executor",
+        ) from None
