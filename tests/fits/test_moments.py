@@ -247,6 +247,25 @@ def test_row_groups_of_any_size(
         sw.ScoreMoments.of(tmp_path / "a.parquet", rows=64, jobs=3)
 
 
+def test_the_bytes_of_row_groups_are_asked_for_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(
+        "shardwise.io.blocks._Opened.soon", lambda self, at, size: asked.append((at, at + size))
+    )
+    path = tmp_path / "a.parquet"
+    frame(scores(400)).to_parquet(path, row_group_size=50)
+    sw.ScoreMoments.of(path, rows=100, jobs=1)
+    told = pa.parquet.read_metadata(path)
+    assert len(asked) == 4
+    for (start, end), groups in zip(asked, np.arange(8).reshape(4, 2).tolist(), strict=True):
+        columns = [told.row_group(group).column(k) for group in groups for k in range(told.num_columns)]
+        pages = [one.dictionary_page_offset or one.data_page_offset for one in columns]
+        assert start == min(pages)
+        assert end == max(at + one.total_compressed_size for at, one in zip(pages, columns, strict=True))
+
+
 @pytest.mark.parametrize("limit", [1 << 27, 0])
 def test_parquet_damaged_beyond_its_first_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
