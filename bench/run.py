@@ -18,6 +18,7 @@ PARTS = (
     "anova",
     "bootstrap",
     "instances",
+    "paired",
     "laboratory",
     "tables",
     "scale",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,18 +17,21 @@ import pyarrow.parquet
 SIZES = ((10_000, 500), (100_000, 500), (1_000_000, 500), (1_000_000, 100))
 BLOCK = 10_000
 CODE = """
-import json, os, sys, time
+import json, os, resource, sys, time
 import numpy as np
 what, path, rows, systems = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 from shardwise import ScoreMoments
 def peak():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+def spent():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
 ScoreMoments.of(np.random.default_rng(0).random((50, 3)))  # loads what is imported late
 file = os.open(path, os.O_RDONLY)
 if what != "product":
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)  # nobody reads from memory what the disk should give
 open("/proc/self/clear_refs", "w").write("5")
-before, start = peak(), time.perf_counter()
+before, start, used = peak(), time.perf_counter(), spent()
 if what == "bytes":
     buffer = bytearray(1 << 26)
     while os.readv(file, [buffer]):
@@ -38,7 +42,7 @@ elif what == "product":
         z @ z.T
 else:
     ScoreMoments.of(path, margins=what == "margins")
-print(json.dumps([time.perf_counter() - start, (peak() - before) / 1024]))
+print(json.dumps([time.perf_counter() - start, spent() - used, (peak() - before) / 1024]))
 """
 
 
@@ -60,25 +64,33 @@ def write(folder: Path, rows: int, systems: int) -> tuple[Path, Path]:
     return array, parquet
 
 
-def measured(what: str, path: Path, rows: int, systems: int) -> tuple[float, float]:
-    """Seconds and added memory in MB, in a process of its own."""
+class Measured(NamedTuple):
+    """What one process took."""
+
+    seconds: float
+    processor: float
+    memory: float  # MB beyond its imports
+
+
+def measured(what: str, path: Path, rows: int, systems: int) -> Measured:
+    """Read or multiply in a process of its own."""
     command = [sys.executable, "-c", CODE, what, str(path), str(rows), str(systems)]
     environment = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    seconds, memory = json.loads(done.stdout)
-    return seconds, memory
+    return Measured(*json.loads(done.stdout))
 
 
 def run(sizes: tuple[tuple[int, int], ...] = SIZES) -> str:
     """Markdown table of times, memory and the share of the speed at which the bytes can be read."""
     lines = [
-        "Scores as .npy and as Parquet (not compressed) on the disk, the cache of the system emptied of them before"
-        " each run; all processors. *Bytes alone* reads the .npy file and drops what it read; *product alone*"
-        " multiplies blocks in memory as often as the table has them. The best of three processes each; memory is the"
-        " largest that any of them added to its imports. *Margins* are moments without products of different systems.",
+        "Scores as .npy and as Parquet (not compressed, 10,000 items a row group) on the disk, the cache of the system"
+        " emptied of them before each run; all processors. *Bytes alone* reads the .npy file and drops what it read;"
+        " *product alone* multiplies blocks in memory as often as the table has them. Seconds by the clock, in brackets"
+        " seconds of processors: the best of three processes each; memory is the largest that any of them added to its"
+        " imports. *Margins* are moments without products of different systems.",
         "",
-        "| items × systems | GB | bytes alone, s | product alone, s | moments of .npy, s | of Parquet, s"
-        " | margins of .npy, s | of Parquet, s | product / moments | bytes / margins | added memory, MB |",
+        "| items × systems | GB | bytes alone | product alone | moments of .npy | of Parquet"
+        " | margins of .npy | of Parquet | product / moments | bytes / margins | added memory, MB |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     with tempfile.TemporaryDirectory() as folder:
@@ -87,12 +99,16 @@ def run(sizes: tuple[tuple[int, int], ...] = SIZES) -> str:
             kinds = [("bytes", array), ("product", array)]
             kinds += [(what, path) for what in ("moments", "margins") for path in (array, parquet)]
             rounds = [[measured(*kind, rows, systems) for kind in kinds] for _ in range(3)]  # side by side
-            bytes_alone, product, *seconds = (min(one)[0] for one in zip(*rounds, strict=True))
-            memory = max(memory for one in rounds for _, memory in one[2:])
+            best = [
+                (min(one.seconds for one in found), min(one.processor for one in found))
+                for found in zip(*rounds, strict=True)
+            ]
+            (bytes_alone, _), (product, _), (moments, _), _, (margins, _), _ = best
+            memory = max(one.memory for found in rounds for one in found[2:])
             lines.append(
-                f"| {rows:,} × {systems} | {8e-9 * rows * systems:.2g} | {bytes_alone:.3g} | {product:.3g} |"
-                f" {' | '.join(f'{one:.3g}' for one in seconds)} | {product / seconds[0]:.0%} |"
-                f" {bytes_alone / seconds[2]:.0%} | {memory:.0f} |"
+                f"| {rows:,} × {systems} | {8e-9 * rows * systems:.2g} |"
+                f" {' | '.join(f'{seconds:.3g} ({processor:.3g})' for seconds, processor in best)} |"
+                f" {product / moments:.0%} | {bytes_alone / margins:.0%} | {memory:.0f} |"
             )
             array.unlink()
             parquet.unlink()

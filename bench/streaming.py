@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 RUNS, DISTINCT, TOPICS, DEPTH, JUDGED = 60, 4, 2_000, 500, 50
+MANY_SPLITS = ("--shards", "20", "--splits", "40")  # of runs of 1,000 topics and 20 documents
 SYSTEMS = ((500, 200), (1_000, 200), (2_000, 200))
 CODE = """
 import json, resource, sys, time
@@ -23,21 +24,21 @@ print(json.dumps([time.perf_counter() - start, time.process_time() - spent, peak
 """
 
 
-def write_runs(folder: Path) -> None:
+def write_runs(folder: Path, topics: int = TOPICS, depth: int = DEPTH) -> None:
     """Runs of random documents, and judgments of a few of them."""
     rng = np.random.default_rng(0)
     corpus = np.array([f"doc{k:07d}" for k in range(200_000)])
     for r in range(DISTINCT):
         with (folder / f"run{r}.txt").open("w") as file:
-            for topic in range(TOPICS):
-                docs = corpus[rng.choice(20_000, DEPTH, replace=False) + 90 * topic % 180_000]
+            for topic in range(topics):
+                docs = corpus[rng.choice(20_000, depth, replace=False) + 90 * topic % 180_000]
                 file.writelines(
-                    f"{topic} Q0 {doc} {k + 1} {DEPTH - k} run{r}\n" for k, doc in enumerate(docs)
+                    f"{topic} Q0 {doc} {k + 1} {depth - k} run{r}\n" for k, doc in enumerate(docs)
                 )
     for r in range(DISTINCT, RUNS):
         (folder / f"run{r}.txt").symlink_to(folder / f"run{r % DISTINCT}.txt")
     with (folder / "qrels").open("w") as file:
-        for topic in range(TOPICS):
+        for topic in range(topics):
             docs = corpus[rng.choice(20_000, JUDGED, replace=False) + 90 * topic % 180_000]
             file.writelines(f"{topic} 0 {doc} {k % 2}\n" for k, doc in enumerate(docs))
 
@@ -63,44 +64,83 @@ def measured(folder: Path, *words: str) -> tuple[float, float, float]:
     return wall, spent, peak
 
 
+def runs_beyond_memory(folder: Path) -> list[str]:
+    """Runs whose text is large."""
+    write_runs(folder)
+    files = [f"run{r}.txt" for r in range(RUNS)]
+    size = sum((folder / file).stat().st_size for file in files) / 1e6
+    measured(folder, "score", "qrels", files[0])  # compiles
+    lines = [
+        f"{RUNS} runs of {TOPICS:,} topics and {DEPTH} documents, {size:,.0f} MB of text, scored by AP; seconds"
+        " on two processors, and the peak memory of the whole process.",
+        "",
+        "| command | seconds | processor s | peak MB |",
+        "|---|--:|--:|--:|",
+    ]
+    for words in ((), ("--stream",), ("--shards", "5"), ("--shards", "5", "--stream")):
+        wall, spent, peak = measured(folder, "score", "qrels", *files, *words)
+        lines.append(f"| `{' '.join(('score', *words))}` | {wall:.1f} | {spent:.1f} | {peak:,.0f} |")
+    return lines
+
+
+def scores_beyond_memory(folder: Path) -> list[str]:
+    """Small runs with scores in many shards of many splits."""
+    topics, depth = 1_000, 20
+    write_runs(folder, topics, depth)
+    files = [f"run{r}.txt" for r in range(RUNS)]
+    size = sum((folder / file).stat().st_size for file in files) / 1e6
+    shards, splits = int(MANY_SPLITS[1]), int(MANY_SPLITS[3])
+    scores = 8e-6 * RUNS * topics * shards * splits
+    lines = [
+        "",
+        f"{RUNS} runs of {topics:,} topics and {depth} documents, {size:,.0f} MB of text, scored by AP in {shards}"
+        f" shards of {splits} splits, {scores:,.0f} MB of scores; in the last row of one split.",
+        "",
+        "| command | seconds | processor s | peak MB |",
+        "|---|--:|--:|--:|",
+    ]
+    for words in (
+        (*MANY_SPLITS, "--stream"),
+        (*MANY_SPLITS, "--stream", "--out", "s.nc"),
+        (*MANY_SPLITS, "--stream", "--out", "s.zarr"),
+        (*MANY_SPLITS[:2], "--stream"),
+    ):
+        wall, spent, peak = measured(folder, "score", "qrels", *files, *words)
+        lines.append(f"| `{' '.join(('score', *words))}` | {wall:.1f} | {spent:.1f} | {peak:,.0f} |")
+    return lines
+
+
+def many_systems(folder: Path) -> list[str]:
+    """Comparisons and reports of hundreds of thousands of pairs."""
+    lines = [
+        "",
+        "Random scores of many systems on 200 topics; the report with all pairs in it.",
+        "",
+        "| systems | pairs | command | seconds | processor s | peak MB | size of the page, MB |",
+        "|--:|--:|---|--:|--:|--:|--:|",
+    ]
+    for systems, topics in SYSTEMS:
+        write_scores(folder / "s.csv", systems, topics)
+        for words in (
+            ("compare", "s.csv"),
+            ("compare", "s.csv", "--calibration", "0", "--report", "r.html"),
+        ):
+            wall, spent, peak = measured(folder, *words)
+            page = f"{os.path.getsize(folder / 'r.html') / 1e6:.1f}" if "r.html" in words else ""
+            pairs = systems * (systems - 1) // 2
+            what = "with a report" if page else "`compare`"
+            lines.append(
+                f"| {systems:,} | {pairs:,} | {what} | {wall:.0f} | {spent:.0f} | {peak:,.0f} | {page} |"
+            )
+    return lines
+
+
 def run() -> str:
-    """Markdown tables of both."""
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        write_runs(folder)
-        files = [f"run{r}.txt" for r in range(RUNS)]
-        size = sum((folder / file).stat().st_size for file in files) / 1e6
-        measured(folder, "score", "qrels", files[0])  # compiles
-        lines = [
-            f"{RUNS} runs of {TOPICS:,} topics and {DEPTH} documents, {size:,.0f} MB of text, scored by AP; seconds"
-            " on two processors, and the peak memory of the whole process.",
-            "",
-            "| command | seconds | processor s | peak MB |",
-            "|---|--:|--:|--:|",
-        ]
-        for words in ((), ("--stream",), ("--shards", "5"), ("--shards", "5", "--stream")):
-            wall, spent, peak = measured(folder, "score", "qrels", *files, *words)
-            lines.append(f"| `{' '.join(('score', *words))}` | {wall:.1f} | {spent:.1f} | {peak:,.0f} |")
-        lines += [
-            "",
-            "Random scores of many systems on 200 topics; the report with all pairs in it.",
-            "",
-            "| systems | pairs | command | seconds | processor s | peak MB | size of the page, MB |",
-            "|--:|--:|---|--:|--:|--:|--:|",
-        ]
-        for systems, topics in SYSTEMS:
-            write_scores(folder / "s.csv", systems, topics)
-            for words in (
-                ("compare", "s.csv"),
-                ("compare", "s.csv", "--calibration", "0", "--report", "r.html"),
-            ):
-                wall, spent, peak = measured(folder, *words)
-                page = f"{os.path.getsize(folder / 'r.html') / 1e6:.1f}" if "r.html" in words else ""
-                pairs = systems * (systems - 1) // 2
-                what = "with a report" if page else "`compare`"
-                lines.append(
-                    f"| {systems:,} | {pairs:,} | {what} | {wall:.0f} | {spent:.0f} | {peak:,.0f} | {page} |"
-                )
+    """Markdown tables of all."""
+    lines = []
+    for part in (runs_beyond_memory, scores_beyond_memory, many_systems):
+        with tempfile.TemporaryDirectory() as made:
+            lines += part(Path(made))
     return "\n".join(lines) + "\n"
 
 

@@ -21,7 +21,7 @@ from shardwise.core.arguments import flowing
 from shardwise.core.arrays import Floats
 from shardwise.io.archive import save_arrays
 from shardwise.io.blocks import blocks
-from shardwise.numerics.gram import Margins
+from shardwise.numerics.gram import Margins, gram_of, merged
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -203,8 +203,10 @@ def test_other_refusals(tmp_path: Path) -> None:
 def test_figures_do_not_depend_on_the_number_of_threads(tmp_path: Path, margins: bool) -> None:
     y = np.random.default_rng(4).normal(3.0, 1.0, (2500, 60))
     np.save(tmp_path / "array.npy", y)
-    pd.DataFrame(y, columns=[f"s{k}" for k in range(60)]).to_parquet(tmp_path / "wide.parquet")
-    for name in ("array.npy", "wide.parquet"):
+    wide = pd.DataFrame(y, columns=[f"s{k}" for k in range(60)])
+    wide.to_parquet(tmp_path / "wide.parquet")
+    wide.to_parquet(tmp_path / "groups.parquet", row_group_size=70)
+    for name in ("array.npy", "wide.parquet", "groups.parquet"):
         found = [
             sw.ScoreMoments.of(tmp_path / name, rows=300, jobs=jobs, margins=margins).gram
             for jobs in (1, 2, 5)
@@ -222,6 +224,70 @@ def test_arrays_in_files_are_read_piece_by_piece(tmp_path: Path, monkeypatch: py
         assert_same(sw.ScoreMoments.of(tmp_path / "a.npy", systems=NAMES, rows=200), y)
     np.save(tmp_path / "turned.npy", np.asfortranarray(y))
     assert_same(sw.ScoreMoments.of(tmp_path / "turned.npy", systems=NAMES, rows=200), y)
+
+
+@pytest.mark.parametrize("group", [1, 37, 60, 64, 150, 400])
+@pytest.mark.parametrize("limit", [1 << 27, 60 * 4 * 8])
+def test_row_groups_of_any_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int, limit: int
+) -> None:
+    monkeypatch.setattr("shardwise.io.blocks.GROUP", limit)  # beyond which one thread reads for all
+    y = scores(400)
+    frame(y).to_parquet(tmp_path / "a.parquet", row_group_size=group)
+    done: list[int] = []
+    found = sw.ScoreMoments.of(
+        tmp_path / "a.parquet", rows=64, jobs=3, progress=lambda items, _: done.append(items)
+    )
+    assert_same(found, y)
+    assert done == sorted(done)
+    assert done[-1] == 400
+    y[333, 1] = np.nan
+    frame(y).to_parquet(tmp_path / "a.parquet", row_group_size=group)
+    with pytest.raises(sw.InputError, match=r"a\.parquet: question 334: a system lacks a score"):
+        sw.ScoreMoments.of(tmp_path / "a.parquet", rows=64, jobs=3)
+
+
+def test_the_bytes_of_row_groups_are_asked_for_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(
+        "shardwise.io.blocks._Opened.soon", lambda self, at, size: asked.append((at, at + size))
+    )
+    path = tmp_path / "a.parquet"
+    frame(scores(400)).to_parquet(path, row_group_size=50)
+    sw.ScoreMoments.of(path, rows=100, jobs=1)
+    told = pa.parquet.read_metadata(path)
+    assert len(asked) == 4
+    for (start, end), groups in zip(asked, np.arange(8).reshape(4, 2).tolist(), strict=True):
+        columns = [told.row_group(group).column(k) for group in groups for k in range(told.num_columns)]
+        pages = [one.dictionary_page_offset or one.data_page_offset for one in columns]
+        assert start == min(pages)
+        assert end == max(at + one.total_compressed_size for at, one in zip(pages, columns, strict=True))
+
+
+@pytest.mark.parametrize("limit", [1 << 27, 0])
+def test_parquet_damaged_beyond_its_first_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr("shardwise.io.blocks.GROUP", limit)
+    path = tmp_path / "a.parquet"
+    frame(scores(4000)).to_parquet(path, row_group_size=1000, compression="zstd")
+    bytes_ = bytearray(path.read_bytes())
+    start = pa.parquet.read_metadata(path).row_group(3).column(2).data_page_offset
+    bytes_[start : start + 200] = b"\xff" * 200
+    path.write_bytes(bytes_)
+    with pytest.raises(sw.InputError, match=r"a\.parquet: cannot be read"):
+        sw.ScoreMoments.of(path, rows=500, jobs=2)
+
+
+@given(st.integers(1, 40), st.integers(0, 60), st.booleans())
+def test_cross_products_are_the_same_either_way_round(columns: int, rows: int, by_row: bool) -> None:
+    y = np.random.default_rng(columns + rows).normal(5.0, 1.0, (rows, columns) if by_row else (columns, rows))
+    pieces = np.array_split(y.T if by_row else y, 3, axis=1)
+    found = gram_of(pieces, columns)
+    for one in (found, merged(found, gram_of(pieces[:1], columns))):
+        np.testing.assert_array_equal(one.cross, one.cross.T)
 
 
 def test_a_file_cut_short_while_it_is_read(tmp_path: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ import xarray as xr
 import shardwise as sw
 from collections_for_tests import write_runs
 from command_line import shardwise
-from shardwise.io import stores
+from shardwise.io import atomic, stores
 
 pytest.importorskip("zarr")
 if tuple(map(int, xr.__version__.split(".")[:2])) < (2025, 1):
@@ -151,6 +154,76 @@ def test_a_full_disk_leaves_the_store_that_was_there(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(sw.InputError, match="No space left on device"):
+        sw.write_scores(sharded(20), path)
+    assert sorted(tmp_path.iterdir()) == [path]
+    assert sw.read_scores(path).sizes["topic"] == 12
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from shardwise.io import atomic, stores
+import shardwise as sw
+def killed(draft):
+    os.kill(os.getpid(), 9)
+scores = sw.read_scores(sys.argv[1]).load().isel(topic=slice(3))
+atomic._remove = killed  # the new one is in its place, and the old one is to be deleted
+stores.write_store(scores, Path(sys.argv[1]))
+"""
+
+
+def test_a_kill_before_the_old_store_is_gone_leaves_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "scores.zarr"
+    sw.write_scores(sharded(), path)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert done.returncode == -9
+    assert len(list(tmp_path.iterdir())) == 2  # what is left of the old one is beside it
+    xr.testing.assert_identical(sw.read_scores(path).load(), sharded().isel(topic=slice(3)))
+    sw.write_scores(sharded(20), path)
+    assert sorted(tmp_path.iterdir()) == [path]
+    assert sw.read_scores(path).sizes["topic"] == 20
+
+
+def test_there_is_a_whole_store_at_any_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing moves the old one away first: at every call that renames there is a store, before and after it."""
+    path = tmp_path / "scores.zarr"
+    sw.write_scores(sharded(), path)
+    rename, moved = Path.rename, []
+
+    def watched(self: Path, target: Path) -> Path:
+        moved.append((self, target))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", watched)
+    if not atomic._swapped(path, path):
+        pytest.skip("this file system cannot swap names")
+    sw.write_scores(sharded(20), path)
+    assert moved == []
+    assert sw.read_scores(path).sizes["topic"] == 20
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EINVAL])
+def test_where_names_cannot_be_swapped_they_are_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    class Without:
+        @staticmethod
+        def renameat2(*call: Any) -> int:
+            ctypes.set_errno(number)
+            return -1
+
+    path = tmp_path / "scores.zarr"
+    sw.write_scores(sharded(), path)
+    monkeypatch.setattr(ctypes, "CDLL", lambda *name, **how: Without)
+    sw.write_scores(sharded(20), path)
+    assert sorted(tmp_path.iterdir()) == [path]
+    assert sw.read_scores(path).sizes["topic"] == 20
+    monkeypatch.setattr(ctypes, "CDLL", lambda *name, **how: object())  # neither Linux nor macOS
+    sw.write_scores(sharded(), path)
+    assert sw.read_scores(path).sizes["topic"] == 12
+    number = errno.EACCES
+    monkeypatch.setattr(ctypes, "CDLL", lambda *name, **how: Without)
+    with pytest.raises(sw.InputError, match="Permission denied"):
         sw.write_scores(sharded(20), path)
     assert sorted(tmp_path.iterdir()) == [path]
     assert sw.read_scores(path).sizes["topic"] == 12

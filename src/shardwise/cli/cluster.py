@@ -22,11 +22,13 @@ LOUD = ("distributed", "distributed.client", "distributed.utils", "tornado.appli
 
 
 @contextmanager
-def on_cluster(address: str | None, quiet: bool = False) -> Iterator[Executor | None]:
+def on_cluster(
+    address: str | None, quiet: bool = False, left: str = "nothing was written"
+) -> Iterator[Executor | None]:
     """An executor of the cluster at an address, or of processes of this machine; None without an address.
 
-    A worker that is lost costs time: its work is done again by others. Where the scheduler itself is lost, nothing has
-    been written, and the same command does all of it again, with the same figures.
+    A worker that is lost costs time: its work is done again by others. Where the scheduler itself is lost, the same
+    command does again what was not done, with the same figures; ``left`` says what that is.
     """
     if address is None:
         yield None
@@ -72,18 +74,18 @@ def on_cluster(address: str | None, quiet: bool = False) -> Iterator[Executor | 
             if isinstance(error, OSError) and error.errno in FULL:
                 raise InputError(
                     f"a worker of the cluster cannot write ({error.strerror})",
-                    remedy="free its disk or leave it out, and repeat the command: nothing was written",
+                    remedy=f"free its disk or leave it out, and repeat the command: {left}",
                 ) from None
             if type(error).__name__ == "KilledWorker":
                 raise InputError(
                     "worker after worker of the cluster died at the same task",
-                    remedy="give them more memory, and repeat the command: nothing was written",
+                    remedy=f"give them more memory, and repeat the command: {left}",
                 ) from None
             if client.status == "running" and not isinstance(error, CancelledError):
                 raise
             raise InputError(
                 "the cluster went away in the middle",
-                remedy="start it and repeat the command: nothing was written",
+                remedy=f"start it and repeat the command: {left}",
             ) from None
 
 

@@ -215,8 +215,8 @@ class RunInputs:
             **({"intents": str(self.intents)} if self.intents is not None else {}),
         }
 
-    def streamed(self, executor: Executor | None) -> Read:
-        """Score run files a few at a time, here or where an executor works."""
+    def streamed(self, executor: Executor | None, store: Path | None = None) -> Read:
+        """Score run files a few at a time, here or where an executor works, into a store if there is one."""
         files = self.files()
         sharded = self.shards > 1 or self.kind in ("uneven", "attribute")
         told_of_splits: list[str] = []
@@ -234,6 +234,7 @@ class RunInputs:
                 list(self.measure or ("AP",)),
                 splitting if sharded else None,
                 executor=executor,
+                out=store,
                 progress=told,
                 **self._reading(),
             )

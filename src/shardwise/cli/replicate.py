@@ -18,6 +18,7 @@ from shardwise.core.errors import InputError, Option
 from shardwise.papers import Replication, f19, ff21, j15, s14, v17
 from shardwise.scoring.measures.names import parse_measure
 
+KEPT = "steps that were done are kept"
 OF_RUNS = ("measure", "shards", "splits", "fill", "corpus", "names", "depth", "related", "pool_depth")
 
 
@@ -86,7 +87,10 @@ def replicate_j15(options: J15Options) -> None:
             .read()
             .one()
         )
-    with on_cluster(options.cluster, options.quiet) as executor, progress("steps", options.quiet) as bar:
+    with (
+        on_cluster(options.cluster, options.quiet, KEPT) as executor,
+        progress("steps", options.quiet) as bar,
+    ):
         found = j15(
             data,
             options.baseline,
@@ -143,7 +147,10 @@ def related(path: Path) -> dict[str, list[str]]:
 def _replicate(paper: Callable[..., Replication], options: Any, **choices: Any) -> None:
     """Read runs, or a table of scores, and write what the paper makes of them."""
     data = _data(tuple(options.inputs), options)
-    with on_cluster(options.cluster, options.quiet) as executor, progress("steps", options.quiet) as bar:
+    with (
+        on_cluster(options.cluster, options.quiet, KEPT) as executor,
+        progress("steps", options.quiet) as bar,
+    ):
         jobs = options.jobs if executor is None else 1  # a worker has one processor
         found = paper(data, jobs=jobs, executor=executor, folder=options.out, progress=bar, **choices)
     _write(found, options)

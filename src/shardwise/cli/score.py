@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import pandas as pd
 import xarray as xr
 
@@ -10,15 +13,18 @@ from shardwise.cli.commands.score import ScoreOptions
 from shardwise.cli.inputs import RunInputs
 from shardwise.cli.output import emit, writing
 from shardwise.io.scores import write_scores
+from shardwise.io.stores import ENDING, HELD
 
 
 def score_runs(options: ScoreOptions) -> None:
     """Score runs, print the means, and write all scores where ``--out`` says."""
     source = RunInputs.of(options, tables=False)
+    store = options.out if options.out is not None and options.out.suffix.lower() == ENDING else None
     with on_cluster(options.cluster, options.quiet) as executor:
-        read = source.streamed(executor) if options.stream or executor is not None else source.read()
+        stream = options.stream or executor is not None
+        read = source.streamed(executor, store) if stream else source.read()
     scores = read.scores
-    if options.out is not None:
+    if options.out is not None and not (stream and store):
         with writing(options.out):
             write_scores(scores, options.out)
     sizes = scores.sizes
@@ -27,29 +33,46 @@ def score_runs(options: ScoreOptions) -> None:
         split = _count(sizes.get("split", 1), f"{source.kind} split")
         title += f", {split} into {_count(sizes['shard'], 'shard')}"
     notes = () if options.quiet else read.notes
-    emit(means_table(scores), options.format, title=title, notes=(*notes, *_undefined(scores)))
+    table, holes = means_table(scores)
+    emit(table, options.format, title=title, notes=(*notes, *_undefined(scores, holes)))
 
 
-def means_table(scores: xr.Dataset) -> pd.DataFrame:
-    """Mean of each measure by system over all else, best first by the first measure."""
+def means_table(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Mean of each measure by system over all else, best first by the first measure; undefined cells of each."""
     others = [str(dim) for dim in scores.dims if dim != "system"]
-    frame = scores.mean(others).to_dataframe()[list(scores.data_vars)]
+    holes = dict.fromkeys(map(str, scores.data_vars), 0)
+    frames = []
+    for some in _blocks(scores):
+        held = scores.isel(system=some).load()
+        frames.append(held.mean(others).to_dataframe()[list(scores.data_vars)])
+        for name, values in held.data_vars.items():
+            holes[str(name)] += int(values.isnull().sum())
+    frame = pd.concat(frames)
     first = str(frame.columns[0])
-    return frame.sort_values(first, ascending=False, kind="stable").reset_index()
+    return frame.sort_values(first, ascending=False, kind="stable").reset_index(), holes
+
+
+def _blocks(scores: xr.Dataset) -> Iterator[slice]:
+    """Systems that are held at a time where scores are read when they are looked at; never one by itself.
+
+    A mean over dimensions between which systems lie adds in another order where there is one system alone.
+    """
+    systems = scores.sizes["system"]
+    each = max(1, sum(one.size for one in scores.data_vars.values()) // systems)
+    step = max(2, HELD // (4 * each))  # means are taken of copies
+    edges = [0, *range(step, systems - 1, step), systems]
+    yield from (slice(a, b) for a, b in pairwise(edges))
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def _undefined(scores: xr.Dataset) -> tuple[str, ...]:
+def _undefined(scores: xr.Dataset, holes: dict[str, int]) -> tuple[str, ...]:
     """How many cells have no score, in words."""
-    said = []
-    for name, values in scores.data_vars.items():
-        holes = int(values.isnull().sum())
-        if holes:
-            said.append(
-                f"{name}: {holes} of {values.size} cells are undefined (no relevant document there)"
-                " and are left out of the means"
-            )
-    return tuple(said)
+    return tuple(
+        f"{name}: {holes[str(name)]} of {values.size} cells are undefined (no relevant document there)"
+        " and are left out of the means"
+        for name, values in scores.data_vars.items()
+        if holes[str(name)]
+    )

@@ -6,10 +6,11 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -114,11 +115,12 @@ def mapped(
     executor: Executor | None = None,
     progress: Progress | None = None,
     steps: Callable[[Task], int] = lambda task: 1,
+    ahead: int | None = None,
 ) -> Iterator[Result]:
     """Yield the results of tasks in their order, from threads of this process or from the executor given.
 
     ``steps`` says how many steps a task counts for ``progress``. An executor of processes or machines needs a work
-    function at module level.
+    function at module level. ``ahead`` is how many results may wait until they are taken; None for all of them.
 
     >>> list(mapped(abs, [-1, 2, -3], jobs=2))
     [1, 2, 3]
@@ -134,20 +136,36 @@ def mapped(
             yield result
         return
     pool = executor or ThreadPoolExecutor(min(count, len(tasks)))
-    futures = [pool.submit(work, task) for task in tasks]
+    coming, rest = deque[Future[Result]](), iter(tasks)
     try:
-        for task, future in zip(tasks, futures, strict=True):
-            result = _awaited(future)
+        for task in tasks:
+            coming.extend(
+                pool.submit(work, other) for other in islice(rest, (ahead or len(tasks)) - len(coming))
+            )
+            result = _awaited(coming.popleft())
             done += steps(task)
             if progress is not None:
                 progress(done, total)
             yield result
+            del result  # whoever takes one need not hold it until the next is there
     finally:
-        for future in futures:
+        for future in coming:
             future.cancel()
         if executor is None:
             # who was interrupted need not wait for what is under way
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def breadth(executor: Executor) -> int:
+    """How many tasks an executor works on side by side, as far as it can be known.
+
+    >>> breadth(ThreadPoolExecutor(7))
+    7
+    """
+    known = getattr(executor, "_max_workers", None)
+    if known is None and (client := getattr(executor, "_client", None)) is not None:  # of dask.distributed
+        known = sum(client.nthreads().values())
+    return max(int(known or 0), processors())
 
 
 def flowing(
@@ -228,4 +246,11 @@ def _awaited(future: Future[Result]) -> Result:
     """The result of a future, awaited in short waits, so that an interrupt is heard."""
     while not future.done():
         wait([future], timeout=PATIENCE)
-    return future.result()
+    try:
+        return future.result()
+    except BrokenExecutor:
+        raise InputError(
+            "a worker of the executor died",
+            remedy="give them more memory, and call again with a new executor: the figures do not depend on it",
+            argument="executor",
+        ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -20,7 +21,7 @@ from shardwise.core.shown import Shown
 from shardwise.io.archive import load_arrays, save_arrays
 from shardwise.io.blocks import ROWS, Block, Blocks, blocks
 from shardwise.io.tables.roles import Columns
-from shardwise.numerics.gram import Gram, Margins, gram_of, interaction_square, margins_of, merged
+from shardwise.numerics.gram import Gram, Margins, Room, gram_of, interaction_square, margins_of, merged
 from shardwise.numerics.moderated.law import Law
 from shardwise.numerics.moderated.normal import gram_statistics, normal_limit
 from shardwise.numerics.moderated.statistics import Statistics
@@ -296,9 +297,9 @@ def _total(
     """Moments of all blocks, put together in their order, and how many items were left out."""
     size = len(opened.systems)
     found: Gram | Margins = (margins_of if margins else gram_of)((), size)
-    dropped, done = 0, 0
+    dropped, done, own = 0, 0, threading.local()
     with one_thread():
-        for part in flowing(partial(_part, size, margins), opened.each, jobs=jobs):
+        for part in flowing(partial(_part, size, margins, own), opened.each, jobs=jobs):
             if part.infinite:
                 raise InputError("holds infinite scores", where=opened.source, remedy="correct or drop them")
             if part.missing and missing == "refuse":
@@ -314,8 +315,9 @@ def _total(
     return found, dropped
 
 
-def _part(systems: int, margins: bool, block: Block) -> Part:
+def _part(systems: int, margins: bool, own: threading.local, block: Block) -> Part:
     """Moments of the items of a block that have all scores."""
+    room = own.__dict__.setdefault("room", Room())
     missing: list[int] = []
     infinite: list[int] = []
 
@@ -325,7 +327,7 @@ def _part(systems: int, margins: bool, block: Block) -> Part:
         infinite.extend((first + np.flatnonzero(endless)).tolist())
         return piece[:, ~(gaps | endless)]
 
-    kept = (margins_of if margins else gram_of)(block(), systems, whole)
+    kept = (margins_of if margins else gram_of)(block(), systems, whole, room)
     return Part(kept, tuple(missing), bool(infinite))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import fcntl
 import glob
 import os
@@ -17,6 +19,8 @@ from shardwise.core.errors import InputError
 
 _DRAFTS: set[Path] = set()  # under way in this process
 STALE = 24 * 3600.0  # seconds after which a draft belongs to nobody
+_HERE, _SWAP = -100, 2  # AT_FDCWD; RENAME_EXCHANGE of Linux and RENAME_SWAP of macOS are the same number
+_CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)  # what says that names cannot be swapped there
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
@@ -27,7 +31,7 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     Drafts that killed processes left behind are removed.
     """
     target = Path(os.path.realpath(path))
-    try:
+    with refusing(path):
         if target.exists() and not target.is_file() and not target.is_dir():
             target.write_bytes(content)
             return
@@ -37,9 +41,16 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
         with _draft(target.parent / f".{name}.", ".partial", Path.touch) as partial:
             partial.write_bytes(content)
             move_in(partial, target)
+
+
+@contextmanager
+def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name what cannot be written, and say why."""
+    try:
+        yield
     except OSError as error:
         raise InputError(
-            f"cannot be written ({error.strerror})",
+            f"cannot be written ({error.strerror or type(error).__name__})",
             where=str(path),
             remedy="check the folder, its permissions and the space left",
         ) from None
@@ -52,6 +63,37 @@ def move_in(draft: Path, target: Path) -> None:
     if target.exists():
         draft.chmod(stat.S_IMODE(target.stat().st_mode))
     draft.replace(target)
+
+
+def move_folder_in(draft: Path, target: Path) -> None:
+    """Move a folder to its place; one that is there takes the place of the draft, in the same instant where possible.
+
+    Linux and macOS swap two names at once. Where the file system cannot, the old one is moved away first, and for a
+    moment there is none.
+    """
+    if not target.exists():
+        draft.rename(target)
+    elif not _swapped(draft, target):
+        aside = draft.with_name(f"{draft.name}.old")
+        target.rename(aside)
+        draft.rename(target)
+        aside.rename(draft)
+
+
+def _swapped(one: Path, other: Path) -> bool:
+    """Swap two names of one file system at once; False where the system or the file system does not know how."""
+    library = ctypes.CDLL(None, use_errno=True)
+    names = (os.fsencode(one), os.fsencode(other))
+    if hasattr(library, "renameat2"):  # Linux
+        failed = library.renameat2(_HERE, names[0], _HERE, names[1], ctypes.c_uint(_SWAP))
+    elif hasattr(library, "renamex_np"):  # macOS
+        failed = library.renamex_np(*names, ctypes.c_uint(_SWAP))
+    else:
+        return False
+    number = ctypes.get_errno()
+    if failed and number not in _CANNOT:
+        raise OSError(number, os.strerror(number), str(other))
+    return not failed
 
 
 @contextmanager

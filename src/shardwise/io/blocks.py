@@ -34,6 +34,7 @@ from shardwise.io.tables.sheet import first_line, made
 ROWS = 16_384  # items of a block; of a long table rows
 PIECE = 1 << 22  # bytes of an array in a file that are read at a time: the caches of a processor hold them
 COLUMN_BUFFER = 1 << 16  # bytes of a column of Parquet that are read at a time
+GROUP = 1 << 27  # bytes of scores in a row group of Parquet that every thread may hold for itself
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".csv": "csv", ".tsv": "csv",
 }  # fmt: skip
@@ -159,6 +160,11 @@ class _Opened:
                 raise InputError("ends too early", where=str(self.path), remedy="fetch it again")
             room, at = room[count:], at + count
 
+    def soon(self, at: int, size: int) -> None:
+        """Have so many bytes fetched, in pieces of the disk's liking rather than of the reader's."""
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self.number, at, size, os.POSIX_FADV_WILLNEED)
+
     def __del__(self) -> None:
         os.close(self.number)
 
@@ -172,6 +178,7 @@ def _from_file(
     file, own = _Opened.of(path), threading.local()
 
     def pieces(first: int, stop: int) -> Iterator[Floats]:
+        file.soon(start + first * width, (stop - first) * width)
         room = own.__dict__.setdefault("room", np.empty((step, shape[1]), kind))
         for at in range(first, stop, step):
             part = room[: min(step, stop - at)]
@@ -183,7 +190,7 @@ def _from_file(
 
 
 def _of_parquet(path: Path, columns: Columns | None, rows: int) -> Blocks:
-    """One Parquet file, batch by batch and none ahead."""
+    """One Parquet file: whoever works on row groups reads them; larger ones come batch by batch and none ahead."""
     try:
         file = pa.parquet.ParquetFile(path, pre_buffer=False, buffer_size=COLUMN_BUFFER)
         head = next(file.iter_batches(batch_size=rows, use_threads=False), None)
@@ -193,9 +200,59 @@ def _of_parquet(path: Path, columns: Columns | None, rows: int) -> Blocks:
         raise InputError("holds no rows", where=str(path), remedy="give rows")
     table = pa.Table.from_batches([head])
     reading = _understood(table, columns, str(path))
-    # one thread: others multiply in the meantime, and several that decode wait for each other
-    batches = file.iter_batches(batch_size=rows, columns=_wanted(reading), use_threads=False)
-    return _read(table, reading, batches, str(path))
+    wanted = _wanted(reading)
+    groups = _row_groups(file.metadata, len(wanted), rows)
+    if not reading.wide or groups is None:
+        # one thread: others multiply in the meantime, and several that decode wait for each other
+        return _read(table, reading, _decoded(path, file, wanted, rows), str(path))
+    own, told = threading.local(), _Opened.of(path)
+
+    def pieces(some: Sequence[int]) -> Iterator[Floats]:
+        told.soon(*_bytes(file.metadata, some))
+        if "file" not in own.__dict__:
+            own.file = pa.parquet.ParquetFile(path, metadata=file.metadata, pre_buffer=False)
+        for batch in _decoded(path, own.file, wanted, rows, some):
+            yield from _wide(batch, own, str(path))
+
+    each = (partial(pieces, some) for some in groups)
+    return Blocks(reading.scores, each, reading.nouns.get("topic", "topic"), str(path))
+
+
+def _row_groups(metadata: Any, columns: int, rows: int) -> list[list[int]] | None:
+    """Row groups that make a block together; None where one of them is too large for a thread to hold."""
+    found: list[list[int]] = []
+    filled = rows
+    for place in range(metadata.num_row_groups):
+        size = metadata.row_group(place).num_rows
+        if size * columns * 8 > GROUP:
+            return None
+        if filled + size > rows:
+            found.append([])
+            filled = 0
+        found[-1].append(place)
+        filled += size
+    return found
+
+
+def _bytes(metadata: Any, groups: Sequence[int]) -> tuple[int, int]:
+    """Where row groups begin in their file, and how long they are together."""
+    ends = []
+    for group in (metadata.row_group(place) for place in groups):
+        for column in (group.column(0), group.column(group.num_columns - 1)):
+            start = column.dictionary_page_offset or column.data_page_offset
+            ends.append((start, start + column.total_compressed_size))
+    first = min(start for start, _ in ends)
+    return first, max(end for _, end in ends) - first
+
+
+def _decoded(
+    path: Path, file: Any, columns: list[str], rows: int, groups: Sequence[int] | None = None
+) -> Iterator[Any]:
+    """Batches of the row groups, of all by default."""
+    try:
+        yield from file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(path, error) from None
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:

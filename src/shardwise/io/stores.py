@@ -10,23 +10,28 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from shardwise.core.arrays import Floats
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
-from shardwise.io.atomic import draft_folder
+from shardwise.io.atomic import draft_folder, move_folder_in, refusing
 from shardwise.io.bounds import most_inside
 
 ENDING = ".zarr"
 LIST = "shardwise.json"
+NEW = "new"  # a store that is being made
 CHUNK = 1 << 20  # scores of a chunk at most: 8 MB
+HELD = 1 << 23  # scores that wait for a chunk to be full: 64 MB
 MARKS = (".zgroup", ".zmetadata", "zarr.json")  # one of which is in every store
 CODECS = frozenset(
     {
@@ -55,27 +60,103 @@ def is_store(path: Path) -> bool:
 
 def write_store(data: xr.Dataset, target: Path) -> None:
     """Write scores to a store, whole or not at all; a store that is there is replaced."""
+    with store_draft(target) as folder, refusing(target):
+        _stored(data, folder / NEW)
+
+
+@contextmanager
+def store_draft(target: Path) -> Iterator[Path]:
+    """A folder beside the place of a store; what was made in it as `NEW` is moved there once it is complete."""
     _needed()
     if target.exists() and not any((target / mark).exists() for mark in MARKS):
         raise InputError("is there and is no store", where=str(target), remedy="write elsewhere")
-    try:
-        with draft_folder(target.parent) as folder:
-            made = folder / "new"
-            _stored(data, made)
-            listed = {name: [size, hash_] for name, size, hash_ in _files(made)}
-            (made / LIST).write_text(json.dumps({"holds": "scores", "format": 1, "files": listed}))
-            for name in (*listed, LIST):
-                _on_disk(made / name)
-            if target.exists():  # a folder cannot be moved over another: for a moment there is none
-                target.rename(folder / "old")
-            made.rename(target)
-            _on_disk(target.parent)
-    except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror or type(error).__name__})",
-            where=str(target),
-            remedy="check the folder, its permissions and the space left",
-        ) from None
+    with ExitStack() as held:
+        with refusing(target):
+            folder = held.enter_context(draft_folder(target.parent))
+        yield folder
+        with refusing(target):
+            _moved_in(folder / NEW, target)
+
+
+def _moved_in(made: Path, target: Path) -> None:
+    """List the files of a store, and move it to its place once all are on the disk."""
+    listed = {name: [size, hash_] for name, size, hash_ in _files(made)}
+    (made / LIST).write_text(json.dumps({"holds": "scores", "format": 1, "files": listed}))
+    for name in (*listed, LIST):
+        _on_disk(made / name)
+    move_folder_in(made, target)
+    _on_disk(target.parent)
+
+
+def write_parts(parts: Iterable[xr.Dataset], systems: Sequence[str], store: Path, target: Path) -> None:
+    """Write scores that come a few systems at a time, as those of all of them would be written.
+
+    The parts are in the order of the systems, and the first has the attributes of all. As much is held as fills a chunk
+    of systems in every split, and no more than `HELD` beside a part.
+    """
+    coming = iter(parts)
+    first = next(coming)
+    whole = _of_all(first, systems)
+    with refusing(target):
+        _stored(whole, store)
+    group = import_module("zarr").open_group(store, mode="r+", use_consolidated=False)
+    filling = [_Filling(group[name], one, HELD // len(whole)) for name, one in whole.data_vars.items()]
+    for part in chain([first], coming):
+        with refusing(target):
+            for one, values in zip(filling, part.data_vars.values(), strict=True):
+                one.add(values.values)
+    with refusing(target):
+        for one in filling:
+            one.flush()
+
+
+class _Filling:
+    """An array of a store to which scores come in the order of the systems, of which so many are held."""
+
+    def __init__(self, array: Any, like: xr.DataArray, most: int) -> None:
+        self.array, self.dims, self.sizes = array, like.dims, dict(like.sizes)
+        self.step = dict(zip(like.dims, _chunks(like), strict=True))["system"]
+        self.held = max(1, min(self.step, most * like.sizes["system"] // max(like.size, 1)))
+        self.room = np.empty([self.held if dim == "system" else size for dim, size in like.sizes.items()])
+        self.begin, self.end = 0, 0  # of the systems that are held
+
+    def _at(self, **place: slice) -> tuple[slice, ...]:
+        return tuple(place.get(str(dim), slice(None)) for dim in self.dims)
+
+    def add(self, values: Floats) -> None:
+        """Take the scores of the next systems."""
+        done, count = 0, values.shape[self.dims.index("system")]
+        while done < count:
+            before = self.end - self.begin
+            taken = min(count - done, self.held - before, self.step - self.end % self.step)
+            own, theirs = slice(before, before + taken), slice(done, done + taken)
+            self.room[self._at(system=own)] = values[self._at(system=theirs)]
+            done, self.end = done + taken, self.end + taken
+            if before + taken == self.held or self.end % self.step == 0:
+                self.flush()
+
+    def flush(self) -> None:
+        """Write what is held, a chunk at a time."""
+        own, place = slice(0, self.end - self.begin), slice(self.begin, self.end)
+        for split in range(self.sizes.get("split", 1) if self.end > self.begin else 0):
+            only = slice(split, split + 1)
+            self.array[self._at(split=only, system=place)] = self.room[self._at(split=only, system=own)]
+        self.begin = self.end
+
+
+def _of_all(part: xr.Dataset, systems: Sequence[str]) -> xr.Dataset:
+    """What the whole will be like, without any score in it: one undefined cell stands for all."""
+    found = {
+        name: (
+            one.dims,
+            np.broadcast_to(
+                np.nan, [len(systems) if dim == "system" else size for dim, size in one.sizes.items()]
+            ),
+            one.attrs,
+        )
+        for name, one in part.data_vars.items()
+    }
+    return part.drop_dims("system").assign(found).assign_coords(system=list(systems))
 
 
 def read_store(path: Path) -> xr.Dataset:
@@ -84,6 +165,12 @@ def read_store(path: Path) -> xr.Dataset:
     where = str(path)
     if problem := next(_problems(path), ""):
         raise InputError(problem, where=where, remedy="fetch it again, or write it anew")
+    return opened(path)
+
+
+def opened(path: Path) -> xr.Dataset:
+    """Open a store that is known to be what it was when it was written."""
+    where = str(path)
     try:
         data: xr.Dataset = xr.open_zarr(path, chunks=None)
         for name in data.coords:  # few, and everything asks for them

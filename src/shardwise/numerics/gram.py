@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
 from shardwise.core.arrays import Floats, Ints
 
@@ -45,6 +44,19 @@ class Gram(NamedTuple):
         return Margins(self.n, self.mean, self.cross.diagonal().copy(), float(self.cross.sum()))
 
 
+class Room:
+    """Memory for a piece and its products, which one thread uses again: fresh pages cost time."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Floats] = {}
+
+    def of(self, use: str, size: int) -> Floats:
+        """So many numbers of anything, good until the same use is asked for again."""
+        if use not in self._kept or self._kept[use].size < size:
+            self._kept[use] = np.empty(size)
+        return self._kept[use][:size]
+
+
 Kept = TypeVar("Kept", Gram, Margins)
 Whole = Callable[[Floats, int], Floats]
 
@@ -67,29 +79,32 @@ def gram(columns: Floats) -> Gram:
     return gram_of([columns], len(columns))
 
 
-def gram_of(pieces: Iterable[Floats], columns: int, whole: Whole | None = None) -> Gram:
+def gram_of(
+    pieces: Iterable[Floats], columns: int, whole: Whole | None = None, room: Room | None = None
+) -> Gram:
     """Statistics of the rows of all (R, n) pieces; a piece may be gone once the next is asked for.
 
     ``whole`` is given every piece whose sum is not finite, with the number of rows before it, and says what to keep.
+    ``room`` is memory of the thread that calls, if there is more to come.
 
     >>> gram_of([np.array([[1.0, 3.0]]), np.array([[8.0]])], 1).cross.tolist()
     [[26.0]]
     """
-    cross = np.zeros((columns, columns), order="F")
+    room = room or Room()
+    cross, product = np.zeros((columns, columns)), room.of("product", columns**2).reshape(columns, columns)
     parts: list[tuple[int, Floats]] = []
-    for mean, centred in _centred(pieces, whole):
-        n = centred.shape[1]
-        parts.append((n, mean))
-        by_row = centred.flags.f_contiguous  # either way BLAS takes it as it lies
-        cross = dsyrk(
-            1.0, centred if by_row else centred.T, beta=1.0, c=cross, trans=int(not by_row), overwrite_c=1
-        )
+    for mean, centred in _centred(pieces, whole, room):
+        parts.append((centred.shape[1], mean))
+        # of a matrix and its own transpose numpy makes one half (syrk), and lets other threads go on meanwhile
+        cross += np.matmul(centred, centred.T, out=product)
     n, mean, apart = _means(parts, columns)
-    upper = np.triu(dsyrk(1.0, np.asfortranarray(apart), beta=1.0, c=cross, overwrite_c=1))
-    return Gram(n, mean, upper + np.triu(upper, 1).T)
+    cross += np.matmul(apart, apart.T, out=product)
+    return Gram(n, mean, cross)
 
 
-def margins_of(pieces: Iterable[Floats], columns: int, whole: Whole | None = None) -> Margins:
+def margins_of(
+    pieces: Iterable[Floats], columns: int, whole: Whole | None = None, room: Room | None = None
+) -> Margins:
     """The same without products of different columns, in a fraction of the time.
 
     >>> margins_of([np.array([[1.0, 3.0], [2.0, 2.0]])], 2)[2:]
@@ -97,7 +112,7 @@ def margins_of(pieces: Iterable[Floats], columns: int, whole: Whole | None = Non
     """
     squares, total = np.zeros(columns), 0.0
     parts: list[tuple[int, Floats]] = []
-    for mean, centred in _centred(pieces, whole):
+    for mean, centred in _centred(pieces, whole, room or Room()):
         parts.append((centred.shape[1], mean))
         squares += np.einsum("ij,ij->i", centred, centred)
         together = centred.sum(axis=0)
@@ -107,9 +122,9 @@ def margins_of(pieces: Iterable[Floats], columns: int, whole: Whole | None = Non
     return Margins(n, mean, squares, total + float((apart.sum(axis=0) ** 2).sum()))
 
 
-def _centred(pieces: Iterable[Floats], whole: Whole | None) -> Iterator[tuple[Floats, Floats]]:
+def _centred(pieces: Iterable[Floats], whole: Whole | None, room: Room) -> Iterator[tuple[Floats, Floats]]:
     """Means of each piece and what is left of it, in memory that is used again, laid out as the piece is."""
-    buffer, rows = np.empty(0), 0
+    rows = 0
     for columns in pieces:
         step = piece_rows(len(columns))
         for first in range(0, columns.shape[1], step):
@@ -121,10 +136,9 @@ def _centred(pieces: Iterable[Floats], whole: Whole | None) -> Iterator[tuple[Fl
                 if not piece.shape[1]:
                     continue
                 mean = piece.mean(axis=1)
-            buffer = buffer if buffer.size >= piece.size else np.empty(piece.size)
-            room = buffer[: piece.size]
+            place = room.of("centred", piece.size)
             by_row = abs(piece.strides[0]) < abs(piece.strides[1])
-            out = room.reshape(piece.shape[::-1]).T if by_row else room.reshape(piece.shape)
+            out = place.reshape(piece.shape[::-1]).T if by_row else place.reshape(piece.shape)
             yield mean, np.subtract(piece, mean[:, None], out=out)
 
 
@@ -157,8 +171,10 @@ def merged(one: Kept, other: Kept) -> Kept:
     if isinstance(one, Margins):
         squares = one.squares + other.squares + apart * apart * weight
         return Margins(n, mean, squares, one.total + other.total + float(apart.sum()) ** 2 * weight)
-    cross = one.cross + other.cross
-    cross += np.multiply.outer(apart, apart) * weight
+    cross = np.multiply.outer(apart, apart)
+    cross *= weight
+    cross += one.cross
+    cross += other.cross
     return Gram(n, mean, cross)
 
 

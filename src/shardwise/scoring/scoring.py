@@ -204,9 +204,13 @@ def _labelled(
 
 
 def follow_policy(
-    scores: xr.Dataset, measures: Sequence[Measure], barren: Bools, no_relevant: NoRelevant
+    scores: xr.Dataset,
+    measures: Sequence[Measure],
+    barren: Bools,
+    no_relevant: NoRelevant,
+    systems: int | None = None,
 ) -> xr.Dataset:
-    """Follow the policy for topics without relevant documents, and count what stays undefined."""
+    """Follow the policy for topics without relevant documents, and count what stays undefined, of so many systems."""
     topics = [str(topic) for topic in scores["topic"].values[barren.any(axis=0)]]
     if topics and no_relevant == "refuse":
         m = int(np.argmax(barren.any(axis=1)))
@@ -226,7 +230,8 @@ def follow_policy(
             values[{"topic": np.flatnonzero(barren[m])}] = 0.0
             values.attrs["zeroed_topics"] = int(barren[m].sum())
         # a cell is undefined for all systems or for none
-        values.attrs["undefined"] = int(np.isnan(values.isel(system=0).values).sum()) * values.sizes["system"]
+        holes = int(np.isnan(values.isel(system=0).values).sum())
+        values.attrs["undefined"] = holes * (systems or values.sizes["system"])
     return scores
 
 

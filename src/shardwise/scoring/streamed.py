@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -11,11 +12,14 @@ from typing import Any, get_args
 import numpy as np
 import xarray as xr
 
-from shardwise.core.arguments import Progress, chosen, mapped, whole, workers
+from shardwise.core.arguments import Progress, breadth, chosen, mapped, whole, workers
 from shardwise.core.arrays import Bools, Bytes, Ints
+from shardwise.core.errors import InputError
+from shardwise.io.atomic import refusing
 from shardwise.io.collection import Collection
-from shardwise.io.files import expand
+from shardwise.io.files import PathLike, expand
 from shardwise.io.reader import Missing, Names, Parsed, read_collection, read_part, settled
+from shardwise.io.stores import ENDING, NEW, opened, store_draft, write_parts
 from shardwise.io.trec.assemble import ranking_sizes
 from shardwise.scoring.families import without_relevant
 from shardwise.scoring.measures import Measure
@@ -35,10 +39,13 @@ def score_runs(
     at_once: int | None = None,
     jobs: int | None = None,
     executor: Executor | None = None,
+    out: PathLike | None = None,
     progress: Progress | None = None,
     **reading: Any,
 ) -> xr.Dataset:
     """Score run files a few at a time: the scores of `score`, in the memory of the largest files.
+
+    The scores themselves are held, too, unless they go to a store as they come (``out``).
 
     Without splits every file is read once. With splits all are read twice, as the shard of a document depends on all
     documents that any run retrieved.
@@ -66,6 +73,9 @@ def score_runs(
         Threads that work side by side; None for as many as there are processors. The scores do not depend on it.
     executor
         An executor of concurrent.futures, whose workers read the files by themselves; None works here.
+    out
+        A Zarr store (``.zarr``) for the scores, whole or not there, as `write_scores` would write it; what is returned
+        then is the store, of which is read what is looked at.
     progress
         Called with (files read, files in all); with splits every file counts twice.
     reading
@@ -80,24 +90,87 @@ def score_runs(
     common = _Reading(qrels, tuple(wanted), reading, jobs=1 if executor else jobs)
     steps = _Steps(progress, len(files) * (1 if split is None else 2))
     run: dict[str, Any] = {"jobs": 1, "executor": executor, "progress": steps}
+    run["ahead"] = 2 * breadth(executor) if executor is not None and out is not None else None
     tasks = [replace(common, files=part, scored=split is None) for part in parts]
-    first = list(mapped(_first_look, tasks, steps=_length, **run))
-    parsed = first[0].parsed._replace(runs=[run for part in first for run in part.parsed.runs])
-    systems, kept, notes = settled(parsed, names, "common", missing)
-    notes += ranking_sizes(parsed.runs, kept, reading.get("depth"))[1]
-    if split is None:
-        scores = [part.scores.sel(topic=list(kept)) for part in first if part.scores is not None]
-        at = [first[0].topics.index(topic) for topic in kept]
-        barren = first[0].barren[:, at]
-    else:
-        made = split(_without_rankings(files[0], common, kept, [part.names for part in first]))
-        steps.before = len(files)
-        tasks = [replace(task, topics=kept, splits=made) for task in tasks]
-        second = list(mapped(_second_look, tasks, steps=_length, **run))
-        scores, barren = [found for found, _ in second], second[0][1]
-    together = xr.concat(scores, "system", combine_attrs="override").assign_coords(system=list(systems))
-    together.attrs["notes"] = "; ".join(notes)
-    return follow_policy(together, wanted, barren, no_relevant)
+    with ExitStack() as held:
+        place = None if out is None else held.enter_context(store_draft(_store(out)))
+        first: list[_Look] = []
+        waiting = _Kept(place)
+        for look in mapped(_first_look, tasks, steps=_length, **run):
+            if look.scores is not None:
+                waiting.add(look.scores)
+            first.append(replace(look, scores=None))
+            del look
+        parsed = first[0].parsed._replace(runs=[run for part in first for run in part.parsed.runs])
+        systems, kept, notes = settled(parsed, names, "common", missing)
+        notes += ranking_sizes(parsed.runs, kept, reading.get("depth"))[1]
+        if split is None:
+            at = [first[0].topics.index(topic) for topic in kept]
+            barren = first[0].barren[:, at]
+            found: Iterable[tuple[xr.Dataset, Bools]] = (
+                (scores.sel(topic=list(kept)), barren) for scores in waiting
+            )
+        else:
+            made = split(_without_rankings(files[0], common, kept, [part.names for part in first]))
+            steps.before = len(files)
+            tasks = [replace(task, topics=kept, splits=made) for task in tasks]
+            found = mapped(_second_look, tasks, steps=_length, **run)
+        told = {"notes": "; ".join(notes)}
+        if place is None:
+            scores, empty = zip(*found, strict=True)
+            together = xr.concat(scores, "system", combine_attrs="override").assign_coords(
+                system=list(systems)
+            )
+            return follow_policy(together.assign_attrs(told), wanted, empty[0], no_relevant)
+        each = (
+            follow_policy(scores.assign_attrs(told), wanted, barren, no_relevant, len(systems))
+            for scores, barren in found
+        )
+        write_parts(each, systems, place / NEW, _store(out))
+    return opened(_store(out))
+
+
+def _store(out: PathLike | None) -> Path:
+    """The place of a store; other files are written whole."""
+    place = Path(out or "")
+    if place.suffix.lower() != ENDING:
+        raise InputError(
+            f"scores are written as they come to a store ({ENDING})",
+            where=str(place),
+            remedy="give the scores to write_scores",
+            argument="out",
+        )
+    if not place.parent.is_dir():
+        raise InputError("no such folder", where=str(place.parent), remedy="make it first")
+    return place
+
+
+class _Kept:
+    """Scores that wait until it is known which topics count: in memory, or in files of a folder."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.held: list[xr.Dataset] = []
+        self.files: list[Path] = []
+
+    def add(self, scores: xr.Dataset) -> None:
+        """Keep the scores of some files."""
+        if self.folder is None:
+            self.held.append(scores)
+            return
+        self.held = self.held or [scores.isel(system=slice(0)).copy(deep=True)]  # what all have in common
+        self.files.append(self.folder / f"{len(self.files)}.npy")
+        with refusing(self.folder.parent):
+            np.save(self.files[-1], scores.to_array().values)
+
+    def __iter__(self) -> Iterator[xr.Dataset]:
+        if self.folder is None:
+            yield from self.held
+        for file in self.files:
+            common, values = self.held[0].drop_vars("system"), np.load(file)
+            file.unlink()
+            found = {name: (one.dims, values[k], one.attrs) for k, (name, one) in enumerate(common.items())}
+            yield xr.Dataset(found, common.coords, common.attrs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,6 +169,10 @@ class Column:
     @property
     def constant(self) -> bool:
         """Whether all cells say the same."""
+        if pa.types.is_floating(self.data.type) and len(self.data):
+            first, last = self.data[0].as_py(), self.data[-1].as_py()
+            if first is not None and last is not None and (first < last or first > last):
+                return False  # as most columns of scores say at once
         return self.distinct == 1
 
     @property
