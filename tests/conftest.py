@@ -68,6 +68,22 @@ def reports_without_simulation() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def environment_as_it_was() -> Iterator[None]:
+    """No test leaves a variable behind: numba, for one, would look for its kernels elsewhere in all that follow."""
+    before = _variables()
+    yield
+    after = _variables()
+    os.environ.update(before)
+    for name in set(after) - set(before):
+        del os.environ[name]
+    assert after == before
+
+
+def _variables() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+
+
 @pytest.fixture(scope="session")
 def repetitions() -> float:
     """Factor on the repetitions of calibration tests: 1 as in CI, 10 with SHARDWISE_REPETITIONS=full."""

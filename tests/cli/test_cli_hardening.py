@@ -145,7 +145,8 @@ def test_no_cell_of_a_table_of_pairs_is_run_by_a_spreadsheet(tmp_path: Path) -> 
 
 
 def test_kernels_have_a_place_without_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")  # so that what was there before comes back
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(kernels, "_writable", lambda folder: False)
     monkeypatch.delitem(sys.modules, "numba", raising=False)
