@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -168,7 +169,9 @@ def test_a_command_refuses_a_cluster_that_does_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_command_on_a_cluster_prints_the_same(tmp_path: Path) -> None:
+def test_a_command_on_a_cluster_prints_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shardwise.cli.cluster.processors", lambda: 1)  # each process loads all anew
+    monkeypatch.setattr(os, "environ", os.environ.copy())  # where Dask leaves variables for its workers
     table().to_dataset(name="AP").to_netcdf(tmp_path / "s.nc", engine="h5netcdf")
     words = ("compare", str(tmp_path / "s.nc"), "--format", "json", "--quiet")
     here, there = shardwise(*words), shardwise(*words, "--cluster", "local")
