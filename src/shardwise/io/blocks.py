@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,13 +39,6 @@ FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc", ".csv": "csv", ".tsv": "csv",
 }  # fmt: skip
 LAZY = (".nc", ".nc4", ENDING)
-
-
-class Reader(Protocol):
-    """What hands out record batches: Arrow's readers, and what DuckDB and other databases give."""
-
-    def read_next_batch(self) -> Any:
-        """The next batch; StopIteration after the last."""
 
 
 Block = Callable[[], Iterable[Floats]]  # (systems, items) pieces, each good until the next is asked for

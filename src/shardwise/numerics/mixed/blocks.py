@@ -95,9 +95,10 @@ def _items(factors: Sequence[Ints], p: int) -> tuple[Ints, tuple[int, ...]]:
     for item in factors:
         if (item < 0).any() or not item.size:
             continue
-        within = tuple(k for k, code in enumerate(factors) if _lies_within(code, item))
+        most = [_levels_within(code, item) for code in factors]
+        within = tuple(k for k, levels in enumerate(most) if levels >= 0)
         u = p + sum(int(code.max(initial=-1)) + 1 for k, code in enumerate(factors) if k not in within)
-        m = sum(_most(factors[k], item) for k in within)
+        m = sum(most[k] for k in within)
         cost = float(u) ** 3 + (int(item.max()) + 1.0) * m * (m + u) ** 2
         if best is None or cost < best[0]:
             best = cost, item, within
@@ -106,17 +107,14 @@ def _items(factors: Sequence[Ints], p: int) -> tuple[Ints, tuple[int, ...]]:
     return best[1], best[2]
 
 
-def _lies_within(code: Ints, item: Ints) -> bool:
+def _levels_within(code: Ints, item: Ints) -> int:
+    """The largest number of levels of a factor in one item, or -1 if one of its levels lies in two items."""
     there = code >= 0
+    if not there.all():
+        code, item = code[there], item[there]
     owner = np.full(int(code.max(initial=-1)) + 1, -1, dtype=np.int64)
-    owner[code[there]] = item[there]
-    return bool((owner[code[there]] == item[there]).all())
-
-
-def _most(code: Ints, item: Ints) -> int:
-    """The largest number of levels of a factor in one item."""
-    pairs = np.unique(item[code >= 0] * (int(code.max(initial=0)) + 1) + code[code >= 0])
-    return int(np.bincount(pairs // (int(code.max(initial=0)) + 1)).max(initial=0))
+    owner[code] = item
+    return int(np.bincount(owner[owner >= 0]).max(initial=0)) if (owner[code] == item).all() else -1
 
 
 def _slots(item: Ints, factors: Sequence[Ints], items: int) -> tuple[list[Ints], list[Ints]]:
@@ -139,17 +137,17 @@ def _slots(item: Ints, factors: Sequence[Ints], items: int) -> tuple[list[Ints],
 
 def _columns(codes: Sequence[tuple[Ints, int]], x: Floats, start: int) -> sparse.csr_array:
     """U = [Z of the other factors, X] as a sparse matrix."""
-    row, column = np.nonzero(x)
-    rows, columns, values = [row], [column + start], [x[row, column]]
-    for code, first in codes:
-        there = np.flatnonzero(code >= 0)
-        rows.append(there)
-        columns.append(code[there] + first)
-        values.append(np.ones(there.size))
-    shape = (len(x), start + x.shape[1])
-    return sparse.csr_array(
-        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape
-    )
+    n, p = x.shape
+    columns = np.empty((n, len(codes) + p), dtype=np.int32)
+    values = np.empty(columns.shape)
+    for k, (code, first) in enumerate(codes):
+        columns[:, k] = code + first
+        values[:, k] = code >= 0
+    columns[:, len(codes) :] = np.arange(start, start + p)
+    values[:, len(codes) :] = x
+    there = values != 0.0
+    ends = np.concatenate(([0], np.cumsum(there.sum(axis=1)))).astype(np.int32)
+    return sparse.csr_array((values[there], columns[there], ends), shape=(n, start + p))
 
 
 def _patterns(item: Ints, places: Sequence[Ints], u: sparse.csr_array, items: int) -> tuple[Ints, Ints]:
@@ -181,16 +179,17 @@ def _representatives(
     rows = np.flatnonzero(chosen[item])
     own = pattern[item[rows]]
     zz = np.zeros((len(first), m, m))
-    zu = sparse.csr_array((len(first) * m, u.shape[1]))
+    width = u.shape[1]
+    zu = np.zeros(len(first) * m * width)
+    mine = u if len(rows) == u.shape[0] else u[rows]
+    length = np.diff(mine.indptr)
     for one in places:
         a = one[rows]
-        there = np.flatnonzero(a >= 0)
-        z = sparse.csr_array(
-            (np.ones(there.size), (own[there] * m + a[there], there)), shape=(len(first) * m, rows.size)
-        )
-        zu = zu + z @ u[rows]
+        at = np.repeat((own * m + a) * width, length) + mine.indices
+        weight = np.where(np.repeat(a >= 0, length), mine.data, 0.0)
+        zu += np.bincount(np.maximum(at, 0), weights=weight, minlength=zu.size)
         for two in places:
             b = two[rows]
             both = (a >= 0) & (b >= 0)
             np.add.at(zz, (own[both], a[both], b[both]), 1.0)
-    return zz, np.asarray(zu.toarray()).reshape(len(first), m, u.shape[1])
+    return zz, zu.reshape(len(first), m, width)

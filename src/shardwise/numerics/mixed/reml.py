@@ -86,28 +86,39 @@ def evaluate(data: Problem, gamma: Floats) -> State:
     try:
         lower = np.linalg.cholesky(system)
         inner = np.linalg.inv(system) * np.outer(root, root)
-        inner_u = inner @ data.zu
+        inner_u = _each(inner, data.zu)
         flat = (-1, data.u_u.shape[0])
         weighted = (data.count[:, None, None] * inner_u).reshape(flat)
         g = data.u_u - data.zu.reshape(flat).T @ weighted
         h = data.u_y - inner_u.reshape(flat).T @ data.zy.reshape(-1)
         scale = np.ones(len(h))
-        for at, k in zip(data.rest, data.others, strict=True):
-            scale[at] = np.sqrt(gamma[k])
-        c = g * np.outer(scale, scale)
+        for at, i in zip(data.rest, data.others, strict=True):
+            scale[at] = np.sqrt(gamma[i])
+        scales = np.outer(scale, scale)
+        c = g * scales
         random = len(h) - data.p
         c[np.arange(random), np.arange(random)] += 1.0
-        factor = linalg.cholesky(c, lower=True, check_finite=False)
-    except (linalg.LinAlgError, np.linalg.LinAlgError):
+        factor, failed = linalg.lapack.dpotrf(c, lower=True)
+        if failed:
+            raise np.linalg.LinAlgError
+    except np.linalg.LinAlgError:
         raise InputError(
             "the mean of a system cannot be told from those of others", remedy="give every system scores"
         ) from None
-    inverse = linalg.solve_triangular(factor, np.diag(scale), lower=True, check_finite=False)
-    v = inverse @ h
+    v, _ = linalg.lapack.dtrtrs(factor, scale * h, lower=True)
+    half, _ = linalg.lapack.dpotri(factor, lower=True)
+    k = half + half.T
+    k.flat[:: len(h) + 1] /= 2.0
+    k *= scales
     q = data.y_y - float((inner * data.zyyz).sum()) - float(v @ v)
     diagonal = np.diagonal(lower, axis1=-2, axis2=-1)
     logs = 2.0 * float((data.count[:, None] * np.log(diagonal)).sum() + np.log(np.diag(factor)).sum())
-    return State(gamma, g, h, inverse.T @ inverse, logs, max(q, np.finfo(float).tiny), inner, inner_u)
+    return State(gamma, g, h, k, logs, max(q, np.finfo(float).tiny), inner, inner_u)
+
+
+def _each(a: Floats, b: Floats) -> Floats:
+    """Products of many small matrices; those of single numbers need no BLAS, which is slow to call."""
+    return a * b if a.shape[-1] == 1 else a @ b
 
 
 def deviance(data: Problem, at: State, sigma2: float) -> float:
@@ -124,8 +135,8 @@ def profiled_deviance(data: Problem, at: State) -> float:
 
 def local(data: Problem, at: State) -> Local:
     """What derivatives need of the factors within items."""
-    zz = data.zz - data.zz @ at.inner @ data.zz
-    zu = data.zu - data.zz @ at.inner_u
+    zz = data.zz - _each(_each(data.zz, at.inner), data.zz)
+    zu = data.zu - _each(data.zz, at.inner_u)
     width = zu.shape[-1]
     root = np.sqrt(data.count)[:, None, None] * zu
     each = {j: root[:, one].reshape(-1, width) for j, one in data.own.items()}
@@ -140,15 +151,16 @@ def slopes(data: Problem, at: State) -> Slopes:
     w = at.h - at.g @ kh  # U'Py
     n = np.eye(len(w)) - at.k @ at.g
     pi = n.T @ at.g  # U'PU
-    turn = np.eye(data.zz.shape[-1]) - data.zz @ at.inner
-    ours, minus = turn @ data.zy[..., None], near.zu @ kh
+    turn = np.eye(data.zz.shape[-1]) - _each(data.zz, at.inner)
+    ours, minus = _each(turn, data.zy[..., None]), near.zu @ kh
     sum_w = ours[..., 0] - data.count[:, None] * minus  # Z'Py, summed over the items of a pattern
     cross = ours * minus[:, None, :]
-    ww = turn @ data.zyyz @ turn.swapaxes(-1, -2) - cross - cross.swapaxes(-1, -2)
+    ww = _each(_each(turn, data.zyyz), turn.swapaxes(-1, -2)) - cross - cross.swapaxes(-1, -2)
     ww += data.count[:, None, None] * minus[:, :, None] * minus[:, None, :]  # its squares, likewise
     hw = {j: np.einsum("pmu,pm->u", near.zu[:, one], sum_w[:, one]) for j, one in data.own.items()}
     ks = {j: at.k @ s_j for j, s_j in near.s.items()}
-    around = near.zu @ at.k @ near.zu.swapaxes(-1, -2)  # Z'W_b⁻¹U K U'W_b⁻¹Z
+    zuk = (near.zu.reshape(-1, len(w)) @ at.k).reshape(near.zu.shape)  # one product, not one for each pattern
+    around = zuk @ near.zu.swapaxes(-1, -2)  # Z'W_b⁻¹U K U'W_b⁻¹Z
     t, tt, y, yy = np.zeros(size), np.zeros((size, size)), np.zeros(size), np.zeros((size, size))
     for j, one in data.own.items():
         s_j = near.s[j]
@@ -160,8 +172,9 @@ def slopes(data: Problem, at: State) -> Slopes:
             tt[j, k] = float((data.count[:, None, None] * both * (both - 2.0 * around[:, one, two])).sum())
             tt[j, k] += float((ks[j] * ks[k].T).sum())
             yy[j, k] = float((both * ww[:, one, two]).sum() - hw[j] @ at.k @ hw[k])
+        nsn = np.einsum("ij,ij->j", n, s_j @ n)
         for two, k in zip(data.rest, data.others, strict=True):
-            tt[j, k] = tt[k, j] = float((n[:, two] * (s_j @ n[:, two])).sum())
+            tt[j, k] = tt[k, j] = float(nsn[two].sum())
             yy[j, k] = yy[k, j] = float(hw[j] @ n[:, two] @ w[two])
     for one, i in zip(data.rest, data.others, strict=True):
         t[i], y[i] = float(np.trace(pi[one, one])), float(w[one] @ w[one])
