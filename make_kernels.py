@@ -1,7 +1,8 @@
 """Compile the kernels into the package, for a common kind of processor: ``python make_kernels.py`` (make kernels).
 
-Kernels are compiled by what calls them: two processes go through small analyses of every kind, with a cache of their
-own each, and what they have compiled is put together into ``src/shardwise/compiled`` with the digest of the sources.
+Kernels are compiled by what calls them: two processes go through small analyses of every kind, one through runs and
+paired tests, one through tables, models and draws, with a cache of their own each. What they have compiled is put
+together into ``src/shardwise/compiled`` with the digest of the sources.
 Nothing is done where it is there already. Wheels that are built afterwards hold it.
 """
 
@@ -24,8 +25,9 @@ from numba.core.caching import IndexDataCacheFile, _CacheLocator
 
 from shardwise.core.compiled import FOLDER, PACKAGE, stamp, target
 
-SHARES = ("runs", "tables")
+SHARES = ("pairs", "models")  # that take about as long
 MEASURES = ("AP", "P@10", "nDCG@10", "RBP", "ERR@20", "bpref", "infAP", "Rprec", "RR", "Judged@10")
+PAIRED = ("t ", "unpaired-t", "wilcoxon", "sign", "randomization", "bootstrap", "unified")
 ALSO = {
     ("topic", "system"): (
         "sign holm", "wilcoxon none", "bootstrap holm", "banova MD1 difference drawn bh",
@@ -95,7 +97,8 @@ def work(share: str, place: Path) -> None:
     """Small analyses of every kind: of runs, or of tables of scores."""
     try:
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
-            runs(place) if share == "runs" else tables(place)
+            runs(place) if share == "pairs" else tables(place)
+            procedures(paired=share == "pairs")
     finally:
         shutil.rmtree(place)
 
@@ -112,38 +115,18 @@ def runs(place: Path) -> None:
         place / "s.csv",
     )
     command("score", *given, "--shards", 2, "--splits", 2, "--out", place / "shards.nc")
-    command("compare", *given, "--shards", 2, "--splits", 2)
     command("stability", *given, "--shards", 2, "--splits", 2)
 
 
 def tables(place: Path) -> None:
-    """Every procedure on a table of its kind, all pairs and against a baseline, with gaps, and as it is calibrated."""
+    """Reading tables of scores, of as many rows and items as reading them is compiled for."""
     import numpy as np
     import pandas as pd
-    import xarray as xr
 
     import shardwise as sw
     from shardwise.io.tables.kernels import Coder, text_array, united
-    from shardwise.procedures.vocabulary import DEFAULT
 
-    rng = np.random.default_rng(1)
-    for dims, methods in DEFAULT.items():
-        sizes = {**dict.fromkeys(dims, 3), "topic": 12, "system": 5}
-        values = rng.beta(2.0, 4.0, size=[sizes[dim] for dim in dims]).round(2)
-        scores = xr.DataArray(
-            values, dims=dims, coords={dim: [f"{dim}{i}" for i in range(sizes[dim])] for dim in dims}
-        )
-        for method in (*methods, *ALSO.get(dims, ())):
-            sw.compare(scores, method, seed=1)
-        sw.calibrate(scores, repetitions=20, seed=1)
-        if "split" not in dims:
-            sw.compare(scores, baseline="system0", seed=1)
-            sw.compare(scores.where(scores["topic"] != "topic0"), seed=1)
-    table = scores.isel(split=0, shard=0, drop=True)
-    table[0, 0] = np.nan
-    sw.compare(table, seed=1)
-    sw.compare(table[1:], "MD1 dunnett topic", baseline="system0")
-    many = 20_000  # rows and items, as many as reading them is compiled for
+    many = 20_000
     for name in ("", "q"):
         rows = {"question": [f"{name}{many - k}" for k in range(many)], "model": "a", "seed": 1, "score": 0.5}
         frame = pd.DataFrame(rows)
@@ -156,6 +139,36 @@ def tables(place: Path) -> None:
             sw.read_scores(place / file)
     text_array([f"q{k}" for k in range(many)])  # as xarray wants names before pandas 3
     united([Coder(), Coder()], [np.zeros(0, dtype=np.int32)] * 2)  # as several workers do
+
+
+def procedures(paired: bool) -> None:
+    """Every procedure on a table of its kind, paired tests or all else, as it is compared and as it is calibrated."""
+    import numpy as np
+    import xarray as xr
+
+    import shardwise as sw
+    from shardwise.procedures.vocabulary import DEFAULT
+
+    rng = np.random.default_rng(1)
+    for dims, usual in DEFAULT.items():
+        sizes = {**dict.fromkeys(dims, 3), "topic": 12, "system": 5}
+        values = rng.beta(2.0, 4.0, size=[sizes[dim] for dim in dims]).round(2)
+        scores = xr.DataArray(
+            values, dims=dims, coords={dim: [f"{dim}{i}" for i in range(sizes[dim])] for dim in dims}
+        )
+        methods = [name for name in usual if name.startswith(PAIRED) == paired]
+        for method in (*methods, *(name for name in ALSO.get(dims, ()) if name.startswith(PAIRED) == paired)):
+            sw.compare(scores, method, seed=1)
+        if methods:
+            sw.calibrate(scores, methods, repetitions=20, seed=1)
+        if not paired and "split" not in dims:
+            sw.compare(scores, baseline="system0", seed=1)
+            sw.compare(scores.where(scores["topic"] != "topic0"), seed=1)
+    if not paired:  # all pairs and against a baseline, with gaps
+        table = scores.isel(split=0, shard=0, drop=True)
+        table[0, 0] = np.nan
+        sw.compare(table, seed=1)
+        sw.compare(table[1:], "MD1 dunnett topic", baseline="system0")
 
 
 def command(*words: object) -> None:

@@ -105,7 +105,7 @@ LOST = """
                 return calibrate(*arguments, **options)
 
             command.calibrate = begun
-            words = ["calibrate", sys.argv[1], "--repetitions", "100000", "-q", "--cluster", address]
+            words = ["calibrate", sys.argv[1], "--repetitions", "20000", "-q", "--cluster", address]
             sys.argv = ["shardwise", *words, "--out", "x.csv"]
             try:
                 main()

@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ import xarray as xr
 import shardwise as sw
 from collections_for_tests import write_runs
 from command_line import shardwise
-from shardwise.core.arguments import CHUNKS
+from shardwise.core.arguments import CHUNKS, mapped
+from shardwise.numerics.moderated.draws import count_draws
 
 SIZES = {"topic": 40, "system": 5}
 
@@ -140,6 +142,28 @@ def test_scores_do_not_depend_on_who_scores(kind: str, tmp_path: Path) -> None:
         for how in (splits, None):
             there = sw.score(runs, measures, how, executor=executor)
             xr.testing.assert_identical(there, sw.score(runs, measures, how, jobs=1))
+
+
+class Sending(Executor):
+    """Sends what it is given as Dask does: arrays beside the pickle, where nobody may write to them."""
+
+    def submit(self, work: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
+        beside: list[pickle.PickleBuffer] = []
+        content = pickle.dumps((work, arguments), protocol=5, buffer_callback=beside.append)
+        there, task = pickle.loads(content, buffers=[bytes(one.raw()) for one in beside])
+        done: Future[Any] = Future()
+        done.set_result(there(*task))
+        return done
+
+
+def kernel_and_array(kernel: Any, values: Any, task: int) -> tuple[bool, bool]:
+    return kernel is count_draws, bool(values.flags.writeable)
+
+
+def test_kernels_are_sent_by_name_and_arrays_may_be_written_to() -> None:
+    # or else every worker compiles them: numba sends sources, and read-only arrays are of another type
+    work = partial(kernel_and_array, count_draws, np.zeros(3))
+    assert list(mapped(work, [1, 2], executor=Sending())) == [(True, True)] * 2
 
 
 def test_commands_refuse_a_cluster_without_draws(tmp_path: Path) -> None:

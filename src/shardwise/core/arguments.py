@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -136,6 +140,7 @@ def mapped(
             yield result
         return
     pool = executor or ThreadPoolExecutor(min(count, len(tasks)))
+    work = work if isinstance(pool, ThreadPoolExecutor) else _packed(work)
     coming, rest = deque[Future[Result]](), iter(tasks)
     try:
         for task in tasks:
@@ -154,6 +159,49 @@ def mapped(
         if executor is None:
             # who was interrupted need not wait for what is under way
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """A work function that was pickled once for all its tasks, and is unpacked once in each process.
+
+    Its arrays may be written to, for which kernels are compiled: those that Dask hands out itself are read-only.
+    """
+
+    content: bytes
+
+    def __call__(self, task: Any) -> Any:
+        return _unpacked(self.content)(task)
+
+
+@lru_cache(maxsize=2)
+def _unpacked(content: bytes) -> Callable[[Any], Any]:
+    work: Callable[[Any], Any] = pickle.loads(content)
+    return work
+
+
+def _packed(work: Callable[[Task], Result]) -> Callable[[Task], Result]:
+    """A work function for other processes; one that only an executor's own pickler can handle is left to it."""
+    content = BytesIO()
+    try:
+        _Pickler(content, protocol=5).dump(work)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return work
+    return work if b"__main__" in content.getvalue() else _Packed(content.getvalue())
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles kernels by their names: numba would pickle their source, to be compiled by every worker anew."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        function = getattr(obj, "py_func", None)
+        if function is None or _named(function.__module__, function.__qualname__) is not obj:
+            return NotImplemented
+        return _named, (function.__module__, function.__qualname__)
+
+
+def _named(module: str, name: str) -> Any:
+    return getattr(import_module(module), name, None)
 
 
 def breadth(executor: Executor) -> int:

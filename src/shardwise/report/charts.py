@@ -57,7 +57,7 @@ def svg(specification: dict[str, Any], name: str) -> str:
 
 def inline_svg(chart: Chart, name: str, label: str) -> str:
     """Draw a chart as SVG that takes its colours from the page; `label` is its text alternative."""
-    specification = chart.to_dict()
+    specification = chart.to_dict(validate=False)  # which vl-convert does
     specification["config"] = INK
     drawn = svg(specification, name)
     for fixed, themed in THEMED.items():
@@ -117,6 +117,6 @@ def interval_figure(content: Analysis) -> tuple[bytes, str]:
     ]
     kind = "comparison" if all(one.comparison for one in content.claims) else "confidence"
     title = f"{short(content.measure)}, {100 * (1.0 - content.alpha):g}% {kind} intervals"
-    specification = bare(beside(rows, "claim", title)).to_dict()
+    specification = bare(beside(rows, "claim", title)).to_dict(validate=False)
     pdf: bytes = vl_convert.vegalite_to_pdf(specification)
     return pdf, svg(specification, "intervals")

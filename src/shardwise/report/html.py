@@ -6,6 +6,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterable
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -78,52 +79,37 @@ def save(found: Analysis, path: str | os.PathLike[str]) -> None:
 def html(content: Analysis) -> str:
     """Render a report as one self-contained page."""
     script, style = asset("report.js"), asset("report.css")
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(asset),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    d = content.decimals
-    environment.filters.update(
-        short=short,
-        visible=visible,
-        p=p_value,
-        equated=equated,
-        n=lambda x, digits=d: number(float(x), digits),
-        share=lambda x: f"{float(x):.0%}" if np.isfinite(float(x)) else "–",
-        counted=counted,
-        capital=answer.capital,
-        conjoined=answer.conjoined,
-    )
     files = downloads(content)
     drawn = {name: Markup(svg) for name, svg in charts(content).items()}  # made by vl-convert, which escapes
-    return environment.get_template("report.html").render(
-        c=content,
-        words=words,
-        answer=answer,
-        widths=all(isinstance(one.procedure.fit, ByModel) for one in content.splits),
-        heads={one.key: answer.subject(one, content) for one in content.claims},
-        roles={one.key: ROLES[k] for k, one in enumerate(content.shown)},
-        style=Markup(style),
-        script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
-        data=Markup(script_json(page_data(content, files))),
-        axis=_axis(content),
-        rows=_rows(content),
-        charts=drawn,
-        files=files,
-        ranked={one.key for one in content.shown if one.letters is not None or one.pairs.complete},
-        most_named=MOST_NAMED,
-        against=_against(content),
-        marks=MARKED,
-        methods=methods_text(content),
-        methods_latex=methods_latex(content),
-        bibliography=bibliography(content),
-        anova=_anova_rows(content),
-        trust=sentences(content.trust),
-        places={name: k for k, name in enumerate(content.systems)},
+    return (
+        templates()
+        .get_template("report.html")
+        .render(
+            c=content,
+            words=words,
+            answer=answer,
+            widths=all(isinstance(one.procedure.fit, ByModel) for one in content.splits),
+            heads={one.key: answer.subject(one, content) for one in content.claims},
+            roles={one.key: ROLES[k] for k, one in enumerate(content.shown)},
+            style=Markup(style),
+            script=Markup(script),
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
+            data=Markup(script_json(page_data(content, files))),
+            axis=_axis(content),
+            rows=_rows(content),
+            charts=drawn,
+            files=files,
+            ranked={one.key for one in content.shown if one.letters is not None or one.pairs.complete},
+            most_named=MOST_NAMED,
+            against=_against(content),
+            marks=MARKED,
+            methods=methods_text(content),
+            methods_latex=methods_latex(content),
+            bibliography=bibliography(content),
+            anova=_anova_rows(content),
+            trust=sentences(content.trust),
+            places={name: k for k, name in enumerate(content.systems)},
+        )
     )
 
 
@@ -249,6 +235,37 @@ def _anova_rows(content: Analysis) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+@cache
+def templates() -> jinja2.Environment:
+    """The templates of all pages, each compiled once in a process."""
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(asset),
+        auto_reload=False,
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        short=short,
+        visible=visible,
+        p=p_value,
+        equated=equated,
+        n=_decimals,
+        share=lambda x: f"{float(x):.0%}" if np.isfinite(float(x)) else "–",
+        counted=counted,
+        capital=answer.capital,
+        conjoined=answer.conjoined,
+    )
+    return environment
+
+
+@jinja2.pass_context
+def _decimals(context: jinja2.runtime.Context, x: Any, digits: int | None = None) -> str:
+    """A number with the decimals of the analysis that is shown, or as many as asked for."""
+    return number(float(x), context["c"].decimals if digits is None else digits)
 
 
 def asset(name: str) -> str:

@@ -6,18 +6,15 @@ import base64
 import hashlib
 from typing import Any
 
-import jinja2
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from shardwise.analysis.answer import capital
 from shardwise.analysis.figures import number, p_value
 from shardwise.analysis.leaderboard import MARKED, Leaderboard, ranged
 from shardwise.core.claim import plural
-from shardwise.core.text import short, visible
 from shardwise.report.axis import Axis, axis_for
-from shardwise.report.html import asset
+from shardwise.report.html import asset, templates
 
 
 def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") -> str:
@@ -32,32 +29,30 @@ def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") ->
     name
         The id of the element, with which links to it begin.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(asset),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(visible=visible, short=short, capital=capital)
     script = asset("leaderboard.js")
     axis = _axis(board.table)
-    drawn = environment.get_template("leaderboard.html").render(
-        b=board,
-        name=name,
-        nouns=plural(board.noun),
-        level=f"{100 * board.level:g} %",
-        style=Markup(asset("leaderboard.css")),
-        script=Markup(script),
-        axis=axis,
-        rows=_rows(board, axis),
-        wide=len(board.others) + 2 * len(board.against) > 3,
+    drawn = (
+        templates()
+        .get_template("leaderboard.html")
+        .render(
+            b=board,
+            name=name,
+            nouns=plural(board.noun),
+            level=f"{100 * board.level:g} %",
+            style=Markup(asset("leaderboard.css")),
+            script=Markup(script),
+            axis=axis,
+            rows=_rows(board, axis),
+            wide=len(board.others) + 2 * len(board.against) > 3,
+        )
     )
     if not page:
         return drawn
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    return environment.get_template("leaderboard-page.html").render(
-        title=board.heading, board=Markup(drawn), script_hash=digest
+    return (
+        templates()
+        .get_template("leaderboard-page.html")
+        .render(title=board.heading, board=Markup(drawn), script_hash=digest)
     )
 
 
