@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PROGRAMS = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+)
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
              "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
 
@@ -18,7 +24,7 @@ ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "-
 def browser() -> Iterator[Any]:
     program = os.environ.get("SHARDWISE_CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
-        pytest.skip("no Chromium (apt-get install chromium, or set SHARDWISE_CHROMIUM)")
+        pytest.skip("no Chromium (apt-get install chromium-headless-shell, or set SHARDWISE_CHROMIUM)")
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed (pip install playwright)"
     )

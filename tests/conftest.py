@@ -13,7 +13,7 @@ from hypothesis import settings
 
 # the first example may compile a kernel; CI tries the same examples every time
 settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("ci", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("quick", deadline=None, max_examples=15)  # make check
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
