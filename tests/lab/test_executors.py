@@ -144,6 +144,18 @@ def test_a_cluster_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None
         pass
 
 
+def test_a_client_that_cannot_be_closed_is_not_closed_again() -> None:
+    class Client:
+        status = "running"
+
+        def close(self, timeout: float) -> None:
+            raise TimeoutError(f"timed out after {timeout} s.")
+
+    client = Client()
+    cluster._closed(client)
+    assert client.status == "closed"  # with which dask.distributed leaves it alone
+
+
 def test_without_an_address_there_is_no_executor() -> None:
     with cluster.on_cluster(None) as executor:
         assert executor is None

@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Executor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +17,7 @@ from shardwise.io.tables.sheet import first_line
 
 LOCAL = "local"
 WAIT = 10  # seconds for a scheduler to answer
+PARTING = 3  # seconds for it to hear that nobody needs it any more
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what a full disk says
 LOUD = ("distributed", "distributed.client", "distributed.utils", "tornado.application", "asyncio")
 
@@ -91,5 +92,7 @@ def on_cluster(
 
 def _closed(client: Any) -> None:
     """Close what may be lost already: its complaints would hide what is said of the loss."""
-    with suppress(Exception):
-        client.close()
+    try:
+        client.close(timeout=PARTING)
+    except Exception:
+        client.status = "closed"  # or else it is closed once more when it is collected, and complains then
