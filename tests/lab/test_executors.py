@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -20,6 +19,7 @@ import pytest
 from distributed.scheduler import KilledWorker
 
 import shardwise as sw
+from clusters import small_cluster
 from shardwise.cli import cluster
 from shardwise.core.arguments import mapped
 
@@ -233,19 +233,6 @@ def test_a_full_disk_of_one_worker_costs_no_result(tmp_path: Path) -> None:
     assert done.stdout == "the same\n", done.stderr[-2000:]
 
 
-@pytest.fixture
-def address() -> Iterator[str]:
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp",
-        host="127.0.0.1",
-        dashboard_address=None,
-    ) as made:
-        yield made.scheduler_address
-
-
 def _no_space(_: int) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -261,11 +248,12 @@ def _killed(_: int) -> None:
         (_killed, "worker after worker of the cluster died at the same task; give them more memory"),
     ],
 )
-def test_what_workers_cannot_do_is_said_in_one_line(address: str, work: Any, said: str) -> None:
-    with pytest.raises(sw.InputError, match=said), cluster.on_cluster(address, quiet=True) as executor:
-        list(mapped(work, [1, 2, 3], executor=executor))
-    with cluster.on_cluster(address, quiet=True) as executor:  # and the same cluster works on
-        assert list(mapped(abs, [-1, 2, -3], executor=executor)) == [1, 2, 3]
+def test_what_workers_cannot_do_is_said_in_one_line(work: Any, said: str) -> None:
+    with small_cluster() as address:
+        with pytest.raises(sw.InputError, match=said), cluster.on_cluster(address, quiet=True) as executor:
+            list(mapped(work, [1, 2, 3], executor=executor))
+        with cluster.on_cluster(address, quiet=True) as executor:  # and the same cluster works on
+            assert list(mapped(abs, [-1, 2, -3], executor=executor)) == [1, 2, 3]
 
 
 def test_workers_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ import pytest
 import xarray as xr
 
 import shardwise as sw
+from clusters import small_cluster
 from collections_for_tests import write_runs
 from command_line import shardwise
 from shardwise.core.arguments import CHUNKS, mapped
@@ -175,16 +176,9 @@ def test_commands_refuse_a_cluster_without_draws(tmp_path: Path) -> None:
 
 def test_a_command_refuses_a_cluster_that_does_nothing(tmp_path: Path) -> None:
     table().to_dataset(name="AP").to_netcdf(tmp_path / "s.nc", engine="h5netcdf")
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp",
-        host="127.0.0.1",
-        dashboard_address=None,
-    ) as cluster:
-        words = ("compare", str(tmp_path / "s.nc"), "--quiet", "--method", "t holm")
-        refused = shardwise(*words, "--cluster", cluster.scheduler_address)
+    words = ("compare", str(tmp_path / "s.nc"), "--quiet", "--method", "t holm")
+    with small_cluster() as address:
+        refused = shardwise(*words, "--cluster", address)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert (
         refused.stderr
