@@ -160,7 +160,7 @@ def procedures(paired: bool) -> None:
         for method in (*methods, *(name for name in ALSO.get(dims, ()) if name.startswith(PAIRED) == paired)):
             sw.compare(scores, method, seed=1)
         if methods:
-            sw.calibrate(scores, methods, repetitions=20, seed=1)
+            sw.calibrate(scores, methods, repetitions=10, seed=1)
         if not paired and "split" not in dims:
             sw.compare(scores, baseline="system0", seed=1)
             sw.compare(scores.where(scores["topic"] != "topic0"), seed=1)
