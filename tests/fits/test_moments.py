@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
+import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 import xarray as xr
@@ -112,6 +113,12 @@ def test_a_large_offset_costs_no_digits() -> None:
     np.testing.assert_allclose(found.covariance, np.cov(y.T), rtol=1e-7)  # of 1e6 about ten digits are left
 
 
+def write_arrow(path: Path, table: pa.Table, rows: int, compression: str | None = None) -> None:
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_file(str(path), table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=rows)
+
+
 def sources(y: Floats, folder: Path) -> dict[str, Any]:
     wide, table = frame(y), xr.DataArray(y, dims=("topic", "system"), coords={"system": NAMES}, name="score")
     wide.to_parquet(folder / "wide.parquet")
@@ -124,8 +131,15 @@ def sources(y: Floats, folder: Path) -> dict[str, Any]:
     for k, part in enumerate(np.array_split(np.arange(len(y)), 3)):
         wide.iloc[part].to_parquet(folder / "parts" / f"{k}.parquet")
     arrow = pa.Table.from_pandas(wide)
+    write_arrow(folder / "wide.arrow", arrow, 37)
+    write_arrow(folder / "once.arrow", arrow, len(y))
+    write_arrow(folder / "packed.feather", arrow, 90, "lz4")
+    write_arrow(folder / "long.arrow", pa.Table.from_pandas(long(y)), 53)
     table.to_dataset(name="score").to_netcdf(folder / "scores.nc", engine="h5netcdf")
-    files = ("wide.parquet", "wide.csv", "wide.tsv", "long.parquet", "long.csv", "parts", "scores.nc")
+    files = (
+        "wide.parquet", "wide.csv", "wide.tsv", "wide.arrow", "once.arrow", "packed.feather", "long.parquet",
+        "long.csv", "long.arrow", "parts", "scores.nc",
+    )  # fmt: skip
     return {
         **{name: folder / name for name in files},
         "frame": wide,
@@ -199,6 +213,27 @@ def test_other_refusals(tmp_path: Path) -> None:
         sw.compare(moments, "moderated", generalize=())
 
 
+def test_an_arrow_file_damaged_anywhere_is_refused_in_one_line(tmp_path: Path) -> None:
+    write_arrow(tmp_path / "a.arrow", pa.Table.from_pandas(frame(scores(200))), 20)
+    whole = (tmp_path / "a.arrow").read_bytes()
+    for cut in (0, 5, len(whole) // 2, len(whole) - 3):
+        (tmp_path / "cut.arrow").write_bytes(whole[:cut])
+        with pytest.raises(sw.InputError, match=r"cut\.arrow: ") as refused:
+            sw.ScoreMoments.of(tmp_path / "cut.arrow")
+        assert "\n" not in str(refused.value)
+    (tmp_path / "hole.arrow").write_bytes(
+        whole[: len(whole) // 2] + b"\xff" * 300 + whole[len(whole) // 2 + 300 :]
+    )
+    with pytest.raises(
+        sw.InputError, match=r"hole\.arrow: "
+    ):  # numbers that are none, or a header that is none
+        sw.ScoreMoments.of(tmp_path / "hole.arrow")
+    empty = pa.Table.from_pandas(frame(scores(200)).iloc[:0])
+    write_arrow(tmp_path / "empty.arrow", empty, 20)
+    with pytest.raises(sw.InputError, match="holds no rows"):
+        sw.ScoreMoments.of(tmp_path / "empty.arrow")
+
+
 @pytest.mark.parametrize("margins", [False, True])
 def test_figures_do_not_depend_on_the_number_of_threads(tmp_path: Path, margins: bool) -> None:
     y = np.random.default_rng(4).normal(3.0, 1.0, (2500, 60))
@@ -206,7 +241,8 @@ def test_figures_do_not_depend_on_the_number_of_threads(tmp_path: Path, margins:
     wide = pd.DataFrame(y, columns=[f"s{k}" for k in range(60)])
     wide.to_parquet(tmp_path / "wide.parquet")
     wide.to_parquet(tmp_path / "groups.parquet", row_group_size=70)
-    for name in ("array.npy", "wide.parquet", "groups.parquet"):
+    write_arrow(tmp_path / "batches.arrow", pa.Table.from_pandas(wide), 70)
+    for name in ("array.npy", "wide.parquet", "groups.parquet", "batches.arrow"):
         found = [
             sw.ScoreMoments.of(tmp_path / name, rows=300, jobs=jobs, margins=margins).gram
             for jobs in (1, 2, 5)

@@ -21,6 +21,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset
+import pyarrow.ipc
 import pyarrow.parquet
 import xarray as xr
 
@@ -109,6 +110,8 @@ def _of_path(path: Path, columns: Columns | None, systems: Sequence[str], rows: 
     form: Any = kind
     if kind == "parquet" and path.is_file():
         return _of_parquet(path, columns, rows)
+    if kind == "ipc" and (found := _of_arrow(path, columns, rows)) is not None:
+        return found
     if suffix == ".tsv":
         form = pa.dataset.CsvFileFormat(parse_options=pa.csv.ParseOptions(delimiter="\t"))
     try:
@@ -246,6 +249,40 @@ def _decoded(
         yield from file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(path, error) from None
+
+
+def _of_arrow(path: Path, columns: Columns | None, rows: int) -> Blocks | None:
+    """One Arrow file of a wide table: whoever works on record batches reads them; None for what is no such file."""
+    own = threading.local()
+    try:
+        with pa.OSFile(str(path)) as opened:
+            file = pa.ipc.open_file(opened)
+            head = file.get_batch(0) if file.num_record_batches else None
+    except (pa.ArrowException, OSError):
+        return None  # of which Arrow's datasets know how to speak
+    if head is None or not head.num_rows or head.nbytes > GROUP:  # larger ones come from one thread
+        return None
+    reading = _understood(pa.Table.from_batches([head]), columns, str(path))
+    if not reading.wide:
+        return None
+    wanted = _wanted(reading)
+    places = [head.schema.get_field_index(name) for name in wanted]
+
+    def pieces(some: range) -> Iterator[Floats]:
+        try:
+            if "file" not in own.__dict__:
+                options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=places)
+                own.file = pa.ipc.open_file(pa.OSFile(str(path)), options=options)
+            for place in some:
+                batch = own.file.get_batch(place).select(wanted)
+                for first in range(0, batch.num_rows, rows):
+                    yield from _wide(batch.slice(first, rows), own, str(path))
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(path, error) from None
+
+    step, count = max(1, rows // head.num_rows), file.num_record_batches
+    each = (partial(pieces, range(first, min(first + step, count))) for first in range(0, count, step))
+    return Blocks(reading.scores, each, reading.nouns.get("topic", "topic"), str(path))
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
