@@ -41,11 +41,13 @@ def means_and_errors(y: Floats, coarse: Floats, ia: Ints, ib: Ints, mean: Floats
     """Mean of the differences of every pair and sd / sqrt(T)."""
     topics = y.shape[1]
     z = np.empty((topics, ia.size))
+    unit = np.empty(ia.size)
     for i in range(y.shape[0]):
         topic_differences(y[i], coarse[i], ia, ib, z)
         for k in range(ia.size):
             mean[i, k] = 0.0
             se[i, k] = 0.0
+            unit[k] = scale(coarse[i, k])
         for t in range(topics):
             for k in range(ia.size):
                 mean[i, k] += z[t, k]
@@ -53,10 +55,10 @@ def means_and_errors(y: Floats, coarse: Floats, ia: Ints, ib: Ints, mean: Floats
             mean[i, k] /= topics
         for t in range(topics):
             for k in range(ia.size):
-                away = (z[t, k] - mean[i, k]) / scale(coarse[i, k])
+                away = (z[t, k] - mean[i, k]) / unit[k]
                 se[i, k] += away * away
         for k in range(ia.size):
-            se[i, k] = scale(coarse[i, k]) * math.sqrt(se[i, k] / (topics - 1) / topics)
+            se[i, k] = unit[k] * math.sqrt(se[i, k] / (topics - 1) / topics)
 
 
 @njit(cache=True, nogil=True)
