@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import prod, sqrt
 from typing import Any
@@ -257,7 +257,7 @@ def anova(scores: Any, model: Model | str) -> AnovaFit:
     if split is None:
         return _from_least_squares(scores.compute(), model)
     table = _table(model, split.ss, split.df, split.ss_error, split.df_error, split.ss_total, split.n)
-    effects = {label(term): _labelled(scores, term, values) for term, values in split.effects.items()}
+    effects = _labelled(scores, split.effects)
     return AnovaFit(model, scores, table, split.grand_mean, effects, _exact_note(split.ss_error), parts=split)
 
 
@@ -291,7 +291,7 @@ def _from_least_squares(scores: xr.DataArray, model: Model) -> AnovaFit:
     ss_error = fit.ss_error if fit.ss_error > floor else 0.0
     df = {term: test.df for term, test in fit.tests.items()}
     table = _table(model, ss, df, ss_error, fit.df_error, fit.ss_total, fit.n)
-    effects = {label(t): _labelled(scores, t, _spread(fit, t)) for t in model.sets}
+    effects = _labelled(scores, {term: _spread(fit, term) for term in model.sets})
     notes = _notes(fit, values.size) + _exact_note(ss_error)
     return AnovaFit(model, scores, table, fit.grand_mean, effects, notes, fit)
 
@@ -306,10 +306,19 @@ def _spread(fit: Incomplete, term: Term) -> Floats:
     return values.transpose([order.index(d) for d in fit.shape if d in term])
 
 
-def _labelled(scores: xr.DataArray, term: Term, values: Floats) -> xr.DataArray:
-    dims = [d for d in scores.dims if d in term]
-    coords = {d: scores.coords[d].variable for d in dims if d in scores.coords}
-    return xr.DataArray(values.reshape([scores.sizes[d] for d in dims]), coords=coords, dims=dims)
+def _labelled(scores: xr.DataArray, effects: Mapping[Term, Floats]) -> dict[str, xr.DataArray]:
+    """Effects by the names of their terms, with the levels of the scores, whose indexes they share."""
+    levels = {str(d): scores.coords[d].variable for d in scores.dims if d in scores.coords}
+    indexes = {d: scores.xindexes[d] for d in levels}
+    found = {}
+    for term, values in effects.items():
+        sizes = {str(d): n for d, n in scores.sizes.items() if d in term}
+        own = [d for d in sizes if d in levels]
+        coords = xr.Coordinates({d: levels[d] for d in own}, indexes={d: indexes[d] for d in own})
+        found[label(term)] = xr.DataArray(
+            values.reshape(tuple(sizes.values())), coords=coords, dims=tuple(sizes)
+        )
+    return found
 
 
 def _table(
