@@ -20,7 +20,7 @@ try:
     main()
 except SystemExit as stopped:
     code = stopped.code or 0
-names = {name.partition(".")[0] for name in sys.modules}
+names = {name.partition(".")[0] for name in sys.modules} | sys.modules.keys() & {"scipy.stats", "scipy.optimize"}
 sys.stderr.write(json.dumps([code, sorted(names)]))
 """
 
@@ -60,6 +60,15 @@ def test_a_command_loads_what_it_needs(tmp_path: Path) -> None:
     code, names, _ = loaded("design", "power", "--variance", "0.05")
     assert code == 0
     assert {"numpy", "scipy", "pandas"} <= names
+
+
+@pytest.mark.slow
+def test_a_comparison_loads_no_library_that_it_does_not_call(trec3: Path) -> None:
+    """Half a second of every command: the laws of scipy, its optimizers, HDF5, charts and templates."""
+    code, names, shown = loaded("compare", str(trec3), "-q")
+    assert code == 0
+    assert "moderated" in shown
+    assert names & {"scipy.stats", "scipy.optimize", "h5py", "h5netcdf", "altair", "vl_convert"} == set()
 
 
 def test_the_package_can_be_run() -> None:

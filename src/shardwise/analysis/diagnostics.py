@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from scipy import stats
 
 from shardwise.analysis.reasons import normal_theory
 from shardwise.core.arrays import Bools, Floats
@@ -15,6 +14,7 @@ from shardwise.core.claim import counted, plural
 from shardwise.core.scores import level_names, missing_cells
 from shardwise.core.text import short
 from shardwise.fits.anova import AnovaFit
+from shardwise.numerics.shape import excess_kurtosis, rank_correlation, skewness
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import common_error
 
@@ -70,9 +70,9 @@ def residual_figures(fit: AnovaFit) -> Residuals:
     shape = every / np.abs(every).max() if moving else every  # whose fourth powers are numbers
     names = level_names(fit.scores, "system")
     return Residuals(
-        skewness=float(stats.skew(shape)) if moving else 0.0,
-        kurtosis=float(stats.kurtosis(shape)) if moving else 0.0,
-        fanning=float(stats.spearmanr(np.abs(every), level).statistic) if moving else 0.0,
+        skewness=skewness(shape) if moving else 0.0,
+        kurtosis=excess_kurtosis(shape) if moving else 0.0,
+        fanning=rank_correlation(np.abs(every), level) if moving else 0.0,
         least_sd=float(sd.min()),
         most_sd=float(sd.max()),
         least=names[int(sd.argmin())],

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 import xarray as xr
-from scipy import stats
 
 from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis
@@ -249,7 +249,7 @@ def _half_widths(scores: xr.DataArray, alpha: float) -> Floats:
     half = np.full(len(whole), np.nan)
     if whole.any() and len(y) > 1:
         _, se, df = mean_spread(y[None, :, whole], alike[whole])
-        half[whole] = stats.t.isf(alpha / 2.0, df[0]) * se[0]
+        half[whole] = scipy.stats.t.isf(alpha / 2.0, df[0]) * se[0]
     return half
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 import xarray as xr
-from scipy import stats
 
 from shardwise import plot
 from shardwise.cli.commands.design import (
@@ -252,7 +252,7 @@ def instances(options: PlanInstancesOptions) -> None:
     more = {"more_instances": options.more_instances, "more_topics": options.more_topics}
     now = what_next(parts, sizes["instance"], sizes["topic"], **how, **more)
     needed = plan_instances(parts, **how, power=options.power, topics=options.topics).assign(what="needed")
-    needed["half_width"] = stats.t.isf(options.alpha / 2.0, needed["df"]) * needed["se"]
+    needed["half_width"] = scipy.stats.t.isf(options.alpha / 2.0, needed["df"]) * needed["se"]
     if options.chart is not None:
         draw(parts.plot("instances"), options.chart)
     rows = pd.concat([now.astype({"instances": "Int64"}), needed[now.columns]], ignore_index=True)

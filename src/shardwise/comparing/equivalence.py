@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
@@ -153,7 +153,7 @@ def equivalence(
                 "the result has no standard errors with df",
                 remedy=("use ", Option("method", "mixed"), " or a t-test"),
             )
-        half = np.where(se > 0.0, stats.t.isf((1.0 - level) / 2.0, df) * se, 0.0)
+        half = np.where(se > 0.0, scipy.stats.t.isf((1.0 - level) / 2.0, df) * se, 0.0)
         lower, upper = d - half, d + half
         if method == "tost":
             p = np.minimum(either * _one_sided(d, se, df, margin, side), 1.0)
@@ -198,10 +198,10 @@ def _hpd(result: Comparisons, level: float, turned: Bools) -> tuple[Floats, Floa
 def _one_sided(d: Floats, se: Floats, df: Floats, margin: float, side: str) -> Floats:
     """The larger of the one-sided p-values that a claim needs (Schuirmann 1987)."""
     edge = margin if side == "superior" else -margin
-    above = stats.t.sf(t_statistic(d - edge, se), df)  # against a - b ≤ edge
+    above = scipy.stats.t.sf(t_statistic(d - edge, se), df)  # against a - b ≤ edge
     if side != "both":
         return np.asarray(above)
-    below = stats.t.sf(t_statistic(margin - d, se), df)  # against a - b ≥ margin
+    below = scipy.stats.t.sf(t_statistic(margin - d, se), df)  # against a - b ≥ margin
     return np.maximum(above, below)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError, Option
@@ -89,13 +89,13 @@ def sem(estimates: Estimates, alpha: float) -> Floats:
             remedy=("use ", Option("kind", "anova")),
         )
     n = estimates.own_count
-    return np.asarray(stats.t.isf(alpha / 2, n - 1) * estimates.own_sd / np.sqrt(n))
+    return np.asarray(scipy.stats.t.isf(alpha / 2, n - 1) * estimates.own_sd / np.sqrt(n))
 
 
 def anova(estimates: Estimates, alpha: float) -> Floats:
     """F19 eq. 5: t·sqrt(MS_error / (T·S))."""
     _needs_variance(estimates, "anova")
-    return np.asarray(stats.t.isf(alpha / 2, estimates.df) * np.sqrt(own_variances(estimates)))
+    return np.asarray(scipy.stats.t.isf(alpha / 2, estimates.df) * np.sqrt(own_variances(estimates)))
 
 
 def _needs_variance(estimates: Estimates, kind: str) -> None:

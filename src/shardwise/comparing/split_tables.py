@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+import scipy
 import xarray as xr
-from scipy import stats
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import Aligned, align, majority, unanimous
@@ -170,7 +170,7 @@ def half_width(values: Floats, level: float = 0.95) -> float:
     values = values[~np.isnan(values)]
     if values.size < 2:
         return float("nan")
-    t = stats.t.isf((1.0 - level) / 2.0, values.size - 1)
+    t = scipy.stats.t.isf((1.0 - level) / 2.0, values.size - 1)
     return float(t * values.std(ddof=1) / np.sqrt(values.size))
 
 

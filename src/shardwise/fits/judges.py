@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 import xarray as xr
-from scipy import stats
 
 from shardwise.core.arguments import level
 from shardwise.core.arrays import Floats, Ints
@@ -249,7 +249,7 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
     found, items = prediction_powered(gap_f.T, gap_h.T), judge.shape[0]
     variance = np.nanvar(gap_h, axis=0, ddof=1)
     rho = _correlations(gap_h, gap_f)
-    z = float(stats.norm.isf(alpha / 2) + stats.norm.ppf(power))
+    z = float(scipy.stats.norm.isf(alpha / 2) + scipy.stats.norm.ppf(power))
     least = variance_with_labels(np.array(np.inf), items, variance, rho)
     room = (found.mean / z) ** 2 - least
     needed = np.where(room > 0, np.ceil((1.0 - rho**2) * variance / np.where(room > 0, room, 1.0)), np.inf)

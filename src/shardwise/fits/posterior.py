@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import linalg, optimize, special
+import scipy
+from scipy import linalg, special
 
 from shardwise.core import late
 from shardwise.core.arrays import Floats
@@ -66,7 +67,9 @@ class Mixture:
         middle = self.mean
         while not self.cdf(middle - reach) < p < self.cdf(middle + reach):
             reach *= 2.0
-        return float(optimize.brentq(lambda x: self.cdf(x) - p, middle - reach, middle + reach, xtol=1e-13))
+        return float(
+            scipy.optimize.brentq(lambda x: self.cdf(x) - p, middle - reach, middle + reach, xtol=1e-13)
+        )
 
     def interval(self, level: float = 0.95, kind: str = "hpd") -> tuple[float, float]:
         """The shortest interval with this probability ("hpd"), or the one with equal tails ("equal-tailed")."""
@@ -77,7 +80,7 @@ class Mixture:
         tail = 1.0 - level
         share = 0.5
         if kind == "hpd" and np.ptp(self.centres) > 0.0:  # one centre is symmetric: equal tails are shortest
-            best = optimize.minimize_scalar(
+            best = scipy.optimize.minimize_scalar(
                 lambda s: self.quantile(1.0 - (1.0 - s) * tail) - self.quantile(s * tail),
                 bounds=(0.01, 0.99), method="bounded", options={"xatol": 1e-4},
             )  # fmt: skip
@@ -228,7 +231,7 @@ def _by_importance(fit: MixedFit, n: int, rng: np.random.Generator) -> Posterior
     floor = 0.1 / np.array([per_topic, per_cell, per_instance])
     *variances, residual = fit.variance_components.values()
     start = np.log(np.maximum(np.array(variances) / residual, floor))
-    minimize: Any = optimize.minimize
+    minimize: Any = scipy.optimize.minimize
     mode = minimize(lambda eta: -log_density(eta), start, method="Nelder-Mead", tol=1e-4).x
     root = linalg.cholesky(linalg.inv(_curvature(log_density, mode)), lower=True)
     z = rng.standard_normal((n, 3)) / np.sqrt(rng.chisquare(PROPOSAL_DF, (n, 1)) / PROPOSAL_DF)

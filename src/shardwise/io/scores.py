@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -19,7 +20,6 @@ from shardwise.io.atomic import write_atomically
 from shardwise.io.files import PathLike, bare_name, compressed, expand, read_padded, read_text
 from shardwise.io.logs import inspect, lm_eval
 from shardwise.io.logs.log import Log, joined
-from shardwise.io.netcdf import netcdf_bytes, read_netcdf
 from shardwise.io.objects import are_paths, sheet_of
 from shardwise.io.spreadsheets import guarded_frame
 from shardwise.io.stores import ENDING, is_store, read_store, write_store
@@ -94,7 +94,7 @@ def read_scores(
         if len(paths) == 1 and is_store(paths[0]):
             return _picked(read_store(paths[0]), measure, str(paths[0]))
         if len(paths) == 1 and paths[0].suffix.lower() in _NETCDF:
-            return _picked(read_netcdf(paths[0]), measure, str(paths[0]))
+            return _picked(_netcdf().read_netcdf(paths[0]), measure, str(paths[0]))
         if named and len(named) != len(paths):
             raise InputError(
                 f"{len(named)} names of systems for {len(paths)} files",
@@ -149,7 +149,7 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
             remedy="use .csv, .tsv, .parquet, .nc or .zarr",
         )
     if f".{kind}" in _NETCDF:
-        content = netcdf_bytes(_dataset(scores))
+        content = _netcdf().netcdf_bytes(_dataset(scores))
     else:
         frame = _wide(scores) if layout == "wide" else _long(scores)
         if f".{kind}" in _PARQUET:
@@ -223,6 +223,11 @@ def read_file(path: Path) -> Sheet | Log:
         return _read_json(text, path)
     head = read.head(1 << 16)
     return from_evaluation(bytes(read.whole()), path) if is_evaluation(head) else from_text(read, path)
+
+
+def _netcdf() -> Any:
+    """What reads and writes NetCDF, loaded where it is needed: HDF5 takes a tenth of a second."""
+    return import_module("shardwise.io.netcdf")
 
 
 def _is_object(line: bytes) -> bool:

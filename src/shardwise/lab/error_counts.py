@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
+from scipy import special
 
 from shardwise.comparing.decisions import JOINT, Decisions
 from shardwise.core.arrays import Bools, Floats, Ints
@@ -150,7 +151,7 @@ def rate(x: Floats, tail: float = TAIL) -> Rate:
     if np.isin(x, (0.0, 1.0)).all():
         return Rate(mean, *exact(round(float(x.sum())), n, tail), n)
     se = float(x.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
-    return _about(mean, float(stats.norm.isf(tail)) * se, n)
+    return _about(mean, -float(special.ndtri(tail)) * se, n)
 
 
 def exact(hits: int, n: int, tail: float = TAIL) -> tuple[float, float]:
@@ -169,7 +170,7 @@ def ratio(part: Floats, whole: Floats, tail: float = TAIL) -> Rate:
     if value == 0.0:
         return _about(value, exact(0, int((whole > 0).sum()), tail)[1], n)
     se = float(np.sqrt(np.sum((part - value * whole) ** 2)) / total)
-    return _about(value, float(stats.norm.isf(tail)) * se, n)
+    return _about(value, -float(special.ndtri(tail)) * se, n)
 
 
 def _about(value: float, half: float, n: int) -> Rate:
@@ -197,7 +198,11 @@ def level_for(smallest: Floats, alpha: float, tail: float = TAIL) -> Rate:
     n = p.size
     if n == 0:
         return Rate(np.nan, np.nan, np.nan, 0)
-    ranks = (np.floor(alpha * n), stats.binom.ppf(tail, n, alpha), stats.binom.isf(tail, n, alpha))
+    ranks = (
+        np.floor(alpha * n),
+        scipy.stats.binom.ppf(tail, n, alpha),
+        scipy.stats.binom.isf(tail, n, alpha),
+    )
     value, low, high = (_below(p, min(int(rank), n - 1)) for rank in ranks)
     return Rate(value, low, high, n)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from shardwise.core.arrays import Bools, Floats
 
@@ -25,7 +25,7 @@ def harmonic_mean_p(p: Floats) -> Floats:
 def _harmonic_factor(j: int) -> float:
     if j <= 2:
         return float(j)
-    y = optimize.brentq(lambda y: y * y - j * ((y + 1.0) * np.log1p(y) - y), 1e-3, 1e3 * j * j)
+    y = scipy.optimize.brentq(lambda y: y * y - j * ((y + 1.0) * np.log1p(y) - y), 1e-3, 1e3 * j * j)
     return float((y + j) ** 2 / ((y + 1.0) * j))
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Floats
@@ -128,14 +129,14 @@ def _scheffe(t: Floats, df: Floats, systems: int) -> Floats:
     m = systems - 1
     normal = np.isinf(df)
     finite = special.fdtrc(m, np.where(normal, 1.0, df), t * t / m)
-    return np.where(normal, stats.chi2.sf(t * t, m), finite)
+    return np.where(normal, scipy.stats.chi2.sf(t * t, m), finite)
 
 
 def _scheffe_critical(alpha: float, df: Floats, systems: int) -> Floats:
     m = systems - 1
     normal = np.isinf(df)
     finite = m * special.fdtri(m, np.where(normal, 1.0, df), 1.0 - alpha)
-    return np.sqrt(np.where(normal, stats.chi2.isf(alpha, m), finite))
+    return np.sqrt(np.where(normal, scipy.stats.chi2.isf(alpha, m), finite))
 
 
 def _dunnett(t: Floats, df: Floats, systems: int) -> Floats:

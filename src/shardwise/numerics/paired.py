@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from shardwise.core.arrays import Floats, Ints, Words
 from shardwise.numerics import paired_kernels as kernels
@@ -89,7 +89,7 @@ def sign(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     won, lost = (np.zeros((len(y), ia.size), dtype=np.int64) for _ in range(2))
     kernels.wins(y, coarse_of(y, ia, ib), ia, ib, won, lost)
     count = np.arange(y.shape[1] + 1)
-    law = np.minimum(2.0 * stats.binom.cdf(count[None, :], count[:, None], 0.5), 1.0)
+    law = np.minimum(2.0 * scipy.stats.binom.cdf(count[None, :], count[:, None], 0.5), 1.0)
     return won.astype(np.float64), np.asarray(law[won + lost, np.minimum(won, lost)])
 
 

@@ -18,7 +18,7 @@ from math import ceil, log
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from shardwise.core.arrays import Floats
 
@@ -101,8 +101,8 @@ def splits_enough(share: float, *, p: float = 0.001, factor: float = 2.0, sets: 
     >>> [splits_enough(share) for share in (0.0, 0.01, 0.13)]
     [1, 7, 99]
     """
-    t = stats.norm.isf(p / 2.0)
-    slope = stats.norm.pdf(t) / (p / 2.0)
+    t = scipy.stats.norm.isf(p / 2.0)
+    slope = scipy.stats.norm.pdf(t) / (p / 2.0)
     variance = (log(factor) / (slope * _range(sets))) ** 2
     return max(1, ceil(min(share, 1.0 - 1e-6) * (1.0 / variance - 1.0) / (1.0 - min(share, 1.0 - 1e-6))))
 
@@ -122,4 +122,4 @@ def in_words(share: float, splits: int) -> str:
 
 def _range(sets: int) -> float:
     """Upper 5 % point of the range of so many standard normal numbers."""
-    return float(stats.studentized_range.isf(0.05, sets, np.inf))
+    return float(scipy.stats.studentized_range.isf(0.05, sets, np.inf))

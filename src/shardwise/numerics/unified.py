@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError, Option
@@ -230,10 +230,10 @@ def instance_effect(spread: InstanceSpread, level: float = 0.95) -> InstanceEffe
     error = spread.residual_variance
     total, total_error = df.sum(axis=-1), df_error.sum(axis=-1)
     tail = (1.0 - level) / 2.0
-    limits = (1.0, stats.f.isf(tail, total, total_error), stats.f.ppf(tail, total, total_error))
+    limits = (1.0, scipy.stats.f.isf(tail, total, total_error), scipy.stats.f.ppf(tail, total, total_error))
     topics = _pooled(spread.topics, df)
     sd, lower, upper = (np.sqrt(np.maximum(f / q - 1.0, 0.0) * error / topics) for q in limits)
-    p = stats.f.sf(f, total, total_error)
+    p = scipy.stats.f.sf(f, total, total_error)
     return InstanceEffect(f, total, total_error, p, sd, lower, upper, np.sqrt(error))
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 import xarray as xr
-from scipy import stats
 
 from shardwise.core.arguments import Progress, whole
 from shardwise.core.arrays import Floats
@@ -198,7 +198,7 @@ def _figure_2(plan: _Plan) -> Frames:
                 0, max(plan.repetitions // 5, 1), plan.seed
             )
             z = y[:, :, 0] - y[:, :, 1]
-            p = stats.ttest_1samp(z, 0.0, axis=1).pvalue
+            p = scipy.stats.ttest_1samp(z, 0.0, axis=1).pvalue
             rows.append({"mu": float(mu), "sigma": f"{sigma:g}", "share": float(np.mean(p <= 0.05))})
     return {"figure_2": pd.DataFrame(rows)}
 
@@ -208,7 +208,7 @@ def _figure_3(plan: _Plan) -> Frames:
     rows = []
     for n in TOPICS:
         y = j15_world("figure-3", topics=n).draw(0, 1, plan.seed)[0]
-        found = stats.ttest_1samp(y[:, 0] - y[:, 1], 0.0)
+        found = scipy.stats.ttest_1samp(y[:, 0] - y[:, 1], 0.0)
         low, high = found.confidence_interval(0.95)
         rows.append(
             {"topics": n, "difference": float((low + high) / 2), "lower": float(low), "upper": float(high)}

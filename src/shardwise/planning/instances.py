@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from shardwise.core import late
 from shardwise.core.arguments import level, whole
@@ -217,7 +218,7 @@ def what_next(
     ):
         m, n = np.array([instances + i], dtype=float), np.array([topics + t], dtype=float)
         se, df = _precision(components, m, n)
-        half = float(stats.t.isf(alpha / 2.0, df[0]) * se[0])
+        half = float(scipy.stats.t.isf(alpha / 2.0, df[0]) * se[0])
         power = float(two_sided_power(min_diff, se, df, alpha)[0])
         numbers = {"instances": instances + i, "topics": topics + t, "se": float(se[0]), "df": float(df[0])}
         rows.append({"what": what, **numbers, "half_width": half, "power": power})
@@ -227,8 +228,8 @@ def what_next(
 def equivalence_power(margin: float, difference: float, se: Floats, df: Floats, alpha: float) -> Floats:
     """Power of two one-sided t-tests: the chance that difference ± t·s lies within the margin, over the law of s."""
     chances = (np.arange(POINTS) + 0.5) / POINTS
-    spread = np.sqrt(stats.chi2.ppf(chances, np.asarray(df)[..., None]) / np.asarray(df)[..., None])
-    cut = np.asarray(stats.t.isf(alpha, df))[..., None] * spread
+    spread = np.sqrt(scipy.stats.chi2.ppf(chances, np.asarray(df)[..., None]) / np.asarray(df)[..., None])
+    cut = np.asarray(scipy.stats.t.isf(alpha, df))[..., None] * spread
     unit = np.where(se > 0.0, se, 1.0)[..., None]
     upper, lower = (margin - difference) / unit - cut, -(margin + difference) / unit + cut
     held = np.maximum(special.ndtr(upper) - special.ndtr(lower), 0.0).mean(axis=-1)
@@ -238,7 +239,7 @@ def equivalence_power(margin: float, difference: float, se: Floats, df: Floats, 
 def two_sided_power(difference: float, se: Floats, df: Floats, alpha: float) -> Floats:
     """Power of a two-sided t-test, by the noncentral t; without spread it is certain."""
     still = se <= 0
-    critical = stats.t.isf(alpha / 2.0, df)
+    critical = scipy.stats.t.isf(alpha / 2.0, df)
     shift = difference / np.where(still, 1.0, se)
     upper = 1.0 - special.nctdtr(df, shift, critical)
     lower = special.nctdtr(df, shift, -critical)
@@ -325,7 +326,7 @@ def plan_budget(
     cost = (fixed + rising * n)[n >= 2]
     m, n = m[n >= 2], n[n >= 2]
     se, df = _precision(components, m, n)
-    half = stats.t.isf(0.025, df) * se
+    half = scipy.stats.t.isf(0.025, df) * se
     k = int(np.lexsort((cost, half))[0])
     return BudgetPlan(int(m[k]), int(n[k]), float(cost[k]), float(se[k]), float(df[k]), float(half[k]))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from shardwise.core.arguments import level
 from shardwise.core.arrays import Floats
@@ -46,9 +46,14 @@ def topics_for_margin(
 
     def reached(n: Floats) -> Floats:
         away = margin / np.sqrt(variance / n + fixed)
-        return np.asarray(stats.nct.sf(stats.t.isf(alpha / 2.0, n - 1.0), n - 1.0, away))
+        return np.asarray(scipy.stats.nct.sf(scipy.stats.t.isf(alpha / 2.0, n - 1.0), n - 1.0, away))
 
-    if fixed > 0.0 and stats.norm.sf(stats.norm.isf(alpha / 2.0) - margin / np.sqrt(fixed)) < power:
+    if (
+        fixed > 0.0
+        and scipy.stats.norm.sf(scipy.stats.norm.isf(alpha / 2.0) - margin / np.sqrt(fixed)) < power
+    ):
         return float("inf")
-    guess = variance * (stats.norm.isf(alpha / 2.0) + stats.norm.isf(1.0 - power)) ** 2 / margin**2
+    guess = (
+        variance * (scipy.stats.norm.isf(alpha / 2.0) + scipy.stats.norm.isf(1.0 - power)) ** 2 / margin**2
+    )
     return float(smallest(lambda n, _: reached(n) >= power, np.array([max(guess, 2.0)]))[0])

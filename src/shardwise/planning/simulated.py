@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from shardwise.core import late
 from shardwise.core.arguments import chosen, whole
@@ -245,7 +246,7 @@ def run(
 def summary(n: int, blocks: list[Results], level: float) -> dict[str, float]:
     """One row of the table, with exact binomial limits for the power."""
     found, width, covered, false_alarm = (np.concatenate(part) for part in zip(*blocks, strict=True))
-    limits = stats.binomtest(int(found.sum()), found.size).proportion_ci(level)
+    limits = scipy.stats.binomtest(int(found.sum()), found.size).proportion_ci(level)
     return {
         "topics": n,
         "power": float(found.mean()),

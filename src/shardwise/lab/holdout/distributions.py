@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.model import NAMED, Model
@@ -59,11 +59,11 @@ class Prediction:
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.abs(difference) / self.se
         t = np.where(difference == 0.0, 0.0, t)  # 0/0
-        return np.asarray(stats.t.sf(t, self.df))
+        return np.asarray(scipy.stats.t.sf(t, self.df))
 
     def inside(self, difference: Floats, other: Floats, level: float) -> Bools:
         """Whether the difference on the other sample lies in the prediction interval."""
-        half = stats.t.isf((1.0 - level) / 2.0, self.df) * self.se
+        half = scipy.stats.t.isf((1.0 - level) / 2.0, self.df) * self.se
         return np.asarray(np.abs(other - difference) <= half)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from shardwise.core.arrays import Floats
 from shardwise.lab.worlds.margins import Margins, guides, to_scores
+from shardwise.numerics.shape import mean_ranks
 
 HERMITE = 30  # terms of the expansion that relates correlations of scores to those of z
 
@@ -14,7 +15,7 @@ HERMITE = 30  # terms of the expansion that relates correlations of scores to th
 def normal_scores(y: Floats, system: int) -> Floats:
     """Scores turned into normal scores, each system for itself; ties share the middle rank."""
     table = np.moveaxis(y, system, -1)
-    rank = stats.rankdata(table.reshape(-1, table.shape[-1]), axis=0)
+    rank = np.apply_along_axis(mean_ranks, 0, table.reshape(-1, table.shape[-1]))
     z = special.ndtri((rank - 0.5) / len(rank))
     return np.moveaxis(np.asarray(z / z.std(axis=0)).reshape(table.shape), -1, system)
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import optimize, special
+import scipy
+from scipy import special
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
@@ -83,7 +84,7 @@ def logistic(y: Floats, system: Ints, item: Ints) -> LogisticMaximum:
             "a system is right, or wrong, in every answer: its log-odds are infinite",
             remedy="use McNemar's test, 'mcnemar holm'",
         )
-    minimize: Any = optimize.minimize
+    minimize: Any = scipy.optimize.minimize
 
     def deviance(x: Floats) -> float:
         return laplace_deviance(data, x[:-1], float(abs(x[-1])))

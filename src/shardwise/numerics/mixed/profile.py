@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy import linalg, optimize, stats
+import scipy
+from scipy import linalg
 
 from shardwise.core.arrays import Floats
 from shardwise.numerics.mixed.balanced import Lines
@@ -60,7 +61,7 @@ class GeneralSurface:
 
 def profile_interval(surface: Surface, best: Floats, k: int, level: float) -> tuple[float, float]:
     """Values of variance k at which the deviance, the others at their best, is χ²₁(level) above its minimum."""
-    limit = float(stats.chi2.ppf(level, 1))
+    limit = float(scipy.stats.chi2.ppf(level, 1))
     bottom = surface.at(best)[0]
 
     def excess(sd: float) -> float:
@@ -82,14 +83,14 @@ def _lower(excess: Callable[[float], float], middle: float, is_residual: bool) -
         low = 0.7 * middle
         while excess(low) < 0.0:
             low *= 0.7
-    return float(optimize.brentq(excess, low, middle, xtol=1e-10 * middle)) ** 2
+    return float(scipy.optimize.brentq(excess, low, middle, xtol=1e-10 * middle)) ** 2
 
 
 def _upper(excess: Callable[[float], float], middle: float, scale: float) -> float:
     high = middle + scale
     while excess(high) < 0.0:
         high = middle + 2.0 * (high - middle)
-    return float(optimize.brentq(excess, middle, high, xtol=1e-10 * scale)) ** 2
+    return float(scipy.optimize.brentq(excess, middle, high, xtol=1e-10 * scale)) ** 2
 
 
 def _minimum(surface: Surface, v: Floats, fixed: int) -> float:
@@ -121,5 +122,5 @@ def _minimum(surface: Surface, v: Floats, fixed: int) -> float:
 
 def wald_interval(variance: float, information: float, level: float) -> tuple[float, float]:
     """Interval of a variance by the normal law of its logarithm, given its information; for large samples."""
-    half = float(stats.norm.isf((1.0 - level) / 2.0)) / (variance * np.sqrt(information))
+    half = float(scipy.stats.norm.isf((1.0 - level) / 2.0)) / (variance * np.sqrt(information))
     return variance * float(np.exp(-half)), variance * float(np.exp(half))
