@@ -71,7 +71,7 @@ lowest: $(LOWEST)/.installed
 	NUMBA_CACHE_DIR=$(abspath $(LOWEST))/kernels $(LOWEST)/bin/pytest -q -n 2 $(FAST)
 
 # the report is tested in a real browser, where one is there or may be installed: Chromium without its windows, which
-# starts and draws in two thirds of the time, or else the whole
+# starts and draws in about three quarters of the time, or else the whole
 browser:
 	@command -v chromium-headless-shell >/dev/null 2>&1 || command -v chromium >/dev/null 2>&1 \
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && apt-get update -qq \

@@ -38,9 +38,10 @@ def mean_ranks(x: Floats) -> Floats:
 
 
 def rank_correlation(x: Floats, y: Floats) -> float:
-    """Spearman's correlation, that of the ranks.
+    """Spearman's correlation, that of the ranks; 0 where one of the two does not vary.
 
     >>> rank_correlation(np.array([1.0, 2.0, 3.0, 3.0]), np.array([1.0, 3.0, 2.0, 4.0])).__round__(4)
     0.6325
     """
-    return float(np.corrcoef(mean_ranks(x), mean_ranks(y))[0, 1])
+    a, b = mean_ranks(x), mean_ranks(y)
+    return float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) and np.ptp(b) else 0.0
