@@ -10,8 +10,8 @@ import xarray as xr
 
 from shardwise.comparing.over_splits import over_splits, unanimous
 from shardwise.core.model import MD3, MD6, Model
-from shardwise.fits.anova import anova
-from shardwise.fits.bootstrap import bootstrap_anova
+from shardwise.methods.anova.fit import anova
+from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.procedures.running import compare
 
 M = 10_000

@@ -71,7 +71,7 @@ WORK = {
     "split into 5 shards": RUNS + "work = lambda: sw.split(c, 5, seed=1)",
     "AP, P@10 on 5 shards": RUNS
     + "s = sw.split(c, 5, seed=1)\nwork = lambda: sw.score(c, ['AP', 'P@10'], s)",
-    "8,256 studentized-range p-values": "sr = found('numerics.studentized_range.sf', 'compare.studentized_range.sf')\n"
+    "8,256 studentized-range p-values": "sr = found('stats.studentized_range.sf', 'numerics.studentized_range.sf')\n"
     "q = np.linspace(0.1, 9.0, 8256)\nwork = lambda: sr(q, 129, 6272)",
     "MD6 + HSD, 10 × 8 × 3": SMALL + "work = lambda: sw.compare(sw.anova(x, sw.MD6), 'hsd').to_frame()",
     "MD6 + HSD, 25 × 20 × 5": MIDDLE + "work = lambda: sw.compare(sw.anova(x, sw.MD6), 'hsd').to_frame()",
@@ -92,7 +92,7 @@ WORK = {
     + "a, b = (x.isel(system=i, drop=True).rename('ab'[i]) for i in range(2))\n"
     "work = lambda: sw.compare_instances(a, b)",
     "10,000 posterior draws and HPD": SEEDS
-    + "p = found('fits.posterior.posterior', 'model.posterior.posterior')\nf = sw.mixed(x, design='nested')\n"
+    + "p = found('methods.mixed.posterior.posterior', 'fits.posterior.posterior')\nf = sw.mixed(x, design='nested')\n"
     "work = lambda: p(f).difference('s0', 's1').interval()",
     "laboratory, 500 tables × t holm": "x = table(25, 20)\n"
     "work = lambda: sw.calibrate(x, ['t holm'], repetitions=500, nulls=['flip'], planted=False, jobs=1)",

@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 import shardwise as sw
-from shardwise.fits.bootstrap import BootstrapFit
+from shardwise.methods.bootstrap.fit import BootstrapFit
 
 PICTURES = Path(__file__).parent.parent / "docs" / "images"
 

@@ -12,8 +12,8 @@ import numpy as np
 import xarray as xr
 
 from bench.timing import Seconds, best_of
-from shardwise.fits.mixed import mixed
-from shardwise.fits.posterior import posterior
+from shardwise.methods.mixed.fit import mixed
+from shardwise.methods.mixed.posterior import posterior
 from shardwise.procedures.running import compare, compare_instances
 
 SIZE = (2, 100, 50)

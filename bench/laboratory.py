@@ -9,11 +9,11 @@ import numpy as np
 import xarray as xr
 
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.fits.anova import anova
-from shardwise.fits.bootstrap import bootstrap_anova
 from shardwise.lab.calibrate import calibrate
 from shardwise.lab.simulate_scores import MEAN
 from shardwise.lab.worlds.base import NormalWorld
+from shardwise.methods.anova.fit import anova
+from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.procedures.running import compare, paired_tests
 from shardwise.procedures.vocabulary import DEFAULT
 

@@ -24,19 +24,19 @@ from bench.crew import crew
 from bench.replication import load, markdown
 from shardwise.core.arrays import Floats
 from shardwise.io.reader import read_collection
-from shardwise.numerics import studentized_range
-from shardwise.numerics.balanced import all_terms, decompose
-from shardwise.numerics.corrections import holm
-from shardwise.numerics.max_t import flip_topics
-from shardwise.numerics.moderated.cells import SHARDS, cell_statistics, stratified
-from shardwise.numerics.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
-from shardwise.numerics.moderated.resample import resampled
-from shardwise.numerics.moderated.statistics import pairs_of, statistics
-from shardwise.numerics.resampling import key_of
-from shardwise.numerics.student import t_statistic, two_sided
-from shardwise.numerics.unified import instance_spread
+from shardwise.methods.moderated.cells import SHARDS, cell_statistics, stratified
+from shardwise.methods.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
+from shardwise.methods.moderated.resample import resampled
+from shardwise.methods.moderated.statistics import pairs_of, statistics
+from shardwise.methods.paired.max_t import flip_topics
+from shardwise.methods.repeats.unified import instance_spread
 from shardwise.scoring.scoring import score
 from shardwise.sharding.split import split
+from shardwise.stats import studentized_range
+from shardwise.stats.balanced import all_terms, decompose
+from shardwise.stats.corrections import holm
+from shardwise.stats.resampling import key_of
+from shardwise.stats.student import t_statistic, two_sided
 
 DRAWS = 499
 REPETITIONS = int(os.environ.get("REPETITIONS", "1000"))

@@ -40,7 +40,7 @@ from shardwise.lab.worlds.base import World
 from shardwise.lab.worlds.from_scores import ResampledWorld, data_null
 from shardwise.lab.worlds.tilt import similar_systems, tilted_world
 from shardwise.lab.worlds.vine import vine_world
-from shardwise.numerics.tables import TABLE, Tables
+from shardwise.methods.tables import TABLE, Tables
 from shardwise.plot.saving import save_chart
 from shardwise.plot.theme import bare, data, records
 from shardwise.procedures.vocabulary import parse

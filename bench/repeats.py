@@ -9,8 +9,8 @@ import numpy as np
 from scipy import stats
 
 from shardwise.core.arrays import Bools, Floats
-from shardwise.numerics.tables import INSTANCES, Tables
-from shardwise.numerics.unified import instance_effect, instance_spread
+from shardwise.methods.repeats.unified import instance_effect, instance_spread
+from shardwise.methods.tables import INSTANCES, Tables
 from shardwise.procedures.vocabulary import parse
 
 TOPICS = 60

@@ -16,7 +16,7 @@ import shardwise as sw
 from bench.replication import load
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.worlds.resplit import ResplitWorld
-from shardwise.numerics.tables import SPLITS, Tables
+from shardwise.methods.tables import SPLITS, Tables
 from shardwise.procedures.vocabulary import parse
 
 ROOT = Path(__file__).parent.parent

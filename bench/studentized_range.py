@@ -9,8 +9,8 @@ import numpy as np
 from scipy import stats
 
 from bench.timing import Seconds, best_of
-from shardwise.numerics import studentize
-from shardwise.numerics import studentized_range as sr
+from shardwise.stats import studentize
+from shardwise.stats import studentized_range as sr
 
 SYSTEMS, DF, PAIRS = 129, 6272.0, 8256
 SCIPY_VALUES = (

@@ -16,7 +16,7 @@ ROOMS = {
     "sharding": "scoring",
     "scoring": "scoring",
     "core": "fits",
-    "fits": "fits",
+    "methods": "fits",
     "comparing": "comparing",
 }
 ELSEWHERE = {  # where a reader looks for them, rather than where they are defined

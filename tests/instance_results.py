@@ -10,12 +10,13 @@ import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, size
 from shardwise.core.arrays import Floats
-from shardwise.numerics import paired, student
-from shardwise.numerics import paired_kernels as kernels
-from shardwise.numerics.resampling import key_of
-from shardwise.numerics.unified import complete_moments, instance_spread
-from shardwise.numerics.unified import unified as unified_of
+from shardwise.methods.paired import kernels
+from shardwise.methods.paired import statistics as paired
+from shardwise.methods.repeats.unified import complete_moments, instance_spread
+from shardwise.methods.repeats.unified import unified as unified_of
 from shardwise.procedures import running
+from shardwise.stats import student
+from shardwise.stats.resampling import key_of
 
 A, B = np.array([0]), np.array([1])
 

@@ -13,7 +13,7 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.decisions import Decisions
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.numerics.tables import Dims, Tables
+from shardwise.methods.tables import Dims, Tables
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import parse
 

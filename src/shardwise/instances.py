@@ -5,14 +5,14 @@ from __future__ import annotations
 from shardwise.comparing.equivalence import SettingSeries as SettingSeries
 from shardwise.comparing.equivalence import posterior_probability as posterior_probability
 from shardwise.comparing.equivalence import smallest_setting as smallest_setting
-from shardwise.fits.posterior import bambi_model as bambi_model
-from shardwise.fits.posterior import posterior as posterior
-from shardwise.fits.repeats import Repeats as Repeats
-from shardwise.fits.repeats import seeds_or_samples as seeds_or_samples
 from shardwise.io.instances import InstanceRuns as InstanceRuns
 from shardwise.io.instances import flag_deterministic as flag_deterministic
 from shardwise.io.instances import read_instance_scores as read_instance_scores
 from shardwise.io.instances import read_instances as read_instances
+from shardwise.methods.mixed.posterior import bambi_model as bambi_model
+from shardwise.methods.mixed.posterior import posterior as posterior
+from shardwise.methods.repeats.kinds import Repeats as Repeats
+from shardwise.methods.repeats.kinds import seeds_or_samples as seeds_or_samples
 from shardwise.planning.instances import p_value_spread as p_value_spread
 from shardwise.procedures.running import single_instance_tests as single_instance_tests
 

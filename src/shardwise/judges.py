@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shardwise.fits.judges import labels_worth as labels_worth
-from shardwise.fits.judges import with_human as with_human
+from shardwise.methods.judges.method import labels_worth as labels_worth
+from shardwise.methods.judges.method import with_human as with_human
 
 __all__ = ["labels_worth", "with_human"]

@@ -20,10 +20,9 @@ from shardwise.analysis.provenance import hashed, scores_hash
 from shardwise.comparing.over_splits import over_splits, unanimous
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6
-from shardwise.fits.anova import anova
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
-from shardwise.numerics.studentized_range import isf
+from shardwise.methods.anova.fit import anova
 from shardwise.planning.variances import variance
 from shardwise.procedures.running import compare
 from shardwise.report import words
@@ -34,6 +33,7 @@ from shardwise.report.sources import SOURCES
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
+from shardwise.stats.studentized_range import isf
 
 
 @pytest.mark.slow

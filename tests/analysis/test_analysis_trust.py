@@ -17,7 +17,7 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
 from shardwise.analysis.answer import of_all
 from shardwise.analysis.trust import sentences, trust_in, usual_budget
-from shardwise.fits.models import ByModel
+from shardwise.methods.anova.method import ByModel
 from shardwise.procedures.procedure import Procedure
 from shardwise.report.downloads import report_json
 from shardwise.report.html import html

@@ -15,7 +15,7 @@ from procedure_tables import decide_all
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
-from shardwise.numerics.tables import SHARDS
+from shardwise.methods.tables import SHARDS
 
 
 class TestFacts:

@@ -18,10 +18,10 @@ from shardwise.comparing.comparisons import COLUMNS, Comparisons
 from shardwise.comparing.intervals import own_variances
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.core.estimates import Estimates
-from shardwise.numerics import groups
-from shardwise.numerics.corrections import SIMULTANEOUS, STEPWISE
+from shardwise.methods.base import Estimates
 from shardwise.procedures.running import compare
+from shardwise.stats import groups
+from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE
 
 GOLD = Path(__file__).parent.parent / "gold"
 ALL = [name for name in [*SIMULTANEOUS, *STEPWISE] if name != "dunnett"]

@@ -13,7 +13,7 @@ from scipy import stats
 
 from shardwise.comparing.rankings import discriminative_power, kendall_tau, share_significant, tau_ap
 from shardwise.core.errors import InputError
-from shardwise.core.estimates import Estimates
+from shardwise.methods.base import Estimates
 from shardwise.procedures.running import compare
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 import instance_results as tests
 from shardwise.core.arrays import Floats
-from shardwise.numerics.mixed import balanced as balanced
+from shardwise.methods.mixed import balanced
 
 # deterministic?, M, N, sd of instances, and the rates of 10,000 simulated nulls at .05: mixed with the paper's df,
 # mixed with Satterthwaite's, unified (below for two random systems), Algorithm 2 per instance, t on topic means,

@@ -17,10 +17,10 @@ from instance_results import compare_instances
 from shardwise.comparing.comparisons import COLUMNS
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.fits.mixed import mixed
-from shardwise.fits.posterior import posterior
 from shardwise.io.instances import flag_deterministic
-from shardwise.numerics.unified import instance_spread
+from shardwise.methods.mixed.fit import mixed
+from shardwise.methods.mixed.posterior import posterior
+from shardwise.methods.repeats.unified import instance_spread
 from shardwise.procedures.running import paired_tests, single_instance_tests
 
 

@@ -17,10 +17,10 @@ from procedure_tables import decide_all
 from shardwise.comparing.comparisons import COLUMNS
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.numerics import resampling as kernels
-from shardwise.numerics.paired_kernels import sign_flips
-from shardwise.numerics.tables import TABLE
+from shardwise.methods.paired.kernels import sign_flips
+from shardwise.methods.tables import TABLE
 from shardwise.procedures.running import paired_tests
+from shardwise.stats import resampling as kernels
 
 GOLD = Path(__file__).parent.parent / "gold"
 TESTS = ["t", "unpaired-t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]

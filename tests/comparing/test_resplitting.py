@@ -16,10 +16,10 @@ from procedure_tables import labelled
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.worlds.resplit import ResplitWorld
-from shardwise.numerics.combining import quantile_p
-from shardwise.numerics.resplitting import freedom, left, removable, splits_enough
-from shardwise.numerics.tables import SPLITS, Tables
+from shardwise.methods.tables import SPLITS, Tables
 from shardwise.procedures.vocabulary import of_all_splits, parse
+from shardwise.stats.combining import quantile_p
+from shardwise.stats.resplitting import freedom, left, removable, splits_enough
 
 SD = VarianceComponents.of({"topic": 0.20, "topic:system": 0.08, "error": 0.06}, kind="sd")
 

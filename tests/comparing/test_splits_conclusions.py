@@ -24,12 +24,12 @@ from shardwise.comparing.split_tables import (
 )
 from shardwise.comparing.within_across import within_across
 from shardwise.core.errors import InputError
-from shardwise.core.estimates import Estimates
 from shardwise.core.model import MD1, MD2, MD3, MD6
-from shardwise.fits.anova import anova
-from shardwise.fits.bootstrap import bootstrap_anova
-from shardwise.numerics.combining import _harmonic_factor, cauchy_p, harmonic_mean_p
+from shardwise.methods.anova.fit import anova
+from shardwise.methods.base import Estimates
+from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.procedures.running import compare
+from shardwise.stats.combining import _harmonic_factor, cauchy_p, harmonic_mean_p
 
 
 def some_scores(splits: int = 5, systems: int = 8, seed: int = 2, spread: float = 0.03) -> xr.DataArray:

@@ -20,7 +20,7 @@ from shardwise.comparing.stability import (
 )
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, MD6
-from shardwise.fits.anova import anova
+from shardwise.methods.anova.fit import anova
 from shardwise.procedures.running import compare
 from shardwise.scoring.undefined import fill_undefined
 

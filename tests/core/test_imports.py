@@ -12,7 +12,7 @@ import pytest
 
 import shardwise
 
-ORDER = ["core", "io", "sharding", "scoring", "numerics", "fits", "comparing", "procedures", "lab", "planning",
+ORDER = ["core", "io", "sharding", "scoring", "stats", "methods", "comparing", "procedures", "lab", "planning",
          "stability", "instances", "judges", "simulate", "holdout", "rankings", "papers", "analysis", "plot", "report",
          "cli", "app", "__main__"]  # fmt: skip
 SOURCE = Path(__file__).parent.parent.parent / "src" / "shardwise"
@@ -68,4 +68,4 @@ def test_every_module_can_be_imported_by_its_name(name: str) -> None:
 def test_comparisons_see_neither_fits_nor_scores() -> None:
     for name in ("comparisons", "intervals", "pairs"):
         for module in imported(SOURCE / "comparing" / f"{name}.py"):
-            assert part(module) in {"core", "numerics", "comparing"}, f"{name} imports {module}"
+            assert part(module) in {"core", "stats", "methods", "comparing"}, f"{name} imports {module}"

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.estimates import Estimates, Outcome, Settled
 from shardwise.core.rng import generator
-from shardwise.fits.anova import anova
-from shardwise.fits.topics import by_pairs
 from shardwise.io.scores import read_scores
 from shardwise.lab.holdout.checks import PredictiveCheck, across_collections, split_half
 from shardwise.lab.holdout.counts import FIGURES
 from shardwise.lab.holdout.plan import Plan, tables
-from shardwise.numerics.tables import Tables
+from shardwise.methods.anova.fit import anova
+from shardwise.methods.base import Estimates, Outcome, Settled
+from shardwise.methods.paired.method import by_pairs
+from shardwise.methods.tables import Tables
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.running import compare
 from shardwise.procedures.vocabulary import DEFAULT

@@ -12,8 +12,8 @@ from scipy import stats
 
 from shardwise.core.arrays import Floats
 from shardwise.core.model import MD1, MD2, MD3, MD4, MD5, MD6, Model
-from shardwise.fits.anova import anova
 from shardwise.lab.holdout.distributions import Basis, Prediction, basis_of, predict
+from shardwise.methods.anova.fit import anova
 
 TABLE, SHARDS = ("topic", "system"), ("topic", "system", "shard")
 INSTANCES, SPLITS = ("topic", "system", "instance"), ("split", "topic", "system", "shard")

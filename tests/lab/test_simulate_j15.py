@@ -13,7 +13,7 @@ from instance_results import compare_instances
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.lab.worlds.j15 import expected, j15_preset, j15_world
-from shardwise.numerics.mixed import balanced as balanced
+from shardwise.methods.mixed import balanced
 
 
 def single_tests(y: Floats) -> Floats:

@@ -16,12 +16,12 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.core.variance_components import EFFECTS, LAYOUTS, TERMS, VarianceComponents
-from shardwise.fits.anova import anova
-from shardwise.fits.mixed import mixed
-from shardwise.fits.variance_components import variance_components
 from shardwise.lab.simulate_scores import TableOptions, simulate_scores
 from shardwise.lab.simulate_scores import world as world_of
 from shardwise.lab.worlds.base import NormalWorld, World, inside_of
+from shardwise.methods.anova.fit import anova
+from shardwise.methods.anova.variance_components import variance_components
+from shardwise.methods.mixed.fit import mixed
 from shardwise.procedures.running import compare_instances
 
 GOLD = Path(__file__).parent.parent / "gold"

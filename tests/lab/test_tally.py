@@ -12,8 +12,8 @@ from scipy import stats
 
 from shardwise.comparing.decisions import Decisions
 from shardwise.core.arrays import Bools, Floats
-from shardwise.core.estimates import Outcome, Settled
 from shardwise.lab.error_counts import Truth, exact, joined, level_for, rate, ratio, tally
+from shardwise.methods.base import Outcome, Settled
 
 # systems a, b equal and c better by .2: pairs ab (equal), ac, bc (-.2)
 MEANS = np.array([0.3, 0.3, 0.5])

@@ -17,7 +17,7 @@ from shardwise.core.claim import Claim
 from shardwise.lab.causes import causes, culprits
 from shardwise.lab.looks import TOLERANCE, looks, status, tail
 from shardwise.lab.verdict import FIGURE, PROMISES, Verdict, cannot_explode, declared, summary, verdict
-from shardwise.numerics.tables import INSTANCES, SHARDS, SPLITS, TABLE
+from shardwise.methods.tables import INSTANCES, SHARDS, SPLITS, TABLE
 from shardwise.procedures.vocabulary import DEFAULT, available, parse
 
 TOPIC = Claim("topic")

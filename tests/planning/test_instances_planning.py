@@ -16,7 +16,7 @@ from scipy import stats
 import instance_results as tests
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.fits.mixed import mixed
+from shardwise.methods.mixed.fit import mixed
 from shardwise.planning.components import variance_components
 from shardwise.planning.instances import (
     equivalence_power,

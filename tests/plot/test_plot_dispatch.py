@@ -16,7 +16,7 @@ import pytest
 import shardwise as sw
 from report_pages import simulated
 from shardwise.core.errors import InputError
-from shardwise.core.estimates import Estimates
+from shardwise.methods.base import Estimates
 from shardwise.plot.dispatch import CHARTS, TOGETHER, chart
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
-from shardwise.core.estimates import Estimates
+from shardwise.methods.base import Estimates
 from shardwise.plot.intervals import interval_chart
 from shardwise.plot.saving import save_chart
 from shardwise.procedures.running import compare

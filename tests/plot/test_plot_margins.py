@@ -12,7 +12,7 @@ from report_pages import simulated
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import Equivalence, SettingSeries, equivalence, smallest_setting
 from shardwise.core.model import MD6
-from shardwise.fits.anova import anova
+from shardwise.methods.anova.fit import anova
 from shardwise.plot.margins import difference_chart, margin_chart
 from shardwise.procedures.running import compare, compare_instances
 

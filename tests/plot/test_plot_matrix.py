@@ -12,9 +12,9 @@ from chart_rows import Rows, rows_with
 from report_pages import HOSTILE, simulated
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
-from shardwise.core.estimates import Estimates
 from shardwise.core.model import MD6
-from shardwise.fits.anova import anova
+from shardwise.methods.anova.fit import anova
+from shardwise.methods.base import Estimates
 from shardwise.plot.intervals import interval_chart
 from shardwise.plot.matrix import matrix_chart
 from shardwise.plot.saving import save_chart

@@ -10,7 +10,7 @@ from chart_rows import rows_with, titles
 from report_pages import simulated
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.model import MD1, MD2, MD3, MD6
-from shardwise.fits.anova import anova
+from shardwise.methods.anova.fit import anova
 from shardwise.plot.intervals import kind_chart, model_chart
 from shardwise.procedures.running import compare
 

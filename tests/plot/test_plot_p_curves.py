@@ -7,7 +7,7 @@ import pytest
 
 from report_pages import simulated
 from shardwise.core.model import MD6
-from shardwise.fits.anova import anova
+from shardwise.methods.anova.fit import anova
 from shardwise.plot.matrix import p_curve_chart
 from shardwise.procedures.running import compare
 

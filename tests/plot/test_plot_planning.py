@@ -11,9 +11,9 @@ from chart_rows import rows_with, titles
 from report_pages import simulated
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.fits.mixed import mixed
-from shardwise.fits.posterior import posterior
 from shardwise.lab.simulate_collection import simulate_collection
+from shardwise.methods.mixed.fit import mixed
+from shardwise.methods.mixed.posterior import posterior
 from shardwise.planning.generalizing import generalizability
 from shardwise.planning.instances import p_value_spread, variance_grid
 from shardwise.planning.pools import pool_depth_study

@@ -8,7 +8,7 @@ from scipy import stats
 
 from report_pages import simulated
 from shardwise.core.model import MD3, MD6
-from shardwise.fits.anova import anova
+from shardwise.methods.anova.fit import anova
 from shardwise.plot.fits import normal_quantiles, residual_chart
 
 

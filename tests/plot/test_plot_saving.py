@@ -13,7 +13,7 @@ import pytest
 import shardwise as sw
 from report_pages import HOSTILE
 from shardwise.core.errors import InputError
-from shardwise.core.estimates import Estimates
+from shardwise.methods.base import Estimates
 from shardwise.plot.saving import ending_of, page
 
 EVIL = "</script><script>alert(1)</script>"

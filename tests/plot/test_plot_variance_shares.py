@@ -10,7 +10,7 @@ import xarray as xr
 
 from report_pages import simulated
 from shardwise.core.model import MD6
-from shardwise.fits.anova import anova
+from shardwise.methods.anova.fit import anova
 from shardwise.plot.fits import variance_share_chart
 from shardwise.plot.saving import save_chart
 

@@ -24,7 +24,7 @@ from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import counted, plural
 from shardwise.core.scores import nouns_of
-from shardwise.fits.anova import AnovaFit
+from shardwise.methods.anova.fit import AnovaFit
 from shardwise.procedures.procedure import Procedure
 
 if TYPE_CHECKING:

@@ -36,18 +36,18 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of, undefined_cells
 from shardwise.core.text import short
-from shardwise.fits.anova import AnovaFit, anova
-from shardwise.fits.judges import HUMAN
-from shardwise.fits.models import ByBootstrap, ByModel
-from shardwise.fits.repeats import seeds_or_samples
-from shardwise.fits.units import by_units
-from shardwise.numerics.corrections import CORRECTIONS
-from shardwise.numerics.error_terms import supports
-from shardwise.numerics.tables import SHARDS, TABLE
+from shardwise.methods.anova.fit import AnovaFit, anova
+from shardwise.methods.anova.method import ByBootstrap, ByModel
+from shardwise.methods.clusters import by_units
+from shardwise.methods.judges.method import HUMAN
+from shardwise.methods.repeats.kinds import seeds_or_samples
+from shardwise.methods.tables import SHARDS, TABLE
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.running import USUAL, usual, usual_of
 from shardwise.procedures.vocabulary import for_claims, of_all_splits, parse
 from shardwise.scoring.undefined import fill_undefined
+from shardwise.stats.corrections import CORRECTIONS
+from shardwise.stats.error_terms import supports
 
 HERE, LIKE = Claim(), Claim("topic")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from shardwise.analysis.figures import equated, number, p_value
 from shardwise.core.claim import counted
 from shardwise.core.text import short
-from shardwise.fits.moderated import ByModerated
+from shardwise.methods.moderated.method import ByModerated
 from shardwise.procedures.procedure import RULES
 
 if TYPE_CHECKING:

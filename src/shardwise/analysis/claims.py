@@ -15,13 +15,13 @@ from shardwise.comparing.decisions import JOINT
 from shardwise.comparing.intervals import has_own, shares
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.fits.instances import ByInstances
-from shardwise.fits.models import ByBootstrap
-from shardwise.fits.moderated import ByModerated
-from shardwise.fits.topics import DRAWN, ByTopics
-from shardwise.numerics.corrections import critical_t, uncorrected_level
-from shardwise.numerics.groups import letter
+from shardwise.methods.anova.method import ByBootstrap
+from shardwise.methods.moderated.method import ByModerated
+from shardwise.methods.paired.method import DRAWN, ByTopics
+from shardwise.methods.repeats.method import ByInstances
 from shardwise.procedures.procedure import Procedure, usual_resamples
+from shardwise.stats.corrections import critical_t, uncorrected_level
+from shardwise.stats.groups import letter
 
 MOST_GROUPS = 12  # groups that letters explain; beyond these rank intervals say it better
 

@@ -13,10 +13,10 @@ from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import counted, plural
 from shardwise.core.scores import level_names, missing_cells
 from shardwise.core.text import short
-from shardwise.fits.anova import AnovaFit
-from shardwise.numerics.shape import excess_kurtosis, rank_correlation, skewness
+from shardwise.methods.anova.fit import AnovaFit
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import common_error
+from shardwise.stats.shape import excess_kurtosis, rank_correlation, skewness
 
 FEW_TOPICS = 25
 MANY_FILLED = 0.10

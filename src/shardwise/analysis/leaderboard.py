@@ -26,7 +26,7 @@ from shardwise.core.scores import in_canonical_order, level_names, nouns_of
 from shardwise.core.text import short
 from shardwise.io.atomic import write_atomically
 from shardwise.io.instances import DETERMINISTIC
-from shardwise.numerics.single_means import mean_spread
+from shardwise.methods.repeats.single_means import mean_spread
 
 MARKS = {1: "▲", -1: "▼", 0: ""}
 VERDICTS = {1: "better", -1: "worse", 0: "not told apart"}

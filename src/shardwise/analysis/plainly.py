@@ -26,7 +26,7 @@ def plainly(pairs: Comparisons, measure: str = "", alpha: float = 0.05) -> str:
 
     >>> from shardwise.comparing.comparisons import compare_estimates
     >>> from shardwise.core.claim import Claim
-    >>> from shardwise.core.estimates import Estimates
+    >>> from shardwise.methods.base import Estimates
     >>> claim = {"claim": "", "over": Claim("topic", "instance"), "nouns": {"instance": "seed"}}
     >>> two = compare_estimates(Estimates(("neural", "bm25"), np.array([0.47, 0.30]), 0.0012, 49.0, **claim), "none")
     >>> plainly(two, "nDCG@10")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shardwise.core.estimates import Estimates
+from shardwise.methods.base import Estimates
 from shardwise.planning.topics import min_diff_at, topics_for_power
 
 POWER = 0.8

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from shardwise.core.claim import plural
-from shardwise.fits.instances import ByInstances, ByMixed
-from shardwise.fits.judges import ByJudge
-from shardwise.fits.models import ByBootstrap, ByModel
-from shardwise.fits.moderated import ByModerated, ByStratified
-from shardwise.fits.topics import ByTopics
+from shardwise.methods.anova.method import ByBootstrap, ByModel
+from shardwise.methods.judges.method import ByJudge
+from shardwise.methods.moderated.method import ByModerated, ByStratified
+from shardwise.methods.paired.method import ByTopics
+from shardwise.methods.repeats.method import ByInstances, ByMixed
 from shardwise.procedures.procedure import Procedure
 
 OF_TOPICS = {

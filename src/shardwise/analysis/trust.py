@@ -15,7 +15,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.scores import layout_of, nouns_of
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
 from shardwise.lab.verdict import Advice, Verdict, declared
-from shardwise.numerics.tables import INSTANCES, SHARDS, TABLE, Dims
+from shardwise.methods.tables import INSTANCES, SHARDS, TABLE, Dims
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import parse
 

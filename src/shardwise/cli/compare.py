@@ -29,15 +29,15 @@ from shardwise.core.arguments import chosen
 from shardwise.core.claim import Claim, said
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import nouns_of
-from shardwise.fits.bootstrap import Trim, bootstrap_anova, refuse_generalize
-from shardwise.fits.judges import with_human
-from shardwise.fits.mixed import mixed
-from shardwise.fits.models import READINGS, ByBootstrap
 from shardwise.io.scores import read_scores
-from shardwise.numerics.corrections import CORRECTIONS, known, title
+from shardwise.methods.anova.method import READINGS, ByBootstrap
+from shardwise.methods.bootstrap.fit import Trim, bootstrap_anova, refuse_generalize
+from shardwise.methods.judges.method import with_human
+from shardwise.methods.mixed.fit import mixed
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.running import compare
 from shardwise.procedures.vocabulary import parse
+from shardwise.stats.corrections import CORRECTIONS, known, title
 
 MOST_PAIRS = 200_000  # that are written unasked
 WITHOUT_FACTORS = (

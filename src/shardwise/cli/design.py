@@ -34,8 +34,8 @@ from shardwise.core.claim import counted
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import nouns_of
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.fits.mixed import mixed
 from shardwise.io.collection import Collection
+from shardwise.methods.mixed.fit import mixed
 from shardwise.planning.components import variance_components
 from shardwise.planning.instances import plan_equivalence, plan_instances, what_next
 from shardwise.planning.judgments import plan_judgments

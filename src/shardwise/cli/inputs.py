@@ -19,12 +19,12 @@ from shardwise.core.claim import plural
 from shardwise.core.errors import InputError, Option, unknown
 from shardwise.core.model import NAMED, Model
 from shardwise.core.scores import missing_cells, undefined_cells
-from shardwise.fits.bootstrap import Density
 from shardwise.io.collection import Collection
 from shardwise.io.files import expand
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import are_score_files, read_scores, score_files
-from shardwise.numerics.bootstrap.distributions import Null
+from shardwise.methods.bootstrap.distributions import Null
+from shardwise.methods.bootstrap.fit import Density
 from shardwise.scoring.scoring import score
 from shardwise.scoring.streamed import score_runs
 from shardwise.scoring.undefined import fill_undefined

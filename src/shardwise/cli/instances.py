@@ -40,11 +40,11 @@ from shardwise.core.claim import plural, said
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import as_scores, nouns_of
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.fits.mixed import mixed
-from shardwise.fits.repeats import KINDS, seeds_or_samples
-from shardwise.fits.units import by_units
 from shardwise.io.files import bare_name, expand
 from shardwise.io.instances import flag_deterministic, read_instances
+from shardwise.methods.clusters import by_units
+from shardwise.methods.mixed.fit import mixed
+from shardwise.methods.repeats.kinds import KINDS, seeds_or_samples
 from shardwise.planning.components import variance_components
 from shardwise.planning.instances import p_value_spread
 from shardwise.procedures.running import (

@@ -13,8 +13,8 @@ from shardwise.cli.inputs import roles_of_columns
 from shardwise.cli.output import emit, progress
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
-from shardwise.fits.moments import TESTS, Gaps, ScoreMoments, margins_alone
 from shardwise.io.atomic import write_atomically
+from shardwise.methods.moments.fit import TESTS, Gaps, ScoreMoments, margins_alone
 from shardwise.procedures.running import compare
 from shardwise.procedures.vocabulary import parse
 

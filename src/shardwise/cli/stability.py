@@ -18,8 +18,8 @@ from shardwise.comparing.split_tables import agreement_over_splits, found_over_s
 from shardwise.comparing.stability import stability_of, stability_of_fills, stability_of_methods
 from shardwise.core.arguments import chosen, lending
 from shardwise.core.errors import InputError, Option
-from shardwise.numerics.corrections import known
 from shardwise.scoring.scoring import score
+from shardwise.stats.corrections import known
 
 MEANINGS = {
     "AA": "pairs where both splits find the same system better",

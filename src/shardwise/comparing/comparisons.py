@@ -17,12 +17,12 @@ from shardwise.core.arguments import level as checked_level
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import counted
 from shardwise.core.errors import Either, InputError, Option, unknown
-from shardwise.core.estimates import Estimates
 from shardwise.core.shown import Shown
-from shardwise.numerics import corrections, groups
-from shardwise.numerics.corrections import STEPWISE, known
-from shardwise.numerics.groups import MOST_GROUPS
-from shardwise.numerics.proportions import wilson
+from shardwise.methods.base import Estimates
+from shardwise.stats import corrections, groups
+from shardwise.stats.corrections import STEPWISE, known
+from shardwise.stats.groups import MOST_GROUPS
+from shardwise.stats.proportions import wilson
 
 COLUMNS = (
     *("a", "b", "difference", "lower", "upper"),

@@ -8,9 +8,9 @@ import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.core.estimates import Estimates, Law, Outcome
-from shardwise.numerics import corrections, student
-from shardwise.numerics.corrections import SIMULTANEOUS, STEPWISE, Family, title
+from shardwise.methods.base import Estimates, Law, Outcome
+from shardwise.stats import corrections, student
+from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE, Family, title
 
 JOINT = ""  # the correction of a test that is corrected by construction
 

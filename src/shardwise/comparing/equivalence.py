@@ -17,9 +17,9 @@ from shardwise.core.arguments import level as level_of
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.shown import Shown
-from shardwise.fits.posterior import Mixture
-from shardwise.numerics.corrections import STEPWISE, title
-from shardwise.numerics.student import t_statistic
+from shardwise.methods.mixed.posterior import Mixture
+from shardwise.stats.corrections import STEPWISE, title
+from shardwise.stats.student import t_statistic
 
 SIDES = {"both": "equivalent", "lower": "no worse", "superior": "better"}
 METHODS = {

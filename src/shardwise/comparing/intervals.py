@@ -7,9 +7,9 @@ import scipy
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError, Option
-from shardwise.core.estimates import Estimates
-from shardwise.numerics import studentized_range
-from shardwise.numerics.corrections import Family, critical_t, uncorrected_level
+from shardwise.methods.base import Estimates
+from shardwise.stats import studentized_range
+from shardwise.stats.corrections import Family, critical_t, uncorrected_level
 
 KINDS = ("tukey", "anova", "sem")
 

@@ -15,13 +15,13 @@ from shardwise.comparing.decisions import Decisions
 from shardwise.core.arguments import Progress, chosen
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import Either, InputError, Option, unknown
-from shardwise.core.estimates import Estimates, Outcome
 from shardwise.core.model import Model
 from shardwise.core.scores import as_scores
-from shardwise.fits.anova import anova
-from shardwise.fits.bootstrap import bootstrap_anova
-from shardwise.numerics.combining import agreed_p, cauchy_p, directed, harmonic_mean_p, quantile_p
-from shardwise.numerics.corrections import STEPWISE, step_up
+from shardwise.methods.anova.fit import anova
+from shardwise.methods.base import Estimates, Outcome
+from shardwise.methods.bootstrap.fit import bootstrap_anova
+from shardwise.stats.combining import agreed_p, cauchy_p, directed, harmonic_mean_p, quantile_p
+from shardwise.stats.corrections import STEPWISE, step_up
 
 Signs = npt.NDArray[np.int8]
 Fit = Literal["anova", "bootstrap"] | Callable[[xr.DataArray, Model | str], Any]

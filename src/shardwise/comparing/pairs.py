@@ -9,7 +9,7 @@ import numpy as np
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import InputError, Option
-from shardwise.core.estimates import Estimates, Joint, Outcome, PairTest
+from shardwise.methods.base import Estimates, Joint, Outcome, PairTest
 
 
 def best_first(estimates: Estimates) -> Estimates:

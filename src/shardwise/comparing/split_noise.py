@@ -10,7 +10,7 @@ import numpy as np
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import align
 from shardwise.core.errors import InputError, Option
-from shardwise.numerics.resplitting import in_words, left, removable, splits_enough
+from shardwise.stats.resplitting import in_words, left, removable, splits_enough
 
 
 @dataclass(frozen=True, slots=True)

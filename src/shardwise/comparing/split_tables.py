@@ -85,7 +85,7 @@ def found_over_splits(
     alphas
         Levels to decide at.
 
-    >>> from shardwise.core.estimates import Estimates
+    >>> from shardwise.methods.base import Estimates
     >>> from shardwise.comparing.comparisons import compare_estimates
     >>> one = compare_estimates(Estimates(("x", "y"), np.array([0.30, 0.10]), 0.001, 98.0, "these topics"), "bh")
     >>> found_over_splits([one, one])[["pairs", "mean", "unanimous"]]

@@ -16,8 +16,8 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, Model
 from shardwise.core.scores import as_scores, level_names
 from shardwise.core.shown import Shown
-from shardwise.fits.anova import anova
-from shardwise.fits.bootstrap import BootstrapFit, bootstrap_anova
+from shardwise.methods.anova.fit import anova
+from shardwise.methods.bootstrap.fit import BootstrapFit, bootstrap_anova
 
 CONDITIONS = ("across", "confined", "within")
 

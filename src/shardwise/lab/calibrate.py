@@ -23,7 +23,6 @@ from shardwise.core.errors import Either, InputError, unknown
 from shardwise.core.scores import complete, layout_of, level_names, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.fits.variance_components import complete_table, variance_components
 from shardwise.lab.causes import causes, culprits
 from shardwise.lab.error_counts import Tally
 from shardwise.lab.looks import looks
@@ -31,6 +30,7 @@ from shardwise.lab.scenarios import Source, cases_of, known_nulls, usual_nulls
 from shardwise.lab.trial import Trial
 from shardwise.lab.verdict import Verdict, summary, verdict
 from shardwise.lab.worlds.tilt import topic_means
+from shardwise.methods.anova.variance_components import complete_table, variance_components
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import DEFAULT, parse
 

@@ -15,7 +15,7 @@ from scipy import special
 
 from shardwise.comparing.decisions import JOINT, Decisions
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.numerics.proportions import clopper_pearson
+from shardwise.stats.proportions import clopper_pearson
 
 TAIL = 0.025  # on each side of a Monte-Carlo interval
 SAME = 1e-12  # true differences below this are none

@@ -27,7 +27,7 @@ from shardwise.lab.worlds import from_scores as data
 from shardwise.lab.worlds.base import NormalWorld, World
 from shardwise.lab.worlds.tilt import SHARE, effective_topics, tilted_weights, tilted_world, topic_means
 from shardwise.lab.worlds.vine import vine_world
-from shardwise.numerics import studentized_range
+from shardwise.stats import studentized_range
 
 SIMULATED = ("normal", "margins")
 KEPT = ("vine", "tilt")  # worlds of topics like these that keep near-duplicate systems, or every score

@@ -17,12 +17,12 @@ from shardwise.core.errors import InputError, Option, unknown
 from shardwise.core.rng import generator
 from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.fits.variance_components import complete_table, components_of, variance_components
 from shardwise.io.instances import DETERMINISTIC
 from shardwise.lab.worlds.base import NormalWorld, World, check_layout, effects_of
 from shardwise.lab.worlds.bounded import MarginsWorld, margins_world
 from shardwise.lab.worlds.copula import correlation_root, normal_scores
 from shardwise.lab.worlds.margin_fits import fit_margins, law_margins
+from shardwise.methods.anova.variance_components import complete_table, components_of, variance_components
 
 MarginKind = Literal["normal", "beta", "discrete", "kernel", "auto"]
 KINDS = ("normal", "beta", "discrete", "kernel", "auto")

@@ -20,7 +20,7 @@ from shardwise.lab.looks import status, tail
 from shardwise.lab.scenarios import Case
 from shardwise.lab.verdict import COVERED, FIGURE, cannot_explode
 from shardwise.lab.worlds.base import World
-from shardwise.numerics.tables import Tables
+from shardwise.methods.tables import Tables
 from shardwise.procedures.procedure import Procedure
 
 FIGURES = ("raw", "family", "discovery", "coverage", "together", "best")

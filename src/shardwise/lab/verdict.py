@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.claim import Claim
-from shardwise.fits.moderated import ByModerated
 from shardwise.lab.looks import status
-from shardwise.numerics.tables import Dims
+from shardwise.methods.moderated.method import ByModerated
+from shardwise.methods.tables import Dims
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.running import USUAL
 from shardwise.procedures.vocabulary import available, common_error, for_claims, parse

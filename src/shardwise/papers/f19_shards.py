@@ -23,10 +23,9 @@ from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.core.model import NAMED
 from shardwise.core.scores import as_scores
-from shardwise.fits.anova import AnovaFit, anova
 from shardwise.io.collection import Collection
-from shardwise.numerics import studentized_range
-from shardwise.numerics.tables import SHARDS, Tables
+from shardwise.methods.anova.fit import AnovaFit, anova
+from shardwise.methods.tables import SHARDS, Tables
 from shardwise.papers import published_f19 as printed
 from shardwise.papers.exhibit import Exhibit, Form, Replication, beside
 from shardwise.papers.steps import Frames, Step, key_of, run_steps
@@ -34,6 +33,7 @@ from shardwise.procedures.running import compare
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import Corpus, split
+from shardwise.stats import studentized_range
 
 PAPER = "F19"
 TITLE = "ANOVA models of topics, systems and shards"

@@ -16,8 +16,8 @@ import xarray as xr
 
 from shardwise.comparing.stability import FF21, POLICIES, stability_of_fills, stability_of_methods
 from shardwise.core.arguments import Progress, level, whole
-from shardwise.fits.bootstrap import BootstrapFit, Trim, bootstrap_anova
 from shardwise.io.collection import Collection
+from shardwise.methods.bootstrap.fit import BootstrapFit, Trim, bootstrap_anova
 from shardwise.papers import published_ff21 as printed
 from shardwise.papers.exhibit import Exhibit, Replication, beside
 from shardwise.papers.published_v17 import TABLE_3 as V17_WIDTHS

@@ -21,7 +21,7 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
 from shardwise.core.scores import as_scores, complete, level_names
 from shardwise.lab.worlds.j15 import j15_world
-from shardwise.numerics.tables import INSTANCES, TABLE, Tables
+from shardwise.methods.tables import INSTANCES, TABLE, Tables
 from shardwise.papers.exhibit import Exhibit, Form, Replication
 from shardwise.papers.steps import Frames, Step, key_of, run_steps
 from shardwise.procedures.running import compare_instances, single_instance_tests

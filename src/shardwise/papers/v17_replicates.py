@@ -20,8 +20,8 @@ from shardwise.comparing.within_across import within_across
 from shardwise.core.arguments import Progress, whole
 from shardwise.core.claim import counted
 from shardwise.core.scores import as_scores
-from shardwise.fits.bootstrap import bootstrap_anova
 from shardwise.io.collection import Collection
+from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.papers import published_v17 as printed
 from shardwise.papers.exhibit import Exhibit, Form, Replication, beside
 from shardwise.papers.steps import Frames, Step, key_of, run_steps

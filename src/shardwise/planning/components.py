@@ -8,10 +8,10 @@ import numpy as np
 
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.fits import variance_components as estimates
-from shardwise.fits.instance_pairs import Source, pair_of
-from shardwise.fits.mixed import MixedFit
-from shardwise.numerics.unified import instance_spread
+from shardwise.methods.anova import variance_components as estimates
+from shardwise.methods.mixed.fit import MixedFit
+from shardwise.methods.repeats.pairs import Source, pair_of
+from shardwise.methods.repeats.unified import instance_spread
 
 
 def variance_components(source: Any, other: Source | None = None) -> VarianceComponents:

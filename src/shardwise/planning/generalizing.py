@@ -17,7 +17,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.fits.variance_components import components_of
+from shardwise.methods.anova.variance_components import components_of
 from shardwise.planning.variances import MeanSquares, mean_squares, table_of
 
 

@@ -18,10 +18,10 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.fits.instance_pairs import Source, pair_of
-from shardwise.numerics.student import t_statistic, two_sided
-from shardwise.numerics.unified import complete_moments, instance_spread, unified
+from shardwise.methods.repeats.pairs import Source, pair_of
+from shardwise.methods.repeats.unified import complete_moments, instance_spread, unified
 from shardwise.planning.components import variance_components
+from shardwise.stats.student import t_statistic, two_sided
 
 MOST_TOPICS, MOST_INSTANCES = 2_000, 200
 POINTS = 400  # of the law of a standard deviation

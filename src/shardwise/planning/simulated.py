@@ -24,8 +24,8 @@ from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
 from shardwise.core.scores import nouns_of, sizes_of
 from shardwise.core.shown import Shown
-from shardwise.numerics import studentized_range
 from shardwise.planning.variances import table_of
+from shardwise.stats import studentized_range
 
 TESTS = {
     "hsd": "Tukey HSD on two-way ANOVA (topic + system)",

@@ -16,7 +16,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import Scores, as_scores, complete
 from shardwise.core.shown import Shown
-from shardwise.fits.variance_components import mean_squares as mean_squares_of
+from shardwise.methods.anova.variance_components import mean_squares as mean_squares_of
 
 NAMELESS = (None, "score")  # what tables without the name of a measure are called
 

@@ -68,7 +68,7 @@ def chart(result: Any, kind: str | None = None, **options: Any) -> Any:
         Those of the function that draws it, such as ``level`` or ``measure``.
 
     >>> import numpy as np, shardwise as sw
-    >>> from shardwise.core.estimates import Estimates
+    >>> from shardwise.methods.base import Estimates
     >>> pairs = sw.compare(Estimates(("a", "b"), np.array([0.3, 0.2]), 0.001, 49.0, "these topics"), "hsd")
     >>> sw.plot.chart(pairs, measure="AP").to_dict()["layer"][0]["encoding"]["y"]["title"]
     'AP, 95% intervals'

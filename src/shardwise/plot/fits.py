@@ -14,10 +14,10 @@ from shardwise.core.claim import said
 from shardwise.core.errors import InputError
 from shardwise.core.text import short
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.fits.anova import AnovaFit
-from shardwise.fits.bootstrap import BootstrapFit
-from shardwise.fits.mixed import MixedFit
-from shardwise.fits.posterior import Posterior
+from shardwise.methods.anova.fit import AnovaFit
+from shardwise.methods.bootstrap.fit import BootstrapFit
+from shardwise.methods.mixed.fit import MixedFit
+from shardwise.methods.mixed.posterior import Posterior
 from shardwise.plot.theme import (
     COLOURS,
     CROWDED,
@@ -49,7 +49,7 @@ def variance_share_chart(fit: AnovaFit) -> alt.LayerChart:
         The result of `shardwise.anova`.
 
     >>> import numpy as np, xarray as xr
-    >>> from shardwise.fits.anova import anova
+    >>> from shardwise.methods.anova.fit import anova
     >>> fit = anova(xr.DataArray(np.eye(3), dims=("topic", "system")), "topic + system")
     >>> (rows,) = variance_share_chart(fit).to_dict()["datasets"].values()
     >>> {row["term"]: row["share"] for row in rows}

@@ -10,8 +10,8 @@ from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.core.arguments import whole
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.fits.moments import TESTS, ScoreMoments
-from shardwise.numerics.tables import TABLE
+from shardwise.methods.moments.fit import TESTS, ScoreMoments
+from shardwise.methods.tables import TABLE
 from shardwise.procedures.procedure import Procedure, usual_resamples
 from shardwise.procedures.vocabulary import parse
 

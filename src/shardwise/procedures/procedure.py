@@ -17,7 +17,6 @@ from shardwise.core.arguments import whole
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import InputError, Option
-from shardwise.core.estimates import Estimates, Outcome, Settled
 from shardwise.core.scores import (
     complete,
     in_canonical_order,
@@ -26,17 +25,18 @@ from shardwise.core.scores import (
     missing_cells,
     nouns_of,
 )
-from shardwise.fits.averaged import averaged, stacked
-from shardwise.fits.instances import UNIFIED, unified_posterior
-from shardwise.fits.judges import HUMAN, ByJudge
-from shardwise.fits.moderated import ByModerated
-from shardwise.fits.topics import ByTopics
-from shardwise.fits.units import CLUSTER, DF, SCALE, TASK, WORDS, by_units
 from shardwise.io.instances import DETERMINISTIC
-from shardwise.numerics import combining
-from shardwise.numerics.corrections import SIMULTANEOUS, STEPWISE, promise, title
-from shardwise.numerics.tables import SHARDS, SPLITS, TABLE, Dims, Tables
+from shardwise.methods.base import Estimates, Outcome, Settled
+from shardwise.methods.clusters import CLUSTER, DF, SCALE, TASK, WORDS, by_units
+from shardwise.methods.judges.method import HUMAN, ByJudge
+from shardwise.methods.moderated.method import ByModerated
+from shardwise.methods.paired.method import ByTopics
+from shardwise.methods.repeats.method import UNIFIED, unified_posterior
+from shardwise.methods.splits import averaged, stacked
+from shardwise.methods.tables import SHARDS, SPLITS, TABLE, Dims, Tables
 from shardwise.procedures.single import single
+from shardwise.stats import combining
+from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE, promise, title
 
 RULES = {
     "mean": "mean over all splits",

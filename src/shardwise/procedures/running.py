@@ -15,26 +15,26 @@ from shardwise.comparing.decisions import JOINT
 from shardwise.core.arguments import chosen, lending, level, whole
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError, Option, unknown
-from shardwise.core.estimates import Estimates
 from shardwise.core.scores import as_scores, averaged, layout_of, nouns_of
-from shardwise.fits.instance_pairs import Pair, pair_of
-from shardwise.fits.instances import NOTE, SAMPLES, TOPICS, UNIFIED
-from shardwise.fits.judges import HUMAN
-from shardwise.fits.mixed import mixed
-from shardwise.fits.moments import ScoreMoments
-from shardwise.fits.posterior import Mixture, posterior
-from shardwise.fits.repeats import KINDS
-from shardwise.fits.topics import JOINT as JOINT_TESTS
-from shardwise.fits.topics import ONE_SIDED, TESTS, ByTopics
-from shardwise.fits.units import DF, by_units
 from shardwise.io.instances import DETERMINISTIC
-from shardwise.numerics import paired
-from shardwise.numerics.corrections import STEPWISE
-from shardwise.numerics.student import t_statistic, two_sided
-from shardwise.numerics.tables import INSTANCES, SHARDS, SPLITS, TABLE, Dims
+from shardwise.methods.base import Estimates
+from shardwise.methods.clusters import DF, by_units
+from shardwise.methods.judges.method import HUMAN
+from shardwise.methods.mixed.fit import mixed
+from shardwise.methods.mixed.posterior import Mixture, posterior
+from shardwise.methods.moments.fit import ScoreMoments
+from shardwise.methods.paired import statistics as paired
+from shardwise.methods.paired.method import JOINT as JOINT_TESTS
+from shardwise.methods.paired.method import ONE_SIDED, TESTS, ByTopics
+from shardwise.methods.repeats.kinds import KINDS
+from shardwise.methods.repeats.method import NOTE, SAMPLES, TOPICS, UNIFIED
+from shardwise.methods.repeats.pairs import Pair, pair_of
+from shardwise.methods.tables import INSTANCES, SHARDS, SPLITS, TABLE, Dims
 from shardwise.procedures.of_moments import of_moments
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import for_claims, parse
+from shardwise.stats.corrections import STEPWISE
+from shardwise.stats.student import t_statistic, two_sided
 
 USUAL = {TABLE: "moderated", SHARDS: "moderated", INSTANCES: "moderated topic+instance", SPLITS: "moderated"}
 """The procedure of each layout that keeps its promise on realistic scores, for topics like these."""

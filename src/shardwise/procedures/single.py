@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.estimates import Estimates, Joint, Outcome
+from shardwise.methods.base import Estimates, Joint, Outcome
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,12 +15,12 @@ from shardwise.comparing.decisions import JOINT
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD6, NAMED
-from shardwise.fits.instances import PAIRWISE, ByMixed
-from shardwise.fits.judges import ByJudge
-from shardwise.fits.models import READINGS, USUAL_READINGS, ByBootstrap, ByModel
-from shardwise.fits.moderated import MODERATED, ByStratified
-from shardwise.fits.topics import TESTS, ByTopics
-from shardwise.numerics.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims
+from shardwise.methods.anova.method import READINGS, USUAL_READINGS, ByBootstrap, ByModel
+from shardwise.methods.judges.method import ByJudge
+from shardwise.methods.moderated.method import MODERATED, ByStratified
+from shardwise.methods.paired.method import TESTS, ByTopics
+from shardwise.methods.repeats.method import PAIRWISE, ByMixed
+from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, TABLE, Dims
 from shardwise.procedures.procedure import Fit, Procedure
 
 # What a user would want to see side by side: the papers' procedures, and the sound ones for each claim.

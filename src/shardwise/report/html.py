@@ -25,8 +25,8 @@ from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import counted
 from shardwise.core.text import script_json, short, visible
-from shardwise.fits.models import ByModel
 from shardwise.io.atomic import write_atomically
+from shardwise.methods.anova.method import ByModel
 from shardwise.report import words
 from shardwise.report.axis import Axis, axis_for
 from shardwise.report.charts import charts

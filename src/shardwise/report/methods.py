@@ -11,11 +11,11 @@ from shardwise.analysis.reasons import plain_title
 from shardwise.core.claim import counted
 from shardwise.core.scores import undefined_cells
 from shardwise.core.text import short
-from shardwise.fits.instances import ByInstances, ByMixed
-from shardwise.fits.models import WORDS as READINGS
-from shardwise.fits.models import ByBootstrap, ByModel
-from shardwise.fits.moderated import ByModerated, ByStratified
-from shardwise.fits.topics import ByTopics
+from shardwise.methods.anova.method import WORDS as READINGS
+from shardwise.methods.anova.method import ByBootstrap, ByModel
+from shardwise.methods.moderated.method import ByModerated, ByStratified
+from shardwise.methods.paired.method import ByTopics
+from shardwise.methods.repeats.method import ByInstances, ByMixed
 from shardwise.report.names import tex
 from shardwise.report.sources import SOURCES
 

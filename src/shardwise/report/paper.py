@@ -18,7 +18,6 @@ from shardwise.analysis.reasons import plain_title
 from shardwise.core.errors import InputError, Option
 from shardwise.core.text import short
 from shardwise.io.atomic import write_atomically
-from shardwise.numerics.groups import letter
 from shardwise.plot.critical import MOST as MOST_JOINED
 from shardwise.plot.intervals import beside
 from shardwise.plot.saving import save_chart
@@ -26,6 +25,7 @@ from shardwise.plot.theme import bare, records
 from shardwise.report.methods import bibliography, methods_latex
 from shardwise.report.names import tex
 from shardwise.report.words import shortened
+from shardwise.stats.groups import letter
 
 LETTERED = 12  # systems that letters tell apart; beyond these a superscript counts those that are beaten
 NAME, HEAD = 28, 16  # characters of the name of a system, and of a measure

@@ -11,8 +11,8 @@ from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
 from shardwise.analysis.figures import number
 from shardwise.analysis.power import Power
 from shardwise.core.claim import counted
-from shardwise.fits.models import ByModel
 from shardwise.lab.verdict import Verdict
+from shardwise.methods.anova.method import ByModel
 
 MEANINGS = {
     "topic": "Some {topics} are harder than others, for all {systems} alike.",

@@ -23,9 +23,9 @@ from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.rng import generator
 from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
 from shardwise.core.shown import Shown
-from shardwise.fits.variance_components import complete_table
 from shardwise.lab.holdout.counts import FIGURES
 from shardwise.lab.holdout.plan import Plan, Tally, joined, tables
+from shardwise.methods.anova.variance_components import complete_table
 from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.vocabulary import DEFAULT, parse
 

@@ -19,7 +19,7 @@ import scipy
 
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.model import NAMED, Model
-from shardwise.numerics.balanced import error_df
+from shardwise.stats.balanced import error_df
 
 REPLICATES = ("shard", "instance")  # what a third dimension can be
 ERROR = frozenset(("topic", "shard"))  # as a set of what the part varies over

@@ -15,9 +15,9 @@ from shardwise.comparing.decisions import Decisions
 from shardwise.core.arrays import Floats
 from shardwise.lab.holdout.counts import binned, counts, figures, outlook, signs
 from shardwise.lab.holdout.distributions import REPLICATES, Basis, basis_of, predict
-from shardwise.numerics.student import NOISE
-from shardwise.numerics.tables import Tables
+from shardwise.methods.tables import Tables
 from shardwise.procedures.procedure import Procedure
+from shardwise.stats.student import NOISE
 
 EDGES = np.array(
     [0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5]

@@ -7,7 +7,7 @@ from scipy import special
 
 from shardwise.core.arrays import Floats
 from shardwise.lab.worlds.margins import Margins, guides, to_scores
-from shardwise.numerics.shape import mean_ranks
+from shardwise.stats.shape import mean_ranks
 
 HERMITE = 30  # terms of the expansion that relates correlations of scores to those of z
 

@@ -12,7 +12,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.worlds.base import NormalWorld, check_layout
-from shardwise.numerics.tables import SPLITS
+from shardwise.methods.tables import SPLITS
 
 UNITS = 8  # documents that matter of each topic and shard
 

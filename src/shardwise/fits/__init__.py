@@ -1,1 +1,0 @@
-"""Models of labelled scores, ready to be compared."""

@@ -1,0 +1,1 @@
+"""Methods that turn tables of scores into estimates, one package a family."""

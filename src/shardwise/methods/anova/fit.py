@@ -1,0 +1,398 @@
+"""Analysis of variance of scores: table, effects, residuals, and estimates for any claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy import special
+
+from shardwise.core import late
+from shardwise.core.arrays import Floats
+from shardwise.core.claim import Claim, plural
+from shardwise.core.errors import Either, InputError
+from shardwise.core.model import Model, Term, label
+from shardwise.core.scores import as_scores, level_names, nouns_of, sizes_of
+from shardwise.core.shown import Shown
+from shardwise.methods.anova.suitable import check_design
+from shardwise.methods.base import Estimates
+from shardwise.stats.balanced import Decomposition, decompose, rounding_floor
+from shardwise.stats.error_terms import ERROR, combine, error_term
+from shardwise.stats.unbalanced import Incomplete, fit_incomplete
+
+SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))  # F19 §6
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AnovaFit(Shown):
+    """A linear model of the scores: what each term explains, and what may be said about the systems."""
+
+    model: Model
+    scores: xr.DataArray
+    table: pd.DataFrame  # index: terms, error, total; columns: ss df ms F p omega_sq size partial_eta_sq
+    grand_mean: float
+    effects: dict[str, xr.DataArray]  # NaN where missing scores leave an effect undetermined
+    notes: tuple[str, ...]  # how the fit was made, where that is not obvious
+    incomplete: Incomplete | None = None  # the least-squares fit, where scores are missing
+    parts: Decomposition | None = None  # the sums of squares, where none is
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every cell holds a score."""
+        return self.incomplete is None
+
+    @property
+    def fitted(self) -> xr.DataArray:
+        """What the model says each score should be; lazy on Dask, NaN where no score is."""
+        if self.incomplete is None:
+            fitted = xr.zeros_like(self.scores, dtype=np.float64) + self.grand_mean
+            for effect in self.effects.values():
+                fitted = fitted + effect
+            return fitted.transpose(*self.scores.dims)
+        named = [d for d in self.scores.dims if d in self.incomplete.shape]
+        cells = xr.DataArray(self.incomplete.fitted(), dims=named)
+        return xr.zeros_like(self.scores).where(self.scores.notnull()) + cells
+
+    @property
+    def residuals(self) -> xr.DataArray:
+        """Scores less fitted values; lazy on Dask."""
+        return self.scores - self.fitted
+
+    @property
+    def r_squared(self) -> float:
+        """Share of the total sum of squares that the model explains."""
+        *_, error, total = self.table["ss"].to_numpy(np.float64)
+        return float(1.0 - error / total) if total > 0 else float("nan")
+
+    def estimates(self, *, generalize: Claim | str | Iterable[str] = (), of: str = "system") -> Estimates:
+        """Return the means of the systems with the variance that goes with a claim.
+
+        Parameters
+        ----------
+        generalize
+            A `Claim`, or the dimensions whose levels are a sample of those that it is about: ``()`` for these very
+            topics (F19 eq. 1), ``("topic",)`` for topics like these, ``("topic", "shard")`` for shards like these too.
+        of
+            The dimension whose levels are compared.
+        """
+        nouns = nouns_of(self.scores)
+        claim = Claim.of(generalize, nouns)
+        sizes = sizes_of(self.scores)
+        signs = error_term(self.model, tuple(sizes), of, claim)
+        labels = level_names(self.scores, of)
+        if len(set(labels)) < len(labels):
+            twice = next(name for name in labels if labels.count(name) > 1)
+            raise InputError(f"two {plural(of)} are named {twice!r}", remedy="give them different names")
+        counts, sds = own_spread(self.scores, of)
+        if self.parts is not None:
+            found = estimates_of(self.parts, self.model, claim, of)
+        else:
+            found = self._incomplete_estimates(signs, of, len(labels))
+        return replace(
+            found,
+            labels=labels,
+            claim=claim.sentence(sizes, nouns, of),
+            own_sd=sds,
+            own_count=counts,
+            over=claim,
+            nouns=nouns,
+            notes=self.notes,
+        )
+
+    def _incomplete_estimates(self, signs: dict[str, int], of: str, levels: int) -> Estimates:
+        """Means adjusted for missing scores, each pair with a variance of its own where they miss different ones."""
+        terms, (ms, df) = self.table.index, self.table[["ms", "df"]].to_numpy(np.float64).T
+        effects, unit, shares = self._effects_of(of, signs)
+        squares, dfs = dict(zip(terms, ms, strict=True)), dict(zip(terms, df, strict=True))
+        variance, freedom, words = combine(signs, unit, shares, squares, dfs)
+        uniform = unit.ndim == 0
+        if not uniform:
+            np.fill_diagonal(variance, 0.0)
+        others = ~np.eye(levels, dtype=bool)
+        return Estimates(
+            labels=(),
+            values=self.grand_mean + effects,
+            variance=float(variance if uniform else variance[others].mean()) / 2.0,
+            df=float(freedom if uniform else freedom[others].mean()),
+            claim="",
+            model=self.model.title,
+            error=f"{words} (unbalanced data)",
+            scale=sqrt(squares[ERROR]),
+            difference_variance=None if uniform else variance,
+            difference_df=None if uniform or np.ptp(freedom[others]) < 1e-9 else freedom,
+        )
+
+    def plot(self, kind: str = "shares") -> Any:
+        """Draw what each term explains ("shares"), or the residuals ("residuals"): an altair chart.
+
+        Parameters
+        ----------
+        kind
+            "shares" or "residuals".
+        """
+        return late.call("chart", self, kind)
+
+    def _effects_of(
+        self, target: str, signs: dict[str, int]
+    ) -> tuple[Floats, Floats, dict[str, float] | None]:
+        """Effects, variance of a difference per unit of error variance, and shares of the mean squares."""
+        assert self.incomplete is not None
+        effects, unit = self.incomplete.adjusted(target)
+        if target in self.incomplete.even:
+            unit = np.array(unit[0, 1])
+        else:
+            np.fill_diagonal(unit, unit.sum() / (unit.size - len(unit)))
+        shares: dict[str, float] = {}
+        for name in signs:
+            if name == ERROR:
+                continue
+            term = frozenset(name.split(":"))
+            weight = self.incomplete.random_weight(term) if len(term) == 2 else None
+            if weight is None:
+                raise InputError(
+                    f"with missing scores, {self.model.short} does not tell the variance of {name} apart",
+                    remedy=(
+                        "fill what is undefined with ",
+                        Either("fill_undefined", "--fill"),
+                        ", or do not generalise",
+                    ),
+                )
+            levels = prod(self.scores.sizes[d] for d in term if d != target)
+            shares[name] = 2.0 / levels / weight
+        return effects, unit, shares
+
+    def summary(self) -> str:
+        """Return the table and what was done, as text."""
+        shape = ", ".join(f"{size} {plural(str(d))}" for d, size in self.scores.sizes.items())
+        table = self.table.rename_axis(None).to_string(
+            na_rep="",
+            formatters={
+                "ss": "{:.4f}".format,
+                "df": "{:.0f}".format,
+                "ms": "{:.5f}".format,
+                "F": "{:.2f}".format,
+                "p": lambda p: f"{p:.3g}" if p > 0 else "<1e-300",
+                "omega_sq": "{:.4f}".format,
+                "partial_eta_sq": "{:.4f}".format,
+            },
+        )
+        head = f"{self.model.title}\n{shape}; R² = {self.r_squared:.4f}"
+        return "\n".join([head, table, *(f"note: {note}" for note in self.notes)])
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def estimates_of(parts: Decomposition, model: Model, claim: Claim, of: str = "system") -> Estimates:
+    """Means and their variance for a claim, from the sums of squares of one balanced table or of many.
+
+    The error term is the combination of mean squares whose expectation is the variance of a mean of ``of`` under the
+    claim, its degrees of freedom Satterthwaite's.
+    """
+    signs = error_term(model, tuple(parts.shape), of, claim)
+    ms: dict[str, Any] = {label(term): parts.ss[term] / parts.df[term] for term in model.sets}
+    df: dict[str, Any] = {label(term): float(parts.df[term]) for term in model.sets}
+    ms[ERROR], df[ERROR] = parts.ss_error / parts.df_error, float(parts.df_error)
+    unit = np.full(np.shape(parts.grand_mean), 2.0 * parts.shape[of] / parts.n)
+    variance, freedom, words = combine(signs, unit, None, ms, df)
+    single = not variance.ndim
+    return Estimates(
+        labels=tuple(map(str, range(parts.shape[of]))),
+        values=parts.means(of),
+        variance=float(variance) / 2.0 if single else variance / 2.0,
+        df=float(freedom) if single else freedom,
+        claim="",
+        model=model.title,
+        error=words,
+        scale=np.sqrt(ms[ERROR]),
+        over=claim,
+    )
+
+
+def batch_of_one(estimates: Estimates) -> Estimates:
+    """The estimates of one table with an axis of tables before all others."""
+
+    def lifted(x: Any) -> Any:
+        return None if x is None else np.asarray(x, np.float64)[None]
+
+    numbers = ("values", "variance", "df", "scale")
+    perhaps = ("difference_variance", "difference_df", "own_sd", "own_count")
+    return replace(estimates, **{name: lifted(getattr(estimates, name)) for name in (*numbers, *perhaps)})
+
+
+def anova(scores: Any, model: Model | str) -> AnovaFit:
+    """Fit a linear model whose factors are the dimensions of the scores.
+
+    Full tables are split in closed form (marginal means; Dask arrays stay where they are). Where scores are NaN, the
+    others are fitted by least squares, with type III sums of squares and the error df that the data have.
+    A dimension that the model does not name holds replicates.
+
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes.
+    model
+        A `Model`, its name, or a formula such as ``topic + system + topic:system``.
+
+    >>> scores = xr.DataArray([[.1, .2, .4], [.3, .3, .6], [.2, .5, .6]], dims=("topic", "system"))
+    >>> fit = anova(scores, "topic + system")
+    >>> fit.table.loc["system", ["ss", "df", "F"]].to_numpy(float).round(4).tolist()
+    [0.1689, 2.0, 13.8182]
+    >>> fit.estimates(generalize=("topic",)).claim
+    'on topics like these 3'
+    """
+    model = Model.parse(model) if isinstance(model, str) else model
+    scores = as_scores(scores, needs=(), keep=model.dimensions)
+    scores = scores.squeeze(
+        [d for d in scores.dims if scores.sizes[d] == 1 and d not in model.dimensions], drop=True
+    )
+    check_design(scores, model)
+    dims = tuple(str(d) for d in scores.dims)
+    split = decompose(scores.data, dims, model.sets)
+    if split is None:
+        return _from_least_squares(scores.compute(), model)
+    table = _table(model, split.ss, split.df, split.ss_error, split.df_error, split.ss_total, split.n)
+    effects = _labelled(scores, split.effects)
+    return AnovaFit(model, scores, table, split.grand_mean, effects, _exact_note(split.ss_error), parts=split)
+
+
+def _from_least_squares(scores: xr.DataArray, model: Model) -> AnovaFit:
+    values = scores.values
+    if np.isinf(values).any():
+        raise InputError("the scores hold infinite values", remedy="correct or remove them")
+    labels = {str(d): level_names(scores, str(d)) for d in scores.dims}
+    dims = tuple(labels)
+    for axis, d in enumerate(dims):
+        gone = np.flatnonzero(np.isnan(values).all(axis=tuple(a for a in range(values.ndim) if a != axis)))
+        if gone.size:
+            raise InputError(
+                f"{d} {labels[d][int(gone[0])]} has no score at all"
+                + f" (nor have {gone.size - 1} more)" * (gone.size > 1),
+                remedy=(
+                    "drop it",
+                    Either(f", as in scores.dropna({d!r}, how='all')", ""),
+                    ", or fill what is undefined with ",
+                    Either("fill_undefined", "--fill"),
+                ),
+            )
+    fit = fit_incomplete(values, dims, model.sets, labels)
+    if fit.df_error <= 0:
+        raise InputError(
+            f"{model.short} has as many effects as there are scores, and leaves nothing for error",
+            remedy="use a model with fewer terms, or add replicates",
+        )
+    floor = rounding_floor(fit.n, fit.grand_mean, fit.ss_total, ulps=4096)  # solving costs a few digits
+    ss = {term: test.ss if test.ss > floor else 0.0 for term, test in fit.tests.items()}
+    ss_error = fit.ss_error if fit.ss_error > floor else 0.0
+    df = {term: test.df for term, test in fit.tests.items()}
+    table = _table(model, ss, df, ss_error, fit.df_error, fit.ss_total, fit.n)
+    effects = _labelled(scores, {term: _spread(fit, term) for term in model.sets})
+    notes = _notes(fit, values.size) + _exact_note(ss_error)
+    return AnovaFit(model, scores, table, fit.grand_mean, effects, notes, fit)
+
+
+def _spread(fit: Incomplete, term: Term) -> Floats:
+    """Effects with the dimensions of the scores' order, as the strata hold uneven dimensions first."""
+    order = [d for d in fit.shape if d in term and d not in fit.even]
+    order += [d for d in fit.shape if d in term and d in fit.even]
+    lengths = [fit.shape[d] for d in order]
+    test = fit.tests[term]
+    values = np.full(lengths, np.nan) if test.effects is None else test.effects.reshape(lengths)
+    return values.transpose([order.index(d) for d in fit.shape if d in term])
+
+
+def _labelled(scores: xr.DataArray, effects: Mapping[Term, Floats]) -> dict[str, xr.DataArray]:
+    """Effects by the names of their terms, with the levels of the scores, whose indexes they share."""
+    levels = {str(d): scores.coords[d].variable for d in scores.dims if d in scores.coords}
+    indexes = {d: scores.xindexes[d] for d in levels}
+    found = {}
+    for term, values in effects.items():
+        sizes = {str(d): n for d, n in scores.sizes.items() if d in term}
+        own = [d for d in sizes if d in levels]
+        coords = xr.Coordinates({d: levels[d] for d in own}, indexes={d: indexes[d] for d in own})
+        found[label(term)] = xr.DataArray(
+            values.reshape(tuple(sizes.values())), coords=coords, dims=tuple(sizes)
+        )
+    return found
+
+
+def _table(
+    model: Model,
+    ss: dict[Term, float],
+    df: dict[Term, int],
+    ss_error: float,
+    df_error: int,
+    ss_total: float,
+    n: int,
+) -> pd.DataFrame:
+    terms = model.sets
+    squares = np.array([ss[term] for term in terms])
+    dfs = np.array([df[term] for term in terms])
+    ms = squares / dfs
+    ms_error = ss_error / df_error  # F19 eq. 1
+    with np.errstate(divide="ignore", invalid="ignore"):  # no error at all: F is infinite, or 0/0
+        f = ms / np.float64(ms_error)
+        p = np.where(np.isinf(f), 0.0, special.fdtrc(dfs, df_error, np.where(np.isinf(f), 1.0, f)))
+        omega = np.maximum(1.0 - n / (dfs * (f - 1.0) + n), 0.0)  # F19 eq. 6
+        eta = squares / (squares + ss_error)
+    blank = [np.nan, np.nan]
+    return pd.DataFrame(
+        {
+            "ss": [*squares, ss_error, ss_total],
+            "df": [*dfs, df_error, n - 1],
+            "ms": [*ms, ms_error, np.nan],
+            "F": [*f, *blank],
+            "p": [*p, *blank],
+            "omega_sq": [*omega, *blank],
+            "size": [*(_size(value) for value in omega), "", ""],
+            "partial_eta_sq": [*eta, *blank],
+        },
+        index=pd.Index([*model.terms, ERROR, "total"], name="term"),
+    )
+
+
+def _size(omega_sq: float) -> str:
+    if np.isnan(omega_sq):
+        return ""
+    return next((word for least, word in SIZES if omega_sq >= least), "negligible")
+
+
+def _exact_note(ss_error: float) -> tuple[str, ...]:
+    return ("the model fits the scores exactly: there is no error to test against",) if ss_error == 0 else ()
+
+
+def _notes(fit: Incomplete, cells: int) -> tuple[str, ...]:
+    notes = [f"{cells - fit.n} of {cells} scores are missing and left out: least squares, type III"]
+    second = [label(term) for term, test in fit.tests.items() if test.kind == "II"]
+    if second:
+        notes.append(f"type II for {', '.join(second)}: empty cells leave no type III hypothesis")
+    short = [
+        label(term)
+        for term, test in fit.tests.items()
+        if test.kind == "III" and test.df < prod(fit.shape[d] - 1 for d in term)
+    ]
+    if short:
+        notes.append(f"empty cells leave {', '.join(short)} fewer df than the full table has")
+    if not fit.level_estimable:
+        notes.append(
+            "the level of the means is that of the defined scores, as some cells of the model are empty"
+        )
+    return tuple(notes)
+
+
+def own_spread(scores: xr.DataArray, of: str) -> tuple[Floats, Floats]:
+    """Return how many scores each level has, and their sample standard deviation (F19 eq. 4)."""
+    axes = tuple(axis for axis, d in enumerate(scores.dims) if d != of)
+    there = ~np.isnan(scores.data)
+    counts = there.sum(axis=axes)
+    kept = np.where(there, scores.data, 0.0)
+    means = kept.sum(axis=axes, keepdims=True) / there.sum(axis=axes, keepdims=True)
+    squares = (np.where(there, scores.data - means, 0.0) ** 2).sum(axis=axes)
+    count, square = np.asarray(counts, np.float64), np.asarray(squares, np.float64)
+    sds = np.sqrt(np.divide(square, count - 1.0, out=np.full(count.shape, np.nan), where=count > 1))
+    return count, sds

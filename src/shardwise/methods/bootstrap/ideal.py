@@ -1,0 +1,187 @@
+"""The ideal bootstrap: the law that ever more resamples approach, without resampling.
+
+The characteristic function of a sum of draws is a product of powers of that of the pool. One fast Fourier transform
+gives density and distribution function; far out, where these drown in rounding, the Lugannani-Rice saddlepoint
+formula takes over, matched to them where they meet.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from shardwise.core.arrays import Bools, Floats
+from shardwise.methods.bootstrap.atoms import enumerate_sums
+from shardwise.methods.bootstrap.draws import Draws, Spread, first_where, quantiles
+from shardwise.methods.bootstrap.inverted import Inverted, Tail, beyond
+from shardwise.methods.bootstrap.spectrum import Pool
+
+GRID = 8192  # points of the density
+BATCH = 64  # frequencies computed at a time
+NEGLIGIBLE = 1e-17  # of a characteristic function, or of a probability
+RINGING = 1e-12  # of a characteristic function where the grid ends, for a step to be seen
+JOIN = 1e-8  # tail probability at which the saddlepoint takes over
+BINS = 256  # groups of a large pool, enough for a saddlepoint
+NODES = np.geomspace(0.6, 90.0, 56)  # tilts of the tail, in units of 1 / standard deviation
+
+
+def ideal(draws: Draws) -> Spread:
+    """Return the law of a sum of draws: point by point where there are few of them, else by Fourier inversion.
+
+    >>> coin = Draws(Pool.of(np.array([-1.0, 1.0])), np.array([0.25]), np.array([4.0]))
+    >>> ideal(coin).at_least(np.array([0.5, 0.6]))
+    array([0.3125, 0.0625])
+    """
+    atoms = enumerate_sums(draws)
+    return invert(draws) if atoms is None else atoms
+
+
+def smoothed(draws: Draws, n: int, law: Spread | None = None) -> Spread:
+    """Return the law as a Gaussian kernel density of n draws shows it on average: blurred by the bandwidth.
+
+    ``law`` is the ideal one, where it is known already.
+    """
+    law = ideal(draws) if law is None else law
+    if draws.variance == 0.0:
+        return law
+    return invert(draws, bandwidth(absolute_deviation(law), n))
+
+
+def absolute_deviation(law: Spread) -> float:
+    """Median distance from the median."""
+    middle = float(quantiles(law, np.array([0.5]))[0])
+
+    def half_within(x: Floats) -> Bools:
+        return law.at_most(middle + x) + law.at_least(middle - x) >= 1.5
+
+    return first_where(half_within, 0.0, max(abs(end - middle) for end in law.span))
+
+
+def bandwidth(deviation: float, n: int) -> float:
+    """MAD/.6745 · (4/(3n))^(1/5), n the number of estimates that the density is made from (FF21 §3.2)."""
+    return float(deviation / 0.6745 * (4.0 / (3.0 * n)) ** 0.2)
+
+
+def invert(draws: Draws, blur: float = 0.0) -> Inverted:
+    """Return the law by inversion of its characteristic function; ``blur`` adds a normal error of that sd."""
+    sd = float(np.sqrt(draws.variance + blur**2))
+    least, greatest = draws.support
+    least, greatest = least - 40.0 * blur, greatest + 40.0 * blur
+    groups = _grouped(draws.pool)
+    sides = []
+    for sign, support in ((1.0, greatest), (-1.0, -least)):
+        k0, k1, k2 = _cumulants(draws, groups, sign * NODES / sd)
+        k0, k1, k2 = k0 + 0.5 * (blur * NODES / sd) ** 2, k1 + blur**2 * sign * NODES / sd, k2 + blur**2
+        sides.append((support, *_saddlepoint(NODES / sd, k0, sign * k1, k2)))
+    half = 1.02 * max(_reach(support, x, bound) for support, x, bound, _ in sides)
+    pdf, cdf = _transform(draws, half, blur)
+    tails = [
+        _tail(support, x, log, half, values)
+        for (support, x, _, log), values in zip(sides, (1.0 - cdf, cdf[::-1]), strict=True)
+    ]
+    return Inverted(half, pdf, cdf, *tails)
+
+
+def _transform(draws: Draws, half: float, blur: float) -> tuple[Floats, Floats]:
+    """Density and distribution function on GRID points from -half on, by one Fourier transform each."""
+    parts = []
+    for first in range(0, GRID // 2, BATCH):
+        t = np.arange(first, first + BATCH, dtype=np.float64) * (np.pi / half)
+        parts.append(draws.characteristic(t) * np.exp(-0.5 * (blur * t) ** 2))
+        if np.abs(parts[-1][-8:]).max() < NEGLIGIBLE:
+            break
+    phi = np.concatenate(parts)
+    t = np.arange(len(phi), dtype=np.float64) * (np.pi / half)
+    edge = float(np.abs(phi[-8:]).max())
+    if edge > RINGING:
+        # a law of nearly separate points: blur them by a few grid steps rather than let the series ring
+        phi = phi * np.exp(-np.log(edge / RINGING) * (t / t[-1]) ** 2)
+    spectrum = np.zeros(GRID // 2 + 1, np.complex128)
+    spectrum[: len(phi)] = phi.conj() * np.where(np.arange(len(phi)) % 2, -1.0, 1.0)
+    pdf = np.fft.irfft(spectrum, GRID) * (GRID / (2.0 * half))
+    spectrum[0] = 0.0
+    spectrum[1 : len(phi)] /= 1j * t[1:]
+    wave = np.fft.irfft(spectrum, GRID) * (GRID / (2.0 * half))
+    cdf = np.arange(GRID) / GRID + wave - wave[0]
+    # the transform of a pool of a few values rings: a distribution function never falls
+    return pdf, np.maximum.accumulate(np.clip(cdf, 0.0, 1.0))
+
+
+def _grouped(pool: Pool) -> tuple[Floats, Floats, Floats]:
+    """Share, mean and variance of groups of like residuals; each by itself in a small pool."""
+    values = pool.values
+    if values.size <= BINS:
+        return np.full(values.size, 1.0 / values.size), values, np.zeros(values.size)
+    low, high = values.min(), values.max()
+    place = np.minimum(((values - low) * (BINS / (high - low))).astype(np.int64), BINS - 1)
+    counts = np.bincount(place, minlength=BINS)
+    kept = counts > 0
+    n = counts[kept]
+    mean = np.bincount(place, values, BINS)[kept] / n
+    square = np.bincount(place, values * values, BINS)[kept] / n
+    return n / values.size, mean, np.maximum(square - mean * mean, 0.0)
+
+
+def _cumulants(
+    draws: Draws, groups: tuple[Floats, Floats, Floats], tilts: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Cumulant generating function of the sum and its first two derivatives, at each tilt."""
+    share, mean, variance = groups
+    k0, k1, k2 = (np.zeros(tilts.shape) for _ in range(3))
+    for weight, count in zip(draws.weights, draws.counts, strict=True):
+        u = weight * tilts[:, None]
+        exponent = u * mean
+        shift = exponent.max(axis=1, keepdims=True)
+        e = share * np.exp(exponent - shift)
+        spread = 1.0 + 0.5 * u * u * variance  # second order within a group
+        m0 = (e * spread).sum(axis=1)
+        m1 = (e * (mean * spread + u * variance)).sum(axis=1) / m0
+        m2 = (e * (mean * mean * spread + 2.0 * mean * u * variance + variance)).sum(axis=1) / m0
+        k0 += count * (np.log(m0) + shift[:, 0])
+        k1 += count * weight * m1
+        k2 += count * weight**2 * (m2 - m1 * m1)
+    return k0, k1, k2
+
+
+def _saddlepoint(tilt: Floats, k0: Floats, k1: Floats, k2: Floats) -> tuple[Floats, Floats, Floats]:
+    """Points x = K'(λ), the Chernoff bound K(λ) - λx on log P(X ≥ x) there, and its Lugannani-Rice value.
+
+    P(X ≥ x) = Φ(-w) + φ(w)(1/u - 1/w), w = sqrt(2(λx - K)), u = λ sqrt(K''), with the normal density taken out so
+    that nothing underflows.
+    """
+    bound = np.minimum(k0 - tilt * k1, -1e-12)
+    w = np.sqrt(-2.0 * bound)
+    u = tilt * np.sqrt(np.maximum(k2, 1e-300))
+    mills = np.sqrt(np.pi / 2.0) * special.erfcx(w / np.sqrt(2.0))
+    rest = mills + 1.0 / u - 1.0 / w
+    leading = 1.0 / u  # Φ(-w)/φ(w) is about 1/w far out
+    log = bound - 0.5 * np.log(2.0 * np.pi) + np.log(np.where(rest > 0, rest, leading))
+    good = np.concatenate([[True], np.diff(np.maximum.accumulate(k1)) > 1e-9 * k1[0]])
+    good &= (k2 > 1e-12 * k2[0]) & (bound > -700.0) & (log < 0.0)
+    good &= np.concatenate([[True], np.diff(np.minimum.accumulate(log)) < 0])
+    return k1[good], bound[good], log[good]
+
+
+def _reach(support: float, x: Floats, bound: Floats) -> float:
+    """Point beyond which at most a negligible probability lies."""
+    beyond = np.flatnonzero(bound < np.log(NEGLIGIBLE))
+    return min(support, float(x[beyond[0]])) if beyond.size else support
+
+
+def _tail(support: float, x: Floats, log: Floats, half: float, above: Floats) -> Tail:
+    """Join the saddlepoint curve to the probabilities of the grid where these are still exact."""
+    if above[0] < above[-1]:
+        above = above[::-1]
+    step = 2.0 * half / GRID
+    k = int(np.searchsorted(-above, -JOIN))
+    place = -half + step * k
+    if k >= GRID - 1 or x.size < 4 or place >= min(support, x[-1]):
+        nothing = np.zeros(0)
+        return Tail(support, support, nothing, nothing, nothing)
+    start = max(place, float(x[0]))
+    tail = Tail(start, support, x, log, np.gradient(log, x))
+    at = (start + half) / step
+    left = int(at)
+    exact = above[left] + (at - left) * (above[min(left + 1, GRID - 1)] - above[left])
+    shift = np.log(max(exact, 1e-300)) - np.log(beyond(start, tail))
+    return Tail(start, support, x, log + shift, tail.slope)

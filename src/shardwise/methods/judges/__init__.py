@@ -1,0 +1,1 @@
+"""A judge's scores corrected by people's."""

@@ -1,0 +1,289 @@
+"""A judge's scores for all items and people's for some: paired differences that a biased judge cannot spoil."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy
+import xarray as xr
+
+from shardwise.core.arguments import level
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.claim import Claim, counted
+from shardwise.core.errors import Either, InputError
+from shardwise.core.scores import as_scores, level_names, nouns_of
+from shardwise.methods.base import Estimates, Outcome
+from shardwise.methods.judges.prediction_powered import (
+    Powered,
+    cluster_sums,
+    of_tasks,
+    prediction_powered,
+    variance_with_labels,
+)
+from shardwise.methods.moderated.statistics import pairs_of
+from shardwise.methods.tables import TABLE, Dims, Tables
+from shardwise.stats import student
+from shardwise.stats.corrections import STEPWISE
+
+HUMAN = "human"
+"""Coordinate along topic and system: scores by people, NaN where nobody looked, beside those of a judge."""
+AVERAGED = "averaged"
+"""Attribute of scores whose instances were averaged: how many there were, in words."""
+FEWEST = 5  # labels that a pair needs: with fewer, no variance is known
+
+
+def with_human(judge: Any, human: Any) -> xr.DataArray:
+    """Put people's scores for some items beside a judge's for all, for `compare`, which then corrects the judge.
+
+    Parameters
+    ----------
+    judge
+        Scores by a judge, such as a language model, of every item and system: any table that `as_scores` takes. Several
+        answers to an item (seeds, samples) are averaged first, and the claim says so.
+    human
+        Scores by people, for some of the items; which ones must not depend on the scores. Items that nobody looked at
+        are left out or empty.
+
+    >>> f = pd.DataFrame({"question": ["q1", "q2", "q3"], "a": [1.0, 0.8, 0.9], "b": [0.7, 0.6, 0.4]})
+    >>> h = pd.DataFrame({"question": ["q3", "q1"], "a": [1, 1], "b": [0, 1]})
+    >>> with_human(f, h).human.sel(system="b").values
+    array([ 1., nan,  0.])
+    """
+    scores, people = (as_scores(_averaged(as_scores(one)), only=True) for one in (judge, human))
+    for dimension in TABLE:
+        known = set(level_names(scores, dimension))
+        noun = nouns_of(scores).get(dimension, dimension)
+        strange = [name for name in level_names(people, dimension) if name not in known]
+        if strange:
+            raise InputError(
+                f"people scored {noun} {strange[0]!r}, which the judge did not",
+                remedy=f"give the judge's score of every {noun}, under the same name",
+            )
+    lacking = [s for s in level_names(scores, "system") if s not in level_names(people, "system")]
+    if lacking:
+        raise InputError(
+            f"people scored nothing of {lacking[0]!r}",
+            remedy="leave it out, or have some of its items scored by people",
+        )
+    named = {d: list(level_names(scores, d)) for d in TABLE}
+    own = people.assign_coords({d: list(level_names(people, d)) for d in TABLE}).reindex(named)
+    values = own.transpose(*TABLE).to_numpy()
+    return scores.transpose(*TABLE).assign_coords({**named, HUMAN: (TABLE, values)})
+
+
+def _averaged(scores: xr.DataArray) -> xr.DataArray:
+    """Scores with the mean over instances, where there are any."""
+    if "instance" not in scores.dims:
+        return scores
+    words = f"these {counted(scores.sizes['instance'], nouns_of(scores).get('instance', 'instance'))}"
+    return scores.mean("instance", skipna=True, keep_attrs=True).assign_attrs({AVERAGED: words})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedTest:
+    """Prediction-powered differences of pairs."""
+
+    tables: Tables
+
+    name: str = ""
+
+    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
+        """Test the pairs by Student's t."""
+        found = powered_pairs(self.tables, people(self.tables), ia, ib)
+        t = student.t_statistic(found.mean, found.se)
+        return Outcome(found.mean, found.se, found.df, t, student.two_sided(t, found.df))
+
+
+def people(tables: Tables) -> Floats:
+    """(B, T, R) scores by people, or a refusal where there are none."""
+    if tables.human is None:
+        raise InputError(
+            "there are no scores by people beside those of the judge",
+            remedy=("add them by ", Either("sw.judges.with_human(judge, human)", "--human human.csv")),
+        )
+    ia, ib = tables.pairs
+    there = np.isfinite(tables.human) & np.isfinite(tables.y)
+    both = np.swapaxes(there[..., ia] & there[..., ib], -1, -2)  # scored by people for both systems of a pair
+    task = np.zeros(tables.topics, dtype=np.int64) if tables.task is None else tables.task
+    counts = [
+        (both[..., own] if inside is None else cluster_sums(both[..., own], inside) > 0).sum(axis=-1)
+        for own, inside in of_tasks(task, tables.cluster)
+    ]
+    fewest, what = int(np.min(counts)), "item" if tables.cluster is None else "cluster"
+    if fewest < FEWEST:
+        where = "" if tables.task is None else " of a task"
+        raise InputError(
+            f"of some pair people scored {counted(fewest, what)}{where} of both systems",
+            remedy=f"have {what}s{where} scored by people, at least {FEWEST}, the same ones for all systems",
+        )
+    return tables.human
+
+
+def powered_pairs(tables: Tables, human: Floats, ia: Ints, ib: Ints) -> Powered:
+    """Prediction-powered differences (B, P) of pairs, items perhaps in clusters or tasks."""
+
+    def differences(y: Floats) -> Floats:
+        return np.swapaxes(y[..., ia] - y[..., ib], -1, -2)
+
+    return prediction_powered(
+        differences(tables.y), differences(human), cluster=tables.cluster, task=tables.task
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ByJudge:
+    """Fit by prediction-powered inference (PPI++), each pair with a weight of the judge of its own."""
+
+    name: str = "ppi"
+    title: str = "prediction-powered paired differences"
+    usual_claim: Claim = Claim("topic")  # noqa: RUF009, a frozen value
+    claims: tuple[Claim, ...] = (Claim("topic"),)
+    corrections: tuple[str, ...] = tuple(STEPWISE)
+    layouts: tuple[Dims, ...] = (TABLE,)
+    sound: bool = True
+    takes_gaps: bool = True
+
+    def source(self, correction: str, claim: Claim) -> str:
+        """No paper of ours uses it."""
+        return ""
+
+    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
+        """System means corrected by people's scores, and the test of their pairs."""
+        human = people(tables)
+        y, seen = (np.swapaxes(scores, -1, -2) for scores in (tables.y, human))
+        each = prediction_powered(y, seen, cluster=tables.cluster, task=tables.task)
+        nothing = np.full(len(tables), np.nan)
+        residual = np.nanvar(human, axis=1, ddof=1).mean(axis=1)
+        return Estimates(
+            labels=tuple(map(str, range(tables.systems))),
+            values=each.mean,
+            variance=nothing,
+            df=nothing,
+            claim="",
+            model="prediction-powered, each pair by itself",
+            scale=np.sqrt(residual),
+            own_sd=each.se * np.sqrt(each.labels),
+            own_count=each.labels,
+            test=JudgedTest(tables),
+            notes=_bought(tables, human) if len(tables) == 1 else (),
+        )
+
+
+def _bought(tables: Tables, human: Floats) -> tuple[str, ...]:
+    """What people and judge brought each other, in a sentence or two."""
+    found = powered_pairs(tables, human, *tables.pairs)
+    labels = int(np.isfinite(human[0]).any(axis=1).sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = float(np.nanmedian(np.where(found.se > 0, found.se_of_labels**2 / found.se**2, np.nan)))
+    said = [
+        f"{counted(labels, 'item')} of {tables.topics:,} with scores by people: with the judge's they tell as much as"
+        f" {labels * ratio:,.0f} such items would alone (median of pairs)"
+    ]
+    ia, ib = tables.pairs
+    rho = _correlations(human[0][:, ia] - human[0][:, ib], tables.y[0][:, ia] - tables.y[0][:, ib])
+    one = np.ones(rho.size)
+    now, twice, every = (
+        float(np.median(variance_with_labels(np.array(float(n)), tables.topics, one, rho)))
+        for n in (labels, min(2 * labels, tables.topics), tables.topics)
+    )
+    if labels < tables.topics and tables.cluster is None and tables.task is None:
+        said.append(
+            f"twice as many would make standard errors {1 - np.sqrt(twice / now):.0%} smaller, all"
+            f" {tables.topics:,} {1 - np.sqrt(every / now):.0%}"
+        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(found.bias_se > 0, np.abs(found.bias) / found.bias_se, 0.0)
+    biased = int((student.two_sided(t, found.labels - 1.0) <= 0.05 / found.bias.size).sum())
+    if biased:
+        said.append(
+            f"the judge by itself is biased in {biased} of {counted(found.bias.size, 'pair')}: its differences are not"
+            " those that people see"
+        )
+    return tuple(said)
+
+
+def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.DataFrame:
+    """Say what people's scores bought, pair by pair, and how many more would be worth it.
+
+    `a, b, difference, se` as `compare` has them; `judge_weight` λ; `judge_bias` of the judge's difference, with its
+    `bias_se`; `labels`; `se_of_labels` without the judge; `variance_ratio` and `effective_labels`, the number that
+    would be as good without a judge; `labels_needed` for the difference seen to be found with the power asked for (∞
+    if no number of labels on these items will do), by σ_h²·((1 - ρ²)/n + ρ²/T).
+
+    Parameters
+    ----------
+    scores
+        Scores with people's beside them, made by `with_human`.
+    alpha
+        Level of significance, two-sided.
+    power
+        Chance of finding a difference as large as the one seen.
+
+    >>> rng = np.random.default_rng(1)
+    >>> h = rng.normal(0.5, 0.2, (200, 2)) + [0.0, 0.1]
+    >>> judge = xr.DataArray(h + rng.normal(0.1, 0.05, h.shape), dims=("topic", "system"))
+    >>> row = labels_worth(with_human(judge, judge.copy(data=h).isel(topic=slice(0, 40)))).iloc[0]
+    >>> int(row["labels"]), int(row["effective_labels"])
+    (40, 94)
+    """
+    level(alpha)
+    level(power, "power")
+    table = as_scores(scores, only=True).transpose(*TABLE)
+    if HUMAN not in table.coords:
+        raise InputError(
+            "the scores have none by people beside them",
+            remedy=Either("make them with sw.judges.with_human", "give people's by --human"),
+        )
+    for name in ("cluster", "task"):
+        if name in table.coords:
+            raise InputError(
+                f"how many labels are worth it is said for single items, and these come in {name}s",
+                remedy=(f"leave the {name}s out", Either(f": scores.drop_vars({name!r})", "")),
+            )
+    judge, human = (np.asarray(x.to_numpy(), dtype=float) for x in (table, table[HUMAN].transpose(*TABLE)))
+    ia, ib = pairs_of(judge.shape[1])
+    gap_h, gap_f = human[:, ia] - human[:, ib], judge[:, ia] - judge[:, ib]
+    found, items = prediction_powered(gap_f.T, gap_h.T), judge.shape[0]
+    variance = np.nanvar(gap_h, axis=0, ddof=1)
+    rho = _correlations(gap_h, gap_f)
+    z = float(scipy.stats.norm.isf(alpha / 2) + scipy.stats.norm.ppf(power))
+    least = variance_with_labels(np.array(np.inf), items, variance, rho)
+    room = (found.mean / z) ** 2 - least
+    needed = np.where(room > 0, np.ceil((1.0 - rho**2) * variance / np.where(room > 0, room, 1.0)), np.inf)
+    names = np.array(level_names(table, "system"), dtype=object)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = found.se_of_labels**2 / found.se**2
+    return pd.DataFrame(
+        {
+            "a": names[ia],
+            "b": names[ib],
+            "difference": found.mean,
+            "se": found.se,
+            "judge_weight": found.weight,
+            "judge_bias": found.bias,
+            "bias_se": found.bias_se,
+            "correlation": rho,
+            "labels": found.labels.astype(int),
+            "se_of_labels": found.se_of_labels,
+            "variance_ratio": ratio,
+            "effective_labels": ratio * found.labels,
+            "labels_needed": np.where(needed > items, np.inf, needed),
+        }
+    )
+
+
+def _correlations(human: Floats, judge: Floats) -> Floats:
+    """(P,) correlations of people and judge over the items (T, P) that both saw; 0 where one of them does not vary."""
+    seen = np.isfinite(human) & np.isfinite(judge)
+    n = np.maximum(seen.sum(axis=0), 1)
+
+    def centred(x: Floats) -> Floats:
+        inside = np.where(seen, x, 0.0)
+        return np.where(seen, inside - inside.sum(axis=0) / n, 0.0)
+
+    h, f = centred(human), centred(judge)
+    spread = np.sqrt((h**2).sum(axis=0) * (f**2).sum(axis=0))
+    return np.asarray(np.divide((h * f).sum(axis=0), spread, out=np.zeros(spread.shape), where=spread > 0.0))

@@ -1,0 +1,310 @@
+"""What the data say of a difference as a probability: posterior and highest-density interval (J15 §2, §5.4).
+
+Draws are taken of the variances only. Given them, a difference is normal, and the normal laws are averaged
+(Rao & Blackwell) instead of drawing from them: the ends of an interval are then stable to a fraction of what
+sorted draws give.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy
+from scipy import linalg, special
+
+from shardwise.core import late
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError, Option
+from shardwise.core.rng import generator
+from shardwise.core.shown import Shown
+from shardwise.methods.mixed import balanced, blocks, reml
+from shardwise.methods.mixed.fit import MixedFit
+from shardwise.methods.mixed.posterior_draws import Order, draw
+from shardwise.stats.threads import one_thread
+
+DRAWS, DRAWS_GENERAL = 10_000, 2_000
+PROPOSAL_DF = 5.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mixture:
+    """The law of a difference: an average of normal laws, or of Student's where the scale was integrated out."""
+
+    centres: Floats  # (D,)
+    scales: Floats  # (D,)
+    weights: Floats  # (D,) that sum to 1
+    df: float = float("inf")
+
+    @property
+    def mean(self) -> float:
+        """Posterior mean."""
+        return float(self.weights @ self.centres)
+
+    @property
+    def effective_draws(self) -> float:
+        """How many equally weighted draws these are worth."""
+        return float(1.0 / (self.weights**2).sum())
+
+    def cdf(self, x: float) -> float:
+        """Probability of a difference up to x."""
+        z = (x - self.centres) / self.scales
+        each = special.ndtr(z) if np.isinf(self.df) else special.stdtr(self.df, z)
+        return float(self.weights @ each)
+
+    def above(self, x: float) -> float:
+        """Probability of a difference beyond x."""
+        return 1.0 - self.cdf(x)
+
+    def quantile(self, p: float) -> float:
+        """The x with cdf(x) = p."""
+        reach = 2.0 * float(self.scales.max())
+        middle = self.mean
+        while not self.cdf(middle - reach) < p < self.cdf(middle + reach):
+            reach *= 2.0
+        return float(
+            scipy.optimize.brentq(lambda x: self.cdf(x) - p, middle - reach, middle + reach, xtol=1e-13)
+        )
+
+    def interval(self, level: float = 0.95, kind: str = "hpd") -> tuple[float, float]:
+        """The shortest interval with this probability ("hpd"), or the one with equal tails ("equal-tailed")."""
+        if not 0.0 < level < 1.0:
+            raise InputError(f"level {level} is not between 0 and 1", remedy="write .95 for 95 %")
+        if kind not in {"hpd", "equal-tailed"}:
+            raise InputError(f"no interval is called {kind!r}", remedy="choose hpd or equal-tailed")
+        tail = 1.0 - level
+        share = 0.5
+        if kind == "hpd" and np.ptp(self.centres) > 0.0:  # one centre is symmetric: equal tails are shortest
+            best = scipy.optimize.minimize_scalar(
+                lambda s: self.quantile(1.0 - (1.0 - s) * tail) - self.quantile(s * tail),
+                bounds=(0.01, 0.99), method="bounded", options={"xatol": 1e-4},
+            )  # fmt: skip
+            share = float(best.x)
+        return self.quantile(share * tail), self.quantile(1.0 - (1.0 - share) * tail)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Posterior(Shown):
+    """Posterior of a mixed model: draws of the variances, and for each the law of the system means."""
+
+    systems: tuple[str, ...]
+    components: tuple[str, ...]
+    variances: Floats  # (D, 4)
+    weights: Floats  # (D,)
+    means: Floats  # (D, L), or (1, L) where all draws agree
+    difference_variance: Floats  # (D, L, L), or (D, 1, 1) where all pairs agree
+    df: float
+    words: str
+
+    def difference(self, a: str, b: str) -> Mixture:
+        """The law of the difference of two systems, a - b.
+
+        Parameters
+        ----------
+        a, b
+            Names of the systems.
+        """
+        for name in (a, b):
+            if name not in self.systems:
+                raise InputError(
+                    f"no system is called {name!r}", remedy=f"there are {', '.join(self.systems)}"
+                )
+        if a == b:
+            raise InputError(f"system {a!r} is to be compared with itself", remedy="name two systems")
+        i, j = self.systems.index(a), self.systems.index(b)
+        centres = np.broadcast_to(self.means[:, i] - self.means[:, j], self.weights.shape)
+        alike = self.difference_variance.shape[1] == 1
+        variance = self.difference_variance[:, 0, 0] if alike else self.difference_variance[:, i, j]
+        return Mixture(centres, np.sqrt(variance), self.weights, self.df)
+
+    def components_table(self, level: float = 0.95) -> pd.DataFrame:
+        """Median and equal-tailed interval of each standard deviation: `sd, lower, upper`.
+
+        Parameters
+        ----------
+        level
+            Probability of the interval.
+        """
+        tail = (1.0 - level) / 2.0
+        rows = []
+        for column in np.sqrt(self.variances).T:
+            order = np.argsort(column)
+            share = np.cumsum(self.weights[order]) - 0.5 * self.weights[order]
+            rows.append(np.interp([0.5, tail, 1.0 - tail], share, column[order]))
+        index = pd.Index(self.components, name="component")
+        return pd.DataFrame(rows, index=index, columns=["sd", "lower", "upper"])
+
+    def plot(self, level: float = 0.95) -> Any:
+        """Draw the standard deviation of each component with its interval: an altair chart.
+
+        Parameters
+        ----------
+        level
+            Probability of the interval.
+        """
+        return late.call("chart", self, level=level)
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def posterior(fit: MixedFit, draws: int | None = None, seed: int = 0) -> Posterior:
+    """Draw from the posterior of a mixed model, flat in the means and with prior ∏ 1/φ on expected mean squares.
+
+    Complete data: exact, independent draws. Otherwise importance sampling of the variance ratios around their mode,
+    each draw with the mean and Student's t that go with it.
+
+    Parameters
+    ----------
+    fit
+        The result of `mixed`.
+    draws
+        How many; 10,000 of complete data and 2,000 of others, if None.
+    seed
+        Where the random numbers start.
+
+    >>> import xarray as xr
+    >>> from shardwise.methods.mixed.fit import mixed
+    >>> rng = np.random.default_rng(1)
+    >>> y = rng.normal(0, 0.2, 30) + rng.normal(0, 0.1, (2, 1, 30)) + rng.normal(0, 0.05, (2, 5, 30))
+    >>> fit = mixed(xr.DataArray(y, dims=("system", "instance", "topic"), coords={"system": ["a", "b"]}))
+    >>> low, high = posterior(fit, seed=1).difference("a", "b").interval(0.95)
+    >>> f"{low:.2f} {high:.2f}"
+    '-0.05 0.06'
+    """
+    if draws is not None and draws < 100:
+        raise InputError(f"{draws} draws are too few for an interval", remedy="take 1,000 or more")
+    if not isinstance(fit, MixedFit):
+        raise InputError(
+            "only a model of topics, systems and instances has a posterior here",
+            remedy="give the fit of a design",
+        )
+    rng = generator(seed)
+    if fit.balanced is not None:
+        return _exact(fit, fit.balanced, draws or DRAWS, rng)
+    with one_thread():
+        return _by_importance(fit, draws or DRAWS_GENERAL, rng)
+
+
+def _exact(fit: MixedFit, form: balanced.BalancedFit, n: int, rng: np.random.Generator) -> Posterior:
+    found = form.lines
+    rows = np.zeros((len(balanced.EDGES), 4))
+    for row, (up, down) in zip(rows, balanced.EDGES, strict=True):
+        row[up], row[down] = 1.0, -1.0
+    phi = draw(Order(found.ss, found.df, rows), n, rng)
+    drawn = balanced.BalancedFit(found, phi, np.zeros(phi.shape, dtype=np.int64))
+    return Posterior(
+        systems=fit.systems,
+        components=tuple(fit.variance_components),
+        variances=drawn.components,
+        weights=np.full(n, 1.0 / n),
+        means=fit.values[None, :],
+        difference_variance=drawn.difference_variance[:, None, None],
+        df=float("inf"),
+        words=f"{n} exact draws",
+    )
+
+
+def _by_importance(fit: MixedFit, n: int, rng: np.random.Generator) -> Posterior:
+    data = fit.data
+    ll = len(fit.systems)
+    centre = float(data.y.mean())
+    codes = (data.topic, data.system_topic, data.instance)
+    problem = blocks.problem(data.y - centre, np.eye(ll)[data.system], codes)
+    inside = float((data.instance >= 0).sum())
+    per_topic, per_cell = (problem.n / (int(code.max()) + 1) for code in codes[:2])
+    per_instance = inside / (int(data.instance.max()) + 1)
+    f = problem.n - problem.p
+
+    def log_density(eta: Floats) -> float:
+        g_t, g_st, g_i = np.exp(eta)
+        prior = -np.log1p(per_cell * g_st) - np.log1p(per_instance * g_i)
+        prior -= np.log1p(per_cell * g_st + per_topic * g_t)
+        state = reml.evaluate(problem, np.exp(eta))
+        return float(prior + eta.sum() - 0.5 * reml.profiled_deviance(problem, state))
+
+    floor = 0.1 / np.array([per_topic, per_cell, per_instance])
+    *variances, residual = fit.variance_components.values()
+    start = np.log(np.maximum(np.array(variances) / residual, floor))
+    minimize: Any = scipy.optimize.minimize
+    mode = minimize(lambda eta: -log_density(eta), start, method="Nelder-Mead", tol=1e-4).x
+    root = linalg.cholesky(linalg.inv(_curvature(log_density, mode)), lower=True)
+    z = rng.standard_normal((n, 3)) / np.sqrt(rng.chisquare(PROPOSAL_DF, (n, 1)) / PROPOSAL_DF)
+    eta = mode + z @ root.T
+    log_proposal = -(PROPOSAL_DF + 3.0) / 2.0 * np.log1p((z**2).sum(axis=1) / PROPOSAL_DF)
+    log_weight, variance = np.empty(n), np.empty((n, 4))
+    means, spread = np.empty((n, ll)), np.empty((n, ll, ll))
+    for k in range(n):
+        log_weight[k] = log_density(eta[k]) - log_proposal[k]
+        state = reml.evaluate(problem, np.exp(eta[k]))
+        sigma2 = state.q / rng.chisquare(f)
+        variance[k] = np.append(state.gamma * sigma2, sigma2)
+        means[k] = (state.k @ state.h)[-ll:] + centre
+        phi = state.q / f * state.k[-ll:, -ll:]
+        own = np.diag(phi)
+        spread[k] = own[:, None] + own[None, :] - phi - phi.T
+    weights = np.exp(log_weight - log_weight.max())
+    weights /= weights.sum()
+    worth = 1.0 / float((weights**2).sum())
+    return Posterior(
+        systems=fit.systems,
+        components=tuple(fit.variance_components),
+        variances=variance,
+        weights=weights,
+        means=means,
+        difference_variance=spread,
+        df=float(f),
+        words=f"{n} importance draws, worth {worth:.0f} independent ones",
+    )
+
+
+def _curvature(log_density: Any, mode: Floats, step: float = 0.05) -> Floats:
+    """Negative Hessian at the mode by differences, made safe where the density is nearly flat."""
+    size = len(mode)
+    out = np.empty((size, size))
+    e = step * np.eye(size)
+    for i in range(size):
+        for j in range(i + 1):
+            signs = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+            total = sum(s * t * log_density(mode + s * e[i] + t * e[j]) for s, t in signs)
+            out[i, j] = out[j, i] = -total / (4.0 * step**2)
+    values, vectors = linalg.eigh(out)
+    return np.asarray(vectors @ np.diag(np.maximum(values, 0.05)) @ vectors.T)
+
+
+def bambi_model(fit: MixedFit, priors: dict[str, Any] | None = None) -> Any:
+    """The same model for bambi (the `bayes` extra), for those who want priors of their own; call `.fit()` on it.
+
+    Terms are `system`, `1|topic`, `1|cell` (system:topic) and `1|own` (instance).
+
+    Parameters
+    ----------
+    fit
+        The result of `mixed`.
+    priors
+        Priors by term, as bambi takes them; its own, if None.
+    """
+    try:
+        bambi = import_module("bambi")
+    except ImportError:
+        raise InputError(
+            "bambi is not installed", remedy="pip install 'shardwise[bayes]', or use posterior()"
+        ) from None
+    if (fit.data.instance < 0).any():
+        raise InputError(
+            "bambi has no instance effect that only some systems have",
+            remedy=("use ", Option("design", "crossed")),
+        )
+    frame = pd.DataFrame(
+        {
+            "y": fit.data.y,
+            "system": np.array(fit.systems)[fit.data.system],
+            "topic": np.array(fit.topics)[fit.data.topic],
+            "cell": np.array(fit.data.system_topic_names)[fit.data.system_topic],
+            "own": np.array(fit.data.instance_names)[fit.data.instance],
+        }
+    )
+    return bambi.Model("y ~ system + (1|topic) + (1|cell) + (1|own)", frame, priors=priors)

@@ -1,0 +1,211 @@
+"""What every mixed model by restricted likelihood hands over: system means, variances, errors of differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.claim import Claim, said
+from shardwise.core.errors import InputError, Option
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.methods.base import Estimates
+from shardwise.methods.mixed import reml
+from shardwise.methods.mixed.blocks import problem
+from shardwise.methods.mixed.information import covariance, difference_df, information
+from shardwise.methods.mixed.kenward_roger import small_sample
+from shardwise.methods.mixed.reml import Convergence
+
+FREEDOMS = ("auto", "satterthwaite", "kenward-roger", "paper")
+WORDS = {"satterthwaite": "Satterthwaite", "kenward-roger": "Kenward–Roger", "paper": "J15"}
+TINY = 1e-12  # a mean square this small against the others is rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """What a maximum of the restricted likelihood says."""
+
+    values: Floats  # (L,) system means
+    variances: Floats  # (K + 1,) of the random terms, the residual one last
+    log_likelihood: float  # restricted
+    difference_variance: Floats  # (L, L)
+    small_sample_variance: Floats  # (L, L) with Kenward and Roger's correction, to which their df belong
+    satterthwaite: Floats  # (L, L) df of each difference
+    kenward_roger: Floats
+    convergence: Convergence
+
+
+def restricted(y: Floats, system: Ints, factors: Sequence[Ints], systems: int) -> Parts:
+    """Maximise the restricted likelihood, given each score's system and its level of each random term (-1: none)."""
+    centre = y.mean()
+    data = problem(y - centre, np.eye(systems)[system], factors)
+    state, convergence = reml.maximise(data)
+    sigma2 = state.q / (data.n - data.p)
+    refuse_without_error(sigma2, float(y.var()))
+    info = information(data, state, sigma2)
+    phi, slopes = covariance(data, state, sigma2)
+    var, slope = _differences(phi), _differences(slopes)
+    off = np.where(np.eye(systems, dtype=bool), np.inf, var)  # a system against itself: any df will do
+    return Parts(
+        values=(state.k @ state.h)[-data.p :] + centre,
+        variances=info.variances,
+        log_likelihood=-0.5 * reml.profiled_deviance(data, state),
+        difference_variance=var,
+        small_sample_variance=var + _differences(small_sample(data, state, sigma2, info)),
+        satterthwaite=difference_df(off, slope, info, observed=True),
+        kenward_roger=difference_df(off, slope, info, observed=False),
+        convergence=convergence,
+    )
+
+
+def _differences(phi: Floats) -> Floats:
+    """(…, L, L) c'Φc for all differences of two systems."""
+    own = np.diagonal(phi, axis1=-2, axis2=-1)
+    return np.asarray(own[..., :, None] + own[..., None, :] - phi - np.swapaxes(phi, -1, -2))
+
+
+def refuse_without_error(error: float, spread: float) -> None:
+    """Refuse scores that leave no residual."""
+    if not error > TINY * spread:
+        raise InputError(
+            "the scores of a system's instances differ by nothing but a constant, which leaves no residual",
+            remedy=("if the instances are copies, keep one and name the system in ", Option("deterministic")),
+        )
+
+
+def singular_note(singular: Sequence[str]) -> tuple[str, ...]:
+    """What a variance of 0 means, where there is one."""
+    if not singular:
+        return ()
+    return (
+        f"singular fit: the variance of {' and '.join(singular)} is estimated as 0, that is, the data show no more "
+        "variation there than chance; it need not be 0 in truth",
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RestrictedFit:
+    """A linear mixed model with systems fixed, by restricted likelihood."""
+
+    systems: tuple[str, ...]
+    n: int  # scores
+    variance_components: VarianceComponents
+    parts: Parts
+    notes: tuple[str, ...]
+    nouns: Mapping[str, str]  # the user's own words for dimensions
+
+    @property
+    def values(self) -> Floats:
+        """(L,) system means."""
+        return self.parts.values
+
+    @property
+    def log_likelihood(self) -> float:
+        """The restricted one."""
+        return self.parts.log_likelihood
+
+    @property
+    def difference_variance(self) -> Floats:
+        """(L, L) variances of the differences."""
+        return self.parts.difference_variance
+
+    @property
+    def satterthwaite(self) -> Floats:
+        """(L, L) Satterthwaite's df of each difference."""
+        return self.parts.satterthwaite
+
+    @property
+    def kenward_roger(self) -> Floats:
+        """(L, L) Kenward and Roger's df of each difference."""
+        return self.parts.kenward_roger
+
+    @property
+    def small_sample_variance(self) -> Floats:
+        """(L, L) variances of the differences with Kenward and Roger's correction, to which their df belong."""
+        return self.parts.small_sample_variance
+
+    @property
+    def convergence(self) -> Convergence:
+        """How the optimisation went."""
+        return self.parts.convergence
+
+    @property
+    def singular(self) -> tuple[str, ...]:
+        """Terms whose variance is estimated as 0."""
+        return tuple(name for name, v in self.variance_components.items() if v == 0.0)
+
+    @property
+    def residual_sd(self) -> float:
+        """Spread that neither system, topic nor instance explains."""
+        return float(np.sqrt(self.variance_components["residual"]))
+
+    @property
+    def criterion(self) -> float:
+        """The REML criterion, -2 log restricted likelihood."""
+        return -2.0 * self.log_likelihood
+
+    @property
+    def n_parameters(self) -> int:
+        """System means and variances."""
+        return len(self.systems) + len(self.variance_components)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion; compare only among models with the same systems."""
+        return self.criterion + 2.0 * self.n_parameters
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion, counting every score."""
+        return self.criterion + float(np.log(self.n)) * self.n_parameters
+
+    @property
+    def means(self) -> pd.Series:
+        """Mean of each system as the model sees it."""
+        return pd.Series(self.values, index=pd.Index(self.systems, name="system"), name="mean")
+
+    def _estimates(
+        self, df: str, *, claim: str, over: Claim, model: str, alike: bool, shared: Sequence[str]
+    ) -> Estimates:
+        """Means with the errors and df asked for; what all systems share cancels from a difference."""
+        if df not in FREEDOMS:
+            raise InputError(f"no df is called {df!r}", remedy=f"choose one of {', '.join(FREEDOMS)}")
+        kind = ("kenward-roger" if self.singular else "satterthwaite") if df == "auto" else df
+        table = {
+            "satterthwaite": self.satterthwaite,
+            "kenward-roger": self.kenward_roger,
+            "paper": np.full_like(self.difference_variance, self.n - 1.0),
+        }[kind]
+        variance = self.small_sample_variance if kind == "kenward-roger" else self.difference_variance
+        pairs = np.triu_indices(len(self.systems), 1)
+        blurs = [name for name in self.variance_components if name not in shared]
+        return Estimates(
+            labels=self.systems,
+            values=self.values,
+            variance=float(variance[pairs].mean()) / 2.0,
+            df=float(np.median(table[pairs])),
+            claim=claim,
+            model=model,
+            error=f"{' + '.join(said(name, self.nouns) for name in blurs)}, {WORDS[kind]} df",
+            scale=self.residual_sd,
+            difference_variance=None if alike else variance,
+            difference_df=None if alike else table,
+            over=over,
+            nouns=self.nouns,
+        )
+
+    def lines(self, heading: str) -> list[str]:
+        """What was fitted and where the variance comes from, in lines."""
+        total = sum(self.variance_components.values())
+        return [
+            f"{heading}, {self.n} scores; {self.convergence}",
+            *(
+                f"  {said(name, self.nouns):<16} sd {np.sqrt(v):.5f}  {v / total:6.1%} of the variance"
+                for name, v in self.variance_components.items()
+            ),
+            f"  REML criterion {self.criterion:.4f}, AIC {self.aic:.4f}, BIC {self.bic:.4f}",
+            *self.notes,
+        ]

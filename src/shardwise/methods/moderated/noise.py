@@ -1,0 +1,219 @@
+"""What moves a system's mean besides the topics: a chance effect of shards or of instances.
+
+The effect of a system has a variance that two mean squares tell: `upper`, which holds it, and `lower`, which does not.
+The mean of the system over `size` scores then varies by (upper - lower) / size, nothing if that is negative.
+
+Shards. With y = … + (topic:system) + (system:shard) + error on T topics and S shards, the difference of two system
+means has variance 2 (σ²_ts / T + σ²_ss / S + σ²_e / (TS)). On shard means s²_k estimates 2 (σ²_ts + σ²_e / S), so that
+s²_k / T lacks only 2 σ²_ss / S. As E MS(system:shard) = T σ²_ss + σ²_e, each system's mean has
+(MS(system:shard) - MS(error)) / (TS) to add. With s̄² for s²_k that is 2 / (TS) times
+MS(topic:system) + MS(system:shard) - MS(error), the error term of MD6 for topics and shards.
+
+Where all systems lack some cells, a topic has S_t shards and its means are over these. With w_s the mean over topics of
+1/S_t where the topic has shard s, and else 0, the difference varies by 2 σ²_ss Σ w²_s, of which s²_k / T already holds
+2 σ²_ss (mean of 1/S_t - Σ w²_s) / (T - 1). MS(system:shard) after topic:system has expectation σ²_e + k σ²_ss,
+k = (cells - T) / (S - 1) (Henderson's third method).
+
+Instances. The same with a system's own instances: s²_k of instance means holds topic:system and the error over M, and
+(MS(instance) - MS(error)) / (M T) of each system's own two-way table is what is left.
+
+In a resample the effect itself is drawn, normal with that variance, and so is its estimate: mean squares of shards move
+as their value times χ²/df. Where upper ≤ lower there is no effect and no estimate of one.
+
+Instances are few, and the share w of their variance in that of a difference is badly known: the law of an observed t is
+that of `cochran_cox_df`. In a resample the estimate moves as the variance times χ²/df, of which Satterthwaite's df
+speak; so an observed t is held against resamples after division by the ratio of the two critical values
+(`Statistics.care`). Below two degrees of freedom even w is hardly known, and counts as w^(df/2), which is more;
+docs/seeds-or-samples.md has what was measured.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from shardwise.core.arrays import Floats, Ints, Words
+from shardwise.core.compiled import njit
+from shardwise.core.model import MD6
+from shardwise.methods.repeats.unified import InstanceSpread
+from shardwise.stats.balanced import Decomposition
+from shardwise.stats.resampling import next_word
+from shardwise.stats.unbalanced import fit_incomplete
+
+UNIT = 2.0**-52
+SHARDS = ("topic", "system", "shard")
+
+
+class Noise(NamedTuple):
+    """A chance effect on each system's mean of variance max(upper - lower, 0) / size; arrays are (…, R)."""
+
+    upper: Floats
+    lower: Floats
+    upper_df: Floats
+    lower_df: Floats
+    size: Floats  # scores that a system's mean is over
+    shared: bool  # the mean squares are one and the same for all systems
+
+    @property
+    def variance(self) -> Floats:
+        """Variance of each system's mean by this effect."""
+        return np.asarray(np.maximum(self.upper - self.lower, 0.0) / self.size)
+
+    def of_pairs(self, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
+        """(…, P) variance of differences by this effect, and the variance of that estimate over 2."""
+        variance = self.variance
+        if not self.shared:
+            spread = variance**2 / self.upper_df
+            return variance[..., ia] + variance[..., ib], spread[..., ia] + spread[..., ib]
+        there = (self.upper > self.lower) / self.size**2
+        spread = there * (self.upper**2 / self.upper_df + self.lower**2 / self.lower_df)
+        return variance[..., ia] + variance[..., ib], 2.0 * (spread[..., ia] + spread[..., ib])
+
+    def at(self, index: int | Ints) -> Noise:
+        """The noise of one table of a batch (B, R), by its number; or that of one table with systems in this order."""
+        return Noise._make([*(part[index] for part in self[:5]), self.shared])
+
+    def scaled(self, unit: float) -> Noise:
+        """The noise of scores in another unit."""
+        return self._replace(upper=unit**2 * self.upper, lower=unit**2 * self.lower)
+
+
+def batched(each: list[Noise]) -> Noise:
+    """The noise of single tables as that of a batch."""
+    return Noise._make(
+        [*(np.stack(parts) for parts in zip(*(one[:5] for one in each), strict=True)), each[0].shared]
+    )
+
+
+def over_splits(found: Noise, splits: int) -> Noise:
+    """The noise of tables whose splits stand next to each other: mean squares averaged, with the df of one split."""
+    parts = (part.reshape(-1, splits, part.shape[-1]).mean(axis=1) for part in found[:5])
+    return Noise._make([*parts, found.shared])
+
+
+NO_NOISE = Noise._make([*np.empty((5, 0)), True])
+
+
+def of_shards(found: Decomposition) -> Noise:
+    """The system:shard effect of full scores (…, T, R, S), from the mean squares of MD6.
+
+    >>> from shardwise.stats.balanced import all_terms, decompose
+    >>> g = np.random.default_rng(1)
+    >>> dims = ("topic", "system", "shard")
+    >>> y = g.normal(size=(20, 3, 5)) + g.normal(size=(1, 3, 5))
+    >>> of_shards(decompose(y, dims, all_terms(dims))).variance.round(2)
+    array([0.04, 0.04, 0.04])
+    """
+    term = frozenset({"system", "shard"})
+    systems = found.shape["system"]
+    squares = np.asarray(found.ss[term]) / found.df[term], np.asarray(found.ss_error) / found.df_error
+    own = [ms[..., None] for ms in squares]
+    shape = (*squares[0].shape, systems)
+    return _noise(shape, *own, found.df[term], found.df_error, found.n / systems, shared=True)
+
+
+def with_cells(y: Floats) -> Floats:
+    """The topics and shards of scores (T, R, S) that have a cell of all systems."""
+    there = np.asarray(np.isfinite(y).all(axis=1))
+    return y[there.any(axis=1)][:, :, there.any(axis=0)]
+
+
+def of_shards_with_gaps(y: Floats) -> Noise:
+    """The system:shard effect of scores (T, R, S) that lack some cells (NaN) for all systems alike.
+
+    >>> g = np.random.default_rng(1)
+    >>> y = g.normal(size=(20, 3, 5)) + g.normal(size=(1, 3, 5))
+    >>> y[0, :, 0] = np.nan
+    >>> of_shards_with_gaps(y).variance.round(3)
+    array([0.045, 0.045, 0.045])
+    """
+    y = with_cells(y)
+    found = fit_incomplete(y, SHARDS, MD6.sets)
+    term = frozenset({"system", "shard"})
+    weights = np.isfinite(y[:, 0])
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    together = float((weights.mean(axis=0) ** 2).sum())
+    seen = (float((weights**2).sum(axis=1).mean()) - together) / (len(y) - 1.0)
+    weight = found.random_weight(term)
+    assert weight is not None, "MD6 holds system:shard last"
+    size = weight / (together - seen) if together > seen else math.inf
+    test = found.tests[term]
+    squares = test.ss / test.df, found.ss_error / found.df_error
+    return _noise((y.shape[1],), *squares, test.df, found.df_error, size, shared=True)
+
+
+def of_instances(spread: InstanceSpread) -> Noise:
+    """Each system's own effect of its instances, none of a deterministic one, from its instance by topic mean squares.
+
+    >>> from shardwise.methods.repeats.unified import instance_spread
+    >>> g = np.random.default_rng(1)
+    >>> y = g.normal(size=(1, 20, 2, 5)) + 2 * g.normal(size=(1, 1, 2, 5))
+    >>> of_instances(instance_spread(y)).variance.round(2)
+    array([[1.72, 1.2 ]])
+    """
+    parts = (spread.ms_instance, spread.ms_error, spread.df_instance, spread.df_error, spread.size)
+    return _noise(spread.ms_instance.shape, *parts, shared=False)
+
+
+def _noise(shape: tuple[int, ...], *parts: Floats | float, shared: bool) -> Noise:
+    """Every part for each system, as compiled code takes it."""
+    each = (np.ascontiguousarray(np.broadcast_to(part, shape), np.float64) for part in parts)
+    return Noise._make([*each, shared])
+
+
+@njit(cache=True, nogil=True)
+def uniform(state: Words) -> float:
+    """A number strictly between 0 and 1, from 52 random bits."""
+    return (np.float64(next_word(state) >> np.uint64(12)) + 0.5) * UNIT
+
+
+@njit(cache=True, nogil=True)
+def normal(state: Words) -> float:
+    """A standard normal number (Box & Muller 1958; the second of its two is left out, so that nothing is kept)."""
+    radius = math.sqrt(-2.0 * math.log(uniform(state)))
+    return radius * math.cos(2.0 * math.pi * uniform(state))
+
+
+@njit(cache=True, nogil=True)
+def chi_squared(df: float, state: Words) -> float:
+    """A χ² number (Marsaglia & Tsang 2000, "A simple method for generating gamma variables")."""
+    shape, boost = df / 2.0, 1.0
+    if shape < 1.0:
+        boost = uniform(state) ** (1.0 / shape)
+        shape += 1.0
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = normal(state)
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        if math.log(uniform(state)) < 0.5 * x * x + d - d * v + d * math.log(v):
+            return 2.0 * boost * d * v
+
+
+@njit(cache=True, nogil=True)
+def draw_noise(noise: Noise, state: Words, effect: Floats, variance: Floats) -> None:
+    """Draw a chance effect on every system's mean, and the variance that one would estimate for it.
+
+    Takes the random numbers of a draw where its topics left off: all effects, then the mean squares.
+    """
+    systems = effect.size
+    for a in range(systems):
+        spread = max(noise.upper[a] - noise.lower[a], 0.0) / noise.size[a]
+        effect[a] = math.sqrt(spread) * normal(state)
+    up, down = 1.0, 1.0
+    for a in range(systems):
+        variance[a] = 0.0
+        if noise.upper[a] > noise.lower[a]:
+            if a == 0 or not noise.shared:
+                up = chi_squared(noise.upper_df[a], state) / noise.upper_df[a]
+            if a == 0 and noise.shared:
+                down = chi_squared(noise.lower_df[a], state) / noise.lower_df[a]
+            if noise.shared:
+                variance[a] = max(noise.upper[a] * up - noise.lower[a] * down, 0.0) / noise.size[a]
+            else:
+                variance[a] = (noise.upper[a] - noise.lower[a]) * up / noise.size[a]

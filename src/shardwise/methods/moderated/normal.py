@@ -1,0 +1,109 @@
+"""The joint law of all moderated t where there are so many topics that their resampling has reached its limit.
+
+Means of topics drawn with replacement tend to normal ones with the covariances of the systems over topics, and the
+variances in the denominators of t to those of the table. Both follow from the cross-products of the systems alone.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.compiled import njit
+from shardwise.methods.moderated.draws import count_from, note
+from shardwise.methods.moderated.law import BLOCK, Law, Tally, Targets, law_of
+from shardwise.methods.moderated.noise import normal
+from shardwise.methods.moderated.statistics import D0, Statistics, moderate
+from shardwise.methods.moments.gram import Gram, interaction_square, pair_variances
+from shardwise.stats.resampling import start
+
+
+class Limit(NamedTuple):
+    """A world without differences whose means are normal, as compiled code takes it."""
+
+    root: Floats  # (R, R) a square root of the covariances of the means
+    precision: Floats  # (R, R) 1 / the variance of each difference that t is measured by; 0 without any
+
+
+def gram_statistics(found: Gram, ia: Ints, ib: Ints, d0: float = D0) -> Statistics:
+    """Moderated statistics of pairs out of cross-products: those of the table itself, but for rounding.
+
+    >>> from shardwise.methods.moments.gram import gram
+    >>> y = np.array([[0.1, 0.3, 0.2], [0.4, 0.5, 0.5], [0.2, 0.4, 0.1], [0.6, 0.7, 0.8]])
+    >>> gram_statistics(gram(y.T), np.array([0, 0, 1]), np.array([1, 2, 2])).t.round(3)
+    array([-2.496, -1.183,  1.124])
+    """
+    systems, df = len(found.mean), found.n - 1.0
+    every = np.full(ia.size, df)
+    return moderate(
+        found.mean[ia] - found.mean[ib],
+        np.full(ia.size, float(found.n)),
+        every,
+        pair_variances(found, ia, ib),
+        np.asarray(2.0 * interaction_square(found.margins) / (df * (systems - 1.0))),
+        every * (systems - 2.0),
+        d0,
+    )
+
+
+def normal_limit(
+    found: Gram,
+    ia: Ints,
+    ib: Ints,
+    statistics: Statistics,
+    key: np.uint64,
+    n_resamples: int,
+    jobs: int | None = None,
+) -> Law:
+    """What `resampled` says of the pairs of a table with very many topics; draw i depends on (key, i) only.
+
+    >>> from shardwise.methods.moments.gram import gram
+    >>> from shardwise.stats.resampling import key_of
+    >>> y = np.random.default_rng(1).normal(size=(3000, 3)) + [0.0, 0.0, 2.0]
+    >>> ia, ib = np.array([0, 0, 1]), np.array([1, 2, 2])
+    >>> moments = gram(y.T)
+    >>> normal_limit(moments, ia, ib, gram_statistics(moments, ia, ib), key_of(1), 999).p_adjusted
+    array([0.288, 0.001, 0.001])
+    """
+    systems = len(found.mean)
+    values, vectors = np.linalg.eigh(found.cross / (found.n * (found.n - 1.0)))
+    precision = np.zeros((systems, systems))
+    precision[ia, ib] = np.divide(1.0, statistics.se**2, out=np.zeros(ia.size), where=statistics.se > 0.0)
+    precision[ib, ia] = precision[ia, ib]
+    root = (
+        vectors * np.sqrt(np.maximum(values, 0.0))
+    ) @ vectors.T  # the one that is symmetric: there is no other
+    world = Limit(np.ascontiguousarray(root), precision)
+    count = partial(count_normal, world)
+    return law_of(lambda ia, ib: count, systems, ia, ib, statistics.t, key, n_resamples, jobs)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def count_normal(
+    world: Limit, targets: Targets, key: np.uint64, first: int, stop: int, tally: Tally, maxima: Floats
+) -> None:
+    """Add to the tally the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
+    systems = len(world.root)
+    state = np.empty(1, dtype=np.uint64)
+    drawn_normals = np.zeros((systems, BLOCK))
+    left = np.empty((2, systems, BLOCK), dtype=np.float32)
+    for at in range(first, stop):
+        drawn = min(BLOCK, maxima.size - at * BLOCK)
+        for i in range(drawn):
+            start(key, at * BLOCK + i, state)
+            for j in range(systems):
+                drawn_normals[j, i] = normal(state)
+        means = world.root @ drawn_normals
+        peaks = maxima[at * BLOCK : at * BLOCK + drawn]
+        peaks[:] = 0.0
+        left[:] = 0.0
+        for k in range(targets.ia.size - 1, -1, -1):
+            a, b = targets.ia[k], targets.ib[k]
+            precision = world.precision[a, b]
+            for i in range(drawn):
+                gap = means[a, i] - means[b, i]
+                note(targets, a, b, i, gap, gap * gap * precision, peaks, left, tally)
+            tally.falling[k] += count_from(peaks, targets.pairs[k])

@@ -1,0 +1,219 @@
+"""Moderated statistics of pairs of systems, in closed form."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.compiled import njit
+from shardwise.methods.moderated.noise import Noise
+from shardwise.stats.student import LEVEL, NOISE, cochran_cox_df, critical, t_statistic, two_sided
+
+D0 = 20.0  # degrees of freedom that the common variance counts for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statistics:
+    """What the moderated test knows of each pair without resampling; arrays are (…, P) unless said."""
+
+    difference: Floats  # of the means of the two systems; NaN for pairs without a common topic
+    units: Floats  # topics (or cells) that both have
+    own_df: Floats  # of the pair's own variance
+    own: Floats  # s²_k
+    common: Floats  # s̄², (…)
+    moderated: Floats  # v_k
+    extra: Floats  # variance of the difference that topics do not show: shards, instances
+    df: Floats  # of Student's law for a single pair
+    drawn_df: Floats  # of that in resamples: Satterthwaite's of what is drawn
+    d0: float
+
+    @property
+    def se(self) -> Floats:
+        """Standard error of the difference, √(v_k / T) where nothing but topics is random."""
+        return np.asarray(np.sqrt(self.moderated / np.maximum(self.units, 1.0) + self.extra))
+
+    @property
+    def t(self) -> Floats:
+        """The moderated t; without any spread 0 for equal systems and ∞ for unequal ones."""
+        return t_statistic(self.difference, self.se)
+
+    @property
+    def p(self) -> Floats:
+        """Two-sided p-value of each pair by itself, Student with T - 1 + min(d0, (T - 1)(R - 2)) df."""
+        return two_sided(self.t, self.df)
+
+    @property
+    def care(self) -> Floats:
+        """How much larger a t has to be than by the law of resamples, at 5 %."""
+        return np.asarray(critical(LEVEL, self.df) / critical(LEVEL, self.drawn_df))
+
+    @property
+    def drawn(self) -> Statistics:
+        """The same with t that are as far in the law of resamples as these are in their own."""
+        return replace(self, difference=self.difference / self.care)
+
+
+def statistics(
+    y: Floats,
+    ia: Ints | None = None,
+    ib: Ints | None = None,
+    *,
+    d0: float = D0,
+    noise: Noise | None = None,
+    lost: float = 0.0,
+) -> Statistics:
+    """Moderated statistics of the pairs (ia, ib) of tables of topics by systems.
+
+    A topic that a system lacks (NaN) does not count for the pairs of that system: their mean and variance are those of
+    the n_k topics that both have, and n_k stands for T. s̄² is then the mean of s²_k with weights n_k - 1.
+
+    The pairs are all a < b by default, and s̄² is of all in any case; ``noise`` moves system means besides the topics.
+    Units that count unequally say less than their number: they have ``lost`` degrees of freedom.
+
+    >>> y = np.array([[0.1, 0.3, 0.2], [0.4, 0.5, 0.5], [0.2, 0.4, 0.1], [0.6, 0.7, 0.8]])
+    >>> statistics(y).t.round(3)
+    array([-2.496, -1.183,  1.124])
+    >>> statistics(y, d0=0.0).t.round(3)  # the paired t
+    array([-5.196, -1.192,  0.878])
+    """
+    ia, ib = pairs_of(y.shape[-1], ia, ib)
+    tables = np.ascontiguousarray(y.reshape(-1, *y.shape[-2:]), dtype=np.float64)
+    units, difference, own = pair_moments(tables, ia, ib)
+    if np.isfinite(tables).all():
+        common = 2.0 * interaction_mean_square(tables)
+    else:
+        n, _, every = pair_moments(tables, *pairs_of(y.shape[-1]))
+        weight = np.maximum(n - 1.0, 0.0)
+        common = (weight * every).sum(axis=-1) / np.maximum(weight.sum(axis=-1), 1.0)
+    shape = (*y.shape[:-2], ia.size)
+    return moderate(
+        difference.reshape(shape),
+        units.reshape(shape),
+        np.maximum(units - 1.0, 0.0).reshape(shape),
+        own.reshape(shape),
+        common.reshape(y.shape[:-2]),
+        spare_df(tables, units).reshape(shape),
+        d0,
+        None if noise is None else noise.of_pairs(ia, ib),
+        weighed=noise is not None and not noise.shared,
+        lost=lost,
+    )
+
+
+def moderate(
+    difference: Floats,
+    units: Floats,
+    own_df: Floats,
+    own: Floats,
+    common: Floats,
+    spare: Floats,
+    d0: float,
+    extra: tuple[Floats, Floats] | None = None,
+    *,
+    weighed: bool = False,
+    lost: float = 0.0,
+) -> Statistics:
+    """Draw each pair's variance towards the common one, as if that were known from d0 more degrees of freedom.
+
+    Of these no more count than ``spare`` (…, P), those that s̄² (…) has besides the pair's own. ``extra`` is the
+    variance of the difference besides that of its units, and half the variance of that estimate; ``weighed`` where it
+    rests on few numbers. Units that count unequally have ``lost`` degrees of freedom.
+    """
+    share = own_share(own_df, d0)
+    moderated = share * own + (1.0 - share) * common[..., None]
+    df = own_df + np.minimum(d0, spare) - lost
+    beside, drawn_df = np.zeros(difference.shape), df
+    if extra is not None:
+        beside, spread = (np.broadcast_to(part, difference.shape) for part in extra)
+        units_part = moderated / np.maximum(units, 1.0)
+        total = units_part + beside
+        every = spread + units_part**2 / np.maximum(df, 1.0)
+        satterthwaite = np.divide(total**2, every, out=df.copy(), where=every > 0.0)
+        few = np.divide(beside**2, spread, out=np.ones(df.shape), where=spread > 0.0)
+        share = np.divide(beside, total, out=np.zeros(df.shape), where=total > 0.0)
+        careful = cochran_cox_df(df, few, share ** np.minimum(few / 2.0, 1.0))
+        df, drawn_df = np.where(share > 0.0, careful, df) if weighed else satterthwaite, satterthwaite
+    return Statistics(difference, units, own_df, own, common, moderated, beside, df, drawn_df, d0)
+
+
+def own_share(own_df: Floats, d0: float) -> Floats:
+    """df / (df + d0), the weight of a pair's own variance in its moderated one; 1 where both are 0."""
+    if math.isinf(d0):
+        return np.zeros(np.shape(own_df))
+    total = own_df + d0
+    return np.where(total > 0.0, own_df / np.where(total > 0.0, total, 1.0), 1.0)
+
+
+def pairs_of(systems: int, ia: Ints | None = None, ib: Ints | None = None) -> tuple[Ints, Ints]:
+    """The pairs given, or all pairs a < b of so many systems.
+
+    >>> pairs_of(3)
+    (array([0, 0, 1]), array([1, 2, 2]))
+    """
+    if ia is None or ib is None:
+        ia, ib = np.triu_indices(systems, 1)
+    return np.asarray(ia, dtype=np.int64), np.asarray(ib, dtype=np.int64)
+
+
+def interaction_mean_square(y: Floats) -> Floats:
+    """MS(topic:system) of full tables (…, T, R); 0 where it is rounding.
+
+    >>> float(interaction_mean_square(np.array([[0.0, 1.0], [0.0, 3.0]])))
+    1.0
+    """
+    topics, systems = y.shape[-2:]
+    z = doubly_centred(y)
+    return np.asarray((z**2).sum(axis=(-2, -1)) / ((topics - 1.0) * (systems - 1.0)))
+
+
+def doubly_centred(y: Floats) -> Floats:
+    """Tables (…, T, R) without topic and system means, rounding set to 0."""
+    z = y - y.mean(axis=-1, keepdims=True)
+    z = z - z.mean(axis=-2, keepdims=True)
+    size = np.abs(y).max(axis=(-2, -1), keepdims=True, initial=0.0)
+    return np.where(np.abs(z) <= NOISE * size, 0.0, z)
+
+
+def spare_df(tables: Floats, units: Floats) -> Floats:
+    """(N, P) error df of MD1 on the cells that are there, less those of each pair: (T - 1)(R - 2) on full tables."""
+    there = np.isfinite(tables)
+    cells = there.sum(axis=(1, 2), dtype=np.float64)
+    error = cells - there.any(axis=2).sum(axis=1) - there.any(axis=1).sum(axis=1) + 1.0
+    return np.asarray(np.maximum(error[:, None] - np.maximum(units - 1.0, 0.0), 0.0))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def pair_moments(tables: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats, Floats]:
+    """(N, P) common topics, mean difference and its variance over them (ddof 1, 0 for a single topic) of each pair."""
+    count, topics, _ = tables.shape
+    shape = (count, ia.size)
+    units, mean, variance = np.empty(shape), np.empty(shape), np.empty(shape)
+    for i in range(count):
+        y = np.ascontiguousarray(tables[i].T)
+        size = 0.0
+        for value in y.flat:
+            size = max(size, abs(value))  # comparisons with NaN are false: it does not count
+        floor = NOISE * size
+        for k in range(ia.size):
+            one, other = y[ia[k]], y[ib[k]]
+            n, total = 0, 0.0
+            for t in range(topics):
+                d = one[t] - other[t]
+                if d == d:
+                    n += 1
+                    total += d
+            centre = total / n if n > 0 else np.nan
+            squares, left = 0.0, 0.0
+            for t in range(topics):
+                d = one[t] - other[t] - centre
+                if d == d:
+                    squares += d * d
+                    left += d
+            units[i, k] = n
+            mean[i, k] = 0.0 if abs(centre) <= floor else centre
+            rounding = squares <= n * floor * floor
+            variance[i, k] = 0.0 if n < 2 or rounding else (squares - left * left / n) / (n - 1)
+    return units, mean, variance

@@ -1,0 +1,1 @@
+"""Comparisons of any number of items from counts, means and cross-products."""

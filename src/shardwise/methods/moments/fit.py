@@ -1,0 +1,390 @@
+"""Scores of any number of items as what comparisons need of them: counts, means and cross-products."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from shardwise.core.arguments import Progress, chosen, flowing
+from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.claim import Claim, counted, plural
+from shardwise.core.errors import Either, InputError, Option
+from shardwise.core.shown import Shown
+from shardwise.io.archive import load_arrays, save_arrays
+from shardwise.io.blocks import ROWS, Block, Blocks, blocks
+from shardwise.io.tables.roles import Columns
+from shardwise.methods.base import Estimates, Outcome
+from shardwise.methods.moderated.law import Law
+from shardwise.methods.moderated.normal import gram_statistics, normal_limit
+from shardwise.methods.moderated.statistics import Statistics
+from shardwise.methods.moments.gram import (
+    Gram,
+    Margins,
+    Room,
+    gram_of,
+    interaction_square,
+    margins_of,
+    merged,
+)
+from shardwise.stats.resampling import key_of
+from shardwise.stats.threads import one_thread
+
+KIND = "moments"
+TESTS = ("moderated", "t", "MD1")
+FEW = 1_000  # items below which the joint law is better resampled from the table itself
+Gaps = Literal["refuse", "drop"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ScoreMoments(Shown):
+    """Number of items, means of the systems and their cross-products: all that tests of means need.
+
+    One pass over a table of any length makes them in constant memory. Those of several files, workers or days are
+    added, in any order; those of yesterday are saved, and the table is never read again.
+
+    Parameters
+    ----------
+    systems
+        Names of the systems.
+    gram
+        Number of items, means, and (R, R) sums over items of the products of centred scores; `Margins`, without the
+        products of different systems, where no more was kept.
+    item
+        The user's word for an item.
+    dropped
+        Items that were left out because a system lacked a score.
+
+    >>> rng = np.random.default_rng(1)
+    >>> monday = ScoreMoments.of(rng.normal([.5, .52, .6], .2, (2000, 3)), systems=["a", "b", "c"])
+    >>> week = monday + ScoreMoments.of(rng.normal([.5, .52, .6], .2, (3000, 3)), systems=["a", "b", "c"])
+    >>> print(week)
+    moments of 5,000 topics × 3 systems
+    >>> week.means.round(2).tolist()
+    [0.5, 0.52, 0.6]
+    """
+
+    systems: tuple[str, ...]
+    gram: Gram | Margins
+    item: str = "topic"
+    dropped: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        source: Any,
+        *,
+        columns: Columns | None = None,
+        systems: Sequence[str] = (),
+        missing: Gaps = "refuse",
+        margins: bool = False,
+        rows: int = ROWS,
+        jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> ScoreMoments:
+        """Read scores once, block by block, and keep their moments.
+
+        Blocks are put together in their order: the figures depend on the table and on ``rows``, not on ``jobs``.
+
+        Parameters
+        ----------
+        source
+            A Parquet, Arrow, CSV or TSV file, a folder of Parquet files, a NetCDF file or Zarr store, a .npy file; a
+            dataset, table or reader of Arrow, such as a query of DuckDB gives; a DataArray, also of Dask; an array of
+            items by systems. Long tables have the rows of an item next to each other.
+        columns
+            Which column is what, as `read_scores` takes it.
+        systems
+            Names of the systems, for arrays that do not have them.
+        missing
+            ``refuse`` items without a score of every system, or ``drop`` and count them.
+        margins
+            Keep means and variances alone, without products of different systems: enough for MD1 and its
+            corrections, and about as fast as the table can be read.
+        rows
+            Items of a block; more need more memory.
+        jobs
+            Threads that work side by side; None for as many as there are processors.
+        progress
+            Called with (items done, 0) after each block.
+        """
+        chosen(missing, "missing", ("refuse", "drop"))
+        opened = blocks(source, columns=columns, systems=systems, rows=rows)
+        if len(opened.systems) < 2:
+            raise InputError(
+                f"{counted(len(opened.systems), 'system')}, and comparing takes two",
+                where=opened.source,
+                remedy="check which columns are systems",
+            )
+        found, dropped = _total(opened, missing, margins, jobs, progress)
+        return cls(opened.systems, found, opened.item, dropped)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ScoreMoments:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
+        arrays, facts = load_arrays(path, KIND)
+        names, n = [str(name) for name in facts.get("systems", ())], facts.get("n")
+        kept = "squares" if "squares" in arrays else "cross"
+        shapes = {"mean": (len(names),), kept: (len(names),) * (1 if kept == "squares" else 2)}
+        total = facts.get("total", 0.0)
+        whole = isinstance(n, int) and n >= 0 and set(arrays) == set(shapes)
+        whole = whole and isinstance(total, int | float) and bool(np.isfinite(total))
+        for name, shape in shapes.items() if whole else ():
+            one = arrays[name]
+            whole = whole and one.dtype == np.float64 and one.shape == shape and bool(np.isfinite(one).all())
+        if not whole:
+            raise InputError("is damaged", where=str(path), remedy="make the moments again")
+        told = (str(facts.get("item", "topic")), int(facts.get("dropped", 0)))
+        found: Gram | Margins = (
+            Gram(int(facts["n"]), arrays["mean"], arrays["cross"])
+            if kept == "cross"
+            else Margins(int(facts["n"]), arrays["mean"], arrays["squares"], float(total))
+        )
+        return cls(tuple(names), found, *told)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the moments to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            The file, by custom ending in ``.moments``.
+        """
+        facts = {"systems": list(self.systems), "n": self.n, "item": self.item, "dropped": self.dropped}
+        if isinstance(self.gram, Margins):
+            facts["total"] = self.gram.total
+            save_arrays(path, KIND, {"mean": self.gram.mean, "squares": self.gram.squares}, facts)
+            return
+        save_arrays(path, KIND, {"mean": self.gram.mean, "cross": self.gram.cross}, facts)
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return self.gram.n
+
+    @property
+    def means(self) -> pd.Series[float]:
+        """Means of the systems."""
+        return pd.Series(self.gram.mean, index=pd.Index(self.systems, name="system"), name="mean")
+
+    @property
+    def covariance(self) -> pd.DataFrame:
+        """Covariances of the systems over items (ddof 1)."""
+        names = list(self.systems)
+        return pd.DataFrame(self._pairs("covariances").cross / max(self.n - 1.0, 1.0), names, names)
+
+    def margins(self) -> ScoreMoments:
+        """The same without products of different systems, as ``of(..., margins=True)`` keeps them."""
+        return replace(self, gram=self.gram.margins)
+
+    def _pairs(self, wanted: str) -> Gram:
+        """The products of different systems, or the refusal of what needs them."""
+        if isinstance(self.gram, Margins):
+            raise margins_alone(wanted)
+        return self.gram
+
+    def __add__(self, other: ScoreMoments) -> ScoreMoments:
+        """The moments of the items of both, whatever the order of their systems."""
+        if set(self.systems) != set(other.systems):
+            alone = sorted(set(self.systems) ^ set(other.systems))
+            raise InputError(
+                f"{counted(len(alone), 'system')} only one side has, such as {alone[0]!r}",
+                remedy="add moments of the same systems",
+            )
+        at = [other.systems.index(name) for name in self.systems]
+        ours, theirs = self.gram, other.gram
+        both: Gram | Margins
+        if isinstance(ours, Gram) and isinstance(theirs, Gram):
+            both = merged(ours, Gram(theirs.n, theirs.mean[at], theirs.cross[np.ix_(at, at)]))
+        elif isinstance(ours, Margins) and isinstance(theirs, Margins):
+            both = merged(ours, theirs._replace(mean=theirs.mean[at], squares=theirs.squares[at]))
+        else:
+            raise InputError(
+                "one side has products of different systems, the other margins alone",
+                remedy=Either("add margins: .margins() of the one that has more", "give --margins"),
+            )
+        return replace(self, gram=both, dropped=self.dropped + other.dropped)
+
+    def estimates(
+        self,
+        *,
+        test: str = "moderated",
+        generalize: Claim | str | Iterable[str] = "topic",
+        n_resamples: int = 9_999,
+        seed: int = 0,
+    ) -> Estimates:
+        """Return the means of the systems with what differences are measured against.
+
+        Parameters
+        ----------
+        test
+            ``moderated``, whose joint law is the normal limit of resampled items; ``t``, each pair by itself; ``MD1``,
+            the analysis of variance with one error for all.
+        generalize
+            The claim, items like these; only MD1 also speaks of these items alone, with the same figures.
+        n_resamples
+            Draws of the joint law.
+        seed
+            Seed of the draws; draw i depends on (seed, i) only.
+        """
+        chosen(test, "test", TESTS)
+        if self.n < 2:
+            raise InputError(f"{counted(self.n, self.item)}, and a variance takes two", remedy="add more")
+        nouns = {"topic": self.item} if self.item != "topic" else {}
+        claim = Claim.of(generalize, nouns)
+        if claim.over not in ((), ("topic",)) or (not claim.over and test != "MD1"):
+            raise InputError(
+                f"{test} of moments speaks of {plural(self.item)} like these",
+                remedy=("leave out ", Option("generalize")),
+            )
+        systems, df = len(self.systems), self.n - 1.0
+        margins = self.gram.margins
+        error = interaction_square(margins) / (df * (systems - 1.0))
+        found = Estimates(
+            labels=self.systems,
+            values=self.gram.mean,
+            variance=error / self.n,
+            df=df * (systems - 1.0),
+            claim=claim.sentence({"topic": self.n}, nouns),
+            model="MD1",
+            error="topic:system" if claim.over else "error",
+            scale=float(np.sqrt(error)),
+            own_sd=np.sqrt(margins.squares / df),
+            own_count=np.full(systems, float(self.n)),
+            over=claim,
+            nouns=nouns,
+            notes=(f"{counted(self.dropped, self.item)} without all scores left out",)
+            if self.dropped
+            else (),
+        )
+        if test == "MD1":
+            return found
+        nothing = {"variance": float("nan"), "df": float("nan"), "error": "", "model": test}
+        tested = MomentsTest(self._pairs(f"differences by {test}"), test, n_resamples, seed)
+        few = (
+            f"under {FEW} {plural(self.item)} the table itself says more of the joint law than its moments",
+        )
+        notes = few if test == "moderated" and self.n < FEW else ()
+        return replace(found, test=tested, notes=(*found.notes, *notes), **nothing)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        return f"moments of {counted(self.n, self.item)} × {counted(len(self.systems), 'system')}"
+
+
+def margins_alone(wanted: str) -> InputError:
+    """The refusal of what needs products of different systems."""
+    return InputError(
+        f"{wanted} need products of different systems, and margins are without them",
+        remedy=("read the table without ", Option("margins"), ", or use MD1 hsd"),
+    )
+
+
+class Part(NamedTuple):
+    """What came of one block."""
+
+    kept: Gram | Margins
+    missing: tuple[int, ...]  # items without all scores
+    infinite: bool
+
+
+def _total(
+    opened: Blocks, missing: str, margins: bool, jobs: int | None, progress: Progress | None
+) -> tuple[Gram | Margins, int]:
+    """Moments of all blocks, put together in their order, and how many items were left out."""
+    size = len(opened.systems)
+    found: Gram | Margins = (margins_of if margins else gram_of)((), size)
+    dropped, done, own = 0, 0, threading.local()
+    with one_thread():
+        for part in flowing(partial(_part, size, margins, own), opened.each, jobs=jobs):
+            if part.infinite:
+                raise InputError("holds infinite scores", where=opened.source, remedy="correct or drop them")
+            if part.missing and missing == "refuse":
+                raise InputError(
+                    "a system lacks a score",
+                    where=f"{opened.source}: {opened.item} {done + part.missing[0] + 1}",
+                    remedy=("leave such items out with ", Option("missing", "drop")),
+                )
+            found = merged(found, part.kept)  # type: ignore[type-var]  # all are of one kind
+            dropped, done = dropped + len(part.missing), done + part.kept.n + len(part.missing)
+            if progress is not None:
+                progress(done, 0)
+    return found, dropped
+
+
+def _part(systems: int, margins: bool, own: threading.local, block: Block) -> Part:
+    """Moments of the items of a block that have all scores."""
+    room = own.__dict__.setdefault("room", Room())
+    missing: list[int] = []
+    infinite: list[int] = []
+
+    def whole(piece: Floats, first: int) -> Floats:
+        gaps, endless = np.isnan(piece).any(axis=0), np.isinf(piece).any(axis=0)
+        missing.extend((first + np.flatnonzero(gaps)).tolist())
+        infinite.extend((first + np.flatnonzero(endless)).tolist())
+        return piece[:, ~(gaps | endless)]
+
+    kept = (margins_of if margins else gram_of)(block(), systems, whole, room)
+    return Part(kept, tuple(missing), bool(infinite))
+
+
+@dataclass(frozen=True, eq=False)
+class MomentsTest:
+    """A test of means out of moments, of which pairs are asked for."""
+
+    gram: Gram
+    test: str
+    n_resamples: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """How the joint law is drawn."""
+        drawn = f"normal limit of resampled items, {self.n_resamples} draws, seed {self.seed}"
+        return drawn if self.test == "moderated" else ""
+
+    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
+        """Test the pairs: Student's law for each by itself, and for the moderated test the joint law."""
+        found = gram_statistics(self.gram, ia, ib, **({} if self.test == "moderated" else {"d0": 0.0}))
+        joint = MomentsJoint(self, ia, ib, found) if self.test == "moderated" else None
+        return Outcome(found.difference, found.se, found.df, found.t, found.p, joint)
+
+
+@dataclass(frozen=True, eq=False)
+class MomentsJoint:
+    """The joint law of the pairs asked for, drawn when it is first looked at."""
+
+    test: MomentsTest
+    ia: Ints
+    ib: Ints
+    found: Statistics
+
+    @cached_property
+    def law(self) -> Law:
+        """Step-down p-values, maxima and the top group."""
+        test = self.test
+        return normal_limit(test.gram, self.ia, self.ib, self.found, key_of(test.seed), test.n_resamples)
+
+    @property
+    def p_adjusted(self) -> Floats:
+        """Step-down p-values (Romano & Wolf 2005)."""
+        return self.law.p_adjusted
+
+    def half_width(self, alpha: float) -> Floats:
+        """c times each pair's own standard error, c the upper alpha quantile of the largest |t*|."""
+        return np.where(self.found.se == 0.0, 0.0, self.found.se * self.law.critical(alpha))
+
+    def top(self, alpha: float) -> Bools | None:
+        """Hsu's (1981) group, which holds the best with probability 1 - alpha."""
+        return self.law.p_best > alpha

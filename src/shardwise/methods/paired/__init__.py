@@ -1,0 +1,1 @@
+"""Classic tests of topics, pair by pair or all pairs at once."""

@@ -1,0 +1,1 @@
+"""Tests of systems that give another result each time (J15)."""

@@ -1,0 +1,394 @@
+"""Tests of systems that give another result each time, every pair of them (J15)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.claim import Claim
+from shardwise.core.errors import InputError
+from shardwise.core.rng import generator
+from shardwise.methods.base import Estimates, Outcome
+from shardwise.methods.mixed import balanced
+from shardwise.methods.mixed.posterior import Mixture
+from shardwise.methods.mixed.posterior_draws import draw
+from shardwise.methods.moderated.statistics import pair_moments
+from shardwise.methods.paired import kernels
+from shardwise.methods.paired import statistics as paired
+from shardwise.methods.paired.method import by_pairs
+from shardwise.methods.repeats.unified import (
+    InstanceSpread,
+    Moments,
+    complete_moments,
+    instance_spread,
+    unified,
+    unified_order,
+)
+from shardwise.methods.tables import INSTANCES, Dims, Tables
+from shardwise.stats import student
+from shardwise.stats.corrections import CORRECTIONS, STEPWISE
+from shardwise.stats.student import NOISE
+
+Design = Literal["nested", "crossed"]
+TINY = 1e-12  # a mean square this small against the others is rounding
+NUMBERS = 4_000_000  # of one block of pairs
+FREEDOMS = {
+    "paper": "J15's df",
+    "satterthwaite": "Satterthwaite's df",
+    "auto": "Satterthwaite's or Kenward and Roger's df",
+}
+BOTH, TOPICS = Claim("topic", "instance"), Claim("topic")
+
+
+def spread_of(tables: Tables) -> InstanceSpread:
+    """How the scores of each system vary over instances and topics, found once for all tests."""
+    flags = np.array(tables.deterministic) if any(tables.deterministic) else None
+    return tables.once("instance spread", lambda: instance_spread(tables.y, flags))
+
+
+def copied(tables: Tables) -> Floats:
+    """(B, T, R, M) complete scores, those of a deterministic system copied to all instances."""
+    fixed = spread_of(tables).fixed
+    y = tables.y
+    if fixed.any():
+        first = np.take_along_axis(y, np.isfinite(y).argmax(axis=-1)[..., None], axis=-1)
+        y = np.where(fixed[:, None, :, None], first, y)
+    if not np.isfinite(y).all():
+        raise InputError(
+            "the systems have different numbers of instances, which this test cannot pair",
+            remedy="use the unified test, or a mixed model with nested instances",
+        )
+    return y
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InstanceTest:
+    """A test of tables with instances, of which pairs are asked for."""
+
+    tables: Tables
+    test: Callable[[Tables, Ints, Ints], Outcome]
+    drawn: bool
+
+    @property
+    def name(self) -> str:
+        """How many resamples were drawn, where some were."""
+        return f"{self.tables.n_resamples} resamples, seed {self.tables.seed}" if self.drawn else ""
+
+    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
+        """Test the pairs of systems with these indices."""
+        return self.test(self.tables, ia, ib)
+
+
+def _by_t(difference: Floats, se: Floats, df: Floats) -> Outcome:
+    t = student.t_statistic(difference, se)
+    return Outcome(difference, se, df, t, student.two_sided(t, df))
+
+
+def moments_of(tables: Tables, ia: Ints, ib: Ints) -> Moments:
+    """Differences of pairs on the topics that both have, instances averaged."""
+    y = tables.topic_means()
+    if np.isfinite(y).all():
+        return complete_moments(y, ia, ib)
+    topics, mean, variance = pair_moments(np.ascontiguousarray(y), ia, ib)
+    if (topics < 2).any():
+        raise InputError("two systems have fewer than two topics in common", remedy="leave out one of them")
+    return Moments(mean, np.sqrt(variance / topics), topics)
+
+
+def unified_test(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
+    """Variance over topics and over each system's own instances, Satterthwaite df."""
+    return _by_t(*unified(moments_of(tables, ia, ib), spread_of(tables), ia, ib))
+
+
+def samples_test(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
+    """Instances drawn anew for each topic: t of the topic means, which hold them already.
+
+    y = γ + system + topic + system:topic + ε (J15 eq. 7): a difference has the variance 2 MS(system:topic)/(MN), which
+    for two systems is s_d²/N on N - 1 degrees of freedom.
+    """
+    mean, se, topics = moments_of(tables, ia, ib)
+    return _by_t(mean, se, topics - 1.0)
+
+
+def mixed_test(tables: Tables, ia: Ints, ib: Ints, df: str, design: Design | None = None) -> Outcome:
+    """A mixed model of each pair: nested instances, or crossed where one system is deterministic (J15 §3.1).
+
+    Two deterministic systems, or scores without a residual, have no such model: these pairs are never told apart.
+    """
+    y, fixed = copied(tables), spread_of(tables).fixed
+    mean, _ = paired.moments(tables.topic_means(), ia, ib)
+    some = fixed[:, ia] | fixed[:, ib]
+    step = max(1, NUMBERS // (2 * y.shape[0] * y.shape[1] * y.shape[3]))
+    se, freedom = np.empty(mean.shape), np.empty(mean.shape)
+    for first in range(0, ia.size, step):
+        part = slice(first, first + step)
+        both = np.stack([y[:, :, ia[part]], y[:, :, ib[part]]], axis=-1)  # (B, T, P, M, 2)
+        both = both.transpose(0, 2, 4, 3, 1)
+        for kind in ("nested", "crossed"):
+            mine = (
+                (some[:, part] == (kind == "crossed"))
+                if design is None
+                else np.full(some[:, part].shape, design == kind)
+            )
+            if mine.any():
+                own_se, own_freedom = difference_of(balanced.lines(both, kind), df)
+                se[:, part] = np.where(mine, own_se, se[:, part])
+                freedom[:, part] = np.where(mine, own_freedom, freedom[:, part])
+    return _by_t(mean, se, freedom)
+
+
+def difference_of(lines: balanced.Lines, df: str) -> tuple[Floats, Floats]:
+    """Standard error and df of a difference; infinite and 1 where there is no residual to go by."""
+    usable = lines.ms[..., balanced.E] > TINY * lines.ms.max(axis=-1)
+    ss = np.where(usable[..., None], lines.ss, lines.df)
+    fit = balanced.restricted_maximum(replace(lines, ss=ss))
+    se = np.where(usable, np.sqrt(fit.difference_variance), np.inf)
+    return se, np.where(usable, _freedom(fit, df), 1.0)
+
+
+def _freedom(fit: balanced.BalancedFit, df: str) -> Floats:
+    l, m, n = fit.lines.shape  # noqa: E741
+    if df == "paper":
+        return np.full(fit.phi.shape[:-1], l * m * n - 1.0)
+    if df == "satterthwaite":
+        return fit.satterthwaite()
+    if df == "kenward-roger":
+        return fit.kenward_roger()
+    singular = (fit.components == 0.0).any(axis=-1)
+    return np.where(singular, fit.kenward_roger(), fit.satterthwaite())
+
+
+def one_instance(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
+    """Paired t on the first instance of each system, which J15 warns of."""
+    mean, se = paired.moments(copied(tables)[..., 0], ia, ib)
+    return _by_t(mean, se, np.full((len(mean), 1), tables.topics - 1.0))
+
+
+def independent(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
+    """Paired t on the differences of all instances and topics as if none depended on another."""
+    y = copied(tables).transpose(0, 1, 3, 2).reshape(len(tables), -1, tables.systems)
+    mean, se = paired.moments(y, ia, ib)
+    return _by_t(mean, se, np.full((len(mean), 1), y.shape[1] - 1.0))
+
+
+def pooled(tables: Tables, ia: Ints, ib: Ints, *, own: bool) -> Outcome:
+    """J15 Algorithm 2: resamples of every instance against the t of the averages, or against its own t."""
+    fixed = spread_of(tables).fixed
+    y = np.ascontiguousarray(copied(tables).transpose(0, 3, 1, 2))  # (B, M, T, R)
+    m, n = y.shape[1], tables.n_resamples
+    mean, se = paired.moments(tables.topic_means(), ia, ib)
+    t = student.t_statistic(mean, se)
+    if own:
+        each_mean, each_se = paired.moments(y.reshape(-1, *y.shape[2:]), ia, ib)
+        against = student.t_statistic(each_mean, each_se).reshape(len(tables), m, -1)
+    else:
+        against = np.repeat(t[:, None, :], m, axis=1)
+    as_large = np.zeros(mean.shape, dtype=np.int64)
+    kernels.pooled_bootstrap(y, ia, ib, against, tables.keys, n, as_large)
+    p = (as_large + 1) / (m * n + 1)
+    both = fixed[:, ia] & fixed[:, ib]
+    if both.any():
+        p = np.where(both, paired.bootstrap(tables.topic_means(), ia, ib, t, se, tables.keys, n), p)
+    nothing = np.full(p.shape, np.nan)
+    return Outcome(mean, se, nothing, t, p)
+
+
+@dataclass(frozen=True, slots=True)
+class ByInstances:
+    """Fit by a test of instances."""
+
+    name: str
+    title: str
+    test: Callable[[Tables, Ints, Ints], Outcome]
+    claims: tuple[Claim, ...]
+    drawn: bool = False
+    paper: str = ""
+    safe: bool = True
+
+    corrections: tuple[str, ...] = tuple(STEPWISE)
+    layouts: tuple[Dims, ...] = (INSTANCES,)
+    takes_gaps: bool = True
+
+    @property
+    def usual_claim(self) -> Claim:
+        """The only claim it speaks for."""
+        return self.claims[0]
+
+    @property
+    def sound(self) -> bool:
+        """Whether in theory it tests a difference at its level."""
+        return self.safe
+
+    def source(self, correction: str, claim: Claim) -> str:
+        """The paper that uses it, if one does."""
+        return self.paper if correction == "none" else ""
+
+    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
+        """System means over topics and instances, and the test of their pairs."""
+        found = by_pairs(tables, InstanceTest(tables, self.test, self.drawn), self.title)
+        notes = (NOTE,) if claim == TOPICS else borrowed_note(tables) if self == UNIFIED else ()
+        return with_effect_sizes(replace(found, notes=(*found.notes, *notes)), tables)
+
+
+def with_effect_sizes(found: Estimates, tables: Tables) -> Estimates:
+    """The same, differences measured by the residual (J15), and by their own spread over topics (eq. 8).
+
+    Where the residual is rounding, as with identical seeds, the common spread of the differences stands for it.
+    """
+    unlike = np.sqrt(2.0) * found.scale  # of per-topic differences, J15 eq. 8
+    residual = np.sqrt(np.nan_to_num(residual_of(tables)))
+    scale = np.where(residual > NOISE * np.nanmax(np.abs(tables.y), axis=(1, 2, 3)), residual, unlike)
+    return replace(found, scale=scale, topic_sd=topic_sd(tables))
+
+
+def residual_of(tables: Tables) -> Floats:
+    """(B,) variance of scores around topics and instances, NaN where no system has two instances."""
+    if tables.y.shape[-1] < 2:
+        return np.full(len(tables), np.nan)
+    try:
+        return spread_of(tables).residual_variance
+    except InputError:  # single runs alone
+        return np.full(len(tables), np.nan)
+
+
+def topic_sd(tables: Tables) -> Floats:
+    """(B, R, R) standard deviation of the per-topic differences of each pair (J15 eq. 8), NaN where it is rounding."""
+    y = tables.topic_means()
+    ia, ib = np.triu_indices(y.shape[-1], 1)
+    _, _, variance = pair_moments(np.ascontiguousarray(y), ia, ib)
+    out = np.full((len(y), y.shape[-1], y.shape[-1]), np.nan)
+    out[:, ia, ib] = out[:, ib, ia] = np.where(variance > 0.0, np.sqrt(variance), np.nan)
+    return out
+
+
+def borrowed_note(tables: Tables) -> tuple[str, ...]:
+    """What a reader should know of systems with a single instance."""
+    alone = int(spread_of(tables).borrowed.any(axis=0).sum())
+    if not alone:
+        return ()
+    some = (
+        "a system has a single instance: its instances are"
+        if alone == 1
+        else (f"{alone} systems have a single instance: theirs are")
+    )
+    return (f"{some} taken to vary as those of the others do; say so if it is deterministic",)
+
+
+NOTE = "instances are averaged, not sampled: their variance is left out, which matters when they are few"
+
+
+def unified_posterior(tables: Tables, labels: tuple[str, ...]) -> Callable[[str, str, int, int], Mixture]:
+    """The posterior law of a difference that belongs to the unified test, of a batch of one."""
+    spread = spread_of(tables)
+
+    def posterior(a: str, b: str, draws: int, seed: int) -> Mixture:
+        ia, ib = labels.index(a), labels.index(b)
+        mean, se, topics = moments_of(tables, np.array([ia]), np.array([ib]))
+        if not se[0, 0] > 0.0:
+            raise InputError(
+                "the differences do not vary over topics", remedy="there is nothing to draw from"
+            )
+        order, weights = unified_order(float(se[0, 0]), float(topics[0, 0]), spread, ia, ib)
+        variance = draw(order, draws, generator(seed)) @ weights
+        centres = np.full(draws, float(mean[0, 0]))
+        return Mixture(centres, np.sqrt(np.maximum(variance, 0.0)), np.full(draws, 1.0 / draws))
+
+    return posterior
+
+
+def _mixed(df: str) -> Callable[[Tables, Ints, Ints], Outcome]:
+    def test(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
+        return mixed_test(tables, ia, ib, df)
+
+    return test
+
+
+def pooled_averages(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
+    """J15 Algorithm 2, the t of the averages against resamples of every instance."""
+    return pooled(tables, ia, ib, own=False)
+
+
+def pooled_own(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
+    """J15 Algorithm 2, each instance's own t against its resamples."""
+    return pooled(tables, ia, ib, own=True)
+
+
+MIXED = {df: _mixed(df) for df in FREEDOMS}
+UNIFIED = ByInstances("unified", "unified test of instances and topics", unified_test, (BOTH,))
+SAMPLES = ByInstances("samples", "paired t of samples", samples_test, (BOTH,), paper="J15")
+PAIRWISE = (
+    UNIFIED,
+    SAMPLES,
+    *(
+        ByInstances(
+            f"mixed {df}",
+            f"mixed model of each pair, {words}",
+            MIXED[df],
+            (BOTH,),
+            paper="J15" * (df == "paper"),
+        )
+        for df, words in FREEDOMS.items()
+    ),
+    ByInstances(
+        "bootstrap pooled",
+        "J15 Algorithm 2, t of the averages against resamples of every instance",
+        pooled_averages,
+        (TOPICS,),
+        drawn=True,
+        paper="J15",
+    ),
+    ByInstances(
+        "bootstrap per-instance",
+        "J15 Algorithm 2, each instance's t against its resamples",
+        pooled_own,
+        (TOPICS,),
+        drawn=True,
+        paper="J15",
+    ),
+    ByInstances("t-single", "paired t on the first instance", one_instance, (TOPICS,), paper="J15"),
+    ByInstances(
+        "t-independent", "paired t on all instances and topics as if independent", independent, (TOPICS,)
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ByMixed:
+    """Fit by one mixed model of all systems with nested instances."""
+
+    name: str = "joint mixed"
+    title: str = "one mixed model of all systems, nested instances"
+    corrections: tuple[str, ...] = tuple(name for name in CORRECTIONS if name != "dunnett")
+    layouts: tuple[Dims, ...] = (INSTANCES,)
+    claims: tuple[Claim, ...] = (BOTH,)
+    sound: bool = True
+    takes_gaps: bool = True
+    usual_claim: Claim = BOTH
+
+    def source(self, correction: str, claim: Claim) -> str:
+        """No paper uses it."""
+        return ""
+
+    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
+        """System means with the variance that the model gives a difference."""
+        if spread_of(tables).fixed.any():
+            raise InputError(
+                "a deterministic system has no instances of its own to put into one nested model",
+                remedy="use unified or mixed, which take each pair by itself",
+            )
+        y = copied(tables).transpose(0, 2, 3, 1)
+        lines = tables.once("lines", lambda: balanced.lines(y, "nested"))
+        se, freedom = difference_of(lines, "auto")
+        return Estimates(
+            labels=tuple(map(str, range(tables.systems))),
+            values=lines.means,
+            variance=se**2 / 2.0,
+            df=freedom,
+            claim="",
+            model="mixed, nested instances",
+            scale=np.sqrt(lines.ms[..., balanced.E]),
+        )

@@ -1,0 +1,267 @@
+"""Systems that give another result each time: what their scores vary by, for many tables at once (J15).
+
+Scores are (B, T, R, M): topics, systems, instances. A system may have fewer instances than others, and scores may be
+missing (NaN). A deterministic system's instances are copies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.errors import InputError, Option
+from shardwise.methods.mixed.posterior_draws import Order
+from shardwise.methods.paired import statistics as paired
+from shardwise.stats.student import NOISE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InstanceSpread:
+    """How the scores of every system vary over instances and topics, (B, R) each.
+
+    A system's mean varies by (ms_instance - ms_error) / size over instances, nothing if that is negative.
+    """
+
+    ms_instance: Floats  # 0 for deterministic systems
+    ms_error: Floats
+    df_instance: Floats  # of the mean squares, at least 1
+    df_error: Floats
+    topics: Floats  # k, over which the mean of an instance is: N on complete scores
+    size: Floats  # M N on complete scores
+    counts: Floats  # instances; 1 for deterministic systems
+    fixed: Bools  # deterministic: all instances alike
+    borrowed: Bools  # no instances to compare: the mean squares are those of the other systems together
+
+    @property
+    def shown(self) -> Bools:
+        """Systems whose own scores show how instances vary."""
+        return ~(self.fixed | self.borrowed)
+
+    @property
+    def residual_variance(self) -> Floats:
+        """(B,) spread of the scores of the non-deterministic systems around topics and instances, pooled."""
+        return _pooled(self.ms_error, np.where(self.shown, self.df_error, 0.0))
+
+    @property
+    def counted(self) -> Bools:
+        """Systems whose instances vary by more than their error."""
+        return self.ms_instance > self.ms_error
+
+
+def _pooled(values: Floats, weight: Floats) -> Floats:
+    """(B,) means of (B, R) values with these weights, NaN where all are 0."""
+    total = weight.sum(axis=-1)
+    return np.where(total > 0.0, (values * weight).sum(axis=-1) / np.where(total > 0.0, total, 1.0), np.nan)
+
+
+def instance_spread(y: Floats, deterministic: Bools | None = None) -> InstanceSpread:
+    """Two-way (instance × topic) mean squares of each system's own scores.
+
+    MS_I = N Σ(ȳ_m - ȳ)²/(M - 1), MS_E what instance and topic leave, on (M - 1)(N - 1) degrees of freedom. Where scores
+    are missing, MS_I is that of instances after topics (Henderson's method 3): with n_mn = 1 for scores that are there,
+    E MS_I = σ² + k σ_i², k = Σ_mn n_mn (1 - 1/n_.n) / df, and the mean of topic means has the variance σ_i² Σ_m w_m²,
+    w_m the mean over topics of n_mn/n_.n. A system with a single instance takes the mean squares of the others.
+
+    >>> y = np.random.default_rng(1).normal(size=(1, 40, 2, 6))
+    >>> found = instance_spread(y)
+    >>> bool(abs(found.ms_error[0, 0] - 1.0) < 0.2), found.counts.tolist()
+    (True, [[6.0, 6.0]])
+    """
+    there = np.isfinite(y)
+    whole = bool(there.all())  # then nothing has to be masked
+    present = np.asarray(there.any(axis=1))  # (B, R, M)
+    counts = present.sum(axis=-1)
+    if (counts == 0).any():
+        raise InputError("a system has no scores", remedy="leave it out")
+    filled = y if whole else np.where(there, y, 0.0)
+    per_topic = there.sum(axis=-1)  # (B, T, R)
+    share = there / np.maximum(per_topic, 1)[..., None]
+    rest = y - (filled * share).sum(axis=-1)[..., None]  # around the topic
+    rest = rest if whole else np.where(there, rest, 0.0)
+    fixed = _deterministic(rest, counts, np.abs(filled).max(axis=(1, 2, 3)), deterministic)
+    observed = (per_topic > 0).sum(axis=1)  # (B, R): topics that a system has
+    weight = share.sum(axis=1) / np.maximum(observed, 1)[..., None]  # (B, R, M)
+    if (there.all(axis=1) == present).all():
+        n = y.shape[1]
+        df = counts - 1.0
+        own = np.where(present, rest.mean(axis=1), 0.0)
+        ss_instance = n * (own**2).sum(axis=-1)
+        left = rest - own[:, None]
+        left = left if whole else np.where(there, left, 0.0)
+        ss_error, trace = (left**2).sum(axis=(1, 3)), n * df
+    else:
+        ss_instance, df, trace = _after_topics(there, share, rest)
+        ss_error = (rest**2).sum(axis=(1, 3)) - ss_instance
+    df_error = there.sum(axis=(1, 3)) - observed - df
+    lacking = ~fixed & ((df < 1.0) | (df_error < 1.0))
+    free, free_error = np.maximum(df, 1.0), np.maximum(df_error, 1.0)
+    per_instance = np.where(trace > 0.0, trace, observed) / free
+    found = InstanceSpread(
+        np.where(fixed, 0.0, ss_instance / free),
+        np.where(fixed, 0.0, np.maximum(ss_error, 0.0) / free_error),
+        free,
+        free_error,
+        per_instance,
+        per_instance / (weight**2).sum(axis=-1),
+        np.where(fixed, 1.0, counts.astype(np.float64)),
+        fixed,
+        lacking,
+    )
+    return _borrowing(found, (weight**2).sum(axis=-1)) if lacking.any() else found
+
+
+def _deterministic(rest: Floats, counts: Ints, largest: Floats, flags: Bools | None) -> Bools:
+    """(B, R) systems whose instances are copies: those that are said to be, or are; rounding does not count."""
+    alike = (np.abs(rest) <= NOISE * largest[:, None, None, None]).all(axis=(1, 3))
+    if flags is None:
+        return np.asarray(alike & (counts > 1))
+    fixed = np.broadcast_to(flags, counts.shape)
+    if (fixed & ~alike).any():
+        raise InputError(
+            "a system is flagged deterministic, but its instances differ", remedy="remove the flag"
+        )
+    return fixed
+
+
+def _after_topics(there: Bools, share: Floats, rest: Floats) -> tuple[Floats, Floats, Floats]:
+    """(B, R) sum of squares of instances after topics, its df, and the trace of its equations."""
+    equations = -np.einsum("btrm,btrk->brmk", share, there.astype(np.float64))
+    m = np.arange(equations.shape[-1])
+    equations[..., m, m] += there.sum(axis=1)
+    trace = equations[..., m, m].sum(axis=-1)
+    values, vectors = np.linalg.eigh(equations)
+    kept = values > 1e-9 * np.maximum(there.sum(axis=1).max(axis=-1), 1)[..., None]
+    along = np.einsum("brm,brmk->brk", rest.sum(axis=1), vectors)
+    ss = np.where(kept, along**2 / np.where(kept, values, 1.0), 0.0).sum(axis=-1)
+    return ss, kept.sum(axis=-1).astype(np.float64), trace
+
+
+def _borrowing(found: InstanceSpread, squares: Floats) -> InstanceSpread:
+    """The same with the mean squares of all other systems for those that have no instances to compare."""
+    own, own_error = (np.where(found.shown, df, 0.0) for df in (found.df_instance, found.df_error))
+    if (own.sum(axis=-1) == 0.0).any():
+        raise InputError(
+            "a single instance does not show how instances vary",
+            remedy=(
+                "draw two or more of each system, or say that it is deterministic, or that scores were drawn anew for "
+                "each topic, ",
+                Option("repeats", "samples"),
+            ),
+        )
+    take = found.borrowed
+    topics = _pooled(found.topics, own)[:, None]
+    return replace(
+        found,
+        ms_instance=np.where(take, _pooled(found.ms_instance, own)[:, None], found.ms_instance),
+        ms_error=np.where(take, _pooled(found.ms_error, own_error)[:, None], found.ms_error),
+        df_instance=np.where(take, own.sum(axis=-1)[:, None], found.df_instance),
+        df_error=np.where(take, own_error.sum(axis=-1)[:, None], found.df_error),
+        topics=np.where(take, topics, found.topics),
+        size=np.where(take, topics / squares, found.size),
+    )
+
+
+class Moments(NamedTuple):
+    """Differences of pairs over topics, (B, P) each: mean, its standard error, and the topics that both have."""
+
+    mean: Floats
+    se: Floats
+    topics: Floats
+
+
+def complete_moments(topic_means: Floats, ia: Ints, ib: Ints) -> Moments:
+    """Differences of pairs of (B, T, R) topic means of which none is missing."""
+    mean, se = paired.moments(topic_means, ia, ib)
+    return Moments(mean, se, np.full(mean.shape, float(topic_means.shape[1])))
+
+
+def unified(
+    differences: Moments, spread: InstanceSpread, ia: Ints, ib: Ints
+) -> tuple[Floats, Floats, Floats]:
+    """The unified test: difference, standard error and Satterthwaite df of pairs, (B, P) each.
+
+    Var = s_d²/N + Σ_l max(MS_I,l - MS_E,l, 0)/(M_l N). On two complete systems with as many instances and equal
+    variances it is the nested mixed model; it needs neither, and a deterministic system just has no term.
+    """
+    mean, se, n = differences
+    extra = np.where(spread.counted, spread.ms_instance - spread.ms_error, 0.0) / spread.size
+    own = spread.ms_instance**2 / spread.df_instance + spread.ms_error**2 / spread.df_error
+    own = np.where(spread.counted, own / spread.size**2, 0.0)
+    variance = se**2 + extra[:, ia] + extra[:, ib]
+    uncertain = se**4 / np.maximum(n - 1.0, 1.0) + own[:, ia] + own[:, ib]
+    positive = uncertain > 0.0
+    df = np.where(positive, variance**2 / np.where(positive, uncertain, 1.0), np.maximum(n - 1.0, 1.0))
+    return mean, np.sqrt(variance), df
+
+
+class InstanceEffect(NamedTuple):
+    """What instances have in common over all topics, (B,) each: the test of it, and its standard deviation."""
+
+    f: Floats
+    df: Floats
+    df_error: Floats
+    p: Floats
+    sd: Floats  # of an instance's mean on many topics; 0 where estimated below
+    lower: Floats
+    upper: Floats
+    error_sd: Floats  # of a score around its topic and instance
+
+
+def instance_effect(spread: InstanceSpread, level: float = 0.95) -> InstanceEffect:
+    """Test whether instances have an effect common to all topics (seeds) or none (samples), all systems together.
+
+    F is the mean of MS_I/MS_E over systems by their df: with equal ratios σ_i²/σ² it is (1 + k σ_i²/σ²) times an F
+    variable, whose quantiles give the limits of σ_i; each system's own error stands under its own instances, so that
+    systems may differ in noise.
+
+    >>> g = np.random.default_rng(1)
+    >>> samples = instance_effect(instance_spread(g.normal(size=(1, 60, 4, 5))))
+    >>> seeds = instance_effect(instance_spread(g.normal(size=(1, 60, 4, 5)) + g.normal(size=(1, 1, 4, 5))))
+    >>> bool(samples.p[0] > 0.05), bool(seeds.p[0] < 0.001), bool(seeds.lower[0] < 1.0 < seeds.upper[0])
+    (True, True, True)
+    """
+    use = spread.shown & (spread.ms_error > 0.0)
+    df, df_error = (np.where(use, x, 0.0) for x in (spread.df_instance, spread.df_error))
+    f = _pooled(spread.ms_instance / np.where(use, spread.ms_error, 1.0), df)
+    error = spread.residual_variance
+    total, total_error = df.sum(axis=-1), df_error.sum(axis=-1)
+    tail = (1.0 - level) / 2.0
+    limits = (1.0, scipy.stats.f.isf(tail, total, total_error), scipy.stats.f.ppf(tail, total, total_error))
+    topics = _pooled(spread.topics, df)
+    sd, lower, upper = (np.sqrt(np.maximum(f / q - 1.0, 0.0) * error / topics) for q in limits)
+    p = scipy.stats.f.sf(f, total, total_error)
+    return InstanceEffect(f, total, total_error, p, sd, lower, upper, np.sqrt(error))
+
+
+def unified_order(
+    topic_se: float, topics: float, spread: InstanceSpread, a: int, b: int
+) -> tuple[Order, Floats]:
+    """Lines and order of the posterior that belongs to the unified test of a pair, and their weights in the variance.
+
+    φ_d of the per-topic differences, φ_I ≥ φ_E of each system, φ_d ≥ Σ φ_E/M. The prior is 1/φ for each but φ_I, which
+    has φ_I^(-3/2), one degree of freedom more: with 1/φ_I the 95 % interval of two seeds covers 100 % and is four times
+    as wide as that of the test, with this one as wide, and covers 98 %. The spread is that of one table.
+    """
+    ss, df, weights = [topic_se**2 * topics * (topics - 1.0)], [topics - 1.0], [1.0 / topics]
+    lower = [1.0]
+    orders: list[tuple[int, int]] = []
+    for k in (a, b):
+        if spread.fixed[0, k]:
+            continue
+        own = [float(spread.df_instance[0, k]), float(spread.df_error[0, k])]
+        at = len(ss)
+        orders.append((at, at + 1))
+        ss += [float(spread.ms_instance[0, k]) * own[0], float(spread.ms_error[0, k]) * own[1]]
+        df += [own[0] + 1.0, own[1]]
+        weights += [1.0 / float(spread.size[0, k]), -1.0 / float(spread.size[0, k])]
+        lower += [0.0, -1.0 / float(spread.counts[0, k])]
+    rows = [np.array(lower)]
+    for up, down in orders:
+        row = np.zeros(len(ss))
+        row[up], row[down] = 1.0, -1.0
+        rows.append(row)
+    return Order(np.array(ss), np.array(df), np.array(rows)), np.array(weights)

@@ -1,0 +1,191 @@
+"""Many score tables at once, with what was computed of them so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from shardwise.core.arguments import whole
+from shardwise.core.arrays import Floats, Ints, Words
+from shardwise.core.errors import InputError
+from shardwise.core.model import Model
+from shardwise.stats.balanced import Decomposition, all_terms, decompose
+from shardwise.stats.resampling import key_of
+
+Dims = tuple[str, ...]
+Value = TypeVar("Value")
+
+TABLE: Dims = ("topic", "system")
+SHARDS: Dims = ("topic", "system", "shard")
+INSTANCES: Dims = ("topic", "system", "instance")
+SPLITS: Dims = ("split", "topic", "system", "shard")
+LAYOUTS = (TABLE, SHARDS, INSTANCES, SPLITS)
+RESAMPLES = 1_000  # of a test that draws, unless another number is asked for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """B tables of scores with what was computed of them so far, so that tests need not repeat each other.
+
+    Not to be shared between threads: each has tables of its own.
+
+    >>> tables = Tables(np.zeros((4, 30, 3, 5)), SHARDS)
+    >>> tables.topic_means().shape, tables.pairs[0].tolist()
+    ((4, 30, 3), [0, 0, 1])
+    """
+
+    y: Floats  # (B, sizes of dims)
+    dims: Dims
+    seed: int = 0
+    first: int = 0  # number of the first replicate; replicate i of a resampling depends on (seed, i) only
+    n_resamples: int = RESAMPLES
+    keyed: bool = True  # whether each table has a key of its own; a single table has that of its seed
+    deterministic: tuple[bool, ...] = ()  # systems whose instances are copies, where somebody said so
+    unit_df: float | None = None  # of a variance over topics, where they are units that count unequally
+    human: Floats | None = (
+        None  # (B, topics, systems) scores by people beside those of a judge, NaN where none are
+    )
+    cluster: Ints | None = (
+        None  # (topics,) number of each topic's cluster, for tests that look at single items
+    )
+    task: Ints | None = None  # (topics,) number of each topic's task, for the same
+    _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.dims not in LAYOUTS:
+            known = "; ".join(", ".join(layout) for layout in LAYOUTS)
+            raise InputError(f"no layout is {', '.join(self.dims)}", remedy=f"the layouts are {known}")
+        if self.y.ndim != len(self.dims) + 1:
+            raise InputError(
+                f"an array of {self.y.ndim} axes is no batch of {' × '.join(self.dims)}",
+                remedy="put the axis of replicates first",
+            )
+        if self.systems < 2 or self.topics < 2:
+            raise InputError(
+                f"{self.systems} systems and {self.topics} topics are too few",
+                remedy="give at least two of each",
+            )
+        whole(self.n_resamples, "n_resamples", what="resamples")
+        if np.isinf(self.y).any():
+            raise InputError("a table holds infinite scores", remedy="correct or drop them")
+
+    @classmethod
+    def one(cls, y: Floats, dims: Dims, **options: Any) -> Tables:
+        """A batch of one."""
+        return cls(np.asarray(y, np.float64)[None], dims, keyed=False, **options)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """Sizes of the dimensions."""
+        return dict(zip(self.dims, self.y.shape[1:], strict=True))
+
+    @property
+    def systems(self) -> int:
+        """Number of systems, R."""
+        return self.shape["system"]
+
+    @property
+    def topics(self) -> int:
+        """Number of topics, T."""
+        return self.shape["topic"]
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of a variance over topics."""
+        return self.topics - 1.0 if self.unit_df is None else self.unit_df
+
+    @property
+    def complete(self) -> bool:
+        """Whether no score is missing."""
+        return self.once("complete", lambda: bool(np.isfinite(self.y).all()))
+
+    @property
+    def pairs(self) -> tuple[Ints, Ints]:
+        """Index arrays of the two systems of each pair."""
+        a, b = np.triu_indices(self.systems, 1)
+        return a.astype(np.int64), b.astype(np.int64)
+
+    @property
+    def keys(self) -> Words:
+        """The 64 bits from which each table's resamples are derived, from (seed, number of the replicate) alone."""
+
+        return self.once("keys", lambda: np.array([key_of(seed) for seed in self.seeds], dtype=np.uint64))
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seed of each table's resamples, from (seed, number of the replicate) alone."""
+        if not self.keyed:
+            return [self.seed] * len(self)
+        return [
+            int(np.random.SeedSequence(self.seed, spawn_key=(self.first + i,)).generate_state(1)[0])
+            for i in range(len(self))
+        ]
+
+    def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The value of this key, made the first time that it is asked for."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return cast(Value, self._kept[key])
+
+    def topic_means(self) -> Floats:
+        """(B, T, R) scores averaged over all but topic and system.
+
+        Over the instances that are there; and over the shards that the topic has for any system, of which a system
+        that lacks one has no mean there.
+        """
+        others = tuple(1 + k for k, name in enumerate(self.dims) if name not in TABLE)
+
+        def make() -> Floats:
+            if not others:
+                return self.y
+            if self.complete:
+                return np.asarray(self.y.mean(axis=others))
+            there = np.isfinite(self.y)
+            counts = there.sum(axis=others)
+            sums = np.where(there, self.y, 0.0).sum(axis=others)
+            some = there.any(axis=1 + self.dims.index("system"), keepdims=True).sum(axis=others)
+            needed = 1 if "instance" in self.dims else np.maximum(some, 1)
+            return np.where(counts >= needed, sums / np.maximum(counts, 1), np.nan)
+
+        return self.once("topic means", make)
+
+    def each_split(self) -> Tables:
+        """Every split as a table of its own, those of one table next to each other."""
+
+        def make() -> Tables:
+            return replace(self, y=self.y.reshape(-1, *self.y.shape[2:]), dims=SHARDS, _kept={})
+
+        return self.once("each split", make)
+
+    def require_complete(self, what: str) -> None:
+        """Refuse tables with gaps where a test needs all scores."""
+        y = self.topic_means() if "instance" in self.dims else self.y
+        if not np.isfinite(y).all():
+            gaps = int((~np.isfinite(y)).sum())
+            raise InputError(
+                f"{gaps} scores are missing or undefined, and {what} needs them all",
+                remedy="drop those topics, fill what is undefined, or use an ANOVA model, which leaves them out",
+            )
+
+    def decomposition(self, model: Model, on_means: bool = False) -> Decomposition:
+        """Effects and sums of squares of a model; split once into all terms, whatever the model."""
+        dims = TABLE if on_means else self.dims
+        y = self.topic_means() if on_means else self.y
+
+        def make() -> Decomposition:
+            found = decompose(y, dims, all_terms(dims))
+            assert found is not None, "tables with gaps are fitted one by one"
+            return found
+
+        return self.once(("decomposition", dims), make).of(model.sets)
+
+    def size(self, *dims: str) -> int:
+        """Product of the sizes of dimensions."""
+        return prod(self.shape[d] for d in dims)

@@ -1,1 +1,0 @@
-"""Every statistic once, as pure functions on arrays."""

@@ -1,0 +1,1 @@
+"""Pure functions of arrays: distributions, corrections, intervals, groups, resampling, least squares."""

@@ -1,0 +1,233 @@
+"""The ways of allowing for many comparisons at once, on the last axis of arrays: each row is a family of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+from scipy import special
+
+from shardwise.core.arguments import chosen
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError
+from shardwise.stats import dunnett, student, studentized_range
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """The comparisons that one correction is about, (…, P) each."""
+
+    p: Floats  # uncorrected
+    t: Floats  # |difference| / se; NaN where there is none
+    df: Floats  # (…, P), or (…, 1) where all pairs share it
+    systems: int  # distinct systems among the pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Stepwise:
+    """A correction that looks at the p-values alone.
+
+    `share` is the part of alpha at or below which an uncorrected p-value is rejected, where k of n are. `promise` is
+    the error rate that it holds: of a pair, of the family, or of false discoveries.
+    """
+
+    title: str
+    promise: str
+    adjust: Callable[[Floats], Floats]
+    share: Callable[[int, Floats], Floats | float]  # n, (…, 1) k
+
+
+@dataclass(frozen=True, slots=True)
+class Simultaneous:
+    """A correction through the joint law of all t-statistics: adjusted p-value of a t, and critical t."""
+
+    title: str
+    promise: str
+    adjust: Callable[[Floats, Floats, int], Floats]  # t, df, number of systems
+    critical: Callable[[float, Floats, int], Floats]  # alpha, df, number of systems
+
+
+def bonferroni(p: Floats) -> Floats:
+    """Adjusted p = N·p.
+
+    >>> bonferroni(np.array([0.01, 0.2, 0.5]))
+    array([0.03, 0.6 , 1.  ])
+    """
+    return np.asarray(np.minimum(p * p.shape[-1], 1.0))
+
+
+def holm(p: Floats) -> Floats:
+    """Holm's step-down adjusted p: the running maximum of (N - k + 1)·p_(k).
+
+    >>> holm(np.array([[0.01, 0.2, 0.015], [0.5, 0.5, 0.01]]))
+    array([[0.03, 0.2 , 0.03],
+           [1.  , 1.  , 0.03]])
+    """
+    n = p.shape[-1]
+    return _stepped(p, lambda steps: np.maximum.accumulate(steps * np.arange(n, 0, -1), axis=-1))
+
+
+def benjamini_hochberg(p: Floats) -> Floats:
+    """Step-up adjusted p controlling the false discovery rate: the running minimum of p_(k)·N/k from above.
+
+    >>> benjamini_hochberg(np.array([0.01, 0.2, 0.02]))
+    array([0.03, 0.2 , 0.03])
+    """
+    return _step_up(p, 1.0)
+
+
+def benjamini_yekutieli(p: Floats) -> Floats:
+    """Benjamini–Hochberg under any dependence: its steps times 1 + 1/2 + … + 1/N.
+
+    >>> benjamini_yekutieli(np.array([0.01, 0.9]))
+    array([0.03, 1.  ])
+    """
+    return _step_up(p, _harmonic(p.shape[-1]))
+
+
+def _step_up(p: Floats, factor: float) -> Floats:
+    n = p.shape[-1]
+    scale = factor * n / np.arange(1, n + 1)
+    return _stepped(p, lambda steps: np.minimum.accumulate((steps * scale)[..., ::-1], axis=-1)[..., ::-1])
+
+
+def _stepped(p: Floats, steps: Callable[[Floats], Floats]) -> Floats:
+    """Adjust the ordered p-values of each row and put them back."""
+    order = np.argsort(p, axis=-1, kind="stable")
+    out = np.empty_like(p)
+    found = steps(np.take_along_axis(p, order, axis=-1))
+    np.put_along_axis(out, order, np.minimum(found, 1.0), axis=-1)
+    return out
+
+
+def _harmonic(n: int) -> float:
+    return float(np.sum(1.0 / np.arange(1, n + 1)))
+
+
+def step_up(p: Floats, alpha: float) -> int:
+    """Largest k with p_(k) ≤ α k / N (V17 §3.1), 0 if there is none.
+
+    >>> step_up(np.array([0.01, 0.04, 0.03, 0.5]), 0.05)
+    1
+    """
+    k = np.arange(1, p.size + 1)
+    below = np.flatnonzero(np.sort(p) <= alpha * k / p.size)
+    return int(below[-1]) + 1 if below.size else 0
+
+
+def _hsd(t: Floats, df: Floats, systems: int) -> Floats:
+    return studentized_range.sf(np.sqrt(2.0) * t, systems, df)  # F19 eq. 2
+
+
+def _hsd_critical(alpha: float, df: Floats, systems: int) -> Floats:
+    return np.asarray(studentized_range.isf(alpha, systems, df) / np.sqrt(2.0))
+
+
+def _scheffe(t: Floats, df: Floats, systems: int) -> Floats:
+    m = systems - 1
+    normal = np.isinf(df)
+    finite = special.fdtrc(m, np.where(normal, 1.0, df), t * t / m)
+    return np.where(normal, scipy.stats.chi2.sf(t * t, m), finite)
+
+
+def _scheffe_critical(alpha: float, df: Floats, systems: int) -> Floats:
+    m = systems - 1
+    normal = np.isinf(df)
+    finite = m * special.fdtri(m, np.where(normal, 1.0, df), 1.0 - alpha)
+    return np.sqrt(np.where(normal, scipy.stats.chi2.isf(alpha, m), finite))
+
+
+def _dunnett(t: Floats, df: Floats, systems: int) -> Floats:
+    return dunnett.sf(t, systems - 1, df)
+
+
+def _dunnett_critical(alpha: float, df: Floats, systems: int) -> Floats:
+    return dunnett.isf(alpha, systems - 1, df)
+
+
+STEPWISE = {
+    "none": Stepwise("no correction", "pair", lambda p: p, lambda n, k: 1.0),
+    "bonferroni": Stepwise("Bonferroni", "family", bonferroni, lambda n, k: 1.0 / n),
+    "holm": Stepwise("Holm", "family", holm, lambda n, k: 1.0 / np.maximum(n - k, 1.0)),
+    "bh": Stepwise(  # V17 §3.1
+        "Benjamini–Hochberg", "discovery", benjamini_hochberg, lambda n, k: np.maximum(k, 1.0) / n
+    ),
+    "by": Stepwise(
+        "Benjamini–Yekutieli",
+        "discovery",
+        benjamini_yekutieli,
+        lambda n, k: np.maximum(k, 1.0) / (n * _harmonic(n)),
+    ),
+}
+SIMULTANEOUS = {
+    "hsd": Simultaneous("Tukey HSD", "family", _hsd, _hsd_critical),
+    "scheffe": Simultaneous("Scheffé", "family", _scheffe, _scheffe_critical),
+    "dunnett": Simultaneous("Dunnett", "family", _dunnett, _dunnett_critical),
+}
+CORRECTIONS: dict[str, Stepwise | Simultaneous] = {**SIMULTANEOUS, **STEPWISE}
+
+
+def known(name: str) -> str:
+    """The name itself if it is that of a correction."""
+    return str(chosen(name, "method", CORRECTIONS))
+
+
+def title(name: str) -> str:
+    """The correction in words.
+
+    >>> title("by")
+    'Benjamini–Yekutieli'
+    """
+    return CORRECTIONS[name].title
+
+
+def promise(name: str) -> str:
+    """The error rate that a correction promises to hold: "pair", "family" or "discovery"."""
+    return CORRECTIONS[name].promise
+
+
+def adjusted(name: str, family: Family) -> Floats:
+    """Corrected p-values of a family.
+
+    >>> family = Family(np.array([0.01, 0.2]), np.array([np.nan, np.nan]), np.array([np.nan]), 3)
+    >>> adjusted("bonferroni", family)
+    array([0.02, 0.4 ])
+    """
+    if name in STEPWISE:
+        return STEPWISE[name].adjust(family.p)
+    if np.isnan(family.t).any():
+        raise InputError(
+            f"{title(name)} needs Student's t, which these comparisons lack",
+            remedy=f"choose one of {', '.join(STEPWISE)}",
+            argument="method",
+            value=name,
+            choices=STEPWISE,
+        )
+    return np.clip(SIMULTANEOUS[name].adjust(family.t, family.df, family.systems), 0.0, 1.0)
+
+
+def uncorrected_level(name: str, p: Floats, alpha: float) -> Floats:
+    """(…, 1) p-values at or below which a correction rejects at alpha; a joint law needs no correction."""
+    if name not in STEPWISE:
+        return np.full((*p.shape[:-1], 1), alpha)
+    rejected = (STEPWISE[name].adjust(p) <= alpha).sum(axis=-1, keepdims=True)
+    return np.full(rejected.shape, alpha * STEPWISE[name].share(p.shape[-1], rejected))
+
+
+def interval_level(name: str, p: Floats, alpha: float) -> Floats:
+    """(…, 1) levels of the intervals of single differences that go with a correction.
+
+    Those of Holm are Bonferroni's, which hold for all pairs at once; with k of n pairs told apart, those of
+    Benjamini–Hochberg have the level αk/n, and hold for the pairs found (Benjamini & Yekutieli 2005).
+    """
+    return uncorrected_level("bonferroni" if name == "holm" else name, p, alpha)
+
+
+def critical_t(name: str, level: Floats, df: Floats, systems: int, alpha: float) -> Floats:
+    """The |t| at which a correction begins to reject: at (…, 1) uncorrected levels, or by the joint law at alpha."""
+    if name in STEPWISE:
+        return student.critical(level, df)
+    distinct, which = np.unique(df, return_inverse=True)  # most often one and the same for all pairs
+    return SIMULTANEOUS[name].critical(alpha, distinct, systems)[which].reshape(np.shape(df))

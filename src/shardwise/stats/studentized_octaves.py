@@ -1,0 +1,129 @@
+"""A studentized statistic for many tables, each with degrees of freedom of its own.
+
+Satterthwaite's degrees of freedom differ from table to table, and tabulating the law for each of them would cost more
+than it saves. At fixed y = sqrt(2 nu)·asinh(q / sqrt(2 nu)), log P(Q > q) is a smooth function of u = 1/nu: it is
+tabulated for a few nu per octave, and a polynomial in u through these gives the law for any nu between them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.compiled import njit
+from shardwise.stats import studentize
+from shardwise.stats.studentize import DEGREE, FINE, Y_MAX, Studentized, Tail
+
+NODES = 9  # laws of an octave
+LAST = 12  # the octave from 2^12 on, which has no end
+FEW = 64  # values below which single quadratures cost less than a table
+
+
+def sf(q: Floats, df: Floats, tail: Tail) -> Floats:
+    """P(W / s > q) for (B, P) values, row b having df[b] degrees of freedom."""
+    out = np.empty(q.shape)
+    octaves = _octaves(df)
+    for k in np.unique(octaves):
+        rows = octaves == k
+        if k < 0 or int(rows.sum()) * q.shape[1] < FEW:
+            each = np.repeat(df[rows], q.shape[1])
+            out[rows] = studentize.sf(q[rows].ravel(), each, tail).reshape(-1, q.shape[1])
+        else:
+            out[rows] = _by_table(q[rows], df[rows], int(k), tail)
+    return out
+
+
+def isf(alpha: float, df: Floats, tail: Tail) -> Floats:
+    """The q exceeded with probability alpha, for each of the df."""
+    out = np.empty(df.shape)
+    octaves = _octaves(df)
+    for k in np.unique(octaves):
+        rows = octaves == k
+        if k < 0:
+            out[rows] = studentize.isf(np.full(int(rows.sum()), alpha), df[rows], tail)
+        else:
+            out[rows] = np.exp(_weights(df[rows], int(k)) @ _log_critical(alpha, tail, int(k)))
+    return out
+
+
+def _octaves(df: Floats) -> Ints:
+    """Number of the octave of each df; -1 below 1, where the law changes too fast for a table."""
+    return np.where(df < 1.0, -1, np.minimum(np.log2(np.maximum(df, 1.0)), LAST)).astype(np.int64)
+
+
+def _ends(octave: int) -> tuple[float, float]:
+    """The range of 1/nu in an octave."""
+    high = 0.5**octave
+    return 0.0 if octave == LAST else high / 2.0, high
+
+
+def _nodes(octave: int) -> Floats:
+    """The nu at which the laws of an octave are tabulated."""
+    low, high = _ends(octave)
+    return np.asarray(1.0 / (0.5 * (low + high) + 0.5 * (high - low) * chebyshev.chebpts1(NODES)))
+
+
+@lru_cache(maxsize=256)
+def _laws(tail: Tail, octave: int) -> tuple[Studentized, ...]:
+    return tuple(Studentized.of(tail, float(df)) for df in _nodes(octave))
+
+
+@lru_cache(maxsize=1024)
+def _log_critical(alpha: float, tail: Tail, octave: int) -> Floats:
+    nodes = _nodes(octave)
+    return np.log(studentize.isf(np.full(nodes.shape, alpha), nodes, tail))
+
+
+def _weights(df: Floats, octave: int) -> Floats:
+    """(…, NODES) weights of the laws of an octave in the law of each df: Lagrange's polynomials in 1/nu."""
+    low, high = _ends(octave)
+    x = (2.0 / df - low - high) / (high - low)
+    at_nodes = chebyshev.chebvander(chebyshev.chebpts1(NODES), NODES - 1)
+    return np.ascontiguousarray(chebyshev.chebvander(x, NODES - 1) @ np.linalg.inv(at_nodes))
+
+
+def _by_table(q: Floats, df: Floats, octave: int, tail: Tail) -> Floats:
+    root = np.sqrt(2.0 * df)[:, None]
+    y = root * np.arcsinh(q / root)
+    inside = y < Y_MAX
+    middle = FINE * (np.unique((y[inside] / FINE).astype(np.int64)) + 0.5)
+    laws = _laws(tail, octave)
+    for law in laws:
+        own = np.sqrt(2.0 * law.df)
+        law.sf(own * np.sinh(middle / own))  # so that the panels asked for are there
+    out = np.empty(q.shape)
+    _read_rows(y, _weights(df, octave), np.stack([law.coefficients for law in laws]), out)
+    if not inside.all():
+        freedom = np.broadcast_to(df[:, None], q.shape)
+        out[~inside] = studentize.sf(q[~inside], freedom[~inside], tail)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _read_rows(y: Floats, weights: Floats, coefficients: Floats, out: Floats) -> None:
+    """Evaluate the weighted laws of each row, whose polynomials are mixed panel by panel as they are met."""
+    panels = coefficients.shape[1]
+    mixed = np.empty((panels, DEGREE + 1))
+    met = np.empty(panels, dtype=np.int64)
+    met[:] = -1
+    for i in range(y.shape[0]):
+        for j in range(y.shape[1]):
+            if y[i, j] >= Y_MAX:
+                continue
+            panel = int(y[i, j] / FINE)
+            if met[panel] != i:
+                met[panel] = i
+                for d in range(DEGREE + 1):
+                    total = 0.0
+                    for k in range(weights.shape[1]):
+                        total += weights[i, k] * coefficients[k, panel, d]
+                    mixed[panel, d] = total
+            x = 2.0 * (y[i, j] / FINE - panel) - 1.0
+            b1 = 0.0
+            b2 = 0.0
+            for d in range(DEGREE, 0, -1):
+                b1, b2 = mixed[panel, d] + 2.0 * x * b1 - b2, b1
+            out[i, j] = np.exp(min(mixed[panel, 0] + x * b1 - b2, 0.0))

@@ -1,0 +1,272 @@
+"""The moderated test against a slow plain-numpy writing of its steps, its limits, and its symmetries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from moderated_by_hand import slow_p_best, slow_top_group
+from shardwise.core.arrays import Floats, Ints
+from shardwise.methods.moderated.law import BLOCK, Law, furthest_above
+from shardwise.methods.moderated.resample import resampled
+from shardwise.methods.moderated.statistics import D0, pairs_of, statistics
+from shardwise.stats.resampling import key_of, topic_counts
+
+KEYS = st.integers(0, 2**32 - 1)
+
+
+def table(seed: int, topics: int = 12, systems: int = 5) -> Floats:
+    """Correlated systems with variances of their own, skewed, the later ones better."""
+    g = np.random.default_rng(seed)
+    y = 0.4 + 0.1 * g.normal(size=(topics, 1)) + 0.04 * np.arange(systems)
+    return np.asarray(y + np.linspace(0.02, 0.1, systems) * g.gumbel(size=(topics, systems)))
+
+
+@dataclass(frozen=True)
+class Slow:
+    t: Floats
+    p_adjusted: Floats
+    maxima: Floats
+    p_best: Floats
+    top_group: list[int]
+
+
+def slow_t(z: Floats, ia: Ints, ib: Ints, d0: float) -> Floats:
+    """Steps 1 and 2 on the rows of a table as they are."""
+    d = z[:, ia] - z[:, ib]
+    every = np.array([(z[:, a] - z[:, b]).var(ddof=1) for a, b in zip(*pairs_of(z.shape[1]), strict=True)])
+    n = len(z)
+    v = ((n - 1) * d.var(axis=0, ddof=1) + d0 * every.mean()) / (n - 1 + d0)
+    return np.asarray(d.mean(axis=0) / np.sqrt(v / n))
+
+
+def slow(y: Floats, ia: Ints, ib: Ints, d0: float, seed: int, count: int, alpha: float = 0.1) -> Slow:
+    """Steps 3, 4 and 7: topics drawn one by one, statistics from the drawn tables, quantiles for the top group."""
+    topics, systems = y.shape
+    t = slow_t(y, ia, ib, d0)
+    z = y - y.mean(axis=0)
+    counts = topic_counts(topics, key_of(seed), 0, count).astype(int)
+    with np.errstate(divide="ignore"):
+        star = np.array([slow_t(np.repeat(z, w, axis=0), ia, ib, d0) for w in counts])
+    star[(counts == topics).any(axis=1)] *= np.inf  # a single topic: no spread
+    order = np.argsort(-np.abs(t))
+    p_adjusted, least = np.empty(t.size), 0.0
+    for j, k in enumerate(order):
+        largest = np.abs(star[:, order[j:]]).max(axis=1)
+        least = max(least, (1 + np.sum(largest >= abs(t[k]) * (1 - 1e-9))) / (count + 1))
+        p_adjusted[k] = least
+    best = (t, star, ia, ib, systems)
+    maxima = np.sort(np.abs(star).max(axis=1))
+    return Slow(t, p_adjusted, maxima, slow_p_best(*best), slow_top_group(*best, alpha))
+
+
+def law(y: Floats, seed: int = 0, count: int = 199, d0: float = D0, jobs: int | None = 1) -> Law:
+    ia, ib = pairs_of(y.shape[1])
+    return resampled(y, ia, ib, statistics(y, d0=d0), key_of(seed), count, jobs=jobs)
+
+
+@pytest.mark.parametrize(
+    ("topics", "systems", "d0"), [(5, 3, 20.0), (12, 5, 20.0), (31, 6, 3.0), (16, 4, 0.0)]
+)
+def test_every_step_by_hand(topics: int, systems: int, d0: float) -> None:
+    y = table(topics, topics, systems)
+    ia, ib = pairs_of(systems)
+    by_hand = slow(y, ia, ib, d0, 3, 400)
+    found = statistics(y, d0=d0)
+    fast = resampled(y, ia, ib, found, key_of(3), 400)
+    np.testing.assert_allclose(found.t, by_hand.t, rtol=1e-12)
+    np.testing.assert_allclose(np.sqrt(fast.maxima), by_hand.maxima, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(fast.p_adjusted, by_hand.p_adjusted)
+    np.testing.assert_allclose(fast.p_best, by_hand.p_best, rtol=1e-12)
+    assert fast.top_group(0.1).tolist() == by_hand.top_group
+
+
+@pytest.mark.parametrize("against", [0, 2])
+def test_many_to_one_by_hand(against: int) -> None:
+    y = table(8, 20, 5)
+    others = np.array([a for a in range(5) if a != against])
+    ia, ib = np.full(4, against), others
+    by_hand = slow(y, ia, ib, D0, 1, 300)
+    found = statistics(y, ia, ib)
+    fast = resampled(y, ia, ib, found, key_of(1), 300)
+    np.testing.assert_allclose(found.t, by_hand.t, rtol=1e-12)
+    np.testing.assert_allclose(np.sqrt(fast.maxima), by_hand.maxima, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(fast.p_adjusted, by_hand.p_adjusted)
+    np.testing.assert_allclose(fast.p_best, by_hand.p_best, rtol=1e-12)
+    assert fast.top_group(0.1).tolist() == by_hand.top_group
+    assert (fast.p_adjusted <= law(y, 1, 300).p_adjusted[_at(ia, ib, 5)]).all()
+
+
+def _at(ia: Ints, ib: Ints, systems: int) -> Ints:
+    every = [frozenset(p) for p in zip(*(x.tolist() for x in pairs_of(systems)), strict=True)]
+    return np.array([every.index(frozenset(p)) for p in zip(ia.tolist(), ib.tolist(), strict=True)])
+
+
+def test_a_system_without_pairs_is_not_judged() -> None:
+    y = table(8, 20, 4)
+    ia, ib = np.array([0]), np.array([1])
+    found = resampled(y, ia, ib, statistics(y, ia, ib), key_of(1), 199)
+    assert (found.p_best[2:] == 1.0).all()
+
+
+def test_no_common_variance_is_the_paired_t() -> None:
+    y = table(1)
+    ia, ib = pairs_of(5)
+    found = statistics(y, d0=0.0)
+    expected = stats.ttest_rel(y[:, ia], y[:, ib])
+    np.testing.assert_allclose(found.t, expected.statistic, rtol=1e-12)
+    np.testing.assert_allclose(found.p, expected.pvalue, rtol=1e-9)
+
+
+@pytest.mark.parametrize("d0", [np.inf, 1e12])
+def test_only_the_common_variance_is_the_error_term_of_hsd(d0: float) -> None:
+    y = table(2)
+    topics, systems = y.shape
+    z = y - y.mean(axis=0) - y.mean(axis=1, keepdims=True) + y.mean()
+    ms = (z**2).sum() / ((topics - 1) * (systems - 1))
+    found = statistics(y, d0=d0)
+    np.testing.assert_allclose(found.se, np.sqrt(2 * ms / topics), rtol=1e-9)
+    assert (found.df == (topics - 1) * (systems - 1)).all()
+
+
+def test_common_variance_is_the_mean_over_pairs() -> None:
+    y = table(3, 9, 6)
+    found = statistics(y)
+    np.testing.assert_allclose(found.common, found.own.mean(), rtol=1e-12)
+
+
+def test_two_systems_are_not_moderated() -> None:
+    y = table(4)[:, :2]
+    np.testing.assert_allclose(statistics(y).t, stats.ttest_rel(y[:, 0], y[:, 1]).statistic, rtol=1e-12)
+    assert statistics(y).df == len(y) - 1
+
+
+def test_a_batch_is_its_tables() -> None:
+    tables = np.array([[table(k, 9, 4) for k in range(3)], [table(9 + k, 9, 4) for k in range(3)]])
+    found = statistics(tables)
+    one = statistics(tables[1, 2])
+    assert found.t.shape == (2, 3, 6)
+    for name in ("t", "p", "own", "moderated", "df", "common"):
+        np.testing.assert_array_equal(getattr(found, name)[1, 2], getattr(one, name))
+
+
+@pytest.mark.parametrize("count", [1, BLOCK - 1, BLOCK, 5 * BLOCK + 7])
+def test_workers_change_nothing(count: int) -> None:
+    y = table(5, 20, 7)
+    one, two, five = (law(y, 2, count, jobs=jobs) for jobs in (1, 2, 5))
+    for other in (two, five):
+        for name in ("p_adjusted", "maxima", "p_best"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_draw_i_does_not_depend_on_the_number_of_draws() -> None:
+    y = table(5, 20, 7)
+    few, many = law(y, 2, 300).maxima, law(y, 2, 700).maxima
+    assert np.isin(few, many).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(KEYS, st.integers(3, 12), st.integers(2, 6), st.floats(0.01, 100.0))
+def test_shifts_and_scale_change_nothing(seed: int, topics: int, systems: int, scale: float) -> None:
+    y = table(seed, topics, systems)
+    g = np.random.default_rng(seed)
+    other = scale * (y + g.normal(size=(topics, 1)))
+    np.testing.assert_allclose(statistics(other).t, statistics(y).t, rtol=1e-6, atol=1e-8)
+    # against other means the law is the same
+    moved = y + g.normal(size=systems)
+    np.testing.assert_allclose(law(moved).maxima, law(y).maxima, rtol=1e-6)
+    np.testing.assert_array_equal(law(other).p_adjusted, law(y).p_adjusted)
+
+
+@settings(max_examples=25, deadline=None)
+@given(KEYS, st.integers(4, 12), st.integers(2, 6), st.data())
+def test_names_of_systems_change_nothing(seed: int, topics: int, systems: int, data: st.DataObject) -> None:
+    y = table(seed, topics, systems)
+    order = np.array(data.draw(st.permutations(range(systems))))
+    ia, ib = pairs_of(systems)
+    at = _at(order[ia], order[ib], systems)  # where the pairs of the shuffled table are in the first
+    np.testing.assert_array_equal(law(y[:, order]).p_adjusted, law(y).p_adjusted[at])
+    np.testing.assert_array_equal(law(y[:, order]).p_best, law(y).p_best[order])
+
+
+@settings(max_examples=25, deadline=None)
+@given(KEYS)
+def test_step_down_is_at_most_a_single_step(seed: int) -> None:
+    y = table(seed, 10, 5)
+    found = law(y, seed)
+    t = statistics(y).t
+    single = np.array([(1 + np.sum(found.maxima >= x * (1 - 1e-9))) / 200 for x in t**2])
+    assert (found.p_adjusted <= single).all()
+    assert found.p_adjusted[np.argmax(np.abs(t))] == single[np.argmax(np.abs(t))]
+    told_apart = np.abs(t) >= found.critical(0.1)
+    np.testing.assert_array_equal(told_apart, single <= 0.1)
+
+
+def test_copies_are_ties() -> None:
+    y = np.repeat(table(6, 10, 3), 2, axis=1)
+    found, ia, ib = statistics(y), *pairs_of(6)
+    copies = (ia // 2) == (ib // 2)
+    fast = law(y)
+    assert (found.t[copies] == 0.0).all()
+    assert (fast.p_adjusted[copies] == 1.0).all()
+    assert np.isfinite(fast.maxima).all()
+
+
+@pytest.mark.parametrize("d0", [0.0, 20.0, np.inf])
+def test_tables_without_any_spread(d0: float) -> None:
+    equal = np.full((6, 3), 0.3) + np.arange(6)[:, None]
+    found = law(equal, d0=d0)
+    assert (found.p_adjusted == 1.0).all()
+    assert found.top_group(0.05).tolist() == [0, 1, 2]
+    apart = equal + np.array([0.0, 0.1, 0.1])
+    np.testing.assert_array_equal(statistics(apart, d0=d0).t, [-np.inf, -np.inf, 0.0])
+    found = law(apart, d0=d0)
+    np.testing.assert_array_equal(found.p_adjusted, [1 / 200, 1 / 200, 1.0])
+    assert found.top_group(0.05).tolist() == [1, 2]
+
+
+def test_draws_of_one_topic_alone_are_as_extreme_as_can_be() -> None:
+    y = np.array([[0.1, 0.3, 0.35], [0.2, 0.7, 0.3]])
+    counts = topic_counts(2, key_of(0), 0, 199)
+    alone = (counts == 2).any(axis=1).sum()
+    assert np.isinf(law(y).maxima).sum() == alone
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1, 0.3])
+def test_the_top_group_of_any_level(alpha: float) -> None:
+    y = table(11, 14, 6)
+    by_hand = slow(y, *pairs_of(6), D0, 5, 999, alpha)
+    assert law(y, 5, 999).top_group(alpha).tolist() == by_hand.top_group
+
+
+@settings(max_examples=25, deadline=None)
+@given(KEYS, st.integers(4, 12), st.integers(3, 6))
+def test_the_top_group_does_not_trust_the_side_of_the_skewness(seed: int, topics: int, systems: int) -> None:
+    """The same leads, held against the draws of a table and of the table turned over."""
+    y = table(seed, topics, systems)
+    turned = resampled(-y, *pairs_of(systems), statistics(y), key_of(3), 199)
+    np.testing.assert_array_equal(turned.p_best, law(y, 3).p_best)
+
+
+def test_too_few_draws_have_no_quantile() -> None:
+    found = law(table(1), count=9)
+    assert found.critical(0.05) == np.inf
+    assert found.critical(0.1) < np.inf
+
+
+def test_furthest_above_is_of_each_side() -> None:
+    t = np.array([2.0, -1.0, -3.0])
+    np.testing.assert_array_equal(furthest_above(t, *pairs_of(3), 4), [1.0, 9.0, -1.0, -np.inf])
+
+
+def test_trec8(data: Path) -> None:
+    y = np.genfromtxt(data / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)
+    assert y.shape == (50, 129)
+    found = law(y, 1, 9999, jobs=None)
+    assert 3380 <= (found.p_adjusted <= 0.05).sum() <= 3450  # METHODS §9

@@ -1,0 +1,169 @@
+"""Coordinates cluster and task: who is the sample, and in which words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+import xarray as xr
+
+import shardwise as sw
+from shardwise.methods.clusters import by_units
+from shardwise.methods.tables import TABLE, Tables
+from shardwise.procedures.vocabulary import parse
+from shardwise.stats.units import unit_scores
+
+
+@pytest.fixture(scope="module")
+def questions() -> xr.DataArray:
+    rng = np.random.default_rng(3)
+    y = (rng.random((60, 3)) < [0.5, 0.6, 0.7]).astype(float)
+    return xr.DataArray(
+        y,
+        dims=("question", "model"),
+        coords={"question": [f"q{i}" for i in range(60)], "model": list("abc")},
+        name="correct",
+    )
+
+
+def test_real_logs_clustered_by_passage(data: Path) -> None:
+    """m2 - m1 of the lm-evaluation-harness logs: statsmodels' CR1 standard error is .04990."""
+    logs = [data / "llm" / "lm-eval" / f"m{k}-samples_toyqa.jsonl" for k in (1, 2, 3)]
+    scores = sw.as_scores(logs, measure="acc")
+    found = sw.compare(scores, "t none")
+    row = found.to_frame().iloc[0]
+    assert (row["a"], row["b"], row["df"]) == ("m2", "m1", 39.0)
+    assert row["se"] == pytest.approx(0.04990, abs=5e-6)
+    gap = pd.DataFrame({"d": (scores.sel(system="m2") - scores.sel(system="m1")).values})
+    groups = np.unique(scores["cluster"].values, return_inverse=True)[1]
+    fit = smf.ols("d ~ 1", gap).fit(cov_type="cluster", cov_kwds={"groups": groups})
+    assert row["se"] == pytest.approx(float(fit.bse["Intercept"]), rel=1e-9)
+    assert found.claim == "on passages like these 40 with 200 questions in them"
+    plain = sw.compare(scores.drop_vars("cluster"), "t none").to_frame()
+    assert row["effect_size"] == pytest.approx(plain.iloc[0]["effect_size"])  # still in items
+
+
+def test_tasks_these_or_like_these(questions: xr.DataArray) -> None:
+    task = np.repeat(["x", "y", "z"], [10, 20, 30])
+    scores = questions.assign_coords(task=("question", task))
+    here = sw.compare(scores)
+    macro = questions.groupby(xr.DataArray(task, dims="question", name="task")).mean().mean("task")
+    assert dict(zip(here.estimates.labels, here.estimates.values, strict=True)) == pytest.approx(
+        dict(zip("abc", macro.values, strict=True))
+    )
+    assert here.claim == "on questions like these 60 within these 3 tasks, each counting alike"
+    like = sw.compare(scores, "t holm", generalize="task")
+    assert like.claim == "on tasks like these 3 with 60 questions in them"
+    assert like.df == pytest.approx(2.0)
+    assert like.se.min() > 0
+    both = sw.analyze(scores, method="t holm", generalize="task")
+    assert both.comparisons.p == pytest.approx(like.p)
+
+
+def test_tasks_of_very_unequal_sizes_are_left_to_t(questions: xr.DataArray) -> None:
+    """Three items that count for a third: their df is 3.4 of 59, and draws of items do not show it."""
+    unequal = questions.assign_coords(task=("question", np.repeat(["x", "y", "z"], [3, 17, 40])))
+    assert sw.compare(unequal).procedure == "t holm"
+    assert sw.analyze(unequal).procedure.name == "t holm"
+    assert sw.compare(unequal.drop_vars("task")).procedure == "moderated"
+
+
+def test_a_dimension_of_tasks_is_a_label(questions: xr.DataArray) -> None:
+    task = ("question", np.repeat(["x", "y"], 30))
+    labelled = questions.assign_coords(task=task)
+    parts = [questions.isel(question=slice(0, 30)), questions.isel(question=slice(30, 60))]
+    numbered = [part.assign_coords(question=range(30)) for part in parts]  # item 0 of x is not item 0 of y
+    by_task = xr.concat(numbered, dim=xr.DataArray(["x", "y"], dims="task", name="task"))
+    one, other = sw.compare(labelled, "t holm"), sw.compare(by_task, "t holm")
+    assert one.p == pytest.approx(other.p)
+    assert one.claim == other.claim
+
+
+def test_clusters_with_seeds(questions: xr.DataArray) -> None:
+    """The unified test over clusters: with clusters of one item it is the one over items."""
+    rng = np.random.default_rng(4)
+    seeds = xr.concat([questions + rng.normal(0, 0.1, questions.shape) for _ in range(4)], dim="seed")
+    alone = seeds.assign_coords(cluster=("question", np.arange(60)))
+    assert sw.compare(alone, "unified holm").p == pytest.approx(sw.compare(seeds, "unified holm").p)
+    four = seeds.assign_coords(cluster=("question", np.arange(60) // 4))
+    found = sw.compare(four, "unified holm")
+    assert found.claim == "on clusters like these 15 with 60 questions in them, whatever the seed (4 seen)"
+
+
+def test_gaps_are_least_squares_with_clusters_of_statsmodels(questions: xr.DataArray) -> None:
+    """Items and systems as dummies, CR0 by passage; ours has G/(G - 1) on top, as without gaps."""
+    rng = np.random.default_rng(6)
+    gaps = questions.where(rng.random(questions.shape) < 0.8).assign_coords(
+        cluster=("question", np.arange(60) // 4)
+    )
+    long = gaps.to_series().dropna().rename("y").reset_index()
+    passage = long["question"].map(dict(zip(gaps.question.values, gaps.cluster.values, strict=True)))
+    fit = smf.ols("y ~ C(question) + C(model)", long).fit(
+        cov_type="cluster", cov_kwds={"groups": passage, "use_correction": False}
+    )
+    found = sw.compare(gaps, "t none", only=[("b", "a"), ("c", "a")]).to_frame()
+    sign = np.where(found["b"] == "a", 1, -1)
+    names = [f"C(model)[T.{row.a if row.b == 'a' else row.b}]" for row in found.itertuples()]
+    assert (sign * found["difference"]).to_numpy() == pytest.approx(fit.params[names].to_numpy())
+    assert found["se"].to_numpy() == pytest.approx(fit.bse[names].to_numpy() * np.sqrt(15 / 14))
+    assert np.isfinite(found["effect_size"]).all()
+
+
+def test_gaps_in_tasks(questions: xr.DataArray) -> None:
+    """A system that lacks the hard items of a task is not rewarded for it; without gaps nothing changes."""
+    task = np.repeat(["x", "y", "z"], [10, 20, 30])
+    even = xr.zeros_like(questions) + xr.DataArray(np.linspace(0, 0.5, 60), dims="question")
+    even = (even + xr.DataArray([0.0, 0.1, 0.3], dims="model")).assign_coords(task=("question", task))
+    gaps = even.where((even.model != "c") | (even.question.isin(even.question[::2])))
+    for claim in (None, "task"):
+        whole, some = (sw.compare(y, "t holm", generalize=claim).estimates for y in (even, gaps))
+        assert some.values == pytest.approx(whole.values)
+    noisy = questions.assign_coords(task=("question", task))
+    nearly = noisy.where((noisy.model != "a") | (noisy.question != "q7"))
+    one, other = (sw.compare(y, generalize=None) for y in (noisy, nearly))
+    assert other.se == pytest.approx(one.se, rel=0.1)
+
+
+def test_gaps_in_clusters_with_seeds(questions: xr.DataArray) -> None:
+    rng = np.random.default_rng(4)
+    seeds = xr.concat([questions + rng.normal(0, 0.1, questions.shape) for _ in range(4)], dim="seed")
+    four = seeds.assign_coords(cluster=("question", np.arange(60) // 4))
+    found = sw.compare(four.where(rng.random(four.shape) < 0.9))
+    assert np.isfinite(found.p).all()
+    assert found.se == pytest.approx(sw.compare(four).se, rel=0.5)
+
+
+@pytest.mark.calibration
+@pytest.mark.parametrize("size", [5, 10])
+def test_clusters_with_gaps_keep_the_level(size: int, repetitions: float) -> None:
+    """Equal models, a tenth and a third of the scores lost, in two of three models."""
+    n, rng = int(400 * repetitions), np.random.default_rng(size)
+    cluster = np.arange(200) // size
+    y = rng.normal(0, 0.2, (n, 200, 1)) + rng.normal(0, 0.1, (n, cluster[-1] + 1, 3))[:, cluster]
+    y = y + rng.normal(0, 0.1, (n, 200, 3))
+    y[..., 1:][rng.random((n, 200, 2)) < [0.1, 0.33]] = np.nan
+    units = unit_scores(y, cluster, np.zeros(200, dtype=int))
+    p = parse("t holm").decide(Tables(units, TABLE)).p_adjusted
+    assert (p <= 0.05).any(axis=1).mean() == pytest.approx(0.045, abs=0.005 + 3.5 * np.sqrt(0.05 * 0.95 / n))
+
+
+def test_refusals(questions: xr.DataArray) -> None:
+    clustered = questions.assign_coords(cluster=("question", np.arange(60) // 4))
+    with pytest.raises(sw.InputError, match="looks at single items"):
+        sw.compare(clustered, "sign holm")
+    apart = (clustered.model == "a") == xr.DataArray(np.arange(60) < 30, dims="question")
+    with pytest.raises(sw.InputError, match="share no items of a task"):
+        sw.compare(clustered.where(apart))
+    with pytest.raises(sw.InputError, match="has items of several tasks"):
+        sw.compare(clustered.assign_coords(task=("question", np.arange(60) % 2)))
+    with pytest.raises(sw.InputError, match="one unit only"):
+        sw.compare(questions.assign_coords(cluster=("question", ["p"] * 60)))
+    with pytest.raises(sw.InputError, match="along system"):
+        sw.compare(questions.assign_coords(cluster=("model", list("xyz"))))
+
+
+def test_scores_without_labels_stay_what_they_are(questions: xr.DataArray) -> None:
+    assert by_units(questions)[0] is questions
