@@ -1,0 +1,642 @@
+"""Confidence intervals and one-sided tests of bounded scores: means, differences, margins, items needed.
+
+A sample without failures does not prove that failures never happen. Tango's (1998) score interval for two shares of
+right answers asks how variable the differences would be if their mean were μ, not how variable they were. The functions
+here do the same for any scores in [0, 1]. With d the differences new - base of n items, m their mean, d₊ and d₋ their
+positive and negative parts, and for a mean difference μ under question,
+
+    k = max((Σ y² + 1) / (Σ y + 1), √mean d²),    y the base's scores if μ < m, else the new system's,
+    g = mean d₊²/k²,  l = mean d₋²/k²,  δ = g - l - (m - μ)/k  within [-1, 1],
+    h = -g - l + (2 - g + l)δ,  q = (√(h² + 8lδ(1 - δ)) - h)/4,
+    excess(μ) = m² - μ² + k²(2q + δ - g - l),
+
+the interval is {μ : |m - μ| ≤ c·√(var + excess(μ)/n)}, var the estimated variance of the mean difference and c the
+critical value of the test that was run. k is what one failure costs; right and wrong answers have k = 1 and give
+Tango's interval. Scores of other ranges are mapped to [0, 1] first (`Range`). All functions take leading axes, one
+entry a pair or a system.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from shardwise.core.arrays import Bools, Floats
+
+# variances up to this share of the squared range are rounding
+NO_VARIANCE = 1e-14
+# distances up to this, of scores in [0, 1], are rounding
+ROUNDING = 1e-12
+# halvings of a stretch of length 2 at most: down to rounding
+HALVINGS = 54
+# doublings of a first guess of the number of items, beyond which none suffices
+MOST_DOUBLINGS = 60
+# share below which differences are sparse: normal ones have 2/π, right and wrong answers their share of disagreements
+SPARSE = 0.5
+
+
+class Range(NamedTuple):
+    """The lowest and the highest score that a measure can have, and whether lower scores are better."""
+
+    low: float = 0.0
+    high: float = 1.0
+    lower_is_better: bool = False
+
+    @property
+    def width(self) -> float:
+        """Distance between the ends."""
+        return self.high - self.low
+
+    def map_scores(self, scores: Floats) -> Floats:
+        """Map scores to [0, 1], 1 the best score.
+
+        Parameters
+        ----------
+        scores : array
+            Scores within the range.
+
+        Returns
+        -------
+        array
+            The mapped scores.
+
+        >>> Range(1.0, 5.0).map_scores(np.array([1.0, 2.0, 5.0])).tolist()
+        [0.0, 0.25, 1.0]
+        >>> Range(0.0, 2.0, lower_is_better=True).map_scores(np.array([0.0, 0.5])).tolist()
+        [1.0, 0.75]
+        """
+        unit = np.clip((np.asarray(scores, np.float64) - self.low) / self.width, 0.0, 1.0)
+        return 1.0 - unit if self.lower_is_better else unit
+
+    def restore_means(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+        """Map the limits of mapped means back to the range.
+
+        Parameters
+        ----------
+        lower, upper : array
+            Limits of means of mapped scores.
+
+        Returns
+        -------
+        tuple of arrays
+            Limits of means of the original scores, the lower one first.
+
+        >>> [float(x) for x in Range(0.0, 2.0, lower_is_better=True).restore_means(np.array(0.75), np.array(1.0))]
+        [0.0, 0.5]
+        """
+        if self.lower_is_better:
+            lower, upper = 1.0 - upper, 1.0 - lower
+        return self.low + self.width * lower, self.low + self.width * upper
+
+    def restore_differences(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+        """Map the limits of differences of mapped means back, as differences of the original scores.
+
+        Parameters
+        ----------
+        lower, upper : array
+            Limits of differences of mapped scores.
+
+        Returns
+        -------
+        tuple of arrays
+            Limits of differences of the original scores, the lower one first.
+
+        >>> Range(0.0, 2.0, lower_is_better=True).restore_differences(-0.1, 0.3)
+        (-0.6, 0.2)
+        """
+        if self.lower_is_better:
+            lower, upper = -upper, -lower
+        return self.width * lower, self.width * upper
+
+
+class PairMoments(NamedTuple):
+    """Sums of the scores in [0, 1] of two systems that intervals of their difference need, (…) each."""
+
+    items: Floats
+    # of new - base
+    mean: Floats
+    # means of the squared positive and of the squared negative differences
+    gain: Floats
+    loss: Floats
+    # Σ y and Σ y² of either system
+    new_sum: Floats
+    new_squares: Floats
+    base_sum: Floats
+    base_squares: Floats
+
+    @property
+    def variance(self) -> Floats:
+        """Variance of the differences over items (ddof 1), 0 where there is only rounding."""
+        value = (self.gain + self.loss - self.mean**2) * self.items / (self.items - 1.0)
+        return np.where(value <= NO_VARIANCE, 0.0, value)
+
+    @property
+    def right_wrong(self) -> Bools:
+        """Whether all scores are 0 or 1: only these have y² = y."""
+        return np.asarray((self.new_sum == self.new_squares) & (self.base_sum == self.base_squares))
+
+
+class Precision(NamedTuple):
+    """How well a mean difference is known, by the test that was run, (…) each."""
+
+    # estimated variance of the mean difference
+    variance: Floats
+    # its degrees of freedom, infinite for the normal distribution
+    df: Floats | float
+    # effective number of items, n / design effect
+    items: Floats
+
+
+def independent_items(moments: PairMoments) -> Precision:
+    """Return the precision of a paired t-test of independent items: s²/n with n - 1 degrees of freedom.
+
+    Parameters
+    ----------
+    moments : PairMoments
+        Sums of two systems' scores.
+
+    Returns
+    -------
+    Precision
+        Variance, degrees of freedom and number of items.
+
+    >>> independent_items(pair_moments(np.array([1.0, 0.0, 0.5]), np.array([0.5, 0.0, 0.5]))).df
+    np.float64(2.0)
+    """
+    return Precision(moments.variance / moments.items, moments.items - 1.0, moments.items)
+
+
+def pair_moments(new: Floats, base: Floats) -> PairMoments:
+    """Sum up the scores of two systems on the same items.
+
+    Parameters
+    ----------
+    new, base : array
+        (…, n) scores in [0, 1]; items that either lacks (NaN) are left out.
+
+    Returns
+    -------
+    PairMoments
+        The sums, (…) each.
+
+    >>> pair_moments(np.array([1.0, 0.0, 1.0, np.nan]), np.array([1.0, 1.0, 0.5, 1.0])).mean.round(4)
+    np.float64(-0.1667)
+    """
+    new, base = np.broadcast_arrays(np.asarray(new, np.float64), np.asarray(base, np.float64))
+    known = np.isfinite(new) & np.isfinite(base)
+    if not known.all():
+        new, base = np.where(known, new, 0.0), np.where(known, base, 0.0)
+    items = known.sum(axis=-1).astype(np.float64)
+    difference = new - base
+    squares = difference**2
+    gain = np.where(difference > 0.0, squares, 0.0).sum(axis=-1) / items
+    return PairMoments(
+        items=items,
+        mean=difference.sum(axis=-1) / items,
+        gain=gain,
+        loss=np.where(difference < 0.0, squares, 0.0).sum(axis=-1) / items,
+        new_sum=new.sum(axis=-1),
+        new_squares=(new**2).sum(axis=-1),
+        base_sum=base.sum(axis=-1),
+        base_squares=(base**2).sum(axis=-1),
+    )
+
+
+def failure_costs(moments: PairMoments) -> tuple[Floats, Floats]:
+    """Compute what one failure costs: the size-biased mean score with one more item of full score.
+
+    Parameters
+    ----------
+    moments : PairMoments
+        Sums of two systems' scores.
+
+    Returns
+    -------
+    tuple of arrays
+        k of a failure of new on an item of base, and of a failure of base on an item of new; at least √mean d².
+
+    >>> [float(k) for k in failure_costs(pair_moments(np.ones(5), np.full(5, 0.5)))]
+    [0.6428571428571429, 1.0]
+    """
+    least = np.sqrt(moments.gain + moments.loss)
+    of_new = (moments.base_squares + 1.0) / (moments.base_sum + 1.0)
+    of_base = (moments.new_squares + 1.0) / (moments.new_sum + 1.0)
+    return np.maximum(of_new, least), np.maximum(of_base, least)
+
+
+def excess_variance(moments: PairMoments, mu: Floats | float) -> Floats:
+    """Compute by how much the differences would vary more if their mean were μ.
+
+    Parameters
+    ----------
+    moments : PairMoments
+        Sums of two systems' scores.
+    mu : array or float
+        Mean difference under question.
+
+    Returns
+    -------
+    array
+        The variance of a difference under μ less the variance that was seen (ddof 0); negative where less is expected.
+
+    >>> equal = pair_moments(np.ones(20), np.ones(20))
+    >>> excess_variance(equal, -0.1).round(4)  # 2 of 20 items lost: .1·.9
+    np.float64(0.09)
+    """
+    m = moments.mean
+    k = np.where(mu < m, *failure_costs(moments))
+    g, l = moments.gain / k**2, moments.loss / k**2  # noqa: E741
+    delta = np.clip(g - l - (m - mu) / k, -1.0, 1.0)
+    h = -g - l + (2.0 - g + l) * delta
+    q = (np.sqrt(np.maximum(h**2 + 8.0 * l * delta * (1.0 - delta), 0.0)) - h) / 4.0
+    excess = m**2 - np.square(mu) + k**2 * (2.0 * q + delta - g - l)
+    # μ between 0 and m: graded differences may not vary less than they were seen to
+    between = ((mu >= 0.0) & (mu <= m)) | ((mu <= 0.0) & (mu >= m))
+    return np.asarray(np.where(between & ~moments.right_wrong, np.maximum(excess, 0.0), excess))
+
+
+def _standard_error(moments: PairMoments, mu: Floats | float, precision: Precision) -> Floats:
+    """Standard error of the mean difference, were it μ."""
+    excess = excess_variance(moments, mu) / precision.items
+    return np.asarray(np.sqrt(np.maximum(precision.variance + excess, 0.0)))
+
+
+def difference_limits(
+    moments: PairMoments, critical: Floats | float, precision: Precision | None = None
+) -> tuple[Floats, Floats]:
+    """Compute the limits of mean differences of scores in [0, 1], never of zero width and never outside [-1, 1].
+
+    Parameters
+    ----------
+    moments : PairMoments
+        Sums of two systems' scores.
+    critical : array or float
+        Critical value of the test that was run, such as the upper α/2 point of Student's t or of a joint distribution.
+    precision : Precision, optional
+        How well the mean difference is known; that of independent items by default.
+
+    Returns
+    -------
+    tuple of arrays
+        Lower and upper limits.
+
+    >>> lost = pair_moments(np.r_[np.zeros(7), np.ones(14)], np.r_[np.ones(7), np.zeros(1), np.ones(13)])
+    >>> [round(float(x), 3) for x in difference_limits(lost, 1.96)]
+    [-0.523, -0.02]
+    """
+    m = moments.mean
+    precision = independent_items(moments) if precision is None else precision
+    n, c = np.asarray(precision.items, np.float64), np.asarray(critical, np.float64)
+    shape = np.broadcast_shapes(m.shape, c.shape, n.shape, np.shape(precision.variance))
+    limits = []
+    for end in (-1.0, 1.0):
+        inside, outside = np.broadcast_to(m, shape).copy(), np.full(shape, end)
+        # the end of the range itself, if it cannot be excluded
+        reached = np.abs(m - end) <= c * _standard_error(moments, end, precision)
+        for _ in range(HALVINGS):
+            middle = (inside + outside) / 2.0
+            within = np.abs(m - middle) <= c * _standard_error(moments, middle, precision)
+            inside, outside = np.where(within, middle, inside), np.where(within, outside, middle)
+        limits.append(np.where(reached, end, inside))
+    # differences of one size all: the limit towards 0 has nothing but their number to go by
+    constant = (moments.variance == 0.0) & (np.abs(m) > ROUNDING)
+    towards = m * n / (n + c**2)
+    lower = np.where(constant & (m > 0.0), towards, limits[0])
+    upper = np.where(constant & (m < 0.0), towards, limits[1])
+    return lower, upper
+
+
+def p_above(moments: PairMoments, mu: Floats | float, precision: Precision | None = None) -> Floats:
+    """Compute one-sided p-values against mean differences of at most μ.
+
+    t = (m - μ) / √(var + excess(μ)/n), p = P(t_df > t); without any variance .5 where m = μ, else 0 or 1.
+
+    Parameters
+    ----------
+    moments : PairMoments
+        Sums of two systems' scores in [0, 1].
+    mu : array or float
+        The largest difference of the null hypothesis: -margin for "no worse".
+    precision : Precision, optional
+        As for `difference_limits`.
+
+    Returns
+    -------
+    array
+        The p-values.
+
+    >>> both_right = pair_moments(np.ones(10), np.ones(10))
+    >>> p_above(both_right, -0.01).round(3)  # ten questions that both answer right show little
+    np.float64(0.379)
+    """
+    return _upper_tail(moments, mu, precision, 1.0)
+
+
+def p_below(moments: PairMoments, mu: Floats | float, precision: Precision | None = None) -> Floats:
+    """Compute one-sided p-values against mean differences of at least μ, the mirror image of `p_above`.
+
+    Parameters
+    ----------
+    moments, mu, precision
+        As for `p_above`.
+
+    Returns
+    -------
+    array
+        The p-values.
+
+    >>> both_right = pair_moments(np.ones(200), np.ones(200))
+    >>> p_below(both_right, 0.05).round(4)
+    np.float64(0.0007)
+    """
+    return _upper_tail(moments, mu, precision, -1.0)
+
+
+def _upper_tail(moments: PairMoments, mu: Floats | float, precision: Precision | None, sign: float) -> Floats:
+    """P(t_df > sign·(m - μ)/se)."""
+    precision = independent_items(moments) if precision is None else precision
+    distance = sign * (moments.mean - mu)
+    distance = np.where(np.abs(distance) <= ROUNDING, 0.0, distance)
+    se = _standard_error(moments, mu, precision)
+    sure = np.where(distance == 0.0, 0.5, np.where(distance > 0.0, 0.0, 1.0))
+    t = distance / np.where(se > 0.0, se, 1.0)
+    normal = np.isinf(precision.df)
+    tail = np.where(normal, special.ndtr(-t), special.stdtr(np.where(normal, 1.0, precision.df), -t))
+    return np.asarray(np.where(se > 0.0, tail, sure))
+
+
+def p_no_worse(moments: PairMoments, margin: Floats | float, precision: Precision | None = None) -> Floats:
+    """Compute p-values of "new loses less than the margin"; 0 where the margin exceeds the whole range.
+
+    Parameters
+    ----------
+    moments, precision
+        As for `p_above`.
+    margin : array or float
+        The largest loss that does not matter, on the scale of scores in [0, 1].
+
+    Returns
+    -------
+    array
+        The p-values; "no worse" at the two-sided level 1 - α where at most α/2.
+
+    >>> p_no_worse(pair_moments(np.ones(100), np.ones(100)), 0.05).round(4)
+    np.float64(0.0119)
+    """
+    margin = np.asarray(margin, np.float64)
+    return np.where(margin > 1.0, 0.0, p_above(moments, -margin, precision))[()]
+
+
+def p_equivalent(moments: PairMoments, margin: Floats | float, precision: Precision | None = None) -> Floats:
+    """Compute p-values of "the difference is smaller than the margin", the larger of the two one-sided ones.
+
+    Parameters
+    ----------
+    moments, precision
+        As for `p_above`.
+    margin : array or float
+        The largest difference that does not matter, on the scale of scores in [0, 1].
+
+    Returns
+    -------
+    array
+        The p-values (Schuirmann 1987).
+
+    >>> p_equivalent(pair_moments(np.ones(20), np.ones(20)), 0.01).round(2)
+    np.float64(0.33)
+    """
+    margin = np.asarray(margin, np.float64)
+    upper = np.where(margin > 1.0, 0.0, p_below(moments, margin, precision))
+    return np.maximum(p_no_worse(moments, margin, precision), upper)
+
+
+class ScoreMoments(NamedTuple):
+    """Sums of one system's scores in [0, 1] that intervals of its mean need, (…) each."""
+
+    items: Floats
+    total: Floats
+    squares: Floats
+
+    @property
+    def mean(self) -> Floats:
+        """Mean score."""
+        return np.clip(self.total / self.items, 0.0, 1.0)
+
+    @property
+    def variance(self) -> Floats:
+        """Variance over items (ddof 1), 0 where there is only rounding."""
+        value = (self.squares - self.total**2 / self.items) / (self.items - 1.0)
+        return np.where(value <= NO_VARIANCE, 0.0, value)
+
+
+def score_moments(scores: Floats) -> ScoreMoments:
+    """Sum up the scores of systems.
+
+    Parameters
+    ----------
+    scores : array
+        (…, n) scores in [0, 1]; missing ones (NaN) are left out.
+
+    Returns
+    -------
+    ScoreMoments
+        The sums, (…) each.
+
+    >>> score_moments(np.array([0.0, 0.5, 1.0, np.nan])).variance
+    array(0.25)
+    """
+    scores = np.asarray(scores, np.float64)
+    known = np.isfinite(scores)
+    filled = np.where(known, scores, 0.0)
+    items = known.sum(axis=-1).astype(np.float64)
+    return ScoreMoments(items, filled.sum(axis=-1), (filled**2).sum(axis=-1))
+
+
+def mean_limits(
+    moments: ScoreMoments, critical: Floats | float, *, items: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Compute the limits of mean scores in [0, 1], never of zero width and never outside [0, 1].
+
+    The lower limit is m - x, x = (κ + √(κ² + 4As²))/(2A), A = 1 + n/c², s² at most m(1 - m),
+    κ = max(L - s²/L, s²(2m - 1)/(m(1 - m))), L = m - 1 + (Σ(1 - y)² + 1)/(Σ(1 - y) + 1); the upper limit is the same of
+    1 - y. Right and wrong answers give Wilson's (1927) interval with c for z.
+
+    Parameters
+    ----------
+    moments : ScoreMoments
+        Sums of the scores.
+    critical : array or float
+        Upper α/2 point of Student's t.
+    items : array, optional
+        Effective number of items, n / design effect; n by default.
+
+    Returns
+    -------
+    tuple of arrays
+        Lower and upper limits.
+
+    >>> [round(float(x), 4) for x in mean_limits(score_moments(np.ones(20)), 1.959964)]
+    [0.8389, 1.0]
+    """
+    n = moments.items
+    effective = n if items is None else np.asarray(items, np.float64)
+    turned = ScoreMoments(n, n - moments.total, n - 2.0 * moments.total + moments.squares)
+    a = 1.0 + effective / np.square(critical)
+    below = _distance(moments, turned, a)
+    above = _distance(turned, moments, a)
+    return np.maximum(moments.mean - below, 0.0), np.minimum(moments.mean + above, 1.0)
+
+
+def _distance(moments: ScoreMoments, turned: ScoreMoments, a: Floats) -> Floats:
+    """x of `mean_limits`, `turned` the sums of 1 - y."""
+    m = moments.mean
+    extreme = (m <= 0.0) | (m >= 1.0)
+    chance = np.where(extreme, 1.0, m * (1.0 - m))
+    variance = np.where(extreme, 0.0, np.minimum(moments.variance, chance))
+    lost = np.maximum(m - 1.0 + (turned.squares + 1.0) / (turned.total + 1.0), 0.0)
+    own = lost - variance / np.where(lost > 0.0, lost, 1.0)
+    kappa = np.where(extreme, lost, np.maximum(own, variance * (2.0 * m - 1.0) / chance))
+    return np.asarray((kappa + np.sqrt(kappa**2 + 4.0 * a * variance)) / (2.0 * a))
+
+
+def sparseness(differences: Floats) -> Floats:
+    """Compute (mean |δ|)² / mean δ² of centred differences δ, averaged over pairs by the median.
+
+    Normal differences have 2/π = .64; right and wrong answers about their share of disagreements. A pair without any
+    variance counts as 0.
+
+    Parameters
+    ----------
+    differences : array
+        (…, P, n) differences of P pairs on n items; missing ones (NaN) are left out.
+
+    Returns
+    -------
+    array
+        (…) medians; differences below `SPARSE` (one half) need the limits of `difference_limits`.
+
+    >>> sparseness(np.array([[0.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, 0.0]])).round(3)
+    np.float64(0.25)
+    """
+    return np.asarray(np.median(pair_sparseness(differences), axis=-1))[()]
+
+
+def pair_sparseness(differences: Floats) -> Floats:
+    """Compute (mean |δ|)² / mean δ² of each pair, 0 where its differences have no variance.
+
+    Parameters
+    ----------
+    differences : array
+        (…, n) differences; missing ones (NaN) are left out.
+
+    Returns
+    -------
+    array
+        (…) shares in [0, 1].
+
+    >>> pair_sparseness(np.array([[1.0, -1.0], [0.3, 0.3]])).tolist()
+    [1.0, 0.0]
+    """
+    known = np.isfinite(differences)
+    items = known.sum(axis=-1)
+    filled = np.where(known, differences, 0.0)
+    centred = np.where(known, filled - (filled.sum(axis=-1) / items)[..., None], 0.0)
+    size, square = np.abs(centred).sum(axis=-1) / items, (centred**2).sum(axis=-1) / items
+    return np.asarray(np.divide(size**2, square, out=np.zeros_like(square), where=square > NO_VARIANCE))
+
+
+def top_share(differences: Floats, part: float = 0.05) -> Floats:
+    """Compute the share of Σ|δ| that the largest few centred differences carry.
+
+    Means of differences of which 5 % carry half are unsteady, whatever the test.
+
+    Parameters
+    ----------
+    differences : array
+        (…, n) differences, none missing.
+    part : float
+        Share of the items, rounded up to one item at least.
+
+    Returns
+    -------
+    array
+        (…) shares, 0 where there are no differences.
+
+    >>> top_share(np.r_[np.zeros(19), 20.0]).round(2)
+    np.float64(0.5)
+    """
+    centred = np.abs(differences - differences.mean(axis=-1, keepdims=True))
+    count = max(1, int(np.ceil(part * centred.shape[-1] - 1e-9)))
+    largest = np.sort(centred, axis=-1)[..., -count:].sum(axis=-1)
+    total = centred.sum(axis=-1)
+    return np.asarray(np.divide(largest, total, out=np.zeros_like(total), where=total > 0.0))[()]
+
+
+def items_needed(
+    moments: PairMoments,
+    margin: float,
+    *,
+    gain: float = 0.0,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    design_effect: Floats | float = 1.0,
+    fixed: Floats | float = 0.0,
+) -> Floats:
+    """Compute how many items show "no worse" with a given power, from a pilot.
+
+    n = ⌈deff·(((z_{α/2}·√(s² + max(0, excess(m - margin - gain))) + z_{1-power}·s)/(margin + gain))² + z²_{α/2}/2)⌉; a
+    variance that more items do not lessen, such as that of training seeds, is added under both roots.
+
+    Parameters
+    ----------
+    moments : PairMoments
+        Sums of the pilot's scores in [0, 1].
+    margin : float
+        The largest loss that does not matter, on that scale.
+    gain : float
+        True advantage of the new system that is planned for; 0 for equal systems.
+    alpha : float
+        One less the level of the two-sided interval.
+    power : float
+        Probability of "no worse".
+    design_effect : array or float
+        Variance with clusters over the variance of as many independent items.
+    fixed : array or float
+        Variance of the mean difference that does not fall with the number of items.
+
+    Returns
+    -------
+    array
+        Numbers of items, infinite where no number suffices.
+
+    >>> pilot = pair_moments(np.ones(50), np.ones(50))
+    >>> items_needed(pilot, 0.05)
+    np.float64(75.0)
+    """
+    reach = margin + gain
+    z_level, z_power = float(special.ndtri(1.0 - alpha / 2.0)), float(special.ndtri(power))
+    own = moments.variance
+    under_margin = own + np.maximum(0.0, excess_variance(moments, moments.mean - reach))
+    fixed = np.asarray(fixed, np.float64)
+    own, under_margin, fixed = np.broadcast_arrays(own, under_margin, fixed)
+
+    def shortfall(n: Floats) -> Floats:
+        return np.asarray(
+            z_level * np.sqrt(fixed + under_margin / n) + z_power * np.sqrt(fixed + own / n) - reach
+        )
+
+    high = (np.maximum(z_level * np.sqrt(under_margin) + z_power * np.sqrt(own), 0.0) / reach) ** 2
+    never = (z_level + z_power) * np.sqrt(fixed) >= reach
+    if np.any(fixed > 0.0):
+        # double until it suffices, then halve the stretch
+        low, high = np.zeros(own.shape), np.maximum(high, 1.0)
+        for _ in range(MOST_DOUBLINGS):
+            high = np.where((shortfall(high) > 0.0) & ~never, 2.0 * high, high)
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2.0
+            short = shortfall(middle) > 0.0
+            low, high = np.where(short, middle, low), np.where(short, high, middle)
+    n = np.ceil(design_effect * (high + z_level**2 / 2.0) - 1e-9)
+    return np.where(never, np.inf, np.maximum(n, 2.0))[()]

@@ -1,0 +1,225 @@
+"""Power of the moderated test: of one pair, corrected for all pairs of R systems."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.stats.rank_sets import upper_quantile
+
+# resamples of a table to find its joint critical value, and tables of a pilot that are averaged over
+RESAMPLES = 999
+TABLES = 12
+# resamples in which a pair's difference is looked for
+TRIALS = 2000
+# resamples that are held in memory at once
+BLOCK = 128
+
+
+def moderated_df(topics: Floats | float, systems: int, prior_df: float = 20.0) -> tuple[Floats, Floats]:
+    """Compute the weight of a pair's own variance and the degrees of freedom of the moderated one.
+
+    w = (T-1)/(T-1+d0), 1 for two systems, and df = (T-1)/(w² + (1-w²)/(R-1)).
+
+    Parameters
+    ----------
+    topics : array or float
+        T.
+    systems : int
+        R.
+    prior_df : float
+        d0, the weight of the pooled variance.
+
+    Returns
+    -------
+    tuple of arrays
+        w and df.
+
+    >>> [float(x) for x in moderated_df(50.0, 2)]
+    [1.0, 49.0]
+    """
+    own = np.asarray(topics, np.float64) - 1.0
+    w = np.ones_like(own) if systems == 2 else own / (own + prior_df)
+    return w, own / (w**2 + (1.0 - w**2) / (systems - 1.0))
+
+
+def moderated_power(
+    difference: Floats | float,
+    topics: Floats | float,
+    systems: int,
+    *,
+    variance: Floats | float,
+    mean_variance: Floats | float,
+    critical: Floats | float,
+    prior_df: float = 20.0,
+) -> Floats:
+    """Compute the power of one pair of the moderated test for normal scores.
+
+    P(nct_df(|δ|/√(σ²/T)) > c·√(v/σ²)), v = wσ² + (1-w)σ̄².
+
+    Parameters
+    ----------
+    difference : array or float
+        δ, the true difference of means.
+    topics : array or float
+        T.
+    systems : int
+        R.
+    variance : array or float
+        σ², of the pair's differences over topics.
+    mean_variance : array or float
+        σ̄², its mean over pairs.
+    critical : array or float
+        c, the critical value of |t|: q_{α;R,df}/√2, q the upper point of the studentized range with the degrees of
+        freedom of `moderated_df`.
+    prior_df : float
+        d0, the weight of the pooled variance.
+
+    Returns
+    -------
+    array
+        Probabilities that the pair is significantly different in the right direction.
+
+    >>> from scipy.stats import t
+    >>> round(float(moderated_power(0.1, 50, 2, variance=0.0625, mean_variance=0.0625, critical=t.isf(0.025, 49))), 4)
+    0.7918
+    """
+    w, df = moderated_df(topics, systems, prior_df)
+    variance = np.asarray(variance, np.float64)
+    ratio = w + (1.0 - w) * np.asarray(mean_variance) / variance
+    away = np.abs(difference) / np.sqrt(variance / topics)
+    return np.asarray(scipy.stats.nct.sf(critical * np.sqrt(ratio), df, away))
+
+
+class PilotPower(NamedTuple):
+    """Power of pairs by simulation from pilot scores."""
+
+    # mean joint critical value of |t| at this number of topics
+    critical: float
+    # (P,) or (P, D) power of each pair, by difference
+    power: Floats
+
+
+def pilot_power(
+    table: Floats,
+    ia: Ints,
+    ib: Ints,
+    differences: Floats,
+    topics: int,
+    rng: np.random.Generator,
+    *,
+    alpha: float = 0.05,
+    prior_df: float = 20.0,
+    tables: int = TABLES,
+    resamples: int = RESAMPLES,
+    trials: int = TRIALS,
+) -> PilotPower:
+    """Simulate the power of pairs of the moderated test at any number of topics, from pilot scores.
+
+    c(T) is the mean joint critical value over tables of T topics drawn from the centred scores; a pair with a true
+    difference δ is found in the share of further draws with |d* + δ|/√(v*/T) > c.
+
+    Parameters
+    ----------
+    table : array
+        (T0, R) pilot scores, none missing.
+    ia, ib : array of int
+        (P,) first and second system of each pair whose power is asked for.
+    differences : array
+        (D,) true differences, or (P, 1) one of each pair.
+    topics : int
+        T.
+    rng : numpy.random.Generator
+        Random numbers.
+    alpha : float
+        Family-wise error rate of all pairs of the R systems.
+    prior_df : float
+        d0, the weight of the pooled variance.
+    tables, resamples, trials : int
+        Tables to average the critical value over, resamples of each, and draws to find the pair in.
+
+    Returns
+    -------
+    PilotPower
+        The critical value and (P, D) powers.
+
+    >>> table = np.random.default_rng(1).normal(size=(50, 3))
+    >>> found = pilot_power(table, np.array([0]), np.array([1]), np.array([0.0, 1.0]), 50, np.random.default_rng(2))
+    >>> bool(2.2 < found.critical < 2.7), bool(found.power[0, 0] < 0.05), bool(found.power[0, 1] > 0.95)
+    (True, True, True)
+    """
+    pool = table - table.mean(axis=0)
+    pool = pool - pool.mean(axis=1, keepdims=True)
+    count = pool.shape[0]
+    criticals = np.empty(tables)
+    for i in range(tables):
+        drawn = pool[rng.integers(count, size=topics)]
+        drawn = drawn - drawn.mean(axis=0)
+        criticals[i] = upper_quantile(largest_t(drawn, rng, resamples, prior_df), alpha)
+    critical = float(criticals.mean())
+    differences = np.broadcast_to(np.atleast_2d(differences), (len(ia), np.atleast_2d(differences).shape[1]))
+    found = np.zeros(differences.shape)
+    for start in range(0, trials, BLOCK):
+        size = min(BLOCK, trials - start)
+        weights = rng.multinomial(topics, np.full(count, 1.0 / count), size=size).astype(np.float64)
+        gaps, moderated = _drawn_pairs(pool, weights, ia, ib, prior_df)
+        spread = np.sqrt(moderated / topics)[..., None]
+        found += (np.abs(gaps[..., None] + differences) > critical * spread).sum(axis=0)
+    return PilotPower(critical, found / trials)
+
+
+def largest_t(centred: Floats, rng: np.random.Generator, resamples: int, prior_df: float = 20.0) -> Floats:
+    """Resample topics of a table of equal means and take the largest moderated |t| of all pairs.
+
+    Parameters
+    ----------
+    centred : array
+        (T, R) scores without system means.
+    rng : numpy.random.Generator
+        Random numbers.
+    resamples : int
+        Number of resamples.
+    prior_df : float
+        d0, the weight of the pooled variance.
+
+    Returns
+    -------
+    array
+        (resamples,) largest |t|.
+
+    >>> table = np.random.default_rng(1).normal(size=(50, 3))
+    >>> largest_t(table - table.mean(axis=0), np.random.default_rng(2), 99).shape
+    (99,)
+    """
+    topics, systems = centred.shape
+    centred = centred - centred.mean(axis=1, keepdims=True)
+    ia, ib = np.triu_indices(systems, 1)
+    largest = np.empty(resamples)
+    for start in range(0, resamples, BLOCK):
+        size = min(BLOCK, resamples - start)
+        weights = rng.multinomial(topics, np.full(topics, 1.0 / topics), size=size).astype(np.float64)
+        gaps, moderated = _drawn_pairs(centred, weights, ia, ib, prior_df)
+        t = np.divide(
+            np.abs(gaps), np.sqrt(moderated / topics), out=np.zeros_like(gaps), where=moderated > 0.0
+        )
+        largest[start : start + size] = t.max(axis=1)
+    return largest
+
+
+def _drawn_pairs(
+    centred: Floats, weights: Floats, ia: Ints, ib: Ints, prior_df: float
+) -> tuple[Floats, Floats]:
+    """(B, P) mean differences and moderated variances of resamples; rows of `centred` sum to 0."""
+    topics = weights[0].sum()
+    systems = centred.shape[1]
+    scale = topics / (topics - 1.0)
+    means = weights @ centred / topics
+    variances = (weights @ centred**2 / topics - means**2) * scale
+    pooled = 2.0 * variances.sum(axis=1) / (systems - 1.0)
+    gaps = means[:, ia] - means[:, ib]
+    own = np.maximum(weights @ (centred[:, ia] - centred[:, ib]) ** 2 / topics - gaps**2, 0.0) * scale
+    weight = 1.0 if systems == 2 else (topics - 1.0) / (topics - 1.0 + prior_df)
+    return gaps, weight * own + (1.0 - weight) * pooled[:, None]
