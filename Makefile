@@ -6,26 +6,46 @@ LOWEST = .venv-lowest
 AUDIT = .venv-audit
 FAST = -m "not calibration and not slow and not browser" --hypothesis-profile=quick
 
+CYTHON_SOURCES = $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
+
 # byte code is kept, whoever forbids it: hundreds of processes of the tests would compile every source anew
 unexport PYTHONDONTWRITEBYTECODE
 
-# installing compiles no kernels here: the environment that uses them does
-export SHARDWISE_KERNELS = 0
+.PHONY: demo check test build compiler kernels dist slow browser coverage lowest lint types docs bench fuzz sbom audit \
+  clean
 
-.PHONY: demo check test kernels wheel slow browser coverage lowest lint types docs bench fuzz sbom audit clean
-
-$(VENV)/.installed: pyproject.toml
+# the tools of the build stand in the environment itself, so that `make build` compiles what has changed and no more
+$(VENV)/.tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --editable .
+	$(BIN)/pip install --quiet 'setuptools>=77' 'cython>=3.1,<4'
 	@touch $@
 
+$(VENV)/.compiled: $(VENV)/.tools setup.py build_backend.py $(CYTHON_SOURCES)
+	@$(MAKE) --no-print-directory compiler
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml $(VENV)/.compiled
+	$(BIN)/pip install --quiet --no-build-isolation --editable .
+	@touch $@
+
+# extensions beside their sources, those that have changed
+build: $(VENV)/.compiled
+
+# Debian's compiler where it may be installed, else Zig's from the package index
+compiler: $(VENV)/.tools
+	@$(BIN)/python -c 'import build_backend, sys; sys.exit(build_backend.find_compiler() is None)' \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && echo "no C compiler: installing Debian's gcc" \
+	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null 2>&1; } \
+	  || { echo "no C compiler: installing Zig's from the package index" && $(BIN)/pip install --quiet ziglang; }
+
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
-	$(BIN)/pip install --quiet --editable '.[dev]'
+	$(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]'
 	@touch $@
 
 $(VENV)/.installed-docs: pyproject.toml $(VENV)/.installed
-	$(BIN)/pip install --quiet --editable '.[docs]'
+	$(BIN)/pip install --quiet --no-build-isolation --editable '.[docs]'
 	@touch $@
 
 # the library at the lowest versions that it allows, the tools of the tests at whatever goes with them; compiled
@@ -46,9 +66,13 @@ demo: kernels
 kernels: $(VENV)/.installed
 	@$(BIN)/python make_kernels.py
 
-wheel: kernels
-	$(BIN)/pip install --quiet build
-	SHARDWISE_KERNELS=1 $(BIN)/python -m build --wheel
+# an archive of the sources and a wheel for this machine, as they would be published
+dist: $(VENV)/.tools
+	@$(MAKE) --no-print-directory compiler
+	rm -rf dist
+	$(BIN)/pip install --quiet build twine
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
 
 # about a minute once the kernels are compiled
 check: $(VENV)/.installed-dev kernels
@@ -114,4 +138,5 @@ audit: $(VENV)/.installed $(AUDIT)/.installed
 	$(AUDIT)/bin/pip-audit --requirement $(AUDIT)/installed.txt --no-deps --disable-pip --strict
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(AUDIT) src/shardwise/compiled dist sbom.json fuzz-*.jsonl demo report.html site docs/reference .cache .coverage
+	rm -rf $(VENV) $(LOWEST) $(AUDIT) src/shardwise/compiled build dist sbom.json fuzz-*.jsonl demo report.html site docs/reference .cache .coverage
+	find src -name '*.so' -delete

@@ -10,7 +10,7 @@ from unittest import mock
 
 import numpy as np
 
-from shardwise.io.trec.intrinsics import PADDING
+from shardwise.io.files import PADDING
 from shardwise.io.trec.parsed import Worker
 
 MOST = 1 << 20  # bytes; longer text is not guarded

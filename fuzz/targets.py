@@ -45,8 +45,8 @@ from shardwise.io.netcdf import is_ours
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores, write_scores
 from shardwise.io.tables import cells, column, delimited, kernels, names
-from shardwise.io.trec.intrinsics import PADDING
-from shardwise.io.trec.numbers import parse_number, parse_plain
+from shardwise.io.files import PADDING
+from shardwise.io.trec.probes import parse_number, parse_plain
 from shardwise.procedures.running import paired_tests
 from shardwise.report.embedded import read_report
 from shardwise.scoring.measures.names import parse_measure
@@ -109,15 +109,14 @@ def _try_number(text: str) -> str:
     if any(byte <= 32 for byte in token) or not token:
         return "refused"
     buffer, size = guarded(np.frombuffer(token + b"\n" * PADDING, dtype=np.uint8), len(token))
-    start = buffer.ctypes.data
-    end, understood, value = parse_number(start)
+    end, number = parse_number(buffer)
     point = token.find(b".")
-    plain, is_plain = parse_plain(start, start + size, start + (point if point >= 0 else size))
-    found = [*([value] if understood and end == start + size else []), *([plain] if is_plain else [])]
-    for one in found:
-        if one != float(token) or math.copysign(1, one) != math.copysign(1, float(token)):
-            raise Wrong(f"{text!r} is {float(token)!r}, not {one!r}")
-    return "right" if found else "refused"
+    plain = parse_plain(buffer, size, point if point >= 0 else size)
+    values = [value for value in (number if end == size else None, plain) if value is not None]
+    for value in values:
+        if value != float(token) or math.copysign(1, value) != math.copysign(1, float(token)):
+            raise Wrong(f"{text!r} is {float(token)!r}, not {value!r}")
+    return "right" if values else "refused"
 
 
 # runs and judgments -------------------------------------------------------------------------------------------------

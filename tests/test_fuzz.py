@@ -18,7 +18,7 @@ from fuzz.mutate import minimised
 from fuzz.run import done_so_far, summary, tried_batch
 from fuzz.targets import TARGETS, tried
 
-from shardwise.io.trec.intrinsics import PADDING
+from shardwise.io.files import PADDING
 
 FEW = {"workbook": 5, "foreign": 2, "line": 20}
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from numba import njit
 
-from shardwise.io.trec.interning import Interner, find, merge, mix, put
-from shardwise.io.trec.intrinsics import PADDING, look, same_bytes, token_end
-from shardwise.io.trec.numbers import parse_number, parse_plain
+from shardwise.io.files import PADDING
+from shardwise.io.trec.interning import Interner, merge
+from shardwise.io.trec.names import find, put
 from shardwise.io.trec.parsed import Worker
+from shardwise.io.trec.probes import look, mix, parse_number, parse_plain, same_bytes, token_end
 from shardwise.io.trec.ranking import LAST_STAMP, order_groups
 
 
@@ -24,17 +24,12 @@ def padded(text: bytes) -> np.ndarray:
 
 
 def read_number(text: str) -> tuple[int, float | None]:
-    buf = padded(text.encode())
-    end, understood, value = parse_number(buf.ctypes.data)
-    return end - buf.ctypes.data, value if understood else None
+    return parse_number(padded(text.encode()))
 
 
 def read_plain(text: str) -> float | None:
-    buf = padded(text.encode())
-    start, size = buf.ctypes.data, len(text)
     point = text.find(".")
-    value, understood = parse_plain(start, start + size, start + (point if point >= 0 else size))
-    return value if understood else None
+    return parse_plain(padded(text.encode()), len(text), point if point >= 0 else len(text))
 
 
 DECIMALS = st.one_of(
@@ -173,20 +168,14 @@ def test_many_names_grow_the_table() -> None:
 def test_byte_helpers_agree_with_python(a: bytes, b: bytes, count: int) -> None:
     text = a.ljust(48, b"\x80") + b.ljust(48, b"\x80")
     buf = padded(text)
-    start = buf.ctypes.data
-    assert same_bytes(start, start + 48, count) == (text[:count] == text[48 : 48 + count])
-    assert token_end(start) - start == next(i for i, c in enumerate(buf) if c < 33)
-
-
-@njit
-def looked(place: int) -> tuple[int, int, int]:
-    return look(place)
+    assert same_bytes(buf, 0, 48, count) == (text[:count] == text[48 : 48 + count])
+    assert token_end(buf) == next(i for i, c in enumerate(buf) if c < 33)
 
 
 @given(st.lists(st.sampled_from(b'\0\t\n\r !"-.0aZ\x7f\x80\xa0\xff'), max_size=80).map(bytes))
 def test_bits_of_64_bytes_agree_with_python(text: bytes) -> None:
     buf = padded(text)
-    blank, gaps, points = ([i for i in range(64) if int(word) >> i & 1] for word in looked(buf.ctypes.data))
+    blank, gaps, points = ([i for i in range(64) if word >> i & 1] for word in look(buf))
     assert blank == [i for i in range(64) if buf[i] < 33]
     assert gaps == [i for i in range(64) if buf[i] in b" \t"]
     assert points == [i for i in range(64) if buf[i] in b"."]
@@ -195,7 +184,7 @@ def test_bits_of_64_bytes_agree_with_python(text: bytes) -> None:
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
 def test_products_agree_with_python(a: int, b: int) -> None:
     high, low = divmod(a * b, 2**64)
-    assert mix(np.uint64(a), np.uint64(b)) == high ^ low
+    assert mix(a, b) == high ^ low
 
 
 NAME = st.one_of(
@@ -265,7 +254,9 @@ def test_repeated_documents_are_found_when_the_stamps_begin_anew() -> None:
     def ordered(docs: list[int], serial: int) -> tuple[int, int]:
         edges = np.arange(0, 2 * groups + 1, 2)
         scores = np.tile([2.0, 1.0], groups)
-        return order_groups(np.array(docs, dtype=np.int32), scores, edges, interner.table, stamps, serial)
+        return order_groups(
+            np.array(docs, dtype=np.int32), scores, edges, interner.words, interner.stride, stamps, serial
+        )
 
     fine = [0, 1] * groups
     for serial in range(0, 3 * LAST_STAMP, groups):

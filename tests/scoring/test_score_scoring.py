@@ -97,16 +97,6 @@ def test_read_only_arrays_are_fine(collection: Collection) -> None:
     assert score(frozen, MEASURES).identical(score(collection, MEASURES))
 
 
-def test_one_compiled_version_serves_all_arrays(collection: Collection) -> None:
-    from shardwise.scoring.kernels.ranked import score_topics
-
-    score(collection, MEASURES)
-    frozen = replace(collection, docs=collection.docs.copy(), starts=collection.starts.astype(np.int32))
-    frozen.docs.flags.writeable = False
-    score(frozen, MEASURES, die(collection, 3))
-    assert len(score_topics.signatures) == 1
-
-
 def test_progress_counts_up(collection: Collection) -> None:
     seen: list[tuple[int, int]] = []
     score(collection, "AP", die(collection, 2, 5), progress=lambda done, total: seen.append((done, total)))

@@ -22,7 +22,6 @@ from shardwise.core.arguments import mapped, workers
 from shardwise.core.arrays import Bytes
 from shardwise.core.errors import InputError
 from shardwise.io.bounds import most_inside
-from shardwise.io.trec.intrinsics import PADDING
 
 _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 _MARK = b"\xef\xbb\xbf"  # of byte order, which says nothing in UTF-8
@@ -30,6 +29,9 @@ _SKIPPED = range(0x184D2A50, 0x184D2A60)  # frames of zstandard that hold no dat
 _DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 _PART = 1 << 22  # bytes of a file that are worth a worker
 PIECE = 1 << 14  # bytes that are inflated at once, so that no more than some hundred MB can come of them
+
+PADDING = 80
+"""Bytes that are readable behind a text that was read: the parser of lines looks as far ahead."""
 
 PathLike = str | os.PathLike[str]
 

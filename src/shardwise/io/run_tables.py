@@ -12,7 +12,7 @@ import pandas as pd
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.io.trec.interning import MAX_NAME
+from shardwise.io.trec.names import MAX_NAME
 
 IRDS = "irds:"
 """What stands before the name of a dataset of ir_datasets."""

@@ -12,6 +12,9 @@ from shardwise.core.arrays import Bools, Codes, Floats, Grades
 from shardwise.core.errors import InputError, Option, Words
 from shardwise.io.collection import Collection
 from shardwise.scoring.kernels.arguments import Part, Rankings, StratumGrades, SubtopicGrades, frozen
+from shardwise.scoring.kernels.ranked import score_topics
+from shardwise.scoring.kernels.strata import score_strata
+from shardwise.scoring.kernels.subtopics import score_subtopics
 from shardwise.scoring.measures.names import Measure
 from shardwise.scoring.measures.tables import OFFSET, Tables, tables
 
@@ -80,19 +83,12 @@ def without_relevant(collection: Collection, measures: Sequence[Measure]) -> Boo
     return barren
 
 
-# Kernels are imported when they are needed: a command that scores nothing does not wait for the compiler to load.
-
-
 def _on_grades(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, Grades, Tables]:
-    from shardwise.scoring.kernels.ranked import score_topics
-
     made = tables(measures, collection.qrel_grades, _depth(collection))
     return score_topics, frozen(collection.qrel_grades, np.int16), made
 
 
 def _on_subtopics(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, SubtopicGrades, Tables]:
-    from shardwise.scoring.kernels.subtopics import score_subtopics
-
     by = collection.subtopics
     assert by is not None, "families refuses collections without subtopics"
     made = tables(measures, by.grades, _depth(collection))
@@ -107,8 +103,6 @@ def _on_subtopics(collection: Collection, measures: Sequence[Measure]) -> tuple[
 
 
 def _on_strata(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, StratumGrades, Tables]:
-    from shardwise.scoring.kernels.strata import score_strata
-
     strata = collection.strata
     assert strata is not None, "families refuses collections without strata"
     # estimated numbers of documents are rounded, grade by grade, and may so exceed the pool a little

@@ -163,10 +163,6 @@ def _score_part(task: tuple[Family, Floats, Part]) -> int:
 def _score_elsewhere(task: tuple[Family, Part, tuple[int, ...]]) -> tuple[int, Floats]:
     """The scores of a part, for who shares no memory with the asker."""
     family, part, shape = task
-    judgments = family.judgments if isinstance(family.judgments, tuple) else (family.judgments,)
-    for array in (*part, *family.rankings, *family.tables, *judgments):
-        if isinstance(array, np.ndarray):
-            array.flags.writeable = False  # again, after the way here: kernels are compiled for such alone
     out = np.empty((shape[0], 1, *shape[2:]))
     misfit = family.score(part, out)
     return misfit, out[:, 0, part.first : part.end]

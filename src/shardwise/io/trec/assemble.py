@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from shardwise.core.arguments import mapped
 from shardwise.core.arrays import Codes, Grades, Ints
 from shardwise.core.claim import counted
-from shardwise.core.compiled import njit
 from shardwise.core.errors import InputError
 from shardwise.io.collection import UNJUDGED, Collection
 from shardwise.io.trec.interning import Interner, merge
 from shardwise.io.trec.parsed import ParsedQrels, ParsedRun
-
-
-class Rankings(NamedTuple):
-    """All rankings, one after another, systems outermost, and the grades to be filled in."""
-
-    docs: Codes
-    starts: Ints
-    grades: Grades
-
-
-class Judgments(NamedTuple):
-    """Judged documents, topic after topic."""
-
-    docs: Codes
-    grades: Grades
-    starts: Ints
+from shardwise.io.trec.ranking import grade_rankings, place_rankings
 
 
 def assemble(
@@ -50,17 +32,19 @@ def assemble(
     docs = np.empty(int(starts[-1]), dtype=np.int32)
     grades = np.empty(len(docs), dtype=np.int16)
     qrel_docs, qrel_grades, qrel_starts = _judgments(qrels, merged.codes, topics)
-    rankings = Rankings(docs, starts, grades)
-    judgments = Judgments(qrel_docs, qrel_grades, qrel_starts)
     n_docs = len(merged.name_starts) - 1
 
     def place(r: int) -> None:
         run = runs[r]
         target = np.array([number.get(topic, -1) for topic in run.topics], dtype=np.int64)
-        _place(run.docs, run.edges, target, merged.codes[run.worker], starts[r * n_topics :], counts[r], docs)
+        codes = merged.codes[run.worker]
+        place_rankings(run.docs, run.edges, target, codes, starts[r * n_topics :], counts[r], docs)
 
     def grade(part: Ints) -> None:
-        _grade(part, rankings, judgments, np.full(n_docs, UNJUDGED))
+        grade_of = np.full(n_docs, UNJUDGED)
+        grade_rankings(
+            part, docs, starts, grades, qrel_docs, qrel_grades, qrel_starts, grade_of, int(UNJUDGED)
+        )
 
     list(mapped(place, range(len(runs)), jobs=len(interners)))
     list(mapped(grade, np.array_split(np.arange(n_topics), len(interners)), jobs=len(interners)))
@@ -123,33 +107,3 @@ def _judgments(
     keep = np.concatenate([[True], ~same]) if len(order) else np.zeros(0, dtype=bool)
     starts = np.searchsorted(t[keep], np.arange(len(topics) + 1)).astype(np.int64)
     return d[keep], g[keep], starts
-
-
-@njit(cache=True, nogil=True)
-def _place(
-    run_docs: Codes, edges: Ints, target: Ints, codes: Codes, starts: Ints, counts: Ints, docs: Codes
-) -> None:
-    """Copy the rankings of one run to their places, in the common codes."""
-    for g in range(len(target)):
-        t = target[g]
-        if t >= 0:
-            for i in range(counts[t]):
-                docs[starts[t] + i] = codes[run_docs[edges[g] + i]]
-
-
-@njit(cache=True, nogil=True)
-def _grade(part: Ints, rankings: Rankings, judgments: Judgments, grade_of: Grades) -> None:
-    """Look up the grade of every ranked document, a topic at a time so that the table stays in cache.
-
-    ``grade_of`` has the grade of an unjudged document for every document, before and after.
-    """
-    n_topics = len(judgments.starts) - 1
-    for t in part:
-        judged = range(judgments.starts[t], judgments.starts[t + 1])
-        for j in judged:
-            grade_of[judgments.docs[j]] = judgments.grades[j]
-        for ranking in range(t, len(rankings.starts) - 1, n_topics):
-            for i in range(rankings.starts[ranking], rankings.starts[ranking + 1]):
-                rankings.grades[i] = grade_of[rankings.docs[i]]
-        for j in judged:
-            grade_of[judgments.docs[j]] = UNJUDGED

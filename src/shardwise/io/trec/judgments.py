@@ -19,7 +19,7 @@ from shardwise.io.collection import Collection, Strata, Subtopics
 from shardwise.io.files import read_text
 from shardwise.io.natural_order import natural_key
 from shardwise.io.run_tables import Table, labelled_table
-from shardwise.io.trec.interning import MAX_NAME
+from shardwise.io.trec.names import MAX_NAME
 
 Kind = Literal["subtopics", "strata"]
 _COLUMNS = {

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints, Stamps
+from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints, Stamps, Words
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.io.files import padded, read_bytes
 from shardwise.io.run_tables import Table
 from shardwise.io.trec import lines
-from shardwise.io.trec.interning import MAX_NAME, Interner
-from shardwise.io.trec.ranking import group_rows, order_groups, round_to_single
+from shardwise.io.trec.interning import Interner
+from shardwise.io.trec.names import MAX_NAME
+from shardwise.io.trec.ranking import group_rows, order_groups
 
 _BOM = (0xEF, 0xBB, 0xBF)
 
@@ -57,7 +57,9 @@ class Worker:
         self._docs: Codes = np.empty(1 << 16, dtype=np.int32)
         self._values: Floats = np.empty(1 << 16)
         self._stamps: Stamps = np.zeros(1 << 13, dtype=np.uint16)
-        self._room = lines.scratch()
+        # room for the names of a batch, and their hashes
+        self._names: Words = np.empty((lines.BATCH + 1) * (MAX_NAME // 8 + 1), dtype=np.uint64)
+        self._hashes: Words = np.empty(lines.BATCH, dtype=np.uint64)
         self._topics: dict[bytes, str] = {}  # those seen, decoded: most runs have the same
 
     def run(self, source: Path | Table) -> ParsedRun:
@@ -77,8 +79,11 @@ class Worker:
             docs, values = docs[order], values[order]
         self._stamp_room()
         if self.single:
-            round_to_single(values)
-        group, repeat = order_groups(docs, values, edges, self.interner.table, self._stamps, self._serial)
+            with np.errstate(over="ignore"):
+                values[:] = values.astype(np.float32)
+        group, repeat = order_groups(
+            docs, values, edges, self.interner.words, self.interner.stride, self._stamps, self._serial
+        )
         self._serial += len(topics)
         if repeat >= 0:
             row = repeat if order is None else int(order[repeat])
@@ -164,11 +169,12 @@ class Worker:
         run_rows: Ints = np.empty(1 << 10, dtype=np.int64)
         run_spans: Ints = np.empty(1 << 11, dtype=np.int64)
         slow: Ints = np.empty((1 << 8, 4), dtype=np.int64)
-        parse: Any = lines.parse_lines
-        whole, room = lines.Text(buf, end, is_run), self._room
+        interner = self.interner
         while True:
-            columns = lines.Columns(self._docs, self._values, run_rows, run_spans, slow)
-            status = parse(*whole, *self.interner.table, *columns, *room, state)
+            status = lines.parse_lines(
+                buf, end, is_run, interner.slots, interner.words, interner.stride, interner.key,
+                self._docs, self._values, run_rows, run_spans, slow, self._names, self._hashes, state,
+            )  # fmt: skip
             self.interner.count = int(state[lines.NAMES])
             _read_slowly(path, buf, slow[: state[lines.SLOW]], self._values, is_run)
             state[lines.SLOW] = 0

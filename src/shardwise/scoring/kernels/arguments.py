@@ -1,7 +1,6 @@
-"""What every kernel is given: rankings, judgments, the part of the work to do, and one measure as numbers.
+"""What every kernel is given: rankings, judgments and the part of the work to do.
 
-A kernel is ``kernel(rankings, judgments, tables, part, out)``. Arrays are read-only throughout, so that there is one
-compiled version of each kernel whatever the caller's arrays are.
+A kernel is ``kernel(rankings, judgments, tables, part, out)``; a measure is a row of the tables.
 """
 
 from __future__ import annotations
@@ -53,19 +52,6 @@ class Part(NamedTuple):
     split: int
     first: int
     end: int  # topic behind the last
-
-
-class Rule(NamedTuple):
-    """One measure: a row of `shardwise.scoring.measures.tables.Tables`."""
-
-    kernel: int
-    norm: int
-    cutoff: int
-    number: float
-    endless: float
-    gain: Floats  # of each level of grade
-    order: Codes  # levels from the highest gain to the lowest
-    discount: Floats  # of each rank
 
 
 def frozen(array: npt.NDArray[Any], dtype: type[Cell]) -> npt.NDArray[Cell]:
