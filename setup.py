@@ -33,7 +33,14 @@ MACROS = [("Py_LIMITED_API", f"0x{OLDEST[0]:02x}{OLDEST[1]:02x}0000")]
 MACROS += [("SHARDWISE_PORTABLE", "1")] if CHECKED else []
 
 # no contraction into fused operations, so that results are the same bit for bit on every machine
-GCC_FLAGS = ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
+GCC_FLAGS = [
+    "-O3",
+    "-g0",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fvisibility=hidden",
+]
 SANITIZE_FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-ffp-contract=off"]
 MSVC_FLAGS = ["/O2", "/fp:precise"]
 

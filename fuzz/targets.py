@@ -40,12 +40,11 @@ from shardwise.cli.config import AnalysisFile
 from shardwise.cli.main import main
 from shardwise.core.errors import InputError
 from shardwise.io.collection import Collection
-from shardwise.io.files import Padded, compressed, padded
+from shardwise.io.files import PADDING, Padded, compressed, padded
 from shardwise.io.netcdf import is_ours
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores, write_scores
 from shardwise.io.tables import cells, column, delimited, kernels, names
-from shardwise.io.files import PADDING
 from shardwise.io.trec.probes import parse_number, parse_plain
 from shardwise.procedures.running import paired_tests
 from shardwise.report.embedded import read_report

@@ -16,8 +16,7 @@ import zstandard
 import shardwise as sw
 from shardwise.core.errors import InputError
 from shardwise.io import files
-from shardwise.io.files import read_bytes
-from shardwise.io.files import PADDING
+from shardwise.io.files import PADDING, read_bytes
 
 TEXT = b"301 Q0 doc 1 2.5 tag\n" * 5000
 PACKED = {

@@ -16,8 +16,8 @@ import pyarrow as pa
 from shardwise.core.arguments import mapped, workers
 from shardwise.core.arrays import Bools, Bytes, Codes, Floats, Ints, Words
 from shardwise.core.compiled import njit
-from shardwise.io.tables.names import MANY, letters
 from shardwise.io.tables.hashing import hash_more, home, sort_names
+from shardwise.io.tables.names import MANY, letters
 from shardwise.io.trec.interning import SECRET
 from shardwise.io.trec.intrinsics import address, byte, load8, low_bytes, prefetch, reversed_bytes
 

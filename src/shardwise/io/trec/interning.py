@@ -131,4 +131,6 @@ def _unite(parts: list[_Ordered]) -> _Ordered:
     rows = np.empty((len(a.rows) + len(b.rows), a.rows.shape[1]), dtype=np.uint64)
     code_of_a, code_of_b = np.empty(len(a.rows), dtype=np.int32), np.empty(len(b.rows), dtype=np.int32)
     count = merge_sorted(a.rows, b.rows, rows, code_of_a, code_of_b)
-    return _Ordered(rows[:count], (*(code_of_a[codes] for codes in a.codes), *(code_of_b[codes] for codes in b.codes)))
+    return _Ordered(
+        rows[:count], (*(code_of_a[codes] for codes in a.codes), *(code_of_b[codes] for codes in b.codes))
+    )

@@ -9,7 +9,14 @@ def find(
     slots: Words, words: Words, stride: int, name: Words, n_words: int, h: int | np.uint64
 ) -> tuple[int, int]: ...
 def put(
-    slots: Words, words: Words, stride: int, name: Words, n_words: int, h: int | np.uint64, code: int, slot: int
+    slots: Words,
+    words: Words,
+    stride: int,
+    name: Words,
+    n_words: int,
+    h: int | np.uint64,
+    code: int,
+    slot: int,
 ) -> None: ...
 def rehash(slots: Words, words: Words, stride: int, key: np.uint64, count: int) -> None: ...
 def intern_texts(
