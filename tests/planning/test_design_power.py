@@ -287,13 +287,13 @@ def test_designs_with_assurance_have_the_power_they_were_made_for() -> None:
 
 
 def test_the_variance_follows_the_planned_test(data: Path) -> None:
-    """TREC-8, AP, 10 systems, a range of .10: 44 topics compared topic by topic, 155 as published tables count."""
+    """TREC-8, AP, 10 systems, .10: 46 topics for a pair, 44 for some difference, 155 as published tables count."""
     table = read_scores(data / "trec8" / "adhoc8_ap.csv")
     whole = estimate_of(table, "two-way")
-    assert topics_for_power(variance=estimate_of(table), min_diff=0.1, systems=10) == 44
+    assert topics_for_power(variance=estimate_of(table), min_diff=0.1, systems=10) == 46
     assert topics_for_power(variance=whole, min_diff=0.1, systems=10) == 155
     assert topics_for_power(variance=estimate_of(table), min_diff=0.1, systems=10, method="blocks") == 44
-    assert design_curve(estimate_of(table), systems=[10])["topics"].tolist() == [44]
+    assert design_curve(estimate_of(table), systems=[10])["topics"].tolist() == [46]
     with pytest.raises(
         InputError, match=r"no longer holds the difficulty of topics; use variance\(scores, 'two-way'"
     ):
@@ -336,3 +336,28 @@ def test_impossible_requests_are_refused_with_the_reason(changes: dict[str, Any]
 def test_fewer_than_two_topics_are_refused() -> None:
     with pytest.raises(InputError, match="n = 1: the number of topics"):
         power_at(n=1, variance=0.05, min_diff=0.1)
+
+
+@pytest.mark.parametrize("systems", [2, 5, 30])
+def test_power_of_the_moderated_test_with_scipy(systems: int) -> None:
+    """The definition with scipy's studentized range, for a pair whose variance is the typical one."""
+    n, sigma_sq, min_diff = 40, 0.012, 0.07
+    w = 1.0 if systems == 2 else 39 / 59
+    df = 39 / (w**2 + (1 - w**2) / (systems - 1))
+    critical = stats.studentized_range.ppf(0.95, systems, df) / np.sqrt(2)
+    gold = stats.nct.sf(critical, df, min_diff / np.sqrt(2 * sigma_sq / n))
+    how = {"variance": sigma_sq, "systems": systems, "method": "moderated"}
+    assert power_at(n=n, min_diff=min_diff, **how) == pytest.approx(gold, abs=1e-6)
+    topics = topics_for_power(min_diff=min_diff, **how)
+    assert (
+        power_at(n=topics - 1, min_diff=min_diff, **how) < 0.8 <= power_at(n=topics, min_diff=min_diff, **how)
+    )
+    assert min_diff_at(n=n, power=gold, **how) == pytest.approx(min_diff, rel=1e-6)
+    assert topics_for_power(min_diff=min_diff, df=30, **how) >= topics
+
+
+def test_two_systems_are_a_paired_t_test() -> None:
+    how = {"variance": 0.01, "min_diff": [0.03, 0.05, 0.2]}
+    moderated = topics_for_power(method="moderated", **how)
+    # the F test counts differences in the wrong direction, which hardly ever are found
+    assert np.abs(moderated - topics_for_power(method="paired-t", **how)).max() <= 1

@@ -23,6 +23,7 @@ from shardwise.planning.simulated import (
 )
 from shardwise.planning.topics import power_at, width_at
 from shardwise.planning.variances import mean_squares, variance
+from shardwise.stats.rank_sets import moderated_t
 
 
 def skewed(topics: int = 30, systems: int = 6) -> Floats:
@@ -42,7 +43,7 @@ def resampled() -> tuple[Floats, Floats, Floats]:
 def test_each_paired_t_is_that_of_scipy() -> None:
     tables, weights, explicit = resampled()
     planted = np.array([0.1, 0.0, 0.0, 0.0])
-    critical = critical_value("t", 4, 17, 0.2)
+    critical = critical_value("t", 4, 17, 0.2, skewed(), 0)
     found, width, covered, alarm = run("t", tables, weights, planted, np.array([1, 2, 3]), critical)
     for b, table in enumerate(explicit):
         null = [stats.ttest_rel(table[:, 0], table[:, j]) for j in (1, 2, 3)]
@@ -60,7 +61,7 @@ def test_each_hsd_is_that_of_the_resampled_table() -> None:
     tables, weights, explicit = resampled()
     planted = np.array([0.08, -0.08, 0.0, 0.0])
     found, width, covered, alarm = run(
-        "hsd", tables, weights, planted, np.array([1]), critical_value("hsd", 4, 17, 0.3)
+        "hsd", tables, weights, planted, np.array([1]), critical_value("hsd", 4, 17, 0.3, skewed(), 0)
     )
     q = stats.studentized_range.isf(0.3, 4, 48)
     for b, table in enumerate(explicit):
@@ -70,6 +71,21 @@ def test_each_hsd_is_that_of_the_resampled_table() -> None:
         assert alarm[b] == (np.ptp(means) > honest)
         assert covered[b, 0] == (abs(means[0] - means[1]) <= honest)
         assert found[b] == (means[0] - means[1] + 0.16 > honest)
+    assert 0 < found.mean() < 1
+
+
+def test_each_moderated_test_is_that_of_the_resampled_table() -> None:
+    tables, weights, explicit = resampled()
+    planted = np.array([0.08, -0.08, 0.0, 0.0])
+    found, width, covered, alarm = run("moderated", tables, weights, planted, np.array([1]), 2.5)
+    for b, table in enumerate(explicit):
+        t = moderated_t(table)
+        gap = table[:, 0].mean() - table[:, 1].mean()
+        se = gap / t[0, 1]
+        assert width[b] == pytest.approx(2 * 2.5 * se)
+        assert alarm[b] == (np.abs(t).max() > 2.5)
+        assert covered[b, 0] == (abs(t[0, 1]) <= 2.5)
+        assert found[b] == (gap + 0.16 > 2.5 * se)
     assert 0 < found.mean() < 1
 
 
@@ -140,13 +156,13 @@ def test_real_scores_need_far_fewer_topics_than_an_unpaired_design(trec3: Path) 
     unpaired = power_at(n=50, variance=variance(table, "two-way"), min_diff=0.1, systems=10)
     assert result.table["power"].iloc[1] > unpaired + 0.2
     assert result.claim == "on topics like these 50"
-    assert "Tukey HSD" in str(result)
+    assert "moderated test" in str(result)
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"test": "z"}, "choose one of hsd, t"),
+        ({"test": "z"}, "choose one of moderated, hsd, t"),
         ({"plant": "tree"}, "choose one of pair, one"),
         ({"topics": 1}, "2 or more"),
         ({"topics": []}, "2 or more"),

@@ -33,8 +33,8 @@ def test_every_row_is_what_its_judgments_buy(campaign: Collection) -> None:
         assert row["topics"] == n
         assert row["judgments"] == round(n * row["pooled"])
         how = {"n": n, "variance": row["variance"]}
-        assert row["min_diff"] == pytest.approx(min_diff_at(**how, systems=5, method="blocks"))
-        assert power_at(**how, min_diff=row["min_diff"], systems=5, method="blocks") == pytest.approx(0.8)
+        assert row["min_diff"] == pytest.approx(min_diff_at(**how, systems=5, method="moderated"))
+        assert power_at(**how, min_diff=row["min_diff"], systems=5, method="moderated") == pytest.approx(0.8)
         assert row["min_diff_assured"] >= row["min_diff"]
         assert row["width"] == pytest.approx(width_at(**how))
 

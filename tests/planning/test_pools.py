@@ -87,7 +87,7 @@ def test_every_row_is_the_design_that_its_variance_asks_for() -> None:
     assert cheapest["judgments_power"].tolist() == [
         study.table.query("measure == @m")["judgments_power"].min() for m in ("AP", "Q@20")
     ]
-    assert "power 0.8 to find a range of 0.2 among 5 systems" in str(study)
+    assert "power 0.8 to find a difference of 0.2 among 5 systems" in str(study)
 
 
 def test_topics_without_relevant_documents_in_the_shallowest_pool() -> None:

@@ -80,7 +80,7 @@ def plan_judgments(
     systems: int = 2,
     alpha: float = 0.05,
     power: float = 0.8,
-    method: str = "blocks",
+    method: str = "moderated",
     variance_method: str | None = None,
     no_relevant: Barren = "drop",
     jobs: int | None = None,

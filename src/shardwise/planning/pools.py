@@ -16,7 +16,7 @@ from shardwise.core.arrays import Bools, Ints
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.shown import Shown
 from shardwise.io.collection import UNJUDGED, Collection, Strata, Subtopics
-from shardwise.planning.topics import PAIRED, topics_for_interval, topics_for_power
+from shardwise.planning.topics import PAIRED, PAIRS, topics_for_interval, topics_for_power
 from shardwise.planning.variances import VarianceEstimate, pool_variances, variance
 from shardwise.scoring.measures.names import parse_measure
 from shardwise.scoring.scoring import score
@@ -78,7 +78,7 @@ def pool_depth_study(
     power: float = 0.8,
     width: float | None = 0.15,
     alpha: float = 0.05,
-    method: str = "blocks",
+    method: str = "moderated",
     variance_method: str | None = None,
     no_relevant: Barren = "drop",
     jobs: int | None = None,
@@ -99,7 +99,8 @@ def pool_depth_study(
     measure
         One measure or several.
     min_diff
-        A goal: the range between the best and the worst system to find; None leaves it out.
+        A goal: the difference to find, between two systems or, with an F test, between the best and the worst; None
+        leaves it out.
     systems
         How many systems are to be compared.
     power
@@ -125,8 +126,8 @@ def pool_depth_study(
     >>> study = pool_depth_study(made.collection(), depths=[10, 50], measure="AP", width=None)
     >>> study.table[["measure", "depth", "pooled", "topics_power", "judgments_power"]].round(1)
       measure  depth  pooled  topics_power  judgments_power
-    0      AP     10    26.4            44             1162
-    1      AP     50   119.9            33             3956
+    0      AP     10    26.4            47             1241
+    1      AP     50   119.9            35             4196
     """
     if min_diff is None and width is None:
         raise InputError(
@@ -148,7 +149,7 @@ def pool_depth_study(
         rows.append(row)
     return PoolStudy(
         table=pd.DataFrame(rows),
-        goals=_goals(min_diff, systems, power, width, alpha),
+        goals=_goals(min_diff, systems, power, width, alpha, method),
         variance_method=found.estimates[0].method,
         notes=found.notes,
     )
@@ -354,11 +355,12 @@ def _counts(shallow: Collection, pool: BestRanks, depth: int, keep: Bools) -> In
 
 
 def _goals(
-    min_diff: float | None, systems: int, power: float, width: float | None, alpha: float
+    min_diff: float | None, systems: int, power: float, width: float | None, alpha: float, method: str
 ) -> tuple[str, ...]:
     goals = []
     if min_diff is not None:
-        goals.append(f"power {power:g} to find a range of {min_diff:g} among {systems} systems at {alpha:g}")
+        what = "difference" if method in PAIRS else "range"
+        goals.append(f"power {power:g} to find a {what} of {min_diff:g} among {systems} systems at {alpha:g}")
     if width is not None:
         goals.append(f"{1 - alpha:.0%} intervals of width {width:g}")
     return tuple(goals)

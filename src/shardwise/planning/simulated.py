@@ -26,8 +26,10 @@ from shardwise.core.scores import nouns_of, sizes_of
 from shardwise.core.shown import Shown
 from shardwise.planning.variances import table_of
 from shardwise.stats import studentized_range
+from shardwise.stats.power import PRIOR_DF, TABLES, joint_critical
 
 TESTS = {
+    "moderated": "moderated test of all pairs, the default",
     "hsd": "Tukey HSD on two-way ANOVA (topic + system)",
     "t": "paired t-test of each planted pair, not corrected for their number",
 }
@@ -47,7 +49,7 @@ class SimulatedPower(Shown):
     ``table`` has one row a number of topics: ``power`` (share of repetitions in which every planted pair was
     told apart, the right way round) with its Monte-Carlo limits, mean ``width`` of the intervals of the
     planted pairs, their ``coverage`` of the planted difference, and ``false_alarms``: how often equal systems
-    were told apart (HSD: any pair of all systems; t: any of the pairs tested).
+    were told apart (moderated and HSD: any pair of all systems; t: any of the pairs tested).
     """
 
     table: pd.DataFrame
@@ -88,7 +90,7 @@ def simulated_power(
     topics: int | Iterable[int],
     min_diff: float,
     systems: int | None = None,
-    test: str = "hsd",
+    test: str = "moderated",
     plant: str = "pair",
     alpha: float = 0.05,
     repetitions: int = 2000,
@@ -114,7 +116,8 @@ def simulated_power(
     systems
         How many of the systems each repetition draws; all, if None.
     test
-        ``hsd`` (Tukey HSD on two-way ANOVA) or ``t`` (paired t-test of each planted pair, not corrected).
+        ``moderated`` (the default test, corrected for all pairs), ``hsd`` (Tukey HSD on two-way ANOVA) or ``t`` (paired
+        t-test of each planted pair, not corrected).
     plant
         ``pair`` (one system min_diff/2 up, one as much down, the others between) or ``one`` (one system min_diff ahead
         of all others).
@@ -155,8 +158,8 @@ def simulated_power(
     partners = np.array([1]) if plant == "pair" else np.arange(1, m)
 
     found: dict[int, list[Results]] = {int(n): [] for n in counts}
-    critical = {int(n): critical_value(test, m, int(n), alpha) for n in counts}
-    size = max(1, BLOCK // (n_own * m + int(counts[-1])))
+    critical = {int(n): critical_value(test, m, int(n), alpha, x, seed) for n in counts}
+    size = max(1, BLOCK // (n_own * m + m * m + int(counts[-1])))
     for start in range(0, repetitions, size):
         picked, drawn = draw(
             seed, range(start, min(start + size, repetitions)), y.shape[1], m, n_own, counts[-1]
@@ -217,11 +220,24 @@ def occurrences(drawn: Ints, n_own: int) -> Floats:
     return counts.reshape(-1, n_own).astype(float)
 
 
-def critical_value(test: str, m: int, n: int, alpha: float) -> float:
-    """Smallest significant difference in units of the standard error of a difference."""
+def critical_value(test: str, m: int, n: int, alpha: float, scores: Floats, seed: int) -> float:
+    """Smallest significant difference in units of the standard error of a difference.
+
+    The moderated test has the mean joint critical value of a dozen tables of n topics drawn from the scores.
+    """
     if test == "t":
         return float(special.stdtrit(n - 1, 1.0 - alpha / 2.0))
-    return float(studentized_range.isf(alpha, m, (n - 1) * (m - 1)) / np.sqrt(2.0))
+    if test == "hsd":
+        return float(studentized_range.isf(alpha, m, (n - 1) * (m - 1)) / np.sqrt(2.0))
+    rng = generator(seed, n)
+    return float(
+        np.mean(
+            [
+                joint_critical(scores[:, rng.permutation(scores.shape[1])[:m]], n, rng, alpha)
+                for _ in range(TABLES)
+            ]
+        )
+    )
 
 
 def run(
@@ -229,18 +245,37 @@ def run(
 ) -> Results:
     """Tests of the planted pairs on resampled tables: were all found, mean width, coverage, false alarm."""
     n, m = weights[0].sum(), tables.shape[2]
-    pooled = test == "hsd"
-    y = tables - tables.mean(axis=2, keepdims=True) if pooled else tables[:, :, :1] - tables[:, :, partners]
-    means = np.einsum("bt,btm->bm", weights, y) / n
-    squares = np.maximum(np.einsum("bt,btm->bm", weights, y**2) - n * means**2, 0.0)
-    if pooled:
-        half = critical * np.sqrt(squares.sum(axis=1) * 2.0 / ((n - 1.0) * (m - 1.0) * n))[:, None]
-        blur, apart = means[:, :1] - means[:, partners], np.ptp(means, axis=1, keepdims=True)
-    else:
+    if test == "t":
+        y = tables[:, :, :1] - tables[:, :, partners]
+        means = np.einsum("bt,btm->bm", weights, y) / n
+        squares = np.maximum(np.einsum("bt,btm->bm", weights, y**2) - n * means**2, 0.0)
         half = critical * np.sqrt(squares / ((n - 1.0) * n))
-        blur, apart = means, np.abs(means)
+        blur, false_alarm = means, (np.abs(means) > half).any(axis=1)
+    else:
+        y = tables - tables.mean(axis=2, keepdims=True)
+        means = np.einsum("bt,btm->bm", weights, y) / n
+        gaps = means[:, :, None] - means[:, None, :]
+        own = 1.0 if m == 2 else (n - 1.0) / (n - 1.0 + PRIOR_DF)
+        variances = pair_variances(y, weights, means, own if test == "moderated" else 0.0)
+        halves = critical * np.sqrt(variances / n)
+        half, blur = halves[:, 0, partners], gaps[:, 0, partners]
+        a, b = np.triu_indices(m, 1)
+        false_alarm = (np.abs(gaps) > halves)[:, a, b].any(axis=1)
     found = blur + planted[0] - planted[partners] > half
-    return found.all(axis=1), 2.0 * half.mean(axis=1), np.abs(blur) <= half, (apart > half).any(axis=1)
+    return found.all(axis=1), 2.0 * half.mean(axis=1), np.abs(blur) <= half, false_alarm
+
+
+def pair_variances(y: Floats, weights: Floats, means: Floats, own: float) -> Floats:
+    """(B, R, R) variances of differences over topics: a share `own` of each pair's, the rest their mean.
+
+    Rows of y sum to 0, so that the mean over pairs is twice the sum of the systems' variances over R - 1.
+    """
+    n, m = weights[0].sum(), y.shape[2]
+    gram = np.swapaxes(y * weights[..., None], 1, 2) @ y / n - means[:, :, None] * means[:, None, :]
+    single = np.maximum(np.diagonal(gram, axis1=1, axis2=2), 0.0)
+    pairs = np.maximum(single[:, :, None] + single[:, None, :] - 2.0 * gram, 0.0)
+    pooled = 2.0 * single.sum(axis=1)[:, None, None] / (m - 1.0)
+    return np.asarray((own * pairs + (1.0 - own) * pooled) * n / (n - 1.0))
 
 
 def summary(n: int, blocks: list[Results], level: float) -> dict[str, float]:

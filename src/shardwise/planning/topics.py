@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from scipy import special
 
 from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.planning.variances import VarianceEstimate
+from shardwise.stats import studentized_range
+from shardwise.stats.power import moderated_df
 
 Variances = npt.ArrayLike | VarianceEstimate | Sequence[VarianceEstimate]
 
@@ -28,8 +31,12 @@ METHODS = {
     "sakai": "one-way ANOVA, normal approximation of S14",
     "blocks": "two-way ANOVA with topics as blocks, noncentral F",
     "paired-t": "paired t-test, noncentral t",
+    "moderated": "moderated test of one pair, corrected for all pairs, for normal scores",
 }
-PAIRED = ("blocks", "paired-t")  # they compare systems topic by topic
+# methods that compare systems topic by topic
+PAIRED = ("blocks", "paired-t", "moderated")
+# methods that find a difference of two systems; F tests find that some differ
+PAIRS = ("paired-t", "moderated")
 POINTS = 200  # of the law of a variance that is not known for sure
 
 
@@ -134,6 +141,52 @@ def power_sakai(lam: Floats, phi_a: Floats, phi_e: Floats, w: Floats) -> Floats:
         return np.where(spread > 0, special.ndtr(-u / np.sqrt(spread)), np.nan)
 
 
+def critical_pair(n: Floats, systems: Floats, alpha: Floats) -> tuple[Floats, Floats]:
+    """Degrees of freedom and critical |t| of the moderated test of all pairs.
+
+    Parameters
+    ----------
+    n, systems, alpha : array
+        Topics, systems and levels, of one length.
+
+    Returns
+    -------
+    tuple of arrays
+        df = (n-1)/(w² + (1-w²)/(R-1)) and q_{α;R,df}/√2.
+
+    >>> [x.round(3).tolist() for x in critical_pair(*(np.array([x]) for x in (50.0, 2.0, 0.05)))]
+    [[49.0], [2.01]]
+    """
+    n, systems, alpha = np.broadcast_arrays(n, systems, alpha)
+    df, critical = np.empty(n.shape), np.empty(n.shape)
+    for r, a in set(zip(systems.tolist(), alpha.tolist(), strict=True)):
+        which = (systems == r) & (alpha == a)
+        df[which] = moderated_df(n[which], int(r))[1]
+        critical[which] = studentized_range.isf(a, int(r), df[which]) / np.sqrt(2.0)
+    return df, critical
+
+
+def power_of_pair(lam: Floats, df: Floats, critical: Floats) -> Floats:
+    """P(t' > c) with noncentrality √λ: power of one pair whose variance is the typical one.
+
+    Parameters
+    ----------
+    lam : array
+        λ, n times δ²/(2σ²).
+    df, critical : array
+        Degrees of freedom and critical value.
+
+    Returns
+    -------
+    array
+        Probabilities of a significant difference in the right direction.
+
+    >>> power_of_pair(np.array([9.0]), np.array([49.0]), np.array([2.0096])).round(3)
+    array([0.837])
+    """
+    return np.asarray(scipy.stats.nct.sf(critical, df, np.sqrt(lam)))
+
+
 def effect(d: Designs) -> Floats:
     """Δ = minD²/(2σ²): least noncentrality a topic adds when best and worst differ by minD (S14 §3.1)."""
     return np.asarray(d["min_diff"] ** 2 / (2.0 * d["sigma_sq"]))
@@ -143,7 +196,7 @@ def checked(method: str | None, systems: Floats, variance: Any) -> str:
     """Name of the planned test, if it can do what is asked with this variance; the one that suits it, if None."""
     known = {estimate.paired for estimate in _estimates(variance)} - {None}
     if method is None:
-        return "blocks" if True in known else "exact"
+        return "moderated" if True in known else "exact"
     chosen(method, "method", METHODS, what="design method")
     if method == "paired-t" and not (systems == 2).all():
         raise InputError(
@@ -179,14 +232,20 @@ def planned_test(
     over that law: the assurance of O'Hagan, Stevens and Campbell (2005).
     """
     systems, alpha = d["systems"][k], d["alpha"][k]
-    phi_a, phi_e = systems - 1.0, ((systems - 1.0) if method in PAIRED else systems) * (n - 1.0)
-    law, critical = power_sakai if method == "sakai" else power_exact, critical_f(phi_a, phi_e, alpha)
+    law: Callable[..., Floats]
+    rest: tuple[Floats, ...]
+    if method == "moderated":
+        law, rest = power_of_pair, critical_pair(n, systems, alpha)
+    else:
+        phi_a, phi_e = systems - 1.0, ((systems - 1.0) if method in PAIRED else systems) * (n - 1.0)
+        law = power_sakai if method == "sakai" else power_exact
+        rest = phi_a, phi_e, critical_f(phi_a, phi_e, alpha)
     if "df" not in d.columns:
-        return lambda lam: law(lam, phi_a, phi_e, critical)
+        return lambda lam: law(lam, *rest)
     df = d["df"][k][:, None]
     ratio = special.chdtri(df, (np.arange(POINTS) + 0.5) / POINTS) / df
-    rest = tuple(np.broadcast_to(x, systems.shape)[:, None] for x in (phi_a, phi_e, critical))
-    return lambda lam: law(lam[:, None] * ratio, *rest).mean(axis=1)
+    columns = tuple(np.broadcast_to(x, systems.shape)[:, None] for x in rest)
+    return lambda lam: law(lam[:, None] * ratio, *columns).mean(axis=1)
 
 
 def enough_noncentrality(d: Designs) -> Floats:
@@ -242,7 +301,8 @@ def topics_for_power(
     Parameters
     ----------
     min_diff
-        Smallest range between the best and the worst system that is worth finding.
+        Smallest difference that is worth finding: between two systems (``moderated``, ``paired-t``), or between the
+        best and the worst of all.
     variance
         σ², the variance of one system's score: numbers, or what `variance` returns.
     systems
@@ -252,10 +312,12 @@ def topics_for_power(
     power
         Probability of finding the difference.
     method
-        The planned test. ``exact`` or ``sakai``: one-way ANOVA as S14 has it (noncentral F, or the approximation behind
-        its tables). ``blocks``: ANOVA with topics as blocks; ``paired-t``: the same for two systems. These two compare
-        topic by topic and want the residual variance. None: ``blocks`` for an estimate that has topic difficulty taken
-        out, else ``exact``; an estimate of the other kind than the test needs is refused.
+        The planned test. ``moderated``: the default test of one pair, corrected for all pairs of the systems, for
+        scores that are nearly normal. ``exact`` or ``sakai``: one-way ANOVA as S14 has it (noncentral F, or the
+        approximation behind its tables), which detects any difference among the systems, but not which. ``blocks``:
+        the same with topics as blocks; ``paired-t``: the same for two systems. ``moderated``, ``blocks`` and
+        ``paired-t`` compare topic by topic and need the residual variance. None: ``moderated`` for an estimate that has
+        topic difficulty taken out, else ``exact``; an estimate of the other kind than the test needs is refused.
     difference_variance
         σ_t² = 2σ² of a pair, in place of ``variance``.
     df

@@ -10,6 +10,8 @@ import scipy
 from shardwise.core.arrays import Floats, Ints
 from shardwise.stats.rank_sets import upper_quantile
 
+# d0, the weight of the pooled variance
+PRIOR_DF = 20.0
 # resamples of a table to find its joint critical value, and tables of a pilot that are averaged over
 RESAMPLES = 999
 TABLES = 12
@@ -19,7 +21,7 @@ TRIALS = 2000
 BLOCK = 128
 
 
-def moderated_df(topics: Floats | float, systems: int, prior_df: float = 20.0) -> tuple[Floats, Floats]:
+def moderated_df(topics: Floats | float, systems: int, prior_df: float = PRIOR_DF) -> tuple[Floats, Floats]:
     """Compute the weight of a pair's own variance and the degrees of freedom of the moderated one.
 
     w = (T-1)/(T-1+d0), 1 for two systems, and df = (T-1)/(w² + (1-w²)/(R-1)).
@@ -54,7 +56,7 @@ def moderated_power(
     variance: Floats | float,
     mean_variance: Floats | float,
     critical: Floats | float,
-    prior_df: float = 20.0,
+    prior_df: float = PRIOR_DF,
 ) -> Floats:
     """Compute the power of one pair of the moderated test for normal scores.
 
@@ -112,7 +114,7 @@ def pilot_power(
     rng: np.random.Generator,
     *,
     alpha: float = 0.05,
-    prior_df: float = 20.0,
+    prior_df: float = PRIOR_DF,
     tables: int = TABLES,
     resamples: int = RESAMPLES,
     trials: int = TRIALS,
@@ -154,12 +156,8 @@ def pilot_power(
     pool = table - table.mean(axis=0)
     pool = pool - pool.mean(axis=1, keepdims=True)
     count = pool.shape[0]
-    criticals = np.empty(tables)
-    for i in range(tables):
-        drawn = pool[rng.integers(count, size=topics)]
-        drawn = drawn - drawn.mean(axis=0)
-        criticals[i] = upper_quantile(largest_t(drawn, rng, resamples, prior_df), alpha)
-    critical = float(criticals.mean())
+    criticals = [joint_critical(pool, topics, rng, alpha, resamples, prior_df) for _ in range(tables)]
+    critical = float(np.mean(criticals))
     differences = np.broadcast_to(np.atleast_2d(differences), (len(ia), np.atleast_2d(differences).shape[1]))
     found = np.zeros(differences.shape)
     for start in range(0, trials, BLOCK):
@@ -171,7 +169,47 @@ def pilot_power(
     return PilotPower(critical, found / trials)
 
 
-def largest_t(centred: Floats, rng: np.random.Generator, resamples: int, prior_df: float = 20.0) -> Floats:
+def joint_critical(
+    pool: Floats,
+    topics: int,
+    rng: np.random.Generator,
+    alpha: float = 0.05,
+    resamples: int = RESAMPLES,
+    prior_df: float = PRIOR_DF,
+) -> float:
+    """Draw a table of topics and find the joint critical value of |t| of all its pairs.
+
+    Parameters
+    ----------
+    pool : array
+        (T0, R) scores to draw from.
+    topics : int
+        T, topics of the table.
+    rng : numpy.random.Generator
+        Random numbers.
+    alpha : float
+        Family-wise error rate.
+    resamples : int
+        Number of resamples of the table.
+    prior_df : float
+        d0, the weight of the pooled variance.
+
+    Returns
+    -------
+    float
+        The critical value.
+
+    >>> pool = np.random.default_rng(1).normal(size=(500, 2))
+    >>> bool(1.8 < joint_critical(pool, 100, np.random.default_rng(2)) < 2.2)
+    True
+    """
+    drawn = pool[rng.integers(pool.shape[0], size=topics)]
+    return upper_quantile(largest_t(drawn - drawn.mean(axis=0), rng, resamples, prior_df), alpha)
+
+
+def largest_t(
+    centred: Floats, rng: np.random.Generator, resamples: int, prior_df: float = PRIOR_DF
+) -> Floats:
     """Resample topics of a table of equal means and take the largest moderated |t| of all pairs.
 
     Parameters
@@ -217,7 +255,7 @@ def _drawn_pairs(
     systems = centred.shape[1]
     scale = topics / (topics - 1.0)
     means = weights @ centred / topics
-    variances = (weights @ centred**2 / topics - means**2) * scale
+    variances = np.maximum(weights @ centred**2 / topics - means**2, 0.0) * scale
     pooled = 2.0 * variances.sum(axis=1) / (systems - 1.0)
     gaps = means[:, ia] - means[:, ib]
     own = np.maximum(weights @ (centred[:, ia] - centred[:, ib]) ** 2 / topics - gaps**2, 0.0) * scale

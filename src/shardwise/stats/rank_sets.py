@@ -56,7 +56,7 @@ def resample_rank_sets(
     squares = draws @ centred**2 / topics
     scale = topics / (topics - 1.0)
     # mean over pairs of the variance of a difference: centred rows sum to zero, hence twice the mean variance
-    variances = (squares - means**2) * scale
+    variances = np.maximum(squares - means**2, 0.0) * scale
     pooled = 2.0 * variances.sum(axis=1) / (systems - 1.0)
     weight = (topics - 1.0) / (topics - 1.0 + prior_df)
     first, last = np.ones(systems), np.full(systems, float(systems))
