@@ -43,6 +43,7 @@ from shardwise.planning.pools import pool_depth_study, variance_for
 from shardwise.planning.tables import design_curve, design_table
 from shardwise.planning.topics import (
     METHODS,
+    PAIRS,
     min_diff_at,
     power_at,
     topics_for_interval,
@@ -100,7 +101,7 @@ def power(options: PowerOptions) -> None:
     known, notes = _variances(options, options.method or None)
     rows, said = [], []
     for one, m, a in product(known, options.systems, options.alpha):
-        method = options.method or _usual(one, m)
+        method = options.method or _usual(one)
         given: dict[str, Any] = {"variance": one.variance, "systems": m, "alpha": a, "method": method}
         for d, p in product(options.min_diff, options.power):
             row = {"measure": one.name, "variance": one.sigma_sq, "systems": m, "alpha": a, "min_diff": d}
@@ -111,17 +112,15 @@ def power(options: PowerOptions) -> None:
                         reached["assurance"] = power_at(n=n, min_diff=d, df=one.df, **given)
                     least = min_diff_at(n=n, power=p, **given)
                     rows.append({**row, **reached, "target": p, "min_diff_at_target": least})
-                    said.append(_finds(one, rows[-1]))
+                    said.append(_finds(one, rows[-1], method))
                 continue
             rows.append({**row, "power": p, "topics": topics_for_power(min_diff=d, power=p, **given)})
             if one.df is not None:
                 rows[-1]["topics_assured"] = topics_for_power(min_diff=d, power=p, df=one.df, **given)
-            said.append(_needs(one, rows[-1]))
+            said.append(_needs(one, rows[-1], method))
     if options.chart is not None:
         draw(plot.topics_chart(_power_curve(known, options), "min_diff"), options.chart)
-    methods = dict.fromkeys(
-        METHODS[options.method or _usual(one, m)] for one in known for m in options.systems
-    )
+    methods = dict.fromkeys(METHODS[options.method or _usual(one)] for one in known)
     shown = "; ".join(methods)
     title = f"{shown}: what the topics reach" if options.topics else f"{shown}: topics needed"
     emit(_plain(rows), format, options.out, title=_told(said, title), notes=notes, facts={"method": shown})
@@ -166,7 +165,7 @@ def table(options: TableOptions) -> None:
         _refuse(("min_diff", "systems", "power", "method"), "width")
     sources, notes = _variances(options, options.method or None)
     known = {one.name: one.variance for one in sources}
-    method = options.method or _usual(sources[0], max(options.systems))
+    method = options.method or _usual(sources[0])
     grid = design_table(
         known,
         min_diff=options.min_diff,
@@ -313,7 +312,7 @@ def _variances(options: Sourced, method: str | None) -> tuple[list[Source], tupl
     each = [
         _scores(one) for one in (first, *(replace(first, inputs=paths_of(also)) for also in options.also))
     ]
-    wanted = options.variance_method or variance_for(method or "blocks", None)
+    wanted = options.variance_method or variance_for(method or "moderated", None)
     found = pool_variances(estimate(scores, wanted) for scores in each)
     compared = wanted == "residual" and not method
     unpaired = pool_variances(estimate(scores, "two-way") for scores in each) if compared else {}
@@ -337,29 +336,28 @@ def paths_of(also: str) -> tuple[Path, ...]:
     return tuple(Path(part.strip()) for part in also.split(","))
 
 
-def _usual(one: Source, systems: int) -> str:
-    """The planned test where none is named: topic by topic for scores at hand, one-way for a stated variance."""
+def _usual(one: Source) -> str:
+    """The planned test where none is named: the default method for scores at hand, one-way for a stated variance."""
     if not isinstance(one.variance, VarianceEstimate) or one.variance.paired is False:
         return "exact"
-    return "paired-t" if systems == 2 else "blocks"
+    return "moderated"
 
 
-def _range(one: Source, row: Mapping[str, Any]) -> str:
+def _range(one: Source, row: Mapping[str, Any], method: str) -> str:
     """The difference that is to be found, in words."""
     m = int(row["systems"])
-    among = (
-        f"between {one.counted(2, 'system')}"
-        if m == 2
-        else f"between best and worst of {one.counted(m, 'system')}"
-    )
+    among = f"between {one.counted(2, 'system')}"
+    if m > 2:
+        what = "any two" if method in PAIRS else "best and worst"
+        among = f"between {what} of {one.counted(m, 'system')}"
     return f"a difference of {row['min_diff']:g}{one.of} {among}"
 
 
-def _needs(one: Source, row: Mapping[str, Any]) -> str:
+def _needs(one: Source, row: Mapping[str, Any], method: str) -> str:
     """How many topics it takes, in a sentence."""
     paired = isinstance(one.variance, VarianceEstimate) and one.variance.paired
     n, power = int(row["topics"]), row["power"]
-    said = f"{one.counted(n, 'topic')} find {_range(one, row)} with power {power:g} at level {row['alpha']:g}"
+    said = f"{one.counted(n, 'topic')} find {_range(one, row, method)} with power {power:g} at level {row['alpha']:g}"
     said += f", compared {one.each}" if paired else ""
     if row.get("topics_assured", n) != n:
         said += f"; {row['topics_assured']:,} if the doubt about the variance counts"
@@ -370,11 +368,12 @@ def _needs(one: Source, row: Mapping[str, Any]) -> str:
     return said
 
 
-def _finds(one: Source, row: Mapping[str, Any]) -> str:
+def _finds(one: Source, row: Mapping[str, Any], method: str) -> str:
     """What a number of topics finds, in a sentence."""
+    topics = one.counted(int(row["topics"]), "topic")
     return (
-        f"{one.counted(int(row['topics']), 'topic')} find {_range(one, row)} with power {row['power']:.2f} at level"
-        f" {row['alpha']:g}; with power {row['target']:g} they find {row['min_diff_at_target']:.3g}"
+        f"{topics} find {_range(one, row, method)} with power {row['power']:.2f} at level {row['alpha']:g};"
+        f" with power {row['target']:g} they find {row['min_diff_at_target']:.3g}"
     )
 
 
@@ -414,7 +413,7 @@ def _power_curve(known: Sequence[Source], options: PowerOptions) -> pd.DataFrame
                     systems=m,
                     alpha=options.alpha[0],
                     power=options.power[0],
-                    method=options.method or _usual(one, m),
+                    method=options.method or _usual(one),
                 ),
             }
         )

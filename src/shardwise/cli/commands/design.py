@@ -11,9 +11,7 @@ import typer
 from shardwise.cli import options as opt
 
 HELP = "Design a test collection: how many topics, how deep a pool, at what cost."
-MinDiff = Annotated[
-    list[float], typer.Option("--min-diff", help="Range between best and worst to be found; repeatable.")
-]
+MinDiff = Annotated[list[float], typer.Option("--min-diff", help="Difference to be found; repeatable.")]
 Systems = Annotated[list[int], typer.Option(help="Number of systems to compare; repeatable.")]
 Alpha = Annotated[list[float], typer.Option(help="Level of significance; repeatable.")]
 Power = Annotated[list[float], typer.Option(help="Power wanted; repeatable.")]
@@ -24,8 +22,9 @@ Topics = Annotated[
 Method = Annotated[
     str,
     typer.Option(
-        help="Planned test: paired-t or blocks (ANOVA with topics as blocks), which compare topic by topic; exact or "
-        "sakai (one-way ANOVA), which do not. Without: topic by topic for scores, exact for a stated variance."
+        help="Planned test: moderated (a pair, all pairs corrected), paired-t or blocks (ANOVA with topics as blocks), "
+        "which compare topic by topic; exact or sakai (one-way ANOVA), which do not. "
+        "Default: moderated for scores, exact for a stated variance."
     ),
 ]
 VarianceMethod = Annotated[
@@ -132,7 +131,7 @@ class Pooled(opt.Written):
     measure: opt.Measures = opt.several("AP")
     alpha: Annotated[float, typer.Option(help="Level of significance.")] = 0.05
     power: Annotated[float, typer.Option(help="Power wanted.")] = 0.8
-    method: Method = "blocks"
+    method: Method = "moderated"
     variance_method: VarianceMethod = ""
     also: Also = opt.several()
     missing: opt.Missing = ""
@@ -150,7 +149,7 @@ class PoolsOptions(Pooled):
     Example: shardwise design pools qrels.txt runs/*.gz --pool 10 --pool 50 --pool 100 --chart cost.html
     """
 
-    min_diff: Annotated[float, typer.Option(help="Range between best and worst to be found.")] = 0.15
+    min_diff: Annotated[float, typer.Option(help="Difference to be found.")] = 0.15
     systems: Annotated[int, typer.Option(help="Number of systems to compare.")] = 10
     width: Annotated[float, typer.Option(help="Width of the interval of a difference.")] = 0.15
 
