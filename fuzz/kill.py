@@ -95,7 +95,7 @@ def writers(folder: Path) -> dict[str, Write]:
             "compare", "{inputs}/{k}.csv", "--method", "t holm", "--out", "{out}/o.json"
         ),
         "moments": command(
-            "moments", "{inputs}/{k}.csv", "--save", "{out}/a.moments", "--pairs", "{out}/p.csv"
+            "compare", "{inputs}/{k}.csv", "--save-moments", "{out}/a.moments", "--out", "{out}/p.csv"
         ),
         "simulate": command("simulate", *small, "--seed", "{k}", "--out", "{out}/made"),
         "chart.svg": lambda out, k: sw.save_chart(charts[k], out / "c.svg"),

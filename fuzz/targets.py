@@ -559,8 +559,9 @@ LINES = [
     "compare T --measure N", "compare Q A B --measure N", "compare Q A B --shards 2", "score Q A B -m N", "score Q A B",
     "leaderboard T -f F", "stability T", "design power --min-diff 0.1 T",
     "design interval T --width 0.1", "gate T --baseline N",
-    "instances T", "compare T --alpha N", "compare T --columns item=N,system=N", "repeat R", "compare --config C",
-    "schema compare", "N", "compare N", "paper T --out P", "compare T --fill N", "compare T --generalize N",
+    "compare T --margin N",
+    "compare T --alpha N", "compare T --columns item=N,system=N", "repeat R", "compare --config C",
+    "compare --json-schema", "N", "compare N", "paper T --out P", "compare T --fill N", "compare T --generalize N",
 ]  # fmt: skip
 METHODS = ["t holm", "max-t", "moderated", "MD1 hsd", "wilcoxon bh", "sign none", "nothing"]
 

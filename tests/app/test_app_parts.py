@@ -18,12 +18,13 @@ from shardwise.app import uploads
 from shardwise.app.choices import checked, from_form
 from shardwise.app.pages import packaged
 from shardwise.app.planning import Plan, figures
-from shardwise.app.reading import kind_of, understand
+from shardwise.app.reading import understand
 from shardwise.app.server import serve
 from shardwise.app.store import DONE, INTERRUPTED, QUEUED, READING, READY, RUNNING, Store
 from shardwise.app.together import both
-from shardwise.cli.commands.serve import ServeOptions
+from shardwise.cli.commands import ServeOptions
 from shardwise.core.errors import InputError
+from shardwise.io.kinds import kind_of
 from shardwise.planning import min_diff_at, topics_for_power, what_next
 
 HOSTILE = [

@@ -73,9 +73,7 @@ def test_without_inputs_the_file_of_this_folder_is_used_and_named(
     shutil.copy("good.toml", "shardwise.toml")
     done = shardwise("compare")
     assert done.returncode == 0, done.stderr
-    assert (
-        done.stderr == "no inputs were named: taking them, and options, from shardwise.toml in this folder\n"
-    )
+    assert done.stderr == "no inputs given: inputs and options are taken from shardwise.toml\n"
     assert "at 0.01" in done.stdout
     named = shardwise("compare", "scores.csv")
     assert (named.stderr, "at 0.05" in named.stdout) == ("", True)
@@ -90,7 +88,7 @@ def test_every_kind_of_value(folder: Path) -> None:
     file.write_text(
         'scores = "scores.csv"\n[compare]\nonly = ["x", "y"]\nfill = 0.5\nquiet = true\n'
         '[score]\nqrels = "qrels.txt"\nruns = "runs"\ncorpus = 500\nshards = 2\n'
-        '[instances]\nqrels = "qrels.txt"\nruns = "seeds"\ninstances = "list.csv"\n'
+        '[leaderboard]\nqrels = "qrels.txt"\nruns = "seeds"\ninstances = "list.csv"\n'
     )
     assert len(rows("compare", "--config", file)) == 1
     sharded = (folder / "qrels.txt", folder / "runs", "--shards", 2, "--corpus", 500)
@@ -98,7 +96,15 @@ def test_every_kind_of_value(folder: Path) -> None:
     names = [path.name for path in sorted((folder / "seeds").iterdir())]
     listed = [f"{name},{name.split('_')[0]},{name[-5]}\n" for name in names]
     (folder / "list.csv").write_text("file,system,instance\n" + "".join(listed))
-    assert len(rows("instances", "--config", file)) == 3
+    assert len(rows("leaderboard", "--config", file)) == 3
+
+
+@pytest.mark.parametrize("section", ["instances", "moments"])
+def test_sections_of_earlier_versions_say_what_changed(folder: Path, section: str) -> None:
+    (folder / "a.toml").write_text(f'scores = "scores.csv"\n[{section}]\nalpha = 0.1\n')
+    done = shardwise("compare", "--config", folder / "a.toml")
+    assert done.returncode == 2
+    assert f"a.toml:2: [{section}] is now part of [compare]; rename the section" in done.stderr
 
 
 def test_a_command_in_place_of_a_table(folder: Path) -> None:
@@ -137,7 +143,7 @@ def test_a_key_with_a_line_break_starts_no_other() -> None:
 
 @pytest.mark.parametrize("value", [None, {"a": 1}, [None]])
 def test_what_has_no_place_in_an_analysis_is_refused(value: object) -> None:
-    with pytest.raises(InputError, match="has no place in an analysis"):
+    with pytest.raises(InputError, match="cannot be written to TOML"):
         to_toml(["compare"], {"alpha": value})
 
 

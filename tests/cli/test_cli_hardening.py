@@ -77,7 +77,8 @@ def test_a_closed_output_is_said_in_one_line(tmp_path: Path) -> None:
     """Python has no output then; what goes to a file does not miss it."""
     code, said = with_output(None, "compare", table(tmp_path / "t.csv"))
     assert (code, said.count("\n")) == (2, 1)
-    assert with_output(None, "compare", tmp_path / "t.csv", "--out", tmp_path / "o.csv") == (0, "")
+    out = tmp_path / "o.csv"
+    assert with_output(None, "compare", tmp_path / "t.csv", "--out", out) == (0, f"wrote {out}\n")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")

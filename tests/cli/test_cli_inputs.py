@@ -11,7 +11,7 @@ import xarray as xr
 
 from command_line import shardwise
 from shardwise.cli import inputs
-from shardwise.cli.inputs import RunInputs, filled, idle, single
+from shardwise.cli.inputs import InputReader, filled, single
 from shardwise.core.errors import InputError
 
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
@@ -19,7 +19,7 @@ RUNS = (INPUTS / "qrels.txt", INPUTS / "runs")
 
 
 def test_runs_become_scores_with_notes_and_files() -> None:
-    read = RunInputs(inputs=RUNS, measure=("AP", "P@5"), shards=2, splits=3).read()
+    read = InputReader(inputs=RUNS, measure=("AP", "P@5"), shards=2, splits=3).read()
     assert list(read.scores.data_vars) == ["AP", "P@5"]
     assert dict(read.scores.sizes) == {"split": 3, "topic": 8, "system": 4, "shard": 2}
     assert [path.name for path in read.files] == [
@@ -33,21 +33,21 @@ def test_runs_become_scores_with_notes_and_files() -> None:
 
 
 def test_without_a_measure_runs_are_scored_by_ap_and_tables_whole() -> None:
-    assert list(RunInputs(inputs=RUNS).read().scores.data_vars) == ["AP"]
-    table = RunInputs(inputs=(INPUTS / "long.csv",)).read()
+    assert list(InputReader(inputs=RUNS).read().scores.data_vars) == ["AP"]
+    table = InputReader(inputs=(INPUTS / "long.csv",)).read()
     assert list(table.scores.data_vars) == ["AP", "RR"]
     assert table.files == (INPUTS / "long.csv",)
-    with pytest.raises(InputError, match="holds 2 measures; choose one with measure: AP, RR"):
+    with pytest.raises(InputError, match="has 2 measures; choose one with measure: AP, RR"):
         single(table)
-    chosen = RunInputs(inputs=(INPUTS / "long.csv",), measure=("RR",)).read()
+    chosen = InputReader(inputs=(INPUTS / "long.csv",), measure=("RR",)).read()
     assert single(chosen).equals(table.scores["RR"])
 
 
 def test_a_measure_names_the_scores_of_a_table_that_does_not() -> None:
-    table = RunInputs(inputs=(INPUTS / "scores.csv",), measure=("nDCG@10",)).read()
+    table = InputReader(inputs=(INPUTS / "scores.csv",), measure=("nDCG@10",)).read()
     assert single(table).name == "nDCG@10"
     with pytest.raises(InputError, match="has no measure 'nDCG@10'; it has AP, RR"):
-        RunInputs(inputs=(INPUTS / "long.csv",), measure=("nDCG@10",)).read()
+        InputReader(inputs=(INPUTS / "long.csv",), measure=("nDCG@10",)).read()
 
 
 def test_an_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,35 +59,87 @@ def test_an_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return reader(runs, qrels, **choices)  # type: ignore[arg-type]
 
     monkeypatch.setattr(inputs, "read_collection", counted)
-    read = RunInputs(inputs=RUNS, measure=("AP", "P@5")).read()
+    read = InputReader(inputs=RUNS, measure=("AP", "P@5")).read()
     assert asked == [tuple(map(str, read.files))]
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        (
-            RunInputs(inputs=RUNS[:1], given=frozenset({"shards"})),
-            "shards does nothing with a table of scores",
-        ),
-        (RunInputs(inputs=RUNS, given=frozenset({"corpus"})), "corpus does nothing with one shard"),
-        (RunInputs(inputs=RUNS, shards=2, given=frozenset({"by"})), "by does nothing here"),
-        (
-            RunInputs(inputs=RUNS, kind="attribute", given=frozenset({"splits"})),
-            "splits does nothing with kind=",
-        ),
-    ],
-)
-def test_what_does_nothing_is_refused(source: RunInputs, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        source.check()
+IDLE = {
+    "--shards has no effect with a table of scores": ("compare", RUNS[0], "--shards", 5),
+    "--corpus has no effect with one shard; add --shards 5": ("score", *RUNS, "--corpus", 500),
+    "--by has no effect here; add --kind attribute": ("score", *RUNS, "--shards", 2, "--by", "^[A-Z]"),
+    "--splits has no effect with --kind attribute": ("score", *RUNS, "--kind", "attribute", "--splits", 3),
+    "--corpus has no effect with --kind topical": (
+        "score",
+        *RUNS,
+        "--kind",
+        "topical",
+        "--shards",
+        2,
+        "--corpus",
+        9,
+    ),
+    "--columns has no effect with runs; remove it, or give a table": (
+        "compare",
+        *RUNS,
+        "--columns",
+        "item=x",
+    ),
+    "--repeats has no effect without repeated scores": (
+        "compare",
+        INPUTS / "scores.csv",
+        "--repeats",
+        "samples",
+    ),
+    "--side has no effect without a margin; add --margin 0.01": (
+        "compare",
+        INPUTS / "scores.csv",
+        "--side",
+        "lower",
+    ),
+    "--depth, --names have no effect with a table": (
+        "gate",
+        INPUTS / "scores.csv",
+        "--depth",
+        9,
+        "--names",
+        "tag",
+    ),
+}
 
 
-def test_what_does_something_is_not() -> None:
-    every = frozenset({"shards", "splits", "kind", "corpus", "seed", "names", "depth"})
-    RunInputs(inputs=RUNS, shards=2, given=every).check()
-    RunInputs(inputs=RUNS[:1]).check()
-    assert "names" not in idle(table=False, shards=1, kind="even")
+@pytest.mark.parametrize("words", IDLE)
+def test_options_without_effect_are_refused(words: str) -> None:
+    done = shardwise(*IDLE[words])
+    assert done.returncode == 2
+    assert words in done.stderr
+
+
+def test_options_with_an_effect_are_accepted() -> None:
+    options = (
+        "--shards",
+        2,
+        "--splits",
+        2,
+        "--kind",
+        "die",
+        "--corpus",
+        5000,
+        "--seed",
+        1,
+        "--names",
+        "tag",
+        "--depth",
+        9,
+    )
+    done = shardwise("score", *RUNS, *options)
+    assert done.returncode == 0, done.stderr
+
+
+def test_qrels_are_recognised_wherever_they_are_given() -> None:
+    runs = sorted((INPUTS / "runs").iterdir())
+    usual = shardwise("score", RUNS[0], *runs)
+    assert shardwise("score", *runs, RUNS[0]).stdout == usual.stdout
+    assert usual.returncode == 0
 
 
 def holed() -> xr.DataArray:
@@ -167,38 +219,38 @@ def logs(folder: Path) -> tuple[Path, ...]:
 
 
 def test_several_logs_are_one_table_and_their_first_metric_is_taken(tmp_path: Path) -> None:
-    source = RunInputs(inputs=logs(tmp_path))
-    assert source.table
+    source = InputReader(inputs=logs(tmp_path))
+    assert source.is_table
     read = source.read()
     assert single(read).name == "acc"
     assert single(read)["system"].values.tolist() == ["one", "two"]
     assert read.notes == (
         "read as 4 questions × 2 models, scores: acc, f1",
-        "of acc, f1 this is acc; --measure chooses another",
+        "measure acc of acc, f1; choose another with --measure",
     )
-    assert single(RunInputs(inputs=source.inputs, measure=("f1",)).read()).name == "f1"
-    named = RunInputs(inputs=source.inputs, system=("x", "y")).read()
+    assert single(InputReader(inputs=source.inputs, measure=("f1",)).read()).name == "f1"
+    named = InputReader(inputs=source.inputs, system=("x", "y")).read()
     assert single(named)["system"].values.tolist() == ["x", "y"]
-    folder = RunInputs(inputs=(tmp_path,)).read()
+    folder = InputReader(inputs=(tmp_path,)).read()
     assert folder.files == source.inputs
 
 
 def test_columns_are_named_on_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("w,x,y\n" + "".join(f"{k},{s},{k % 2}\n" for k in range(4) for s in "ab"))
-    read = RunInputs(inputs=(path,), columns=("item=w,system=x", "score=y")).read()
+    read = InputReader(inputs=(path,), columns=("item=w,system=x", "score=y")).read()
     assert dict(single(read).sizes) == {"topic": 4, "system": 2}
-    with pytest.raises(InputError, match="names no column; write for instance item=question,system=model"):
-        RunInputs(inputs=(path,), columns=("item",)).read()
-    with pytest.raises(InputError, match="columns does nothing with runs"):
-        RunInputs(inputs=RUNS, given=frozenset({"columns"})).check()
+    with pytest.raises(
+        InputError, match="does not name a column; write for instance item=question,system=model"
+    ):
+        InputReader(inputs=(path,), columns=("item",)).read()
 
 
 def test_a_table_with_gaps_is_read_and_the_gaps_are_told(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("question,model,correct\n1,a,1\n1,b,0\n2,a,1\n")
-    read = RunInputs(inputs=(path,)).read()
+    read = InputReader(inputs=(path,)).read()
     assert read.notes == ("read as 2 questions × 2 models, score = correct; 1 of 4 missing",)
     assert int(single(read).isnull().sum()) == 1
     with pytest.raises(InputError, match="1 score is missing"):
-        RunInputs(inputs=(path,), missing="refuse").read()
+        InputReader(inputs=(path,), missing="refuse").read()

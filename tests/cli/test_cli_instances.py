@@ -1,12 +1,10 @@
-"""shardwise instances, as a command."""
+"""shardwise compare of systems with repeated scores: seeds, samples, sessions."""
 
 from __future__ import annotations
 
 import json
 import zipfile
-from dataclasses import fields
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -14,10 +12,6 @@ import pytest
 
 import shardwise as sw
 from command_line import shardwise
-from shardwise.analysis.analyze import analyze
-from shardwise.cli.commands.compare import CompareOptions
-from shardwise.cli.commands.instances import InstancesOptions
-from shardwise.report.embedded import read_report
 
 
 @pytest.fixture(scope="module")
@@ -38,63 +32,54 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
-def test_two_systems_say_what_the_library_says(folder: Path) -> None:
-    z, x = (sorted((folder / system).iterdir()) for system in "zx")
-    done = shardwise("instances", *z, "--", *x, "--qrels", folder / "qrels", "--side", "lower", "-f", "json")
+PATTERN = ("--instances", "{system}_seed{instance}.run")
+
+
+def test_runs_by_pattern_say_what_the_library_says(folder: Path) -> None:
+    files = [path for system in "xyz" for path in sorted((folder / system).iterdir())]
+    done = shardwise("compare", folder / "qrels", *files, *PATTERN, "-f", "json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    runs = sw.instances.read_instances([*z, *x], folder / "qrels")
-    scores = runs.arrange(sw.score(runs.collection, "AP"))["AP"]
-    expected = sw.compare(scores)
-    (row,) = told["rows"]
-    assert (row["a"], row["b"], row["holds"]) == ("z", "x", True)
-    assert row["difference"] == pytest.approx(expected.difference)
-    assert row["p_adjusted"] == pytest.approx(expected.p_adjusted)
+    runs = sw.instances.read_instances(files, folder / "qrels")
+    expected = sw.compare(runs.arrange(sw.score(runs.collection, "AP"))["AP"])
+    assert [(row["a"], row["b"]) for row in told["rows"]] == list(
+        expected.to_frame()[["a", "b"]].itertuples(index=False, name=None)
+    )
+    assert [row["p_adjusted"] for row in told["rows"]] == pytest.approx(list(expected.p_adjusted))
     assert (told["claim"], told["procedure"]) == (expected.claim, "moderated topic+instance")
-    assert told["title"].startswith("z is better than x by ")
-    other = shardwise(
-        *("instances", *x, "--", *z, "--qrels", folder / "qrels", "--method", "unified none", "-f", "json")
-    )
-    (row,) = json.loads(other.stdout)["rows"]
-    by_itself = sw.compare_instances(scores.sel(system="x"), scores.sel(system="z"))
-    assert (row["a"], row["b"]) == ("x", "z"), "in the direction in which they were typed"
-    assert (row["difference"], row["p"]) == pytest.approx((by_itself.difference[0], by_itself.p[0]))
+    assert [row["p_adjusted"] < 0.05 for row in told["rows"]] == [True, True, False]
 
 
-def test_several_systems_by_pattern(folder: Path) -> None:
-    files = [path for system in "xyz" for path in sorted((folder / system).iterdir())]
-    done = shardwise(
-        "instances",
-        *files,
-        "--qrels",
-        folder / "qrels",
-        "--instances",
-        "{system}_seed{instance}.run",
-        "-f",
-        "json",
+def test_a_folder_a_system(folder: Path) -> None:
+    named = shardwise("compare", folder / "qrels", *(folder / s for s in "zx"), "--instances", "folder")
+    assert named.returncode == 0, named.stderr
+    pattern = shardwise("compare", folder / "qrels", *(folder / s for s in "zx"), *PATTERN)
+    systems = [line for line in pattern.stdout.splitlines() if line.startswith(("z  ", "x  "))]
+    assert len(systems) == 2
+    assert set(systems) <= set(named.stdout.splitlines())
+
+
+def test_a_margin(folder: Path) -> None:
+    words = ("compare", folder / "qrels", folder / "z", folder / "x", *PATTERN, "--margin", 0.01)
+    runs = sw.instances.read_instances(
+        [*sorted((folder / "z").iterdir()), *sorted((folder / "x").iterdir())], folder / "qrels"
     )
-    assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)["rows"]
-    assert [row["a"] for row in rows[:2]] == ["z", "z"]
-    assert [row["p_adjusted"] < 0.05 for row in rows] == [True, True, False]
+    pairs = sw.compare(runs.arrange(sw.score(runs.collection, "AP"))["AP"])
+    for side in ("lower", "both", "superior"):
+        expected = sw.equivalence(pairs, 0.01, side)
+        (row,) = json.loads(shardwise(*words, "--side", side, "-f", "json").stdout)["rows"]
+        assert (row["a"], row["b"], row["holds"]) == ("z", "x", expected.holds)
+        assert row[f"p_{side}"] == pytest.approx(expected.table["p"].iloc[0])
+        assert str(expected) in shardwise(*words, "--side", side).stdout
 
 
 def test_a_deterministic_system(folder: Path) -> None:
-    z = sorted((folder / "z").iterdir())
-    one = folder / "x" / "x_seed0.run"
-    undeclared = shardwise("instances", *z, "--", one, "--qrels", folder / "qrels")
+    words = ("compare", folder / "qrels", folder / "z", folder / "x" / "x_seed0.run", *PATTERN)
+    undeclared = shardwise(*words)
     assert "taken to vary as those of the others do" in undeclared.stdout
-    done = shardwise("instances", *z, "--", one, "--qrels", folder / "qrels", "--deterministic", "x")
+    done = shardwise(*words, "--deterministic", "x")
     assert done.returncode == 0, done.stderr
-    assert "z - x = " in done.stdout
-
-
-def test_runs_of_nobody_are_refused(folder: Path) -> None:
-    done = shardwise("instances", folder / "z", "--qrels", folder / "qrels")
-    assert done.returncode == 2
-    assert "whose runs are these?" in done.stderr
-    done = shardwise("instances", folder / "z", "--", "--qrels", folder / "qrels")
-    assert "one of the two systems has no runs" in done.stderr
+    assert undeclared.stdout != done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -116,49 +101,52 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_table_of_scores(scores: Path) -> None:
-    done = shardwise("instances", scores, "-f", "json")
+    done = shardwise("compare", scores, "-f", "json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    sentence, repeats, *_ = told["title"].splitlines()
-    assert sentence == (
-        "rate4 is better than every other model on questions like these, whatever the seed "
-        "(by moderated topic+instance)"
-    )
-    assert repeats.startswith(
-        "taken as seeds, which is right for samples too; no seed is seen to move all questions"
+    assert told["repeats"].startswith(
+        "taken as seeds, which is right for samples too; no seed is seen to move"
     )
     assert [row["p_adjusted"] for row in told["rows"]] == pytest.approx(list(sw.compare(scores).p_adjusted))
-    pairwise = json.loads(shardwise("instances", scores, "--method", "unified holm", "-f", "json").stdout)
+    pairwise = json.loads(shardwise("compare", scores, "--method", "unified holm", "-f", "json").stdout)
     expected = list(sw.compare(scores, "unified holm").p_adjusted)
     assert [row["p_adjusted"] for row in pairwise["rows"]] == pytest.approx(expected)
-    assert "(by unified holm)" in pairwise["title"].splitlines()[0]
-    said = shardwise(
-        "instances", scores, "--repeats", "samples", "--baseline", "base", "--side", "superior", "-f", "json"
-    )
-    rows = json.loads(said.stdout)["rows"]
+    words = ("--repeats", "samples", "--baseline", "base", "--margin", 0.01, "--side", "superior")
+    rows = json.loads(shardwise("compare", scores, *words, "-f", "json").stdout)["rows"]
     assert {row["b"] for row in rows} == {"base"}
     assert [row["holds"] for row in rows] == [True, False, False]
 
 
+def test_two_systems_by_other_methods(scores: Path) -> None:
+    two = ("--only", "rate4", "--only", "base", "--fill", 0.5)
+    told = json.loads(shardwise("compare", scores, *two, "--method", "t-means", "-f", "json").stdout)
+    table = sw.read_scores(scores).fillna(0.5)
+    expected = sw.compare_instances(table.sel(system="rate4"), table.sel(system="base"), method="t-means")
+    (row,) = told["rows"]
+    assert (row["difference"], row["p"]) == pytest.approx((expected.difference[0], expected.p[0]))
+
+
 def test_other_tables(scores: Path, tmp_path: Path) -> None:
     two = ("--only", "rate4", "--only", "rate1")
-    seeds = shardwise("instances", scores, *two, "--table", "seeds")
+    seeds = shardwise("compare", scores, *two, "--table", "seeds")
     assert "each seed of rate4 against rate1 by itself: 3 better" in seeds.stdout
     chart = tmp_path / "spread.json"
-    assert shardwise("instances", scores, *two, "--table", "spread", "--chart", chart).returncode == 0
+    assert shardwise("compare", scores, *two, "--table", "spread", "--chart", chart).returncode == 0
     assert chart.exists()
-    shares = json.loads(shardwise("instances", scores, "--table", "shares", "-f", "json").stdout)["rows"]
+    shares = json.loads(shardwise("compare", scores, "--table", "shares", "-f", "json").stdout)["rows"]
     assert sum(row["share"] for row in shares) == pytest.approx(1.0)
     series = json.loads(
         shardwise(
-            "instances", scores, "--table", "settings", "--baseline", "base", "--margin", 0.05, "-f", "json"
+            "compare", scores, "--table", "settings", "--baseline", "base", "--margin", 0.05, "-f", "json"
         ).stdout
     )
     assert [row["setting"] for row in series["rows"]] == [1, 2, 4]
     assert series["smallest"] == 1
     # the posterior law that belongs to the default
     hpd = json.loads(
-        shardwise("instances", scores, *two, "--verdict", "hpd", "--side", "superior", "-f", "json").stdout
+        shardwise(
+            "compare", scores, *two, "--margin", 0.01, "--verdict", "hpd", "--side", "superior", "-f", "json"
+        ).stdout
     )
     assert hpd["rows"][0]["probability"] > 0.99
 
@@ -176,24 +164,7 @@ TAKEN = {
     "missing": ("--missing", "zero"),
     "columns": ("--columns", "item=question,system=model,instance=seed,score=correct"),
 }
-"""Options of both commands that are about what is computed from a table."""
-OTHERWISE = {"system", "depth", "jobs", "cluster", "chart", "report", "calibration", "quiet", "format", "out"}
-"""Options of both that are about files and results."""
-OF_COMPARE = {
-    *("inputs", "names", "shards", "splits", "kind", "by", "texts", "proportions", "corpus"),
-    *("model", "fit", "resamples", "null", "tails", "density", "trim"),
-    *("human", "random", "pairs"),
-}
-"""Options of compare alone: of runs and shards; of means over instances, for which --method has names; those that
-average instances or take them for one factor of several; and instances writes all pairs anyway."""
-
-
-def test_every_option_of_compare_is_known() -> None:
-    of_compare, of_instances = (
-        {one.name for one in fields(options)} for options in (CompareOptions, InstancesOptions)
-    )
-    assert of_compare - of_instances == OF_COMPARE
-    assert of_compare & of_instances == set(TAKEN) | OTHERWISE
+"""Options that change what is computed from a table."""
 
 
 def figures(command: str, *arguments: object) -> list[dict[str, float]]:
@@ -203,12 +174,10 @@ def figures(command: str, *arguments: object) -> list[dict[str, float]]:
     return [{name: row[name] for name in names} for row in json.loads(done.stdout)["rows"]]
 
 
-@pytest.mark.parametrize("name", ["", *TAKEN])
-def test_options_mean_what_they_mean_to_compare(scores: Path, name: str) -> None:
-    options = TAKEN.get(name, ())
-    found = figures("instances", scores, *options)
-    assert found == figures("compare", scores, *options)
-    assert name in ("", "measure", "columns") or found != figures("instances", scores), "it does something"
+@pytest.mark.parametrize("name", TAKEN)
+def test_every_option_does_something(scores: Path, name: str) -> None:
+    found = figures("compare", scores, *TAKEN[name])
+    assert name in ("measure", "columns") or found != figures("compare", scores)
 
 
 def written(folder: Path, kind: str) -> list[Path]:
@@ -258,46 +227,31 @@ def written(folder: Path, kind: str) -> list[Path]:
 )
 def test_files_that_compare_takes(tmp_path: Path, kind: str) -> None:
     files = written(tmp_path, kind)
-    found = figures("instances", *files)
-    assert found == figures("compare", *files)
+    found = figures("compare", *files)
     assert [(row["a"], row["b"]) for row in found] == [("b", "a")]
 
 
 def test_a_file_of_options_names_scores(scores: Path, tmp_path: Path) -> None:
-    (tmp_path / "analysis.toml").write_text(f'[instances]\nscores = "{scores}"\nbaseline = "base"\n')
-    done = shardwise("instances", "--config", tmp_path / "analysis.toml", "-f", "json")
+    (tmp_path / "analysis.toml").write_text(f'[compare]\nscores = "{scores}"\nbaseline = "base"\n')
+    done = shardwise("compare", "--config", tmp_path / "analysis.toml", "-f", "json")
     assert [row["b"] for row in json.loads(done.stdout)["rows"]] == ["base"] * 3
 
 
-def test_a_report_is_of_what_was_asked(scores: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = mock.Mock(wraps=analyze)
-    monkeypatch.setattr("shardwise.cli.instances.analyze", asked)
-    report = tmp_path / "report.html"
-    words = ("--baseline", "base", "--repeats", "samples", "--fill", "0.5", "--calibration", 7)
-    done = shardwise("instances", scores, *words, "--report", report)
-    assert done.returncode == 0, done.stderr
-    (table, how), _ = asked.call_args
-    assert not table.isnull().any()
-    assert (how.baseline, how.repeats, how.calibration) == (["base"], "samples", 7)
-    assert how.inputs == (scores,)
-    assert read_report(report)["recipe"]["command"] == ["instances"]
-
-
 @pytest.mark.parametrize(("options", "said"), [
-    (("--table", "seeds", "--method", "unified none"), "--method does nothing with --table seeds"),
-    (("--calibration", "9"), "--calibration does nothing without a report"),
+    (("--table", "seeds", "--method", "unified none"), "--method has no effect with this --table"),
+    (("--calibration", "9"), "--calibration has no effect without a report"),
     (("--only", "base", "--only", "rate1", "--report", "r.html"), "a report compares all systems"),
-    (("--method", "t-means", "--report", "r.html"), "a report is of a procedure"),
-    (("--depth", "9"), "--depth does nothing with a table of scores"),
+    (("--method", "t-means", "--report", "r.html"), "a report needs a method for all systems"),
+    (("--depth", "9"), "--depth has no effect with a table of scores"),
     (("--fill", "most"), "no policy for undefined cells"),
-    (("--instances", "{system}.run"), "--instances does nothing with a table of scores"),
+    (("--instances", "{system}.run"), "--instances has no effect with a table of scores"),
     (("--repeats", "seed"), "seeds"),
     (("--method", "unified holm", "--repeats", "seeds"), "a method too"),
-    (("--table", "settings"), "settings are held against a baseline"),
-    (("--table", "seeds"), "4 systems, and this is for two"),
-    (("--table", "shares", "--verdict", "wald"), "tost"),
+    (("--table", "settings"), "settings need a baseline"),
+    (("--table", "seeds"), "4 systems, but this needs two"),
+    (("--margin", "0.1", "--verdict", "wald"), "tost"),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused(scores: Path, options: tuple[str, ...], said: str) -> None:
-    done = shardwise("instances", scores, *options)
+    done = shardwise("compare", scores, *options)
     assert done.returncode == 2
     assert said in done.stderr

@@ -41,8 +41,8 @@ def loaded(*arguments: str) -> tuple[int, set[str], str]:
         ("--version",),
         ("compare", "--help"),
         ("design", "power", "--help"),
-        ("instances", "-h"),
-        ("schema", "compare"),
+        ("gate", "-h"),
+        ("compare", "--json-schema"),
     ],
     ids=" ".join,
 )

@@ -113,7 +113,7 @@ def test_the_same_numbers_again(folder: Path) -> None:
     done = shardwise("repeat", "r.html", "--out", "again.html")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("the same: ")
-    assert "6 inputs are as they were" in done.stdout
+    assert "6 inputs are unchanged" in done.stdout
     assert compared(read_report("r.html"), read_report("again.html"))["different"].sum() == 0
     after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert set(after) - set(before) == {folder / "again.html"}
@@ -128,11 +128,11 @@ LISTING = "file,system,instance\n" + "".join(
 )
 SEEDS = {
     "two systems": (
-        "data/seeds/new*",
-        "--",
-        "data/seeds/old*",
-        "--qrels",
         "data/qrels.txt",
+        "data/seeds/new*",
+        "data/seeds/old*",
+        "--instances",
+        "{system}_seed{instance}.run",
         "--measure",
         "nDCG@10",
     ),
@@ -149,11 +149,11 @@ def test_instances_again(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
     rows = [f"q{q},{m},{k},{rng.random():.3f}" for q in range(12) for m in ("x", "y") for k in range(3)]
     Path("data/table.csv").write_text("\n".join(["question,model,round,score", *rows]) + "\n")
     Path("data/listing.csv").write_text(LISTING)
-    done = shardwise("instances", *SEEDS[kind], "--report", "seeds.html", "-q")
+    done = shardwise("compare", *SEEDS[kind], "--report", "seeds.html", "-q")
     assert done.returncode == 0, done.stderr
     stored = read_report("seeds.html")
-    assert stored["recipe"]["command"] == ["instances"]
-    assert "design" not in tomllib.loads(stored["recipe"]["toml"])["instances"]
+    assert stored["recipe"]["command"] == ["compare"]
+    assert "kind" not in tomllib.loads(stored["recipe"]["toml"])["compare"], "without effect"
     (folder / "data").rename(tmp_path / "data")
     assert shardwise("repeat", "seeds.html").returncode == 2
     again = shardwise("repeat", "seeds.html", "--inputs", tmp_path, "--out", "again.html")
@@ -172,16 +172,15 @@ def test_samples_again(folder: Path) -> None:
 
 
 def test_a_page_names_no_runs_that_it_has_no_hash_of(folder: Path) -> None:
-    done = shardwise("instances", *SEEDS["two systems"], "--report", "r.html", "-q")
+    done = shardwise("compare", *SEEDS["two systems"], "--report", "r.html", "-q")
     assert done.returncode == 0, done.stderr
 
     def more(report: dict[str, Any]) -> None:
-        report["recipe"]["toml"] += 'instances = ["{system}_seed{instance}.run"]\n'
         report["recipe"]["toml"] = report["recipe"]["toml"].replace("new_seed0", "../secret")
 
     refused = shardwise("repeat", changed(folder / "r.html", more))
     assert refused.returncode == 2
-    assert "is no input of the report" in refused.stderr
+    assert "is not an input of the report" in refused.stderr
 
 
 def test_the_analysis_in_the_page_is_a_config_file(folder: Path) -> None:
@@ -253,9 +252,10 @@ def test_it_says_what_it_reads_and_writes_and_writes_over_nothing(folder: Path) 
     Path("there.html").write_text("mine")
     done = shardwise("repeat", "r.html", "--out", "there.html")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "is there already; repeat writes over nothing" in done.stderr
+    assert "exists already; name another file: repeat overwrites nothing" in done.stderr
     assert Path("there.html").read_text() == "mine"
-    (line,) = shardwise("repeat", "r.html", "--out", "again.html").stderr.splitlines()
+    line, wrote = shardwise("repeat", "r.html", "--out", "again.html").stderr.splitlines()
+    assert wrote == "wrote again.html"
     assert line.startswith("reads data/qrels.txt, data/runs/bm25.run, ")
     assert line.endswith(" and 1 more; writes again.html")
 
@@ -306,12 +306,12 @@ def test_a_report_of_scores_writes_no_option_that_does_nothing(
     assert shardwise("compare", "scores.csv", "--report", "r.html", "--calibration", 0).returncode == 0
     table = tomllib.loads(read_report("r.html")["recipe"]["toml"])["compare"]
     assert not {"shards", "splits", "kind", "names", "depth", "by", "corpus"} & set(table)
-    assert {"seed", "alpha", "fill", "missing"} <= set(table)
+    assert {"seed", "alpha", "fill"} <= set(table)
     older = 'shards = 1\nsplits = 1\nkind = "even"\nnames = "auto"\n'
     page = changed(tmp_path / "r.html", lambda r: recipe(r, toml=r["recipe"]["toml"] + older))
     done = shardwise("repeat", page)
     assert done.returncode == 0, done.stderr
-    assert "left out, since they do nothing here: shards, splits, kind, names" in done.stdout
+    assert "options without effect left out: shards, names, splits, kind" in done.stdout
     Path("older.toml").write_text(read_report(page)["recipe"]["toml"])
     refused = shardwise("compare", "--config", "older.toml", "--report", "again.html")
     assert refused.returncode == 2

@@ -106,18 +106,22 @@ def test_the_law_of_the_bootstrap_can_be_chosen(folder: Path, scores: object) ->
 @pytest.mark.parametrize(
     ("command", "options", "said"),
     [
-        ("stability", ("--null", "marginal"), "--null is for a bootstrap; add --fit bootstrap"),
+        (
+            "stability",
+            ("--null", "marginal"),
+            "--null has no effect without a bootstrap; add --fit bootstrap",
+        ),
         ("stability", ("--fit", "bootstrap", "--density", "smooth"), "smooth"),
-        ("stability", ("--table", "fills", "--fill", "mean"), "--fill does nothing with --table fills"),
+        ("stability", ("--table", "fills", "--fill", "mean"), "--fill has no effect with this --table"),
         ("stability", ("--table", "everything"), "everything"),
-        ("stability", ("--proportions", "2,1"), "--proportions does nothing here; add --kind uneven"),
-        ("stability", ("--kind", "uneven", "--proportions", "2,x"), "'2,x' are no proportions"),
-        ("compare", ("--trim", "share"), "--trim is for a bootstrap"),
+        ("stability", ("--proportions", "2,1"), "--proportions has no effect here; add --kind uneven"),
+        ("stability", ("--kind", "uneven", "--proportions", "2,x"), "'2,x' are not proportions"),
+        ("compare", ("--trim", "share"), "--trim has no effect without a bootstrap"),
         ("compare", ("--trim", "some", "--fit", "bootstrap"), "some"),
         (
             "score",
             ("--kind", "uneven", "--proportions", "2,1", "--shards", 3),
-            "--shards does nothing with --kind uneven",
+            "--shards has no effect with --kind uneven",
         ),
     ],
 )

@@ -245,7 +245,7 @@ def complete(words: str, shell: str = "bash") -> list[str]:
 @pytest.mark.slow
 def test_shells_complete_commands_options_and_values() -> None:
     assert complete("shardwise com") == ["compare"]
-    assert complete("shardwise compare --format ") == ["text", "json", "csv", "latex", "markdown"]
+    assert complete("shardwise compare --format ") == ["text", "json", "csv", "latex", "markdown", "html"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

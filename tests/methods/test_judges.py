@@ -244,5 +244,5 @@ def test_on_the_command_line(items: pd.DataFrame, tmp_path: Path) -> None:
     assert "ppi holm (prediction-powered paired differences with Holm)" in text
     assert "40 items of 120 with scores by people" in text
     refused = shardwise("compare", judge, "--human", human, "--fit", "bootstrap")
-    assert "--human does nothing with --fit bootstrap" in refused.stderr
+    assert "--human has no effect with --fit bootstrap" in refused.stderr
     assert refused.returncode == 2

@@ -171,7 +171,7 @@ def test_commands_refuse_a_cluster_without_draws(tmp_path: Path) -> None:
     table(2).expand_dims(split=2).to_dataset(name="AP").to_netcdf(tmp_path / "s.nc", engine="h5netcdf")
     done = shardwise("stability", str(tmp_path / "s.nc"), "--cluster", "local")
     assert done.returncode == 2
-    assert done.stderr.startswith("--cluster does nothing without draws")
+    assert done.stderr.startswith("--cluster has no effect without bootstrap samples")
 
 
 def test_a_command_refuses_a_cluster_that_does_nothing(tmp_path: Path) -> None:

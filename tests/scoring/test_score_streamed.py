@@ -90,7 +90,7 @@ def test_what_is_refused_is_refused_over_all_files(folder: Path) -> None:
 
 def test_on_the_command_line(folder: Path, tmp_path: Path) -> None:
     said = {}
-    for way in ((), ("--stream",)):
+    for way in ((), ("--max-memory", "1KB")):
         out = tmp_path / f"scores{len(way)}.nc"
         call = [
             "score",
@@ -104,7 +104,7 @@ def test_on_the_command_line(folder: Path, tmp_path: Path) -> None:
             "9",
         ]
         said[way] = shardwise(*map(str, [*call, *way, "--out", out]))
-    assert said[()].stdout == said["--stream",].stdout
+    assert said[()].stdout == said["--max-memory", "1KB"].stdout
     xr.testing.assert_identical(
         sw.read_scores(tmp_path / "scores0.nc"), sw.read_scores(tmp_path / "scores1.nc")
     )

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import xarray as xr
-import zstandard
 
 from shardwise.app.wording import in_words
 from shardwise.cli.inputs import roles_of_columns
@@ -18,21 +14,15 @@ from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.io.files import bare_name
+from shardwise.io.kinds import kind_of
 from shardwise.io.reader import read_collection
-from shardwise.io.scores import are_score_files, read_file, read_scores
+from shardwise.io.scores import read_file, read_scores
 from shardwise.io.tables.roles import SAID, Reading, understood
 from shardwise.io.tables.sheet import Sheet
 from shardwise.report.embedded import read_report
 
 SAMPLES = 3  # values of a column that are shown
 MOST_COLUMNS = 60  # columns that are shown
-START = 4096  # bytes that tell what a file is
-OPENERS: dict[bytes, Callable[..., Any]] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": zstandard.open,
-}
 
 
 def understand(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -68,42 +58,6 @@ def understand(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, 
     except InputError as error:
         found["problem"] = in_words(error)
     return found
-
-
-def kind_of(path: Path) -> str:
-    """Return what a file seems to be: qrels, run, report, results (means beside logs) or scores.
-
-    Parameters
-    ----------
-    path
-        The file.
-    """
-    start = _start(path)
-    if b"<html" in start[:500].lower():
-        return "report"
-    if "results" in path.name and path.suffix == ".json" and b'"results"' in start:
-        return "results"
-    if are_score_files([path]):
-        return "scores"
-    lines = [line.split() for line in start.split(b"\n")[:3] if line.strip()]
-    if lines and all(len(line) == 6 for line in lines):
-        return "run"
-    if lines and all(len(line) == 4 and line[3].lstrip(b"-").isdigit() for line in lines):
-        return "qrels"
-    return "scores"
-
-
-def _start(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        start = stream.read(START)
-    opener = next((one for magic, one in OPENERS.items() if start.startswith(magic)), None)
-    if opener is None:
-        return start
-    try:
-        with opener(path) as stream:
-            return bytes(stream.read(START))
-    except (OSError, EOFError, lzma.LZMAError, zstandard.ZstdError):
-        return b""  # whoever reads it says what is wrong
 
 
 def _chosen(kinds: Mapping[Path, str]) -> tuple[str, list[Path]]:

@@ -23,7 +23,7 @@ from shardwise.app.guard import Guard
 from shardwise.app.queue import Queue
 from shardwise.app.settings import MEGABYTE, Settings, is_local, usual_folder, usual_memory, usual_workers
 from shardwise.app.store import Store
-from shardwise.cli.commands.serve import ServeOptions
+from shardwise.cli.commands import ServeOptions
 from shardwise.core.errors import InputError, Option
 
 LEAST_TOKEN = 16  # characters of a token that one chooses oneself

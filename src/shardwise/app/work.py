@@ -21,15 +21,13 @@ from shardwise.app.choices import not_sent
 from shardwise.app.reading import understand
 from shardwise.app.uploads import unpack
 from shardwise.cli import inputs as opt
+from shardwise.cli.analyzing import analyze_measures
 from shardwise.cli.calibrate import facts_of
-from shardwise.cli.commands.again import RepeatOptions
-from shardwise.cli.commands.calibrate import CalibrateOptions
-from shardwise.cli.commands.compare import CompareOptions
-from shardwise.cli.compare import analyses
+from shardwise.cli.commands import CalibrateOptions, CompareOptions, RepeatOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import Listener, listening, render
 from shardwise.cli.repeat import repeat
-from shardwise.cli.shared import called
+from shardwise.cli.shared import call_command
 from shardwise.cli.waiting import watch_compiling
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
@@ -108,15 +106,13 @@ def compare(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
     tell
         Called with the progress.
     """
-    with called("compare", CompareOptions, inputs, choices, report=Path("report.html")) as options:
-        source = opt.RunInputs.of(options)
+    with call_command("compare", CompareOptions, inputs, choices, report=Path("report.html")) as options:
+        source = opt.InputReader.of(options)
         read = source.read()
-        if not source.measure:
-            opt.single(read)  # refuses to choose
-        found = analyses(options, source, read)
+        found = analyze_measures(options, source, read, report=True, calibration=options.calibration)
         ranked = found
         if options.baseline:  # ranks need all pairs
-            ranked = analyses(replace(options, baseline=[], report=None, calibration=None), source, read)
+            ranked = analyze_measures(replace(options, baseline=[]), source, read)
         tell("writing the report", 0, 0)
         board = leaderboard(*ranked, baseline=options.baseline or None)
         with _results() as folder:
@@ -191,9 +187,9 @@ def calibrated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
         Called with the progress.
     """
     Path("partial.json").unlink(missing_ok=True)  # of a run that was cancelled
-    with called("calibrate", CalibrateOptions, inputs, choices) as options:
+    with call_command("calibrate", CalibrateOptions, inputs, choices) as options:
         opt.fill_policy(options.fill)
-        read = opt.RunInputs.of(options).one_measure().read()
+        read = opt.InputReader.of(options).one_measure().read()
         scores, told = opt.filled(opt.single(read), options.fill)
         if "split" in scores.dims and scores.sizes["split"] == 1:
             scores = scores.isel(split=0, drop=True)

@@ -8,7 +8,7 @@ import xarray as xr
 
 from shardwise.cli import inputs
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands.calibrate import CalibrateOptions
+from shardwise.cli.commands import CalibrateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress
 from shardwise.core.claim import plural
@@ -26,19 +26,19 @@ def calibrate_methods(options: CalibrateOptions) -> None:
     """Try methods on simulated tables like the scores, and print how often they err."""
     format, alpha, seed, jobs, quiet = options.shown, options.alpha, options.seed, options.jobs, options.quiet
     inputs.fill_policy(options.fill)  # refused before the long work
-    read = inputs.RunInputs.of(options).one_measure().read()
+    read = inputs.InputReader.of(options).one_measure().read()
     scores, told = inputs.filled(inputs.single(read), options.fill)
     if "split" in scores.dims and scores.sizes["split"] == 1:
         scores = scores.isel(split=0, drop=True)
     chosen = _methods(options.model, options.method, scores)
-    claims = [_claim(text) for text in options.claim] if options.claim else None
+    claims = [_claim(text) for text in options.generalize] if options.generalize else None
     with on_cluster(options.cluster, quiet) as executor:
         with progress("simulating", quiet) as bar:
             lab = calibrate(
                 scores,
                 chosen,
                 claims=claims,
-                nulls=options.null or None,
+                nulls=options.scenario or None,
                 alpha=alpha,
                 repetitions=options.repetitions,
                 budget=options.budget,
@@ -67,7 +67,7 @@ def calibrate_methods(options: CalibrateOptions) -> None:
         draw(lab.plot(), options.chart)
     table = lab.shown() if format is Format.text else lab.to_frame()
     title, notes = lab.text(command=True), () if quiet else tuple(said)
-    emit(table, format, options.out, title=title, notes=notes, facts=facts)
+    emit(table, format, options.out, title=title, notes=notes, facts=facts, quiet=quiet)
 
 
 def _methods(model: str, named: list[str], scores: xr.DataArray) -> list[str] | None:
@@ -76,7 +76,7 @@ def _methods(model: str, named: list[str], scores: xr.DataArray) -> list[str] | 
         return named or None
     dims = tuple(d for d in ("split", "topic", "system", "shard", "instance") if d in scores.dims)
     known = available(dims)
-    short = inputs.model(model).name
+    short = inputs.parse_model(model).name
     own = [name for name in known if name.split()[0] == short and name.split()[1] in USUAL]
     if not own:
         raise InputError(

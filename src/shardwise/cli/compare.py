@@ -1,349 +1,288 @@
-"""shardwise compare: which systems differ, and what may be claimed."""
+"""shardwise compare: which systems are significantly different, and what may be claimed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
-from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import replace
-from pathlib import Path
 from typing import Any, get_args
 
 import pandas as pd
 import xarray as xr
 
 from shardwise.analysis.analysis import Analysis
-from shardwise.analysis.analyze import AnalysisOptions, analyze
 from shardwise.analysis.answer import headline, splits_sentence
 from shardwise.analysis.claims import MOST_GROUPS
 from shardwise.analysis.leaderboard import MARKED, ranged, verdicts, versus
-from shardwise.cli import inputs as opt
+from shardwise.cli.analyzing import analyze_measures, check_choices, is_for_two, join_margin, test_margin
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands.compare import CompareOptions
+from shardwise.cli.commands import CompareOptions
+from shardwise.cli.inputs import InputReader, Read, bootstrap_distribution, filled, single
+from shardwise.cli.moments import compare_streamed
 from shardwise.cli.options import Format
-from shardwise.cli.output import draw, emit, progress
-from shardwise.cli.shared import current
+from shardwise.cli.output import draw, emit, write_text
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import baselines_of
 from shardwise.core.arguments import chosen
-from shardwise.core.claim import Claim, said
-from shardwise.core.errors import InputError, Option
+from shardwise.core.claim import said
+from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
-from shardwise.io.scores import read_scores
-from shardwise.methods.anova.method import READINGS, ByBootstrap
-from shardwise.methods.bootstrap.fit import Trim, bootstrap_anova, refuse_generalize
-from shardwise.methods.judges.method import with_human
+from shardwise.methods.bootstrap.fit import Trim, bootstrap_anova
 from shardwise.methods.mixed.fit import mixed
-from shardwise.procedures.procedure import Procedure
 from shardwise.procedures.running import compare
-from shardwise.procedures.vocabulary import parse
-from shardwise.stats.corrections import CORRECTIONS, known, title
+from shardwise.stats.corrections import known
 
-MOST_PAIRS = 200_000  # that are written unasked
-WITHOUT_FACTORS = (
-    *("model", "generalize", "human", "fit", "resamples", "null", "tails", "density", "trim", "repeats"),
-    *("fill", "seed", "report", "calibration", "cluster"),
-)
-"""Options that a mixed model with random factors has no use for."""
+MOST_PAIRS = 200_000
+"""Pairs that are written unless ``--table pairs`` asks for more."""
+OF_REPEATS = ("seeds", "spread", "shares", "settings")
+"""Tables of repeated scores."""
+TABLES = ("", "systems", "pairs", *OF_REPEATS)
 
 
 def compare_systems(options: CompareOptions) -> None:
-    """Compare systems and print who differs; draw it and write a report of it where asked."""
-    _chosen(options)  # refused before the long work
-    _trimmed(options)
-    _check_factors(options)
-    source = opt.RunInputs.of(options)
-    if options.report is not None or options.chart is not None:
-        source.one_measure()
-    read = source.read()
-    measures = [str(name) for name in read.scores.data_vars]
-    if not source.measure and len(measures) > 1:
-        opt.single(read)  # refuses to choose
+    """Compare systems and print which differ; draw it and write a report of it where asked."""
+    _check(options)
+    reader = InputReader.of(options)
+    if reader.is_streamed or options.save_moments is not None:
+        compare_streamed(options, reader)
+        return
+    page = options.shown is Format.html
+    if options.report is not None or options.chart is not None or page:
+        reader.one_measure()
+    read = reader.read()
+    if not reader.measure and len(read.measures) > 1:
+        # Refuses to choose.
+        single(read)
     if options.random:
-        _by_factors(options, opt.single(read), read.notes)
+        _compare_by_factors(options, single(read), read.notes)
+        return
+    if options.table in OF_REPEATS or is_for_two(options):
+        # Loaded here, since it needs charts.
+        from shardwise.cli.repeats import show
+
+        show(options, read)
         return
     _check_pairs(options, read)
     with on_cluster(options.cluster, options.quiet) as executor:
-        found = analyses(options, source, read, executor)
+        found = analyze_measures(
+            options,
+            reader,
+            read,
+            executor=executor,
+            report=page or options.report is not None,
+            calibration=options.calibration,
+        )
     if options.report is not None:
         found[0].report(options.report)
     if options.chart is not None:
-        draw(found[0].plot(level=1.0 - options.alpha), options.chart)
-    _tell(found, options)
+        _draw(found[0], options)
+    if page:
+        # Loaded here, since it needs charts and templates.
+        from shardwise.report.html import html
+
+        write_text(html(found[0]), options.out, quiet=options.quiet)
+    else:
+        _show(found, options)
 
 
-def _check_pairs(options: CompareOptions, read: opt.Read) -> None:
+def _draw(analysis: Analysis, options: CompareOptions) -> None:
+    """Draw the differences against the margin, or the systems where there is none."""
+    assert options.chart is not None
+    tested = test_margin(analysis.comparisons, options)
+    level = 1.0 - options.alpha
+    chart = analysis.plot(level=level) if tested is None else tested.plot(measure=analysis.measure)
+    draw(chart, options.chart)
+
+
+def _check(options: CompareOptions) -> None:
+    """Refuse what cannot be done, before the long work."""
+    check_choices(options)
+    chosen(options.table, "table", TABLES)
+    if options.trim is not None:
+        chosen(options.trim, "trim", get_args(Trim))
+    if options.report is not None and options.only:
+        raise InputError("a report compares all systems", remedy="remove --only or --report")
+
+
+def _check_pairs(options: CompareOptions, read: Read) -> None:
     """Refuse to write millions of pairs unasked, before the long work."""
-    if options.shown is Format.text:
-        if options.pairs:
-            raise InputError(
-                "--pairs does nothing where systems are shown",
-                remedy="add --format csv or json, or leave it out",
-            )
+    if not _shows_pairs(options) or options.table == "pairs":
         return
     systems = len(options.only) or read.scores.sizes["system"]
     pairs = systems * (len(options.baseline) or (systems - 1) / 2)
-    if pairs > MOST_PAIRS and not options.pairs:
+    if pairs > MOST_PAIRS:
         raise InputError(
-            f"{systems:,} systems are {pairs:,.0f} pairs",
-            remedy="add --pairs to have them all, or use shardwise leaderboard for a line a system",
+            f"{systems:,} systems make {pairs:,.0f} pairs",
+            remedy="add --table pairs to write them all, or use shardwise leaderboard for a row per system",
         )
 
 
-def analyses(
-    options: CompareOptions, source: opt.RunInputs, read: opt.Read, executor: Executor | None = None
-) -> list[Analysis]:
-    """Analyse each measure of scores that were read; where a report is asked for, with what makes it again."""
-    how = replace(_chosen(options), notes=read.notes, inputs=_listed(options, source, read.files))
-    found = []
-    for name in map(str, read.scores.data_vars):
-        if options.fit == "bootstrap":
-            how = replace(how, model=None, method=_bootstrapped(options, read.scores[name].dims))
-        with progress(f"{name}: comparing", options.quiet) as told:
-            one = analyze(_judged(read.scores[name], options.human), how, executor=executor, progress=told)
-        found.append(one if options.report is None else _recorded(one, options, source, read.files))
-    return found
+def _shows_pairs(options: CompareOptions) -> bool:
+    """Whether the table has a row for each pair: by default in formats for programs."""
+    if options.table:
+        return options.table == "pairs"
+    return options.shown is not Format.text
 
 
-def _judged(scores: xr.DataArray, human: Path | None) -> xr.DataArray:
-    """Scores with those of people beside them, where a file of these was named."""
-    if human is None:
-        return scores
-    people = read_scores(human, missing="leave")
-    if isinstance(people, xr.Dataset):
-        if scores.name not in people.data_vars:
-            raise InputError(
-                f"holds no {scores.name}", where=str(human), remedy="give people's scores of the same measure"
-            )
-        people = people[scores.name]
-    try:
-        return with_human(scores, people)
-    except InputError as error:
-        raise error.placed(str(human)) from error
-
-
-def _chosen(options: CompareOptions) -> AnalysisOptions:
-    """What the options say of the analysis; refused before the long work where they cannot be."""
-    bootstrap = opt.bootstrap_options(options.fit, options.resamples)
-    opt.bootstrap_law(options)
-    if bootstrap and options.human is not None:
-        raise InputError(
-            "--human does nothing with --fit bootstrap", remedy="leave out --fit, or leave out --human"
-        )
-    if options.model:
-        opt.model(options.model)
-    if options.calibration is not None and options.report is None:
-        raise InputError("--calibration does nothing without a report", remedy="add --report report.html")
-    if not bootstrap and options.method and options.method not in CORRECTIONS:
-        parse(options.method)
-    if options.report is not None and options.only:
-        raise InputError("a report compares all systems", remedy="leave out --only, or leave out --report")
-    return AnalysisOptions(
-        method=options.method or None,
-        model=options.model or None,
-        generalize=options.generalize or None,
-        alpha=options.alpha,
-        fill=opt.fill_policy(options.fill),
-        only=tuple(options.only) or None,
-        baseline=options.baseline or None,
-        repeats=options.repeats,
-        n_resamples=options.resamples,
-        seed=options.seed,
-        calibration=0 if options.report is None else options.calibration,
-    )
-
-
-def _listed(options: CompareOptions, source: opt.RunInputs, files: tuple[Path, ...]) -> tuple[str, ...]:
-    """The files that a report names with their hashes."""
-    if options.report is None:
-        return ()
-    corpus = source.corpus
-    listed = [corpus] if corpus is not None and not corpus.isdecimal() and not source.table else []
-    people = [str(options.human)] if options.human is not None else []
-    return (*map(str, files), *people, *listed)
-
-
-def _recorded(
-    found: Analysis, options: CompareOptions, source: opt.RunInputs, used_files: tuple[Path, ...]
-) -> Analysis:
-    """The same analysis with what is needed to make it again; what was chosen automatically is written out."""
-    from shardwise.analysis.trust import usual_budget  # looked up late, so that it can be replaced
-
-    files = [str(file) for file in used_files]
-    used: dict[str, Any] = {"scores": files} if source.table else {"qrels": files[0], "runs": files[1:]}
-    if source.table and len(files) == 1:
-        used["scores"] = files[0]
-    if not source.table or len(source.measure) > 1:
-        used["measure"] = found.measure
-    plain = "bh" if options.fit == "bootstrap" else "hsd" if options.model else found.procedure.name
-    used["method"] = options.method or plain
-    used["calibration"] = options.calibration
-    if options.calibration is None:
-        used["calibration"] = usual_budget(len(found.systems))
-    call = current()
-    nothing = (*source.idle, "repeats")  # which the name of the procedure says
-    recipe = call.recipe(without=nothing, **used) if call is not None else None
-    return replace(found, recipe=recipe)
-
-
-def _tell(found: list[Analysis], options: CompareOptions) -> None:
-    """Print or write what was found: systems as text, pairs in the other formats."""
-    format, alpha = options.shown, options.alpha
-    several = len(found) > 1
+def _show(analyses: list[Analysis], options: CompareOptions) -> None:
+    """Print or write the result: systems as text, pairs in the other formats."""
+    format = options.shown
     if format is Format.text and options.out is None:
-        for one in found:
-            emit(_in_words(one, options), format, title=_title(one), notes=_notes(one, options))
+        for analysis in analyses:
+            table = _table(analysis, options)
+            emit(table, format, title=_title(analysis, options), notes=_notes(analysis, options))
         return
-    if format is Format.text:
-        tables = [_in_words(one, options) for one in found]
-    else:
-        tables = [_pairs(one.comparisons, options) for one in found]
-    if several:
-        for one, table in zip(found, tables, strict=True):
-            table.insert(0, "measure", one.measure)
-    first = found[0]
+    tables = [_table(analysis, options) for analysis in analyses]
+    if len(analyses) > 1:
+        for analysis, table in zip(analyses, tables, strict=True):
+            table.insert(0, "measure", analysis.measure)
+    first = analyses[0]
     facts = {
         "procedure": first.procedure.name,
         "method": first.comparisons.title,
         "claim": first.comparisons.claim,
         "repeats": first.repeats,
         "model": first.fit.model.title,
-        "measure": ", ".join(one.measure for one in found),
-        "alpha": alpha,
+        "measure": ", ".join(analysis.measure for analysis in analyses),
+        "alpha": options.alpha,
+        **_margin_facts(options),
         "anova": first.fit.table.reset_index().to_dict("records"),
     }
-    title = "\n".join(_title(one) for one in found) if format is Format.text else str(first.comparisons)
-    notes = tuple(dict.fromkeys(note for one in found for note in _notes(one, options)))
-    emit(pd.concat(tables, ignore_index=True), format, options.out, title=title, notes=notes, facts=facts)
+    text = format is Format.text
+    title = "\n".join(_title(one, options) for one in analyses) if text else str(first.comparisons)
+    notes = tuple(dict.fromkeys(note for one in analyses for note in _notes(one, options)))
+    frame = pd.concat(tables, ignore_index=True)
+    emit(frame, format, options.out, title=title, notes=notes, facts=facts, quiet=options.quiet)
 
 
-def _title(found: Analysis) -> str:
-    """What was analysed and how, what came out, and what the other claim says."""
-    if found.baselines and len(found.comparisons) > 1:
-        return f"{found.heading()}\n{_why(found)}\n{headline(found)}"
-    beside = [
-        f"beside it, {one.claim}: {one.found} of {len(one.pairs)} pairs differ"
-        for one in found.claims
-        if one.key != found.leads
+def _table(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:
+    """The systems under the user's word for them, or the pairs."""
+    if _shows_pairs(options):
+        return pairs_table(analysis.comparisons, options)
+    if options.trim is not None:
+        table = _effects(analysis, options)
+    else:
+        table = systems_by_baseline(analysis.comparisons, options)
+    return table.rename(columns={"system": analysis.noun("system")})
+
+
+def _margin_facts(options: CompareOptions) -> dict[str, Any]:
+    return {} if options.margin is None else {"margin": options.margin, "side": options.side}
+
+
+def _title(analysis: Analysis, options: CompareOptions) -> str:
+    """What was analysed and how, the result, and what the other claim says."""
+    tested = test_margin(analysis.comparisons, options)
+    margin = "" if tested is None else str(tested)
+    if analysis.baselines and len(analysis.comparisons) > 1:
+        lines = [analysis.heading(), _why(analysis), headline(analysis), margin]
+        return "\n".join(line for line in lines if line)
+    others = [
+        f"beside it, {claim.claim}: {claim.found} of {len(claim.pairs)} pairs differ"
+        for claim in analysis.claims
+        if claim.key != analysis.leads
     ]
-    said = found.comparisons.summary(found.alpha, resolution=found.lead.resolution).splitlines()
-    lines = said[:1] if len(found.comparisons) == 1 else said[1:]  # what was done stands in the heading
-    return "\n".join(line for line in (found.heading(), _why(found), found.repeats, *lines, *beside) if line)
+    summary = analysis.comparisons.summary(analysis.alpha, resolution=analysis.lead.resolution).splitlines()
+    # The heading says what was done.
+    lines = summary[:1] if len(analysis.comparisons) == 1 else summary[1:]
+    every = (analysis.heading(), _why(analysis), analysis.repeats, *lines, margin, *others)
+    return "\n".join(line for line in every if line)
 
 
-def _why(found: Analysis) -> str:
-    return f"{found.procedure.name}: {found.why()}"
+def _why(analysis: Analysis) -> str:
+    return f"{analysis.procedure.name}: {analysis.why()}"
 
 
-def _notes(found: Analysis, options: CompareOptions) -> tuple[str, ...]:
+def _notes(analysis: Analysis, options: CompareOptions) -> tuple[str, ...]:
     if options.quiet:
         return ()
-    told = opt.filled(found.scores, options.fill)[1]
-    told = (*told, *found.comparisons.notes) if options.human is not None else told
-    written = (f"report: {options.report}",) if options.report is not None else ()
-    splits = (splits_sentence(found),) if found.n_splits > 1 else ()
-    return (*_intervals_note(found, options), *found.notes, *told, *splits, *written)
+    gaps = filled(analysis.scores, options.fill)[1]
+    report = (f"report: {options.report}",) if options.report is not None else ()
+    splits = (splits_sentence(analysis),) if analysis.n_splits > 1 else ()
+    return (
+        *_intervals_note(analysis, options),
+        *analysis.notes,
+        *gaps,
+        *analysis.comparisons.notes,
+        *splits,
+        *report,
+    )
 
 
-def _intervals_note(found: Analysis, options: CompareOptions) -> tuple[str, ...]:
+def _intervals_note(analysis: Analysis, options: CompareOptions) -> tuple[str, ...]:
     """What lower and upper are in the table of systems."""
-    if options.shown is not Format.text:
+    if _shows_pairs(options):
         return ()
-    level, lead = f"{100 * (1 - found.alpha):g} %", found.lead
+    level = f"{100 * (1 - analysis.alpha):g} %"
     if options.baseline:
         return (f"lower to upper: {level} confidence intervals of the differences",)
-    if lead.comparison:
-        return (f"lower to upper: {level} comparison intervals, which are no confidence intervals",)
+    if analysis.lead.comparison:
+        return (f"lower to upper: {level} comparison intervals (bars that do not overlap differ)",)
     return (f"lower to upper: {level} confidence intervals of each mean by itself",)
 
 
-def _bootstrapped(options: CompareOptions, dims: Collection[Hashable]) -> Procedure:
-    """The procedure that the options of a bootstrap name, piece by piece."""
-    law = {"null": "difference", "tails": 2, "density": "exact"} | opt.bootstrap_law(options)
-    reading = next(name for name, parts in READINGS.items() if parts == tuple(law.values()))
-    model = opt.model(options.model or ("MD6" if "shard" in dims else "MD1"))
-    fit = ByBootstrap(model, reading, drawn=options.resamples is not None)
-    correction = known(options.method or "bh")
-    if correction not in fit.corrections:
-        raise InputError(
-            f"{title(correction)} needs Student's t, and a bootstrap has laws of its own",
-            remedy=f"choose one of {', '.join(fit.corrections)}",
-        )
-    refuse_generalize(Claim.of(options.generalize or ()))
-    return Procedure(fit, correction, Claim())
-
-
-def _effects(found: Analysis, options: CompareOptions) -> pd.DataFrame:
+def _effects(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:
     """V17's intervals of the effects, best first."""
-    law = {"null": "marginal", "tails": 1} | opt.bootstrap_law(options)
-    fit = bootstrap_anova(found.analysed, found.fit.model, n_resamples=options.resamples, seed=options.seed)
-    table = fit.intervals(1 - options.alpha, trim=options.trim, **law)  # type: ignore[arg-type]
+    parts: Any = {"null": "marginal", "tails": 1} | bootstrap_distribution(options)
+    model = analysis.fit.model
+    fit = bootstrap_anova(analysis.analysed, model, n_resamples=options.resamples, seed=options.seed)
+    trim: Any = options.trim
+    table = fit.intervals(1 - options.alpha, trim=trim, **parts)
     return table.reset_index(names="system").sort_values("estimate", ascending=False, kind="stable")
 
 
-def _check_factors(options: CompareOptions) -> None:
-    """Refuse what a mixed model with random factors has no use for."""
-    call = current()
-    idle = [name for name in WITHOUT_FACTORS if call is not None and name in call.given]
-    if options.random and idle:
-        raise InputError(
-            (Option(idle[0]), " does nothing with ", Option("random")), remedy="leave out one of the two"
-        )
-
-
-def _by_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[str, ...]) -> None:
-    """Compare by a mixed model with random factors, which speaks of all of them at once."""
+def _compare_by_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[str, ...]) -> None:
+    """Compare by a mixed model with random factors, whose claim extends to all of them."""
     fit = mixed(scores, random=options.random)
-    pairs = compare(
-        fit, known(options.method or "holm"), only=options.only or None, baseline=options.baseline or None
-    )
+    correction = known(options.method or "holm")
+    pairs = compare(fit, correction, only=options.only or None, baseline=options.baseline or None)
+    measure = str(scores.name or "score")
+    tested = test_margin(pairs, options)
     if options.chart is not None:
-        draw(pairs.plot(level=1 - options.alpha, measure=str(scores.name or "score")), options.chart)
-    shares = fit.variance_components
+        chart = (
+            pairs.plot(level=1 - options.alpha, measure=measure) if tested is None else tested.plot(measure)
+        )
+        draw(chart, options.chart)
     nouns = nouns_of(scores)
-    parts = ", ".join(f"{said(name, nouns)} {value**0.5:.4f}" for name, value in shares.items())
-    told = () if options.quiet else (*notes, *fit.notes, f"standard deviations: {parts}")
-    text = options.shown is Format.text
-    frame = (
-        _systems(pairs, options).rename(columns={"system": nouns.get("system", "system")})
-        if text
-        else _pairs(pairs, options)
-    )
+    parts = fit.variance_components
+    shares = ", ".join(f"{said(name, nouns)} {value**0.5:.4f}" for name, value in parts.items())
+    by_pairs = _shows_pairs(options)
+    frame = pairs_table(pairs, options) if by_pairs else systems_by_baseline(pairs, options)
     facts = {
         "procedure": "",
         "method": pairs.title,
         "claim": pairs.claim,
         "model": f"mixed, random {', '.join(options.random)}",
-        "measure": str(scores.name or "score"),
+        "measure": measure,
         "alpha": options.alpha,
-        "variance_components": dict(shares),
+        **_margin_facts(options),
+        "variance_components": dict(parts),
     }
-    title = pairs.summary(options.alpha) if text else str(pairs)
-    emit(frame, options.shown, options.out, title=title, notes=told, facts=facts)
+    title = pairs.summary(options.alpha) if options.shown is Format.text else str(pairs)
+    emit(
+        frame if by_pairs else frame.rename(columns={"system": nouns.get("system", "system")}),
+        options.shown,
+        options.out,
+        title=title if tested is None else f"{title}\n{tested}",
+        notes=() if options.quiet else (*notes, *fit.notes, f"standard deviations: {shares}"),
+        facts=facts,
+        quiet=options.quiet,
+    )
 
 
-def _trimmed(options: CompareOptions) -> None:
-    """Refuse a way to trim intervals where none are shown."""
-    if options.trim is None:
-        return
-    chosen(options.trim, "trim", get_args(Trim))
-    if options.fit != "bootstrap":
-        raise InputError((Option("trim"), " is for a bootstrap"), remedy=("add ", Option("fit", "bootstrap")))
-    if options.shown is not Format.text:
-        raise InputError(
-            (Option("trim"), " is of the systems' intervals, which only text shows"),
-            remedy=("add ", Option("format", "text")),
-        )
+def systems_by_baseline(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
+    """Return the systems with intervals and letters, or where baselines are given how each compares with these.
 
+    Parameters
+    ----------
+    pairs : Comparisons
+        What was compared.
+    options : CompareOptions
+        Level and baselines.
 
-def _in_words(found: Analysis, options: CompareOptions) -> pd.DataFrame:
-    """The systems under the user's word for them."""
-    table = _systems(found.comparisons, options) if options.trim is None else _effects(found, options)
-    return table.rename(columns={"system": found.noun("system")})
-
-
-def _systems(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
-    """The systems with intervals and letters; with a baseline how each stands to it."""
+    Returns
+    -------
+    DataFrame
+        One row for each system, and baseline where there are several.
+    """
     bases = baselines_of(options.baseline)
     if not bases:
         return systems_table(pairs, options.alpha)
@@ -360,23 +299,54 @@ def _systems(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def _pairs(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
-    """All pairs; with a baseline also whether the first is better or worse, by marks where people read it."""
+def pairs_table(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
+    """Return all pairs, with the verdict on a baseline or a margin where one was given.
+
+    Parameters
+    ----------
+    pairs : Comparisons
+        What was compared.
+    options : CompareOptions
+        Level, baseline, margin and format; people get marks for better and worse, programs words.
+
+    Returns
+    -------
+    DataFrame
+        One row for each pair.
+    """
     frame = pairs.to_frame(1.0 - options.alpha)
     if options.baseline:
-        told = verdicts(frame["difference"].to_numpy(), frame["p_adjusted"].to_numpy(), options.alpha)
-        read = options.shown in (Format.markdown, Format.latex)
-        frame["verdict"] = [MARKED[word] for word in told] if read else told
-    return frame
+        words = verdicts(frame["difference"].to_numpy(), frame["p_adjusted"].to_numpy(), options.alpha)
+        for_people = options.shown in (Format.text, Format.markdown, Format.latex)
+        frame["verdict"] = [MARKED[word] for word in words] if for_people else words
+    effects = pairs.estimates.topic_sd
+    if effects is not None and "instance" in pairs.estimates.over:
+        frame["topic_effect_size"] = pairs.difference / effects[pairs.ia, pairs.ib]
+    tested = test_margin(pairs, options)
+    return frame if tested is None else join_margin(frame, pairs, tested, options)
 
 
 def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
-    """Systems best first with intervals, and with ranks and groups where all pairs were compared."""
+    """Return the systems, best first, with intervals, and with ranks and groups where all pairs were compared.
+
+    Parameters
+    ----------
+    pairs : Comparisons
+        What was compared.
+    alpha : float
+        Significance level.
+
+    Returns
+    -------
+    DataFrame
+        One row for each system.
+    """
     frame = pairs.intervals(1 - alpha).reset_index().rename(columns={"estimate": "mean"})
     if pairs.complete and len(pairs) > 1:
         frame["ranks"] = ranged(pairs.ranks(1 - alpha))
-        with suppress(InputError):  # many overlapping groups explain nothing
+        # Many overlapping groups explain nothing.
+        with suppress(InputError):
             letters = pairs.letters(alpha, MOST_GROUPS)["letters"]
-            if len({letter for own in letters for letter in own.split()}) <= MOST_GROUPS:
+            if len({letter for group in letters for letter in group.split()}) <= MOST_GROUPS:
                 frame["groups"] = letters.to_numpy()
     return frame

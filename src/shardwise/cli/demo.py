@@ -7,11 +7,12 @@ from pathlib import Path
 from shardwise import plot
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.leaderboard import ranged
-from shardwise.cli.commands.simulate import DemoOptions
+from shardwise.cli.commands import DemoOptions
 from shardwise.cli.compare import systems_table
+from shardwise.cli.conditions import Situation
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress, terminal, writing
-from shardwise.cli.shared import current
+from shardwise.cli.shared import current_call
 from shardwise.cli.simulate import Ours, names_of, write_files
 from shardwise.comparing.rankings import kendall_tau
 from shardwise.io.atomic import write_atomically
@@ -40,7 +41,7 @@ def demo(options: DemoOptions) -> None:
         scores = score(collection, ["AP", "P@10"], splits, jobs=jobs)
         with writing(out / "scores.csv"):
             write_scores(scores, out / "scores.csv")
-    call = current()
+    call = current_call()
     with progress("report: simulating tables, comparing splits", quiet) as told:
         content = write_report(
             out / "report.html",
@@ -48,7 +49,7 @@ def demo(options: DemoOptions) -> None:
             notes=(*collection.notes, *splits.notes),
             inputs=[qrels, *files],
             seed=seed,
-            recipe=call.recipe() if call is not None else None,
+            recipe=call.recipe(Situation(options)) if call is not None else None,
             progress=told,
         )
     here, like = (claim.pairs for claim in content.claims)

@@ -14,7 +14,7 @@ import scipy
 import xarray as xr
 
 from shardwise import plot
-from shardwise.cli.commands.design import (
+from shardwise.cli.commands import (
     BudgetOptions,
     IntervalOptions,
     PlanEquivalenceOptions,
@@ -25,13 +25,14 @@ from shardwise.cli.commands.design import (
     Sourced,
     TableOptions,
 )
+from shardwise.cli.conditions import Situation
 from shardwise.cli.config import NothingGiven
-from shardwise.cli.inputs import RunInputs, single
+from shardwise.cli.inputs import InputReader, single
 from shardwise.cli.output import draw, emit, progress
-from shardwise.cli.shared import current
+from shardwise.cli.shared import check_options
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import counted
-from shardwise.core.errors import InputError, Option
+from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.io.collection import Collection
@@ -54,8 +55,6 @@ from shardwise.planning.variances import VarianceEstimate, pool_variances
 from shardwise.planning.variances import variance as estimate
 from shardwise.scoring.scoring import score
 
-STATED = ("measure", "variance_method", "also", "missing", "columns", "system", "jobs")
-"""Options that say how a variance is estimated, and nothing where it is stated."""
 NAMELESS = ("topics", "score")  # what a variance goes by whose measure has no name
 MOST_SENTENCES = 3
 
@@ -98,10 +97,10 @@ class Source:
 def power(options: PowerOptions) -> None:
     """Print the topics needed to find a difference, or what a number of topics finds."""
     format = options.shown
-    known, notes = _variances(options, options.method or None)
+    known, notes = _variances(options, options.test or None)
     rows, said = [], []
     for one, m, a in product(known, options.systems, options.alpha):
-        method = options.method or _usual(one)
+        method = options.test or _usual(one)
         given: dict[str, Any] = {"variance": one.variance, "systems": m, "alpha": a, "method": method}
         for d, p in product(options.min_diff, options.power):
             row = {"measure": one.name, "variance": one.sigma_sq, "systems": m, "alpha": a, "min_diff": d}
@@ -120,7 +119,7 @@ def power(options: PowerOptions) -> None:
             said.append(_needs(one, rows[-1], method))
     if options.chart is not None:
         draw(plot.topics_chart(_power_curve(known, options), "min_diff"), options.chart)
-    methods = dict.fromkeys(METHODS[options.method or _usual(one)] for one in known)
+    methods = dict.fromkeys(METHODS[options.test or _usual(one)] for one in known)
     shown = "; ".join(methods)
     title = f"{shown}: what the topics reach" if options.topics else f"{shown}: topics needed"
     emit(_plain(rows), format, options.out, title=_told(said, title), notes=notes, facts={"method": shown})
@@ -128,8 +127,7 @@ def power(options: PowerOptions) -> None:
 
 def interval(options: IntervalOptions) -> None:
     """Print the topics needed for intervals of a width, or the width that a number of topics gives."""
-    if options.topics:
-        _refuse(("width",), "topics")
+    check_options(Situation(options))
     format = options.shown
     known, notes = _variances(options, None)
     rows, said = [], []
@@ -161,11 +159,10 @@ def interval(options: IntervalOptions) -> None:
 def table(options: TableOptions) -> None:
     """Print the topics needed over a grid, measures side by side."""
     format, width = options.shown, options.width or None
-    if width is not None:
-        _refuse(("min_diff", "systems", "power", "method"), "width")
-    sources, notes = _variances(options, options.method or None)
+    check_options(Situation(options))
+    sources, notes = _variances(options, options.test or None)
     known = {one.name: one.variance for one in sources}
-    method = options.method or _usual(sources[0])
+    method = options.test or _usual(sources[0])
     grid = design_table(
         known,
         min_diff=options.min_diff,
@@ -192,7 +189,15 @@ def table(options: TableOptions) -> None:
         draw(plot.topics_chart(curve), options.chart)
     goal = "intervals" if width is not None else METHODS[method]
     facts: dict[str, Any] = {"method": goal, "variances": {one.name: one.sigma_sq for one in sources}}
-    emit(flat, format, options.out, title=f"{goal}: topics needed", notes=notes, facts=facts)
+    emit(
+        flat,
+        format,
+        options.out,
+        title=f"{goal}: topics needed",
+        notes=notes,
+        facts=facts,
+        quiet=options.quiet,
+    )
 
 
 def pools(options: PoolsOptions) -> None:
@@ -213,7 +218,7 @@ def pools(options: PoolsOptions) -> None:
     facts = {"goals": list(study.goals), "variance_method": study.variance_method}
     title = "\n".join([*said, "; ".join(study.goals)])
     shown = () if options.quiet else (*notes, *study.notes)
-    emit(study.table, format, options.out, title=title, notes=shown, facts=facts)
+    emit(study.table, format, options.out, title=title, notes=shown, facts=facts, quiet=options.quiet)
 
 
 def budget(options: BudgetOptions) -> None:
@@ -229,16 +234,25 @@ def budget(options: BudgetOptions) -> None:
     facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, "systems": options.systems}
     facts |= {"alpha": options.alpha, "power": options.power}
     shown = () if options.quiet else (*notes, *plan.notes)
-    emit(plan.table, format, options.out, title="\n".join(plan.sentences()), notes=shown, facts=facts)
+    emit(
+        plan.table,
+        format,
+        options.out,
+        title="\n".join(plan.sentences()),
+        notes=shown,
+        facts=facts,
+        quiet=options.quiet,
+    )
 
 
 def _pools(options: PoolsOptions | BudgetOptions) -> tuple[list[Collection], dict[str, Any], tuple[str, ...]]:
     """Collections to make pools of, how, and what was decided on the way."""
-    first = RunInputs.of(options, tables=False)
+    first = InputReader.of(options, tables=False)
     each = [first, *(replace(first, inputs=paths_of(also)) for also in options.also)]
     collections = [one.collection() for one in each]
     how = {"depths": options.pool, "measure": options.measure, "systems": options.systems}
-    how |= {name: getattr(options, name) for name in ("power", "alpha", "method", "jobs")}
+    how |= {name: getattr(options, name) for name in ("power", "alpha", "jobs")}
+    how["method"] = options.test
     how["variance_method"] = options.variance_method or None
     return collections, how, tuple(note for one in collections for note in one.notes)
 
@@ -257,7 +271,7 @@ def instances(options: PlanInstancesOptions) -> None:
     rows = pd.concat([now.astype({"instances": "Int64"}), needed[now.columns]], ignore_index=True)
     title = f"what finds a difference of {options.min_diff:g}; needed for a power of {options.power:g}"
     facts = {"components": dict(parts), **how}
-    emit(rows, format, options.out, title=f"{title}\n{parts}", notes=notes, facts=facts)
+    emit(rows, format, options.out, title=f"{title}\n{parts}", notes=notes, facts=facts, quiet=options.quiet)
 
 
 def equivalence(options: PlanEquivalenceOptions) -> None:
@@ -270,12 +284,12 @@ def equivalence(options: PlanEquivalenceOptions) -> None:
         draw(parts.plot("instances"), options.chart)
     title = f"what shows equivalence within ±{options.margin:g} with a power of {options.power:g}"
     facts = {"components": dict(parts), **how}
-    emit(rows, format, options.out, title=f"{title}\n{parts}", notes=notes, facts=facts)
+    emit(rows, format, options.out, title=f"{title}\n{parts}", notes=notes, facts=facts, quiet=options.quiet)
 
 
 def _components(options: Repeated) -> tuple[VarianceComponents, dict[str, int], tuple[str, ...]]:
     """Variances of scores with instances, their sizes, and what was decided on the way."""
-    read = RunInputs.of(options, inputs=options.sources).one_measure().read()
+    read = InputReader.of(options, inputs=options.inputs).one_measure().read()
     scores = single(read)
     if "instance" not in scores.dims:
         raise InputError(
@@ -289,26 +303,18 @@ def _components(options: Repeated) -> tuple[VarianceComponents, dict[str, int], 
     return parts, sizes, () if options.quiet else read.notes
 
 
-def _refuse(idle: tuple[str, ...], beside: str) -> None:
-    """Refuse options that were named and do nothing beside another."""
-    call = current()
-    for name in idle:
-        if call is not None and name in call.given:
-            raise InputError((Option(name), " does nothing beside ", Option(beside)), remedy="leave one out")
-
-
 def _variances(options: Sourced, method: str | None) -> tuple[list[Source], tuple[str, ...]]:
     """Variance of each measure, as stated or as the planned test needs it from scores or runs, and how it was found."""
-    if bool(options.sources) == bool(options.variance):
-        kind = InputError if options.sources else NothingGiven
+    if bool(options.inputs) == bool(options.variance):
+        kind = InputError if options.inputs else NothingGiven
         raise kind(
             "a variance is needed, stated or estimated",
             remedy="give --variance 0.053, or a table of scores, or a qrels file and runs, but one of them",
         )
     if options.variance:
-        _refuse(STATED, "variance")
+        check_options(Situation(options))
         return [Source(name, sigma_sq) for name, sigma_sq in _stated(options.variance).items()], ()
-    first = RunInputs.of(options, inputs=options.sources)
+    first = InputReader.of(options, inputs=options.inputs)
     each = [
         _scores(one) for one in (first, *(replace(first, inputs=paths_of(also)) for also in options.also))
     ]
@@ -321,9 +327,9 @@ def _variances(options: Sourced, method: str | None) -> tuple[list[Source], tupl
     return known, () if options.quiet else tuple(str(one.variance) for one in known)
 
 
-def _scores(source: RunInputs) -> xr.Dataset:
+def _scores(source: InputReader) -> xr.Dataset:
     """Scores of all measures of one collection."""
-    if source.table:
+    if source.is_table:
         return source.read().scores
     collection = source.collection()
     with progress("scoring", source.quiet) as told:
@@ -413,7 +419,7 @@ def _power_curve(known: Sequence[Source], options: PowerOptions) -> pd.DataFrame
                     systems=m,
                     alpha=options.alpha[0],
                     power=options.power[0],
-                    method=options.method or _usual(one),
+                    method=options.test or _usual(one),
                 ),
             }
         )

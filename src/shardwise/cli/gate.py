@@ -8,66 +8,89 @@ import typer
 import xarray as xr
 
 from shardwise.analysis.gate import Gate, gate, side_by_side
-from shardwise.cli import inputs as opt
-from shardwise.cli.commands.gate import GateOptions
+from shardwise.cli.analyzing import check_choices
+from shardwise.cli.commands import GateOptions
+from shardwise.cli.inputs import InputReader, single
 from shardwise.cli.output import emit
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.core.scores import level_names
 
-NOT_PASSED = 3  # exit code
+NOT_PASSED = 3
+"""Exit code of a gate that does not pass."""
 
 
 def judge(options: GateOptions) -> None:
-    """Compare two systems, say what may be said, and end with the code that says whether it passes."""
+    """Compare two systems, say the verdict, and end with the code that says whether it passes."""
+    check_choices(options)
     scores, base, new, notes = _read(options)
-    found = gate(scores, base, new, margin=options.margin, power=options.power, alpha=options.alpha)
-    _tell(found, options, notes)
-    if not found.passes:
+    margin = 0.01 if options.margin is None else options.margin
+    verdict = gate(scores, base, new, margin=margin, power=options.power, alpha=options.alpha)
+    _show(verdict, options, notes)
+    if not verdict.passes:
         raise typer.Exit(NOT_PASSED)
 
 
 def _read(options: GateOptions) -> tuple[xr.DataArray, str, str, tuple[str, ...]]:
     """The scores, the names of the two systems, and what was left out."""
-    named = options.baseline is not None or options.new is not None
-    if len(options.inputs) == 1:
-        if options.baseline is None or options.new is None:
+    named = bool(options.baseline) and options.new is not None
+    if named or len(options.inputs) == 1:
+        reader = InputReader.of(options).one_measure()
+        if not named or len(options.baseline) != 1:
             raise InputError(
-                "which two of its systems are to be compared is not said",
+                "the two systems are not named",
                 where=str(options.inputs[0]),
-                remedy="name --baseline and --system",
+                remedy="add --baseline (the system in use) and --new",
             )
-        return _table(options, options.inputs[0]), options.baseline, options.new, ()
-    if len(options.inputs) != 2:
-        raise InputError(f"{len(options.inputs)} files, and a gate compares two", remedy="give BASE and NEW")
-    if named:
+        read = reader.read()
+        return single(read), options.baseline[0], str(options.new), ()
+    if options.baseline or options.new is not None:
         raise InputError(
-            "--baseline and --system name systems of one file", remedy="leave them out, or give one file"
+            "one of the two systems is not named", remedy="add both --baseline and --new, or give two files"
+        )
+    if len(options.inputs) != 2:
+        raise InputError(
+            f"{len(options.inputs)} files, but a gate compares two systems",
+            remedy="give BASE and NEW, or name the systems with --baseline and --new",
         )
     paths = options.inputs
     alike = paths[0].stem == paths[1].stem
     names = tuple(str(path.parent / path.stem) if alike else path.stem for path in paths)
-    first, second = (_table(options, path) for path in paths)
-    joined, left = side_by_side(first, second, (names[0], names[1]))
-    notes = (f"{counted(left, 'item')} that only one file has: left out",) if left else ()
+    first, second = (_read_one(options, path) for path in paths)
+    joined, dropped = side_by_side(first, second, (names[0], names[1]))
+    notes = (f"{counted(dropped, 'item')} that only one file has: left out",) if dropped else ()
     base, new = level_names(joined, "system")
     return joined, base, new, notes
 
 
-def _table(options: GateOptions, path: Path) -> xr.DataArray:
-    source = opt.RunInputs.of(options, inputs=[path]).one_measure()
-    return opt.single(source.read())
+def _read_one(options: GateOptions, path: Path) -> xr.DataArray:
+    """Scores of one system, from its own file."""
+    scores = single(InputReader.of(options, inputs=[path]).one_measure().read())
+    if scores.sizes["system"] != 1:
+        raise InputError(
+            f"has {counted(scores.sizes['system'], 'system')}, but a gate compares two",
+            where=str(path),
+            remedy="give a file per system, or one file with --baseline and --new",
+        )
+    return scores
 
 
-def _tell(found: Gate, options: GateOptions, notes: tuple[str, ...]) -> None:
+def _show(verdict: Gate, options: GateOptions, notes: tuple[str, ...]) -> None:
     facts = {
-        "passes": found.passes,
-        "measure": found.measure,
-        "claim": found.claim,
-        "procedure": found.procedure,
-        "margin": found.margin,
-        "alpha": found.alpha,
-        "power": found.power,
+        "passes": verdict.passes,
+        "measure": verdict.measure,
+        "claim": verdict.claim,
+        "procedure": verdict.procedure,
+        "margin": verdict.margin,
+        "alpha": verdict.alpha,
+        "power": verdict.power,
     }
-    said = () if options.quiet else notes
-    emit(found.to_frame(), options.shown, options.out, title=str(found), notes=said, facts=facts)
+    emit(
+        verdict.to_frame(),
+        options.shown,
+        options.out,
+        title=str(verdict),
+        notes=() if options.quiet else notes,
+        facts=facts,
+        quiet=options.quiet,
+    )

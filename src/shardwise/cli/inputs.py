@@ -1,4 +1,4 @@
-"""What the options of a command say about its input: runs and judgments to be scored, or a table of scores."""
+"""Read the input that the options of a command describe: runs to be scored, or scores."""
 
 from __future__ import annotations
 
@@ -6,50 +6,53 @@ import math
 import re
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, fields
+from contextlib import nullcontext
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
 import xarray as xr
 
+from shardwise.cli.conditions import Situation
 from shardwise.cli.output import progress
-from shardwise.cli.shared import current
+from shardwise.cli.shared import check_options
 from shardwise.core.arguments import chosen
 from shardwise.core.claim import plural
 from shardwise.core.errors import InputError, Option, unknown
 from shardwise.core.model import NAMED, Model
 from shardwise.core.scores import missing_cells, undefined_cells
+from shardwise.io.bounds import parse_size, raise_limit, usable_memory
 from shardwise.io.collection import Collection
-from shardwise.io.files import expand
+from shardwise.io.files import SUFFIXES, bare_name, expand
+from shardwise.io.instances import flag_deterministic, read_instances
+from shardwise.io.kinds import put_qrels_first
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import are_score_files, read_scores, score_files
 from shardwise.methods.bootstrap.distributions import Null
 from shardwise.methods.bootstrap.fit import Density
+from shardwise.methods.judges.method import with_human
 from shardwise.scoring.scoring import score
 from shardwise.scoring.streamed import score_runs
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
 from shardwise.sharding.splits import Splits
 
-UNNAMED = "score"  # the measure of a table that names none
+UNNAMED = "score"
+"""The measure of a table that names none."""
 FITS = ("anova", "bootstrap")
 FILLS = ("zero", "one", "lq", "mean", "drop", "leave")
-OF_RUNS = (
-    "shards",
-    "splits",
-    "kind",
-    "by",
-    "texts",
-    "proportions",
-    "corpus",
-    "names",
-    "depth",
-    "subtopics",
-    "intents",
-)
-"""Options that say something about runs, and nothing about a table of scores."""
-OF_TABLES = ("columns", "system", "random")
-"""Options that say something about tables of scores, and nothing about runs."""
+MOMENTS = ".moments"
+"""Ending of a file of moments."""
+STREAMED = (".parquet", ".pq", ".arrow", ".feather", ".csv", ".tsv", ".nc", ".nc4", ".zarr", ".npy")
+"""Endings of tables that can be read block by block."""
+ONLY_STREAMED = (MOMENTS, ".npy", ".arrow", ".feather")
+"""Endings of files that are read in no other way."""
+BYTES_NEEDED = 12
+"""Bytes of memory that reading a byte of a table takes at most: 10.6 GB for 0.9 GB of CSV."""
+BYTES_OF_RUNS, GROWTH_OF_RUNS = 1, 5
+"""Bytes of memory that a byte of a run takes, and how many times its size a compressed run has."""
+REPEATED = ("measure", "columns", "system", "random", "instances", "deterministic")
+"""Options that hold lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +62,32 @@ class Read:
     scores: xr.Dataset
     notes: tuple[str, ...]
     files: tuple[Path, ...]
-    collection: Collection | None = None  # the runs, where the input is runs
+    collection: Collection | None = None
+    human: Path | None = None
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the measures."""
+        return tuple(map(str, self.scores.data_vars))
+
+    def scores_of(self, measure: str) -> xr.DataArray:
+        """Return the scores of a measure, with those of people beside them where a file of these was named."""
+        scores = self.scores[measure]
+        return scores if self.human is None else add_people(scores, self.human)
 
     def one(self) -> xr.DataArray:
         """Return the scores of the first measure."""
-        return self.scores[next(iter(self.scores.data_vars))]
+        return self.scores_of(self.measures[0])
+
+    @property
+    def dims(self) -> frozenset[str]:
+        """Dimensions of the scores."""
+        return frozenset(map(str, self.scores[self.measures[0]].dims))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunInputs:
-    """The options that describe the input of a command; ``given`` are those that its caller named."""
+class InputReader:
+    """The options that describe the input of a command, and how it is read."""
 
     inputs: tuple[Path, ...]
     measure: tuple[str, ...] = ()
@@ -80,95 +99,101 @@ class RunInputs:
     proportions: str | None = None
     corpus: str | None = None
     seed: int = 0
-    missing: str = ""  # refuse for runs, leave for tables
+    missing: str = ""
     columns: tuple[str, ...] = ()
     system: tuple[str, ...] = ()
     random: tuple[str, ...] = ()
+    instances: tuple[str, ...] = ()
+    deterministic: tuple[str, ...] = ()
+    human: Path | None = None
     names: str = "auto"
     depth: int | None = None
     subtopics: bool = False
     intents: Path | None = None
+    max_memory: str = ""
     jobs: int | None = None
     quiet: bool = False
-    tables: bool = True  # whether files may be tables of scores
-    given: frozenset[str] = frozenset()
+    tables: bool = True
+    options: Any = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, options: Any, *, inputs: list[Path] | None = None, tables: bool = True) -> RunInputs:
-        """Take from the options of a command those that describe its input, and refuse what would do nothing.
+    def of(cls, options: Any, *, inputs: Sequence[Path] | None = None, tables: bool = True) -> InputReader:
+        """Take from the options of a command those that describe its input, and refuse those without effect.
 
         Parameters
         ----------
-        options
+        options : object
             The options of a command.
-        inputs
-            The files, where the command has them under another name.
-        tables
-            Whether the command takes a table of scores for its input, and not runs alone.
+        inputs : sequence of Path, optional
+            The files, where they are others.
+        tables : bool
+            Whether the command takes a table of scores, and not runs only.
+
+        Returns
+        -------
+        InputReader
+            Ready to read.
         """
-        call = current()
-        named = {one.name: getattr(options, one.name) for one in fields(cls) if hasattr(options, one.name)}
-        named["inputs"] = tuple(inputs if inputs is not None else options.inputs)
-        given = call.given if call is not None else frozenset()
-        if not isinstance(named.get("system"), list):  # of a command that means one of the systems by it
-            named["system"], given = (), given - {"system"}
-        named |= {name: tuple(named.get(name) or ()) for name in ("measure", *OF_TABLES)}
-        found = cls(**named, tables=tables, given=given)
-        found.check()
-        return found
+        values = {one.name: getattr(options, one.name) for one in fields(cls) if hasattr(options, one.name)}
+        values["inputs"] = tuple(options.inputs if inputs is None else inputs)
+        values |= {name: tuple(values.get(name) or ()) for name in REPEATED}
+        # Replications of papers try several numbers of shards themselves.
+        values |= {name: 1 for name in ("shards", "splits") if isinstance(values.get("shards"), list)}
+        reader = cls(**values, tables=tables, options=options)
+        if values.get("max_memory"):
+            parse_size(values["max_memory"])
+        check_options(reader.situation(), str(reader.inputs[0]) if reader.inputs else "")
+        return reader
 
     @property
-    def table(self) -> bool:
+    def is_table(self) -> bool:
         """Whether the input is scores: one file, or several that end as tables and logs do."""
-        return self.tables and (len(self.inputs) == 1 or are_score_files(self.inputs))
+        streamed = [path.suffix.lower() in (*STREAMED, MOMENTS) for path in self.inputs]
+        return self.tables and (len(self.inputs) == 1 or all(streamed) or are_score_files(self.inputs))
 
     @property
-    def idle(self) -> tuple[str, ...]:
-        """Options that do nothing with this input."""
-        return idle(table=self.table, shards=self.shards, kind=self.kind)
+    def is_streamed(self) -> bool:
+        """Whether the input is read block by block: moments, or a table that would not fit into memory."""
+        if not self.is_table or not self.inputs:
+            return False
+        endings = [Path(bare_name(path)).suffix.lower() for path in self.inputs]
+        if any(ending in ONLY_STREAMED for ending in endings):
+            return True
+        if not all(
+            ending in STREAMED and path.exists() for ending, path in zip(endings, self.inputs, strict=True)
+        ):
+            return False
+        return BYTES_NEEDED * sum(_size(path) for path in self.inputs) > self.memory
 
-    def check(self) -> None:
-        """Refuse options that were named and do nothing with this input."""
-        said = [name for name in self.idle if name in self.given]
-        if not said:
-            return
-        words = [part for name in said for part in (", ", Option(name))][1:]
-        does, them = ("do nothing", "them") if len(said) > 1 else ("does nothing", "it")
-        if self.table:
-            raise InputError(
-                (*words, f" {does} with a table of scores"),
-                where=str(self.inputs[0]),
-                remedy=f"leave {them} out, or give a qrels file and runs",
-            )
-        if set(said) & set(OF_TABLES):
-            raise InputError(
-                (*words, f" {does} with runs"), remedy=f"leave {them} out, or give a table of scores"
-            )
-        if self.kind == "attribute":
-            raise InputError(
-                (*words, f" {does} with ", Option("kind", "attribute")),
-                remedy="the names of documents decide",
-            )
-        if self.kind == "uneven":
-            raise InputError(
-                (*words, f" {does} with ", Option("kind", "uneven")), remedy="the proportions say how many"
-            )
-        if said == ["proportions"]:
-            raise InputError((*words, f" {does} here"), remedy=("add ", Option("kind", "uneven")))
-        if said == ["by"]:
-            raise InputError((*words, f" {does} here"), remedy=("add ", Option("kind", "attribute")))
-        if said == ["texts"]:
-            raise InputError((*words, f" {does} here"), remedy=("add ", Option("kind", "topical")))
-        if self.kind == "topical" and self.shards > 1:
-            raise InputError((*words, f" {does} with ", Option("kind", "topical")), remedy="the texts decide")
-        raise InputError((*words, f" {does} with one shard"), remedy=("add ", Option("n_shards", 5)))
+    @property
+    def exceeds_memory(self) -> bool:
+        """Whether runs would not fit into memory together."""
+        sizes = ((path, _size(path)) for path in self.files()[1:])
+        needed = sum(
+            BYTES_OF_RUNS * (GROWTH_OF_RUNS if path.suffix in SUFFIXES else 1) * n for path, n in sizes
+        )
+        return needed > self.memory
 
-    def one_measure(self) -> RunInputs:
-        """Return the same, or a refusal where several measures were named and one is needed."""
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that reading may take."""
+        return parse_size(self.max_memory) if self.max_memory else usable_memory()
+
+    def situation(self, read: Read | None = None, *, streamed: bool = False) -> Situation:
+        """Return what is known of the input, before or after it was read."""
+        return Situation(
+            self.options if self.options is not None else self,
+            runs=not self.is_table if self.inputs else None,
+            dims=None if read is None else read.dims,
+            streamed=streamed,
+        )
+
+    def one_measure(self) -> InputReader:
+        """Return the same, or refuse where several measures were named and one is needed."""
         if len(self.measure) > 1:
             raise InputError(
-                f"one measure here, not {len(self.measure)} ({', '.join(self.measure)})",
-                remedy="run it once each",
+                f"takes one measure, not {len(self.measure)} ({', '.join(self.measure)})",
+                remedy="run it once for each",
                 argument="measure",
                 value=self.measure,
             )
@@ -176,33 +201,57 @@ class RunInputs:
 
     def read(self) -> Read:
         """Read the input, each file once; runs are split and scored as the options say."""
-        if self.table:
-            return self._scores()
+        with raise_limit(self.memory) if self.max_memory else nullcontext():
+            read = self._read_scores() if self.is_table else self._read_runs()
+        if self.deterministic and "instance" in read.dims and self.is_table:
+            read = replace(read, scores=flag_deterministic(read.scores, self.deterministic))
+        check_options(self.situation(read), str(read.files[0]))
+        return read
+
+    def _read_runs(self) -> Read:
         files = self.files()
-        collection = self._collection(files)
-        made = self.split(collection)
-        with progress("scoring", self.quiet) as told:
-            found = score(collection, list(self.measure or ("AP",)), made, jobs=self.jobs, progress=told)
-        notes = (*collection.notes, *(made.notes if made is not None else ()))
-        return Read(found, notes, files, collection)
+        measures = list(self.measure or ("AP",))
+        if self.instances:
+            return self._read_repeats(files, measures)
+        collection = self._read_collection(files)
+        splits = self.split(collection)
+        with progress("scoring", self.quiet) as bar:
+            scores = score(collection, measures, splits, jobs=self.jobs, progress=bar)
+        notes = (*collection.notes, *(splits.notes if splits is not None else ()))
+        return Read(scores, notes, files, collection)
+
+    def _read_repeats(self, files: tuple[Path, ...], measures: list[str]) -> Read:
+        """Runs of which several are repeats of one system."""
+        naming: Any = self.instances[0] if len(self.instances) == 1 else list(self.instances)
+        how = {name: value for name, value in self._reading().items() if name != "names"}
+        with progress("reading runs", self.quiet) as bar:
+            runs = read_instances(
+                list(files[1:]), files[0], naming, deterministic=self.deterministic, progress=bar, **how
+            )
+        splits = self.split(runs.collection)
+        with progress("scoring", self.quiet) as bar:
+            scores = score(runs.collection, measures, splits, jobs=self.jobs, progress=bar)
+        notes = (*runs.collection.notes, *(splits.notes if splits is not None else ()))
+        return Read(runs.arrange(scores), notes, files, runs.collection)
 
     def files(self) -> tuple[Path, ...]:
         """Return the qrels file and the runs, folders and patterns expanded."""
         if len(self.inputs) < 2:
             raise InputError(
-                "runs are missing",
-                remedy="give a qrels file and then the runs: shardwise score qrels.txt runs/*.gz",
+                "no runs were given",
+                remedy="give a qrels file and runs: qrels.txt runs/*.gz",
             )
-        return (self.inputs[0], *expand(self.inputs[1:]))
+        first, *others = put_qrels_first(self.inputs)
+        return (first, *expand(others))
 
     def collection(self) -> Collection:
-        """Read the qrels file and the runs that follow it."""
-        return self._collection(self.files())
+        """Read the qrels file and the runs."""
+        return self._read_collection(self.files())
 
-    def _collection(self, files: tuple[Path, ...]) -> Collection:
-        with progress("reading runs", self.quiet) as told:
+    def _read_collection(self, files: tuple[Path, ...]) -> Collection:
+        with progress("reading runs", self.quiet) as bar:
             return read_collection(
-                [str(path) for path in files[1:]], str(files[0]), progress=told, **self._reading()
+                [str(path) for path in files[1:]], str(files[0]), progress=bar, **self._reading()
             )
 
     def _reading(self) -> dict[str, Any]:
@@ -215,31 +264,31 @@ class RunInputs:
             **({"intents": str(self.intents)} if self.intents is not None else {}),
         }
 
-    def streamed(self, executor: Executor | None, store: Path | None = None) -> Read:
+    def score_in_parts(self, executor: Executor | None, store: Path | None = None) -> Read:
         """Score run files a few at a time, here or where an executor works, into a store if there is one."""
         files = self.files()
         sharded = self.shards > 1 or self.kind in ("uneven", "attribute")
-        told_of_splits: list[str] = []
+        notes_on_splits: list[str] = []
 
         def splitting(collection: Collection) -> Splits:
-            made = self.split(collection)
-            assert made is not None, "asked for where there are shards"
-            told_of_splits.extend(made.notes)
-            return made
+            splits = self.split(collection)
+            assert splits is not None, "asked for where there are shards"
+            notes_on_splits.extend(splits.notes)
+            return splits
 
-        with progress("scoring files", self.quiet) as told:
-            found = score_runs(
+        with progress("scoring files", self.quiet) as bar:
+            scores = score_runs(
                 [str(path) for path in files[1:]],
                 str(files[0]),
                 list(self.measure or ("AP",)),
                 splitting if sharded else None,
                 executor=executor,
                 out=store,
-                progress=told,
+                progress=bar,
                 **self._reading(),
             )
-        notes = filter(None, found.attrs["notes"].split("; "))
-        return Read(found, (*notes, *told_of_splits), files)
+        notes = filter(None, scores.attrs["notes"].split("; "))
+        return Read(scores, (*notes, *notes_on_splits), files)
 
     def split(self, collection: Collection) -> Splits | None:
         """Split the documents as the options say; none for one shard."""
@@ -256,25 +305,24 @@ class RunInputs:
         if self.kind == "topical":
             how["texts"] = self.texts
         if self.kind == "uneven":
-            how["proportions"] = _numbers(self.proportions)
+            how["proportions"] = _parse_proportions(self.proportions)
         shards = None if self.kind == "uneven" else self.shards
         return split(collection, shards, n_splits=self.splits, seed=self.seed, **how)
 
-    def _scores(self) -> Read:
+    def _read_scores(self) -> Read:
         policy: Any = self.missing or "leave"
-        alone = self.measure[0] if len(self.measure) == 1 else None
         files = score_files(self.inputs)
-        found = read_scores(
+        scores = read_scores(
             files,
-            measure=alone,
+            measure=self.measure[0] if len(self.measure) == 1 else None,
             missing=policy,
             columns=roles_of_columns(self.columns),
             system=self.system,
             factors=self.random,
         )
-        if isinstance(found, xr.DataArray):
-            found = found.to_dataset(name=found.name or UNNAMED, promote_attrs=False)
-        known = [str(name) for name in found.data_vars]
+        if isinstance(scores, xr.DataArray):
+            scores = scores.to_dataset(name=scores.name or UNNAMED, promote_attrs=False)
+        known = [str(name) for name in scores.data_vars]
         absent = [name for name in self.measure if len(self.measure) > 1 and name not in known]
         if absent:
             raise InputError(
@@ -282,85 +330,105 @@ class RunInputs:
                 where=str(self.inputs[0]),
                 remedy=f"it has {', '.join(known)}",
             )
-        notes = [str(found[known[0]].attrs["read_as"])] if "read_as" in found[known[0]].attrs else []
-        primary = found.attrs.get("primary")
+        notes = [str(scores[known[0]].attrs["read_as"])] if "read_as" in scores[known[0]].attrs else []
+        primary = scores.attrs.get("primary")
         if not self.measure and primary and len(known) > 1:
-            notes.append(f"of {', '.join(known)} this is {primary}; --measure chooses another")
+            notes.append(f"measure {primary} of {', '.join(known)}; choose another with --measure")
             known = [primary]
-        return Read(found[list(self.measure[1:] and self.measure) or known], tuple(notes), tuple(files))
+        picked = scores[list(self.measure[1:] and self.measure) or known]
+        return Read(picked, tuple(notes), tuple(files), human=self.human)
+
+
+def add_people(scores: xr.DataArray, human: Path) -> xr.DataArray:
+    """Put the scores that people gave beside those of a judge.
+
+    Parameters
+    ----------
+    scores : DataArray
+        Scores of the judge, of one measure.
+    human : Path
+        Table of people's scores for some of the items.
+
+    Returns
+    -------
+    DataArray
+        The same scores with those of people as a coordinate.
+    """
+    people = read_scores(human, missing="leave")
+    if isinstance(people, xr.Dataset):
+        if scores.name not in people.data_vars:
+            raise InputError(
+                f"has no measure {scores.name!r}",
+                where=str(human),
+                remedy="give people's scores of the same measure",
+            )
+        people = people[scores.name]
+    try:
+        return with_human(scores, people)
+    except InputError as error:
+        raise error.placed(str(human)) from error
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    if path.is_dir():
+        return sum(inner.stat().st_size for inner in path.rglob("*") if inner.is_file())
+    return path.stat().st_size
 
 
 def roles_of_columns(given: Sequence[str]) -> dict[str, str] | None:
-    """What an option such as ``item=question,system=model`` says, if anything.
+    """Return what an option such as ``item=question,system=model`` says, None where nothing is said.
 
     >>> roles_of_columns(["item=question,system=model", "score=points"])
     {'item': 'question', 'system': 'model', 'score': 'points'}
     """
-    found: dict[str, str] = {}
+    roles: dict[str, str] = {}
     for part in (part for text in given for part in text.split(",")):
         role, equals, name = part.partition("=")
         if not equals or not role.strip() or not name.strip():
             raise InputError(
-                f"--columns {part!r} names no column", remedy="write for instance item=question,system=model"
+                f"--columns {part!r} does not name a column",
+                remedy="write for instance item=question,system=model",
             )
-        found[role.strip()] = name.strip()
-    return found or None
+        roles[role.strip()] = name.strip()
+    return roles or None
 
 
-def idle(*, table: bool, shards: int, kind: str) -> tuple[str, ...]:
-    """Return the options that do nothing: with a table of scores, with one shard, with shards by attribute.
+def _parse_proportions(text: str | None) -> list[float] | None:
+    """Parse numbers between commas.
 
-    >>> idle(table=False, shards=1, kind="even")
-    ('columns', 'system', 'random', 'splits', 'kind', 'by', 'texts', 'proportions', 'corpus')
-    """
-    if table:
-        return OF_RUNS
-    if kind == "attribute":
-        return (*OF_TABLES, "shards", "splits", "texts", "proportions", "corpus")
-    if kind == "uneven":
-        return (*OF_TABLES, "shards", "by", "texts")
-    if shards == 1:
-        return (*OF_TABLES, "splits", "kind", "by", "texts", "proportions", "corpus")
-    if kind == "topical":
-        return (*OF_TABLES, "by", "proportions", "corpus")
-    return (*OF_TABLES, "by", "texts", "proportions")
-
-
-def _numbers(text: str | None) -> list[float] | None:
-    """Numbers between commas.
-
-    >>> _numbers("3,2,1")
+    >>> _parse_proportions("3,2,1")
     [3.0, 2.0, 1.0]
     """
     try:
         return None if text is None else [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(
-            f"'{text}' are no proportions", remedy=("write for instance ", Option("proportions", "3,2,1"))
+            f"'{text}' are not proportions", remedy=("write for instance ", Option("proportions", "3,2,1"))
         ) from None
 
 
 def single(read: Read) -> xr.DataArray:
-    """Return the scores of the one measure there is, or refuse to choose."""
-    known = [str(name) for name in read.scores.data_vars]
+    """Return the scores of the only measure, or refuse to choose."""
+    known = read.measures
     if len(known) > 1:
         raise InputError(
-            f"holds {len(known)} measures",
+            f"has {len(known)} measures",
             where=str(read.files[0]),
             remedy=("choose one with ", Option("measure"), f": {', '.join(known)}"),
         )
     return read.one()
 
 
-def model(text: str) -> Model:
-    """A model by name or formula."""
+def parse_model(text: str) -> Model:
+    """Return a model by name or formula."""
     if re.fullmatch(r"MD\d*", text, re.IGNORECASE) and text.upper() not in NAMED:
         raise unknown("model", text, NAMED)
     return Model.parse(text)
 
 
 def filled(scores: xr.DataArray, fill: str) -> tuple[xr.DataArray, tuple[str, ...]]:
-    """Scores with undefined cells filled as the option says, and a note on them and on those that are missing.
+    """Return scores with undefined cells filled as the option says, and notes on them and on missing scores.
 
     A missing score is filled only by a number that was named; otherwise the fit leaves it out.
     """
@@ -368,50 +436,44 @@ def filled(scores: xr.DataArray, fill: str) -> tuple[xr.DataArray, tuple[str, ..
     undefined, missing = undefined_cells(scores), missing_cells(scores)
     holes, lost = int(undefined.sum()), int(missing.sum())
     named = isinstance(policy, str)
-    notes = _told(0 if fill == "leave" else holes, fill, lost, "left out" if named else f"filled with {fill}")
+    notes = _note_gaps(
+        0 if fill == "leave" else holes, fill, lost, "left out" if named else f"filled with {fill}"
+    )
     if fill == "leave" or (not holes and (named or not lost)):
         return scores, notes
     return fill_undefined(scores, policy), notes
 
 
-def _told(holes: int, fill: str, lost: int, how: str) -> tuple[str, ...]:
-    said = [f"{holes} undefined {'cell' if holes == 1 else plural('cell')}: {fill}"] if holes else []
-    said += [f"{lost} missing {'score' if lost == 1 else plural('score')} {how}"] if lost else []
-    return ("; ".join(said),) if said else ()
+def _note_gaps(holes: int, fill: str, lost: int, how: str) -> tuple[str, ...]:
+    notes = [f"{holes} undefined {'cell' if holes == 1 else plural('cell')}: {fill}"] if holes else []
+    notes += [f"{lost} missing {'score' if lost == 1 else plural('score')} {how}"] if lost else []
+    return ("; ".join(notes),) if notes else ()
 
 
-def bootstrap_options(fit: str, resamples: int | None) -> bool:
-    """Whether the fit is a bootstrap; refuse an unknown one, and resamples that nothing would draw."""
+def bootstrap_asked(fit: str, resamples: int | None) -> bool:
+    """Return whether the fit is a bootstrap; refuse an unknown one, and resamples that nothing would draw."""
     if fit not in FITS:
         raise unknown("fit", fit, FITS)
-    if fit == "anova" and resamples is not None:
-        raise InputError(
-            "an ANOVA draws no resamples", remedy="add --fit bootstrap, or leave out --resamples"
-        )
     return fit == "bootstrap"
 
 
-def bootstrap_law(options: Any) -> dict[str, Any]:
-    """What the options say of the law that bootstrap p-values are of; refused where nothing is bootstrapped."""
-    said = {name: getattr(options, name) for name in ("null", "tails", "density")}
-    said = {name: value for name, value in said.items() if value is not None}
-    if said and options.fit != "bootstrap":
-        raise InputError(
-            (Option(next(iter(said))), " is for a bootstrap"), remedy=("add ", Option("fit", "bootstrap"))
-        )
+def bootstrap_distribution(options: Any) -> dict[str, Any]:
+    """Return what the options say of the bootstrap distribution that p-values come from."""
+    values = {name: getattr(options, name) for name in ("null", "tails", "density")}
+    values = {name: value for name, value in values.items() if value is not None}
     for name, choices in (("null", get_args(Null)), ("density", get_args(Density))):
-        if name in said:
-            chosen(said[name], name, choices)
-    return said
+        if name in values:
+            chosen(values[name], name, choices)
+    return values
 
 
 def dimensions(generalize: str) -> tuple[str, ...]:
-    """Dimensions that a claim extends to, from an option such as ``topic,shard``."""
-    return tuple(part.strip() for part in generalize.split(",") if part.strip())
+    """Return the dimensions that a claim extends to, from an option such as ``topic,shard``; none for ``these``."""
+    return tuple(part.strip() for part in generalize.split(",") if part.strip() not in ("", "these"))
 
 
 def fill_policy(fill: str) -> str | float:
-    """A policy for undefined cells, or the number to put in.
+    """Return a policy for undefined cells, or the number to put in.
 
     >>> fill_policy("mean"), fill_policy("0.5")
     ('mean', 0.5)

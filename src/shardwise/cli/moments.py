@@ -1,4 +1,4 @@
-"""shardwise moments: systems compared on tables of any length."""
+"""Compare systems on tables that do not fit into memory: counts, means and cross-products are all that is kept."""
 
 from __future__ import annotations
 
@@ -8,63 +8,90 @@ from pathlib import Path
 
 import pandas as pd
 
-from shardwise.cli.commands.moments import MomentsOptions
-from shardwise.cli.inputs import roles_of_columns
+from shardwise.cli.commands import CompareOptions
+from shardwise.cli.inputs import MOMENTS, InputReader, roles_of_columns
+from shardwise.cli.options import Format
 from shardwise.cli.output import emit, progress
+from shardwise.cli.shared import check_options
 from shardwise.comparing.comparisons import Comparisons
+from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
-from shardwise.io.atomic import write_atomically
-from shardwise.methods.moments.fit import TESTS, Gaps, ScoreMoments, margins_alone
+from shardwise.methods.moments.fit import Gaps, ScoreMoments
 from shardwise.procedures.running import compare
 from shardwise.procedures.vocabulary import parse
 
-MOMENTS = ".moments"
+MARGINAL = "MD1"
+"""Method that needs means and variances only, which take less time than cross-products."""
 
 
-def compare_moments(options: MomentsOptions) -> None:
-    """Read each input once, add the moments, compare the systems; keep the moments where asked."""
-    method = options.method or ("MD1 hsd topic" if options.margins else "moderated")
-    test = parse(method).fit.name
-    if options.margins and test in TESTS and test != "MD1":  # before hours of reading
-        raise margins_alone(f"differences by {test}")
-    if options.save is not None and options.save.suffix != MOMENTS:
-        raise InputError("is no name of moments", where=str(options.save), remedy=f"let it end in {MOMENTS}")
-    total = reduce(add, [_read(path, options) for path in options.inputs])
-    found = compare(total, method, baseline=options.baseline or None, seed=options.seed)
-    if options.save is not None:
-        total.save(options.save)
-    if options.pairs is not None:
-        table = found.to_frame(1.0 - options.alpha).to_csv(index=False, lineterminator="\n")
-        write_atomically(options.pairs, table.encode())
-    _tell(total, found, options)
+def compare_streamed(options: CompareOptions, reader: InputReader) -> None:
+    """Read each input once, add the moments, compare the systems; save the moments where asked.
+
+    Parameters
+    ----------
+    options : CompareOptions
+        Options of the command.
+    reader : InputReader
+        The input.
+    """
+    check_options(reader.situation(streamed=True), str(reader.inputs[0]))
+    method = options.method or "moderated"
+    marginal = parse(method).fit.name == MARGINAL and options.save_moments is None
+    if options.save_moments is not None and options.save_moments.suffix != MOMENTS:
+        raise InputError(
+            f"unknown extension {options.save_moments.suffix!r}",
+            where=str(options.save_moments),
+            remedy=f"end the name in {MOMENTS}",
+        )
+    total = reduce(add, [_read(path, options, marginal) for path in reader.inputs])
+    pairs = compare(total, method, baseline=options.baseline or None, seed=options.seed)
+    if options.save_moments is not None:
+        total.save(options.save_moments)
+    _show(total, pairs, options)
 
 
-def _read(path: Path, options: MomentsOptions) -> ScoreMoments:
+def _read(path: Path, options: CompareOptions, marginal: bool) -> ScoreMoments:
     if path.suffix == MOMENTS:
-        kept = ScoreMoments.load(path)
-        return kept.margins() if options.margins else kept
+        saved = ScoreMoments.load(path)
+        return saved.margins() if marginal else saved
     gaps: Gaps = "drop" if options.missing == "drop" else "refuse"
-    with progress(f"{path.name}: items read", options.quiet) as told:
+    with progress(f"{path.name}: items read", options.quiet) as bar:
         return ScoreMoments.of(
             path,
             columns=roles_of_columns(options.columns),
             missing=gaps,
-            margins=options.margins,
-            progress=lambda done, _: told(done, done),
+            margins=marginal,
+            progress=lambda done, _: bar(done, done),
         )
 
 
-def _tell(total: ScoreMoments, found: Comparisons, options: MomentsOptions) -> None:
-    table = found.intervals(1.0 - options.alpha).reset_index().rename(columns={"estimate": "mean"})
-    if found.complete:
-        ranks = found.ranks(1.0 - options.alpha).reset_index(drop=True)
-        table = pd.concat([table, ranks[["lowest", "highest"]]], axis=1)
+def _show(total: ScoreMoments, pairs: Comparisons, options: CompareOptions) -> None:
+    # The table of systems and pairs is that of compare, which loads this module.
+    from shardwise.cli.compare import pairs_table, systems_by_baseline
+
+    by_pairs = options.table == "pairs" or (not options.table and options.shown is not Format.text)
+    table: pd.DataFrame = pairs_table(pairs, options) if by_pairs else systems_by_baseline(pairs, options)
     facts = {
-        "procedure": found.procedure,
-        "claim": found.claim,
+        "procedure": pairs.procedure,
+        "method": pairs.title,
+        "claim": pairs.claim,
+        "repeats": "",
+        "model": "",
+        "measure": "",
+        "alpha": options.alpha,
         "items": total.n,
         "dropped": total.dropped,
-        "alpha": options.alpha,
     }
-    notes = () if options.quiet else found.notes
-    emit(table, options.shown, options.out, title=found.summary(options.alpha), notes=notes, facts=facts)
+    read = (f"streamed: {counted(total.n, total.item)} × {counted(len(total.systems), 'system')}",)
+    dropped = (f"{counted(total.dropped, total.item)} without a score of every system left out",)
+    saved = (f"moments: {options.save_moments}",) if options.save_moments is not None else ()
+    notes = (*read, *(dropped if total.dropped else ()), *pairs.notes, *saved)
+    emit(
+        table,
+        options.shown,
+        options.out,
+        title=pairs.summary(options.alpha),
+        notes=() if options.quiet else notes,
+        facts=facts,
+        quiet=options.quiet,
+    )

@@ -1,4 +1,4 @@
-"""Results -> the terminal or a file, in one of five formats."""
+"""Write results to the terminal or a file, in one of six formats."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shardwise.cli.options import Format
-from shardwise.cli.shared import current
+from shardwise.cli.shared import current_call
 from shardwise.core.errors import InputError
 from shardwise.core.text import short, visible
 from shardwise.io.atomic import write_atomically
@@ -27,7 +28,18 @@ from shardwise.io.spreadsheets import guarded_frame
 from shardwise.plot.saving import save_chart
 from shardwise.report.names import tex
 
-LONG = 45  # rows of LaTeX that fit on one page
+LONG = 45
+"""Rows of LaTeX that fit on one page."""
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
+body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: .2rem .8rem; text-align: left; border-bottom: 1px solid #ddd; }}
+.number {{ text-align: right; }}
+</style></head><body>
+{body}
+</body></html>
+"""
 
 
 def emit(
@@ -38,18 +50,57 @@ def emit(
     title: str = "",
     notes: tuple[str, ...] = (),
     facts: dict[str, Any] | None = None,
+    quiet: bool = False,
 ) -> None:
-    """Print a table, or write it to a file whole or not at all."""
+    """Print a table, or write it to a file whole or not at all, and say so.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    format : Format
+        How it is written.
+    out : Path or None
+        The file; the terminal where there is none.
+    title, notes : str, tuple of str
+        Lines above and below the table.
+    facts : dict, optional
+        What JSON holds besides.
+    quiet : bool
+        Whether to say nothing of the file.
+    """
     if format is Format.text and out is None and sys.stdout.isatty():
         _print_table(terminal(), frame, title, notes)
         return
-    text = render(frame, format, title=title, notes=notes, facts=facts)
+    write_text(render(frame, format, title=title, notes=notes, facts=facts), out, quiet=quiet)
+
+
+def write_text(text: str, out: Path | None, *, quiet: bool = False) -> None:
+    """Write text to a file whole or not at all and say so, or to the terminal.
+
+    Parameters
+    ----------
+    text : str
+        What to write.
+    out : Path or None
+        The file; the terminal where there is none.
+    quiet : bool
+        Whether to say nothing of the file.
+    """
     if out is not None:
         write_atomically(out, text.encode("utf-8", "backslashreplace"))
-    elif sys.stdout.isatty():  # names come from files, and may hold what commands a terminal
+        announce(out, quiet=quiet)
+    elif sys.stdout.isatty():
+        # Names come from files, and may hold what commands a terminal.
         sys.stdout.write("".join(f"{visible(line)}\n" for line in text.split("\n")[:-1]))
     else:
         sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+
+
+def announce(path: Path, *, quiet: bool = False) -> None:
+    """Say that a file was written; on standard error, which is not part of the result."""
+    if not quiet:
+        sys.stderr.write(f"wrote {visible(str(path))}\n")
 
 
 def render(
@@ -60,12 +111,12 @@ def render(
     notes: tuple[str, ...] = (),
     facts: dict[str, Any] | None = None,
 ) -> str:
-    """Turn a table into text of the given format."""
+    """Return a table as text of the given format."""
     if format is Format.json:
-        call = current()
+        call = current_call()
         head = {"command": " ".join(call.command)} if call is not None else {}
-        told = {**head, "title": title, **_plain(facts or {}), "notes": list(notes), "rows": []}
-        text = json.dumps(told, indent=1, allow_nan=False)
+        content = {**head, "title": title, **_to_plain(facts or {}), "notes": list(notes), "rows": []}
+        text = json.dumps(content, indent=1, allow_nan=False)
         return "".join((*text.rpartition("[]")[:1], _json_rows(frame), "\n}\n"))
     if format is Format.csv:
         return str(guarded_frame(frame).to_csv(index=False, lineterminator="\n"))
@@ -73,6 +124,8 @@ def render(
         return _latex(frame, title)
     if format is Format.markdown:
         return _markdown(frame, title, notes)
+    if format is Format.html:
+        return _html(frame, title, notes)
     console = Console(width=500, color_system=None)
     with console.capture() as captured:
         _print_table(console, frame, title, notes)
@@ -113,7 +166,8 @@ def progress_bar(quiet: bool) -> Progress:
     )
 
 
-Listener = Callable[[str, int, int], None]  # what is being done, how much of it, of how much
+Listener = Callable[[str, int, int], None]
+"""Is called with what is being done, how much of it, of how much."""
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
@@ -135,7 +189,8 @@ def progress(doing: str, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: listener(doing, done, total)
         return
     made = progress_bar(quiet)
-    if made.disable:  # before 14.3, rich ends one that is not shown with an empty line
+    if made.disable:
+        # Before 14.3, rich ends one that is not shown with an empty line.
         yield lambda done, total: None
         return
     with made as bar:
@@ -149,7 +204,8 @@ def terminal(quiet: bool = False) -> Console:
 
 
 def _print_table(console: Console, frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> None:
-    for line in title.split("\n") if title else ():  # names in it come from files, here and below
+    # Names in the title come from files, here and below.
+    for line in title.split("\n") if title else ():
         console.print(Text(_line(line), style="bold"))
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, column in frame.items():
@@ -217,25 +273,44 @@ def _markdown(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
         [_cell(str(name), value) for name, value in zip(frame.columns, row, strict=True)]
         for row in frame.itertuples(index=False)
     ]
-    lines = [_row(map(str, frame.columns)), _bars("---:" if one else "---" for one in numeric)]
+    lines = [_row(map(str, frame.columns)), _bars("---:" if number else "---" for number in numeric)]
     lines += [_row(cells) for cells in rows]
-    said = "  \n".join(_plainly(_line(line)) for line in title.split("\n"))
-    told = [f"- {_plainly(short(note, 400))}" for note in notes]
-    return "\n".join([*([said, ""] if said else []), *lines, *(["", *told] if told else [])]) + "\n"
+    above = "  \n".join(_escape_markdown(_line(line)) for line in title.split("\n"))
+    below = [f"- {_escape_markdown(short(note, 400))}" for note in notes]
+    return "\n".join([*([above, ""] if above else []), *lines, *(["", *below] if below else [])]) + "\n"
+
+
+def _html(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
+    """A page with the table, the title above and the notes below it."""
+    numeric = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
+    marks = [' class="number"' if number else "" for number in numeric]
+    names = zip(map(str, frame.columns), marks, strict=True)
+    head = "".join(f"<th{mark}>{escape(short(name))}</th>" for name, mark in names)
+    rows = []
+    for row in frame.itertuples(index=False):
+        cells = [_cell(str(name), value) for name, value in zip(frame.columns, row, strict=True)]
+        columns = zip(cells, marks, strict=True)
+        rows.append("".join(f"<td{mark}>{escape(cell)}</td>" for cell, mark in columns))
+    lines = [escape(_line(line)) for line in title.split("\n") if line]
+    above = [f"<h1>{lines[0]}</h1>", *(f"<p>{line}</p>" for line in lines[1:])] if lines else []
+    below = [f"<p><small>{escape(short(note, 400))}</small></p>" for note in notes]
+    body = "".join(f"<tr>{row}</tr>\n" for row in rows)
+    table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>"
+    return PAGE.format(title=lines[0] if lines else "shardwise", body="\n".join([*above, table, *below]))
 
 
 def _row(cells: Iterable[str]) -> str:
-    return _bars(_plainly(short(cell)) for cell in cells)
+    return _bars(_escape_markdown(short(cell)) for cell in cells)
 
 
 def _bars(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _plainly(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Text that Markdown shows as it is, HTML in it too.
 
-    >>> _plainly("a|b <i>*")
+    >>> _escape_markdown("a|b <i>*")
     'a\\\\|b \\\\<i\\\\>\\\\*'
     """
     return re.sub(r"([\\`*_{}\[\]<>#|~&$])", r"\\\1", visible(text))
@@ -246,7 +321,7 @@ def _json_rows(frame: pd.DataFrame, step: int = 10_000) -> str:
     pieces = []
     for first in range(0, len(frame), step):
         rows = [
-            {name: _plain(value) for name, value in row.items()}
+            {name: _to_plain(value) for name, value in row.items()}
             for row in frame.iloc[first : first + step].to_dict("records")
         ]
         text = json.dumps({"rows": rows}, indent=1, allow_nan=False)
@@ -254,12 +329,12 @@ def _json_rows(frame: pd.DataFrame, step: int = 10_000) -> str:
     return f"[{','.join(pieces)}\n ]" if pieces else "[]"
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     """A value that JSON knows; undefined is null."""
     if isinstance(value, dict):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _to_plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_to_plain(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Path):

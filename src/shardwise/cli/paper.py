@@ -4,29 +4,55 @@ from __future__ import annotations
 
 import pandas as pd
 
+from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.answer import headline
-from shardwise.cli.commands.paper import PaperOptions
-from shardwise.cli.leaderboard import analysed
+from shardwise.cli.analyzing import analyze_measures, check_choices, test_margin
+from shardwise.cli.cluster import on_cluster
+from shardwise.cli.commands import PaperOptions
+from shardwise.cli.inputs import InputReader
 from shardwise.cli.options import Format
-from shardwise.cli.output import emit
+from shardwise.cli.output import emit, render
+from shardwise.io.atomic import write_atomically
 from shardwise.report.paper import write_paper
 
 
 def write_files(options: PaperOptions) -> None:
     """Write the files, and say what they hold."""
-    found = analysed(options, baseline=tuple(options.baseline) or None)
-    files = write_paper(options.out, *found, columns=options.columns)
+    check_choices(options)
+    reader = InputReader.of(options)
+    read = reader.read()
+    with on_cluster(options.cluster, options.quiet) as executor:
+        analyses = analyze_measures(options, reader, read, executor=executor)
+    files = write_paper(options.out, *analyses, columns=options.table_columns)
+    rows = [{"file": str(options.out / file.name), "holds": file.holds} for file in files]
+    rows += [_write_margin(options, analyses[0])] if options.margin is not None else []
     if options.quiet and options.format is Format.text:
         return
-    first = found[0]
-    frame = pd.DataFrame([{"file": str(options.out / file.name), "holds": file.holds} for file in files])
+    first = analyses[0]
     facts = {
         "folder": str(options.out),
         "procedure": first.procedure.name,
         "claim": first.comparisons.claim,
-        "measures": [one.measure for one in found],
+        "measures": [analysis.measure for analysis in analyses],
         "baselines": list(first.baselines),
         "alpha": first.alpha,
     }
     notes = () if options.quiet else first.notes
-    emit(frame, options.format, title=f"{first.heading()}\n{headline(first)}", notes=notes, facts=facts)
+    emit(
+        pd.DataFrame(rows),
+        options.format,
+        title=f"{first.heading()}\n{headline(first)}",
+        notes=notes,
+        facts=facts,
+    )
+
+
+def _write_margin(options: PaperOptions, analysis: Analysis) -> dict[str, str]:
+    """Write the test of every pair against the margin as a LaTeX table."""
+    tested = test_margin(analysis.comparisons, options)
+    assert tested is not None
+    path = options.out / "margin.tex"
+    write_atomically(
+        path, render(tested.table, Format.latex, title=str(tested)).encode("utf-8", "backslashreplace")
+    )
+    return {"file": str(path), "holds": f"differences against a margin of {options.margin:g}"}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,15 +15,20 @@ import pandas as pd
 import typer
 
 from shardwise.analysis.provenance import hashed, versions
-from shardwise.cli.commands.again import RepeatOptions
-from shardwise.cli.config import OUTPUT, VERSUS, AnalysisFile, to_toml
-from shardwise.cli.inputs import idle
-from shardwise.cli.output import emit
+from shardwise.cli.commands import FORMER, CompareOptions, RepeatOptions
+from shardwise.cli.conditions import Situation, idle_options
+from shardwise.cli.config import OUTPUT, AnalysisFile, to_toml
+from shardwise.cli.output import announce, emit
+from shardwise.cli.shared import parameters_of_options
 from shardwise.core.errors import InputError
 from shardwise.core.text import visible
 from shardwise.io.atomic import write_atomically
 from shardwise.report.embedded import read_report
 
+NAMED_FILES = ("human", "texts", "intents", "corpus", "instances")
+"""Options that may name files, which are inputs too."""
+FORMER_OPTIONS = {"pairs": "table"}
+"""Options of earlier versions, which say nothing about the result."""
 PARTS = ("claims", "systems", "pairs", "anova", "splits", "power", "residuals", "scores", "inputs")
 STOPPED = 130
 ROUNDING = 1e-5
@@ -35,25 +42,26 @@ def repeat(options: RepeatOptions) -> None:
         raise InputError("no such folder", where=str(inputs), remedy="name the folder of the inputs")
     if out is not None and out.exists():
         raise InputError(
-            "is there already", where=str(out), remedy="repeat writes over nothing: name another file"
+            "exists already", where=str(out), remedy="name another file: repeat overwrites nothing"
         )
     before = read_report(report)
     command, table = _recipe(before, str(report))
-    dropped = _without_idle(command, table)
+    dropped = _drop_idle(command, table)
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "report.html"
         if command == "demo":
             arguments = ["--out", folder, "--quiet"]
         else:
             found = _located(before, str(report), inputs)
-            files = _files(command, table, found, str(report))
+            files = _files(table, found, str(report))
             if not quiet:
                 sys.stderr.write(f"{visible(_announced(list(found.values()), out))}\n")
-            arguments = [*files, "--report", str(made), "--out", str(Path(folder) / "result")]
+            result = str(Path(folder) / "result.txt")
+            arguments = [*files, "--report", str(made), "--out", result, "--quiet"]
         analysis = Path(folder) / "analysis.toml"
         analysis.write_text(to_toml([command], table), encoding="utf-8")
         arguments += ["--config", str(analysis), *(["--jobs", str(options.jobs)] if options.jobs else [])]
-        _run(command, [*arguments, *(["--quiet"] if quiet else [])])
+        _run(command, arguments)
         after = read_report(made)
         if out is not None:
             write_atomically(out, made.read_bytes())
@@ -64,13 +72,14 @@ def repeat(options: RepeatOptions) -> None:
         for name, then, now in _changed(before.get("versions"), versions())
     ]
     if dropped:
-        notes.append(f"left out, since they do nothing here: {', '.join(dropped)}")
+        notes.append(f"options without effect left out: {', '.join(dropped)}")
     used = len(before["inputs"]) if command != "demo" else 0
     if not quiet:
-        notes += [f"{used} inputs are as they were"] if used else ["the inputs were simulated again"]
-        notes += [f"new report: {out}"] if out is not None else []
+        notes += [f"{used} inputs are unchanged"] if used else ["the inputs were simulated again"]
     facts = {"same": code == 0, "versions_differ": bool(_changed(before.get("versions"), versions()))}
     emit(frame, options.format, title=verdict, notes=tuple(notes), facts=facts)
+    if out is not None:
+        announce(out, quiet=quiet)
     if code:
         raise typer.Exit(code)
 
@@ -80,7 +89,7 @@ def _recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, Any]]
     recipe = before.get("recipe")
     if recipe is None:
         raise InputError(
-            "this report was made from Python, and not by a command",
+            "this report was made from Python, not by a command",
             where=where,
             remedy="run that program again; the report has the hash of its scores",
         )
@@ -96,16 +105,29 @@ def _recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, Any]]
     table = tables.get(command)
     if set(tables) != {command} or not isinstance(table, dict) or OUTPUT & set(table):
         raise InputError("holds more than an analysis", where=where, remedy="it was not written by shardwise")
-    return command, table
+    if "a" in table or "b" in table:
+        raise InputError(
+            "was made of two groups of runs, which an earlier version took",
+            where=where,
+            remedy="use shardwise compare with --instances",
+        )
+    return FORMER.get(command, command), table
 
 
-def _without_idle(command: str, table: dict[str, Any]) -> list[str]:
-    """Take out what commands no longer take where it does nothing, and older reports wrote; return what was there."""
+def _drop_idle(command: str, table: dict[str, Any]) -> list[str]:
+    """Take out options without effect, which earlier versions wrote, and return them."""
     if command != "compare":
         return []
-    shards, kind = table.get("shards", 1), str(table.get("kind", "even"))
-    nothing = idle(table="scores" in table, shards=1 if shards == 1 else 2, kind=kind)
-    return [key for key in nothing if table.pop(key, None) is not None]
+    parameters = {one.name: one for one in parameters_of_options(CompareOptions)}
+    factories = {one.name: one.default_factory for one in fields(CompareOptions)}
+    defaults: dict[str, Any] = {
+        one.name: [] if callable(factories[one.name]) else one.default for one in fields(CompareOptions)
+    }
+    values = {name: table.get(parameter.key, defaults[name]) for name, parameter in parameters.items()}
+    now = Situation(SimpleNamespace(**values, shown="html"), runs="scores" not in table)
+    idle = idle_options(list(parameters), lambda name: parameters[name].only_with, now)
+    keys = [parameters[name].key for name in idle] + list(FORMER_OPTIONS)
+    return [key for key in keys if table.pop(key, None) is not None]
 
 
 def _located(before: Mapping[str, Any], where: str, folder: Path | None) -> dict[str, str]:
@@ -156,32 +178,26 @@ def _places(path: Path, folder: Path | None, beside: Path) -> Iterator[Path]:
                 yield place
 
 
-def _files(command: str, table: dict[str, Any], found: Mapping[str, str], where: str) -> list[str]:
-    """Take the inputs out of the analysis, as arguments that name where they are now; it may name no others."""
+def _files(table: dict[str, Any], found: Mapping[str, str], where: str) -> list[str]:
+    """Take the files out of the analysis, as arguments that name where they are now; it may name no others."""
 
     def moved(path: Any) -> str:
         if not isinstance(path, str) or path not in found:
-            raise InputError(f"{path!r} is no input of the report", where=where, remedy="it may be damaged")
+            raise InputError(
+                f"{path!r} is not an input of the report", where=where, remedy="it may be damaged"
+            )
         return f"./{found[path]}" if found[path].startswith("-") else found[path]
 
-    def taken(key: str) -> list[str]:
-        paths = table.pop(key, [])
-        return [moved(path) for path in (paths if isinstance(paths, list) else [paths])]
+    def take(key: str) -> list[Any]:
+        values = table.pop(key, [])
+        return values if isinstance(values, list) else [values]
 
-    of_instances = command == "instances"
-    qrels, one, two = taken("qrels"), taken("a"), taken("b")
-    runs = [*one, *([VERSUS] if one or two else []), *two, *taken("runs")]
-    arguments = [*taken("scores"), *([] if of_instances else qrels), *runs]
-    if of_instances:
-        arguments += [word for path in qrels for word in ("--qrels", path)]
-        naming = table.get("instances", [])
-        listed = [name for name in naming if name in found] if isinstance(naming, list) else []
-        if listed:  # a file that says which run is what
-            table["instances"] = [name for name in naming if name not in found]
-            arguments += [word for name in listed for word in ("--instances", moved(name))]
-    corpus = table.pop("corpus", None)
-    if corpus is not None and runs:
-        arguments += ["--corpus", corpus if str(corpus).isdecimal() else moved(corpus)]
+    arguments = [moved(path) for key in ("scores", "qrels", "runs") for path in take(key)]
+    for key in NAMED_FILES:
+        for value in take(key):
+            # A size of the corpus and a pattern of names are not files.
+            is_file = value in found or (key != "instances" and not str(value).isdecimal())
+            arguments += [f"--{key}", moved(value) if is_file else str(value)]
     return arguments
 
 

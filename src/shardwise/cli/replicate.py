@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,15 @@ import pandas as pd
 
 from shardwise.cli import inputs
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands.replicate import F19Options, FF21Options, J15Options, S14Options, V17Options
+from shardwise.cli.commands import F19Options, FF21Options, J15Options, S14Options, V17Options
 from shardwise.cli.design import paths_of
 from shardwise.cli.output import progress, terminal
-from shardwise.cli.shared import current
-from shardwise.core.errors import InputError, Option
+from shardwise.cli.shared import was_given
+from shardwise.core.errors import InputError
 from shardwise.papers import Replication, f19, ff21, j15, s14, v17
 from shardwise.scoring.measures.names import parse_measure
 
 KEPT = "steps that were done are kept"
-OF_RUNS = ("measure", "shards", "splits", "fill", "corpus", "names", "depth", "related", "pool_depth")
 
 
 def replicate_f19(options: F19Options) -> None:
@@ -83,7 +83,7 @@ def replicate_j15(options: J15Options) -> None:
     data: Any = None
     if options.inputs:
         data = (
-            inputs.RunInputs(inputs=tuple(options.inputs), missing=options.missing, quiet=options.quiet)
+            inputs.InputReader(inputs=tuple(options.inputs), missing=options.missing, quiet=options.quiet)
             .read()
             .one()
         )
@@ -93,7 +93,7 @@ def replicate_j15(options: J15Options) -> None:
     ):
         found = j15(
             data,
-            options.baseline,
+            next(iter(options.baseline), None),
             margin=options.margin,
             pools=options.pools,
             repetitions=options.repetitions,
@@ -113,18 +113,16 @@ def replicate_s14(options: S14Options) -> None:
         further = {also: _data(paths_of(also), options) for also in options.also}
         return s14({"collection": data, **further}, **choices)
 
-    _replicate(paper, options, depths=options.pool_depth or None, method=options.method)
+    _replicate(paper, options, depths=options.pool or None, method=options.test)
 
 
 def _data(files: tuple[Path, ...], options: Any) -> Any:
-    """A collection, or a table of scores where there is one file."""
-    if len(files) == 1:
-        _refuse_idle(files[0])
-        return inputs.RunInputs(inputs=files, missing=options.missing, quiet=options.quiet).read().one()
-    return inputs.RunInputs(
-        inputs=files, missing=options.missing, names=options.names, depth=options.depth, jobs=options.jobs,
-        quiet=options.quiet,
-    ).collection()  # fmt: skip
+    """Read a collection, or a table of scores where there is one file."""
+    reader = inputs.InputReader.of(options, inputs=files)
+    if not reader.is_table:
+        return reader.collection()
+    # The measures of a paper are those of runs; a table has its own.
+    return replace(reader, measure=reader.measure if was_given("measure") else ()).read().one()
 
 
 def _check(measures: list[str]) -> None:
@@ -162,19 +160,6 @@ def _write(found: Replication, options: Any) -> None:
         said = terminal()
         said.print(str(found), markup=False)
         said.print(f"written to {options.out / found.paper.lower()}.html and .md", markup=False)
-
-
-def _refuse_idle(path: Path) -> None:
-    call = current()
-    said = [name for name in OF_RUNS if call is not None and name in call.given]
-    if said:
-        words = [part for name in said for part in (", ", Option(name))][1:]
-        does, them = ("do nothing", "them") if len(said) > 1 else ("does nothing", "it")
-        raise InputError(
-            (*words, f" {does} with a table of scores"),
-            where=str(path),
-            remedy=f"leave {them} out, or give a qrels file and runs",
-        )
 
 
 def corpus(text: str | None) -> int | str | None:

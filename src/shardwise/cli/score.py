@@ -1,4 +1,4 @@
-"""shardwise score: runs and qrels -> scores."""
+"""shardwise score: score runs with judgments."""
 
 from __future__ import annotations
 
@@ -9,28 +9,30 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands.score import ScoreOptions
-from shardwise.cli.inputs import RunInputs
-from shardwise.cli.output import emit, writing
+from shardwise.cli.commands import ScoreOptions
+from shardwise.cli.inputs import InputReader
+from shardwise.cli.output import announce, emit, writing
 from shardwise.io.scores import write_scores
 from shardwise.io.stores import ENDING, HELD
 
 
 def score_runs(options: ScoreOptions) -> None:
     """Score runs, print the means, and write all scores where ``--out`` says."""
-    source = RunInputs.of(options, tables=False)
+    reader = InputReader.of(options, tables=False)
     store = options.out if options.out is not None and options.out.suffix.lower() == ENDING else None
     with on_cluster(options.cluster, options.quiet) as executor:
-        stream = options.stream or executor is not None
-        read = source.streamed(executor, store) if stream else source.read()
+        in_parts = executor is not None or reader.exceeds_memory
+        read = reader.score_in_parts(executor, store) if in_parts else reader.read()
     scores = read.scores
-    if options.out is not None and not (stream and store):
-        with writing(options.out):
-            write_scores(scores, options.out)
+    if options.out is not None:
+        if not (in_parts and store):
+            with writing(options.out):
+                write_scores(scores, options.out)
+        announce(options.out, quiet=options.quiet)
     sizes = scores.sizes
     title = f"{_count(sizes['system'], 'system')}, {_count(sizes['topic'], 'topic')}"
     if "shard" in sizes:
-        split = _count(sizes.get("split", 1), f"{source.kind} split")
+        split = _count(sizes.get("split", 1), f"{reader.kind} split")
         title += f", {split} into {_count(sizes['shard'], 'shard')}"
     notes = () if options.quiet else read.notes
     table, holes = means_table(scores)
@@ -38,7 +40,7 @@ def score_runs(options: ScoreOptions) -> None:
 
 
 def means_table(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Mean of each measure by system over all else, best first by the first measure; undefined cells of each."""
+    """Return the mean of each measure by system, best first by the first measure, and undefined cells of each."""
     others = [str(dim) for dim in scores.dims if dim != "system"]
     holes = dict.fromkeys(map(str, scores.data_vars), 0)
     frames = []
@@ -58,8 +60,9 @@ def _blocks(scores: xr.Dataset) -> Iterator[slice]:
     A mean over dimensions between which systems lie adds in another order where there is one system alone.
     """
     systems = scores.sizes["system"]
-    each = max(1, sum(one.size for one in scores.data_vars.values()) // systems)
-    step = max(2, HELD // (4 * each))  # means are taken of copies
+    each = max(1, sum(values.size for values in scores.data_vars.values()) // systems)
+    # Means are taken of copies.
+    step = max(2, HELD // (4 * each))
     edges = [0, *range(step, systems - 1, step), systems]
     yield from (slice(a, b) for a, b in pairwise(edges))
 
@@ -69,7 +72,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _undefined(scores: xr.Dataset, holes: dict[str, int]) -> tuple[str, ...]:
-    """How many cells have no score, in words."""
+    """Say how many cells have no score."""
     return tuple(
         f"{name}: {holes[str(name)]} of {values.size} cells are undefined (no relevant document there)"
         " and are left out of the means"

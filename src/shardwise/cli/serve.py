@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from shardwise.cli.commands.serve import ServeOptions
+from shardwise.cli.commands import ServeOptions
 from shardwise.core import late
 from shardwise.core.errors import InputError
 

@@ -1,66 +1,148 @@
-"""What all commands have in common: each is a frozen dataclass of options, and a record of how it was called."""
+"""Turn a frozen dataclass of options into a command, and remember how it was called."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from dataclasses import MISSING, Field, dataclass, fields
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
 
+from shardwise.cli.conditions import Condition, Situation, idle_options, refuse_idle
 from shardwise.cli.config import INPUTS, OUTPUT, AnalysisFile, Parameter, parameters_of, to_toml
+from shardwise.cli.options import (
+    COMMON,
+    INPUT,
+    METHOD,
+    PLAN,
+    QUESTION,
+    RUNNING,
+    SERVER,
+    SHARDS,
+    SIMULATION,
+    Declaration,
+)
+from shardwise.cli.options import (
+    OUTPUT as OUTPUT_GROUP,
+)
 from shardwise.cli.waiting import watch_compiling
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, Option
 
 if TYPE_CHECKING:
     from shardwise.analysis.provenance import Recipe
 
 Command = Callable[..., None]
-WRITTEN = frozenset({"out", "report", "chart", "pairs"})
-OWN = "shardwise.own"  # where a context keeps the options that stand in the command's own table
+WRITTEN = frozenset({"out", "report", "chart", "save-moments"})
+"""Keys of options that name a file to be written."""
+
+CALLERS_OWN = "shardwise.own"
+"""Where a context keeps the options that stand in the command's own table of a configuration file."""
+
+GROUPS = (QUESTION, INPUT, METHOD, SHARDS, PLAN, SIMULATION, SERVER, OUTPUT_GROUP, RUNNING)
+"""Panels of the help, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A command as it was called."""
+    """A command as it was called.
+
+    Parameters
+    ----------
+    command : tuple of str
+        Its words.
+    parameters : tuple of Parameter
+        Its options and arguments.
+    values : mapping
+        Their values by name.
+    given : frozenset of str
+        Names of those on the command line, or in the command's table of a configuration file.
+    typed : tuple of str
+        The command line.
+    """
 
     command: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     values: Mapping[str, Any]
-    given: frozenset[str]  # parameters named on the command line, or in the command's table of a file
-    typed: tuple[str, ...]  # the command line
+    given: frozenset[str]
+    typed: tuple[str, ...]
 
-    def recipe(self, *, without: tuple[str, ...] = (), **instead: Any) -> Recipe:
-        """Everything that the result depends on, as TOML; what was found out later is given by key.
+    def conditions(self, name: str) -> Sequence[Condition]:
+        """Return the conditions under which an option of this command has an effect."""
+        parameter = next((one for one in self.parameters if one.name == name), None)
+        return () if parameter is None else parameter.only_with
 
-        Defaults are written out too, since another version may have others; ``without`` are options that did nothing.
+    def recipe(self, now: Situation, *, without: tuple[str, ...] = (), **instead: Any) -> Recipe:
+        """Return everything that the result depends on, as TOML.
+
+        Defaults are written out too, since another version may have others.
+
+        Parameters
+        ----------
+        now : Situation
+            What is at hand; options without effect are left out.
+        without : tuple of str
+            Further options to leave out.
+        instead : object
+            Values that were found out later, by key.
+
+        Returns
+        -------
+        Recipe
+            The command and its table.
         """
-        from shardwise.analysis.provenance import Recipe  # takes long to load
+        # Loading this takes long.
+        from shardwise.analysis.provenance import Recipe
 
-        named = next((one.name for one in self.parameters if one.argument), "")
-        table: dict[str, Any] = {key: value for key, value in instead.items() if key in INPUTS.get(named, ())}
+        argument = next((one.name for one in self.parameters if one.argument), "")
+        names = [one.name for one in self.parameters]
+        idle = {*without, *idle_options(names, self.conditions, now)}
+        table: dict[str, Any] = {
+            key: value for key, value in instead.items() if key in INPUTS.get(argument, ())
+        }
         for parameter in self.parameters:
             value = instead.get(parameter.key, self.values.get(parameter.name))
-            idle = parameter.argument or parameter.key in OUTPUT or parameter.name in without
-            if not idle and value is not None and value != []:
-                table[parameter.key] = _plain(value)
+            skipped = parameter.argument or parameter.key in OUTPUT or parameter.name in idle
+            if not skipped and value is not None and value != [] and value != "":
+                table[parameter.key] = _to_plain(value)
         return Recipe(self.command, self.typed, to_toml(self.command, table))
 
 
 _CALL: ContextVar[Call | None] = ContextVar("call", default=None)
 
 
-def current() -> Call | None:
-    """The command that is running, if one is."""
+def current_call() -> Call | None:
+    """Return the command that is running, if one is."""
     return _CALL.get()
+
+
+def was_given(name: str) -> bool:
+    """Return whether the caller named an option of the running command."""
+    call = current_call()
+    return call is not None and name in call.given
+
+
+def check_options(now: Situation, where: str = "") -> None:
+    """Refuse options of the running command that were named and have no effect."""
+    call = current_call()
+    if call is None:
+        return
+    ignored = sorted(call.given & set(getattr(now.options, "ignored", ())))
+    if ignored:
+        raise InputError(
+            (Option(ignored[0]), f" has no effect in {' '.join(call.command)}"),
+            remedy="remove it, or use shardwise compare",
+        )
+    refuse_idle(call.given, call.conditions, now, where)
 
 
 @contextmanager
@@ -76,29 +158,34 @@ Options = TypeVar("Options")
 
 
 @contextmanager
-def called(
+def call_command(
     name: str,
     options: type[Options],
     inputs: Sequence[Path],
     texts: Mapping[str, Sequence[str]],
     **others: Any,
 ) -> Iterator[Options]:
-    """Options of a command as if it had been typed, for a program that runs it; it counts as running meanwhile.
+    """Make the options of a command as if it had been typed, and let it count as running meanwhile.
 
     Parameters
     ----------
-    name
+    name : str
         Of the command.
-    options
+    options : type
         Its dataclass.
-    inputs
+    inputs : sequence of Path
         Files for its argument ``inputs``.
-    texts
+    texts : mapping
         Values of other options, as they would be typed, by name.
-    others
+    others : object
         Values of options that are not part of what is asked, such as ``report``.
+
+    Yields
+    ------
+    object
+        The options.
     """
-    known = {one.name: one for one in _parameters(options)}
+    known = {one.name: one for one in parameters_of_options(options)}
     values: dict[str, Any] = {one.name: _default(one) for one in fields(options)}  # type: ignore[arg-type]
     for key, given in texts.items():
         if key not in known or known[key].argument or known[key].key in OUTPUT:
@@ -115,14 +202,49 @@ def called(
         yield options(**values)
 
 
-def _parameters(options: type) -> tuple[Parameter, ...]:
-    """The options and arguments that a dataclass declares, in the order of its help."""
+def parameters_of_options(options: type) -> tuple[Parameter, ...]:
+    """Return the options and arguments that a dataclass declares, in the order of its help."""
+    return parameters_of(_annotations(options))
+
+
+def _annotations(options: type) -> dict[str, Any]:
+    """Annotations of a dataclass in the order of its help: arguments, common options, then group by group."""
     kinds = get_type_hints(options, include_extras=True)
-    return parameters_of({one.name: kinds[one.name] for one in _in_order(options)})
+    names = {one.name for one in fields(options)}
+    # An option that the command declares itself comes before those that it inherits.
+    inherited = [name for kind in options.__mro__ for name in inspect.get_annotations(kind) if name in names]
+    order = {name: rank for rank, name in reversed(list(enumerate(inherited)))}
+
+    def rank(name: str) -> tuple[int, int, int]:
+        info = _declaration(kinds[name])
+        if info is None:
+            return -1, 0, order[name]
+        return (0, info.number, 0) if info.common else (1 + GROUPS.index(info.group), info.number, 0)
+
+    return {name: kinds[name] for name in sorted(names, key=rank)}
 
 
-def command_of(context: Any) -> tuple[str, ...]:
-    """Names of the command and of the groups it is in, without the program's."""
+def _declaration(annotation: Any) -> Declaration | None:
+    return next((note for note in get_args(annotation)[1:] if isinstance(note, Declaration)), None)
+
+
+def _shown(annotation: Any) -> Any:
+    """An annotation as the help shows it: its panel, its own help, and that a list is repeatable."""
+    info = _declaration(annotation)
+    if info is None:
+        return annotation
+    kind, *notes = get_args(annotation)
+    shown = copy(info)
+    shown.rich_help_panel = COMMON if info.common else info.group.title
+    shown.help = next((note for note in notes if isinstance(note, str)), info.help)
+    (parameter,) = parameters_of({"option": annotation})
+    if parameter.several:
+        shown.help = f"{str(shown.help).removesuffix('.')}; repeatable."
+    return Annotated[kind, shown]
+
+
+def command_words(context: Any) -> tuple[str, ...]:
+    """Return the names of the command and of the groups it is in, without the program's."""
     names: list[str] = []
     while context.parent is not None:
         names.insert(0, str(context.info_name))
@@ -130,30 +252,36 @@ def command_of(context: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def command(options: type, place: str, *, config: bool = True) -> Command:
+def make_command(options: type, place: str, *, config: bool = True) -> Command:
     """Make a command of a frozen dataclass of options and of the function that takes them.
 
     The function is loaded when the command runs, so that help and completion come at once.
 
     Parameters
     ----------
-    options
+    options : type
         A dataclass; its fields are annotated as options and arguments, and its docstring is the help.
-    place
+    place : str
         Where the function is, as ``package.module:function``.
-    config
+    config : bool
         Whether the command takes ``--config``.
+
+    Returns
+    -------
+    callable
+        A function that typer takes.
     """
-    kinds = get_type_hints(options, include_extras=True)
-    declared = list(_in_order(options))
-    parameters = _parameters(options)
+    annotations = _annotations(options)
+    declared = {one.name: one for one in fields(options)}
+    parameters = parameters_of_options(options)
 
     def run(context: typer.Context, **values: Any) -> None:
-        values.pop("config", None)
-        call = Call(command_of(context), parameters, values, _given(context, values), tuple(sys.argv[1:]))
+        values = {name: value for name, value in values.items() if name in declared}
+        given = _given(context, values)
+        call = Call(command_words(context), parameters, values, given, tuple(sys.argv[1:]))
         with _running(call):
             _refuse_to_overwrite(call)
-            work = _function(place)
+            work = _load(place)
             watch_compiling()
             work(options(**values))
 
@@ -161,55 +289,72 @@ def command(options: type, place: str, *, config: bool = True) -> Command:
     taken = [
         inspect.Parameter("context", only, annotation=typer.Context),
         *(
-            inspect.Parameter(one.name, only, default=_default(one), annotation=kinds[one.name])
-            for one in declared
+            inspect.Parameter(name, only, default=_default(declared[name]), annotation=_shown(annotation))
+            for name, annotation in annotations.items()
         ),
     ]
+    if "format" in declared:
+        taken.append(inspect.Parameter("json_schema", only, default=False, annotation=JsonSchema))
     if config:
-        taken.append(inspect.Parameter("config", only, default=None, annotation=_config(parameters)))
-    run.__doc__ = _paragraphs(inspect.getdoc(options) or "")
+        taken.append(inspect.Parameter("config", only, default=None, annotation=_config_option(parameters)))
+    run.__doc__ = _unwrap(inspect.getdoc(options) or "")
     run.__annotations__ = {one.name: one.annotation for one in taken}
     run.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
     run.parameters = parameters  # type: ignore[attr-defined]
     return run
 
 
+def _print_schema(context: typer.Context, value: bool) -> bool:
+    if value and not context.resilient_parsing:
+        # The descriptions of columns need not be loaded for help.
+        from shardwise.cli.schema import schema
+
+        text = json.dumps(schema(" ".join(command_words(context))), indent=1, ensure_ascii=False)
+        typer.echo(text)
+        raise typer.Exit
+    return value
+
+
+JsonSchema = Annotated[
+    bool,
+    typer.Option(
+        "--json-schema",
+        help="Print the JSON Schema of --format json, and stop.",
+        is_eager=True,
+        callback=_print_schema,
+        rich_help_panel=OUTPUT_GROUP.title,
+    ),
+]
+
+
 def _refuse_to_overwrite(call: Call) -> None:
-    """No file is written over one that is read, nor twice."""
-    taken: dict[str, str] = {}
+    """Refuse to write a file over one that is read, or twice."""
+    uses: dict[str, str] = {}
     for parameter in call.parameters:
         value = call.values.get(parameter.name)
         if parameter.argument:
-            many = value if isinstance(value, list | tuple) else [value]
-            taken |= {os.path.realpath(one): "is read" for one in many if isinstance(one, str | Path)}
+            paths = value if isinstance(value, list | tuple) else [value]
+            uses |= {os.path.realpath(path): "is read" for path in paths if isinstance(path, str | Path)}
     for parameter in call.parameters:
         value = call.values.get(parameter.name)
         if parameter.argument or parameter.key not in WRITTEN or not isinstance(value, Path):
             continue
-        if value.exists() and not value.is_file():  # a terminal or a pipe takes more than one
+        # A terminal or a pipe takes more than one; moments may replace those that they were added to.
+        if (value.exists() and not value.is_file()) or parameter.key == "save-moments":
             continue
-        if told := taken.get(os.path.realpath(value)):
+        if use := uses.get(os.path.realpath(value)):
             raise InputError(
-                f"this file {told} and would be written by --{parameter.key}",
+                f"this file {use} and would be written by --{parameter.key}",
                 where=str(value),
                 remedy="write to another file",
             )
-        taken[os.path.realpath(value)] = f"is written by --{parameter.key}"
+        uses[os.path.realpath(value)] = f"is written by --{parameter.key}"
 
 
-def _in_order(options: type) -> Iterator[Field[Any]]:
-    """The fields of a dataclass, its own before those that it has from others: help shows them so."""
-    known = {one.name: one for one in fields(options)}
-    for kind in options.__mro__:
-        for name in inspect.get_annotations(kind):
-            if name in known:
-                yield known.pop(name)
+def _unwrap(text: str) -> str:
+    """Join the lines of each paragraph, which the help breaks as wide as the screen is.
 
-
-def _paragraphs(text: str) -> str:
-    """Text whose lines are as long as the screen, a paragraph each.
-
-    >>> _paragraphs("One line\\nand its end.\\n\\nAnother.")
+    >>> _unwrap("One line\\nand its end.\\n\\nAnother.")
     'One line and its end.\\n\\nAnother.'
     """
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
@@ -221,44 +366,45 @@ def _default(one: Field[Any]) -> Any:
     return inspect.Parameter.empty if one.default is MISSING else one.default
 
 
-def _function(place: str) -> Callable[[Any], None]:
+def _load(place: str) -> Callable[[Any], None]:
     module, name = place.split(":")
-    found: Callable[[Any], None] = getattr(importlib.import_module(module), name)
-    return found
+    function: Callable[[Any], None] = getattr(importlib.import_module(module), name)
+    return function
 
 
 def _given(context: typer.Context, values: Mapping[str, Any]) -> frozenset[str]:
-    """Parameters that the caller named, here or for this command alone in a file."""
-    own = context.meta.get(OWN, frozenset())
+    """Parameters that the caller named, here or for this command only in a file."""
+    in_file = context.meta.get(CALLERS_OWN, frozenset())
     sources = {name: context.get_parameter_source(name) for name in values}
     typed = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
-    return frozenset(typed | own)
+    return frozenset(typed | in_file)
 
 
-def _config(parameters: tuple[Parameter, ...]) -> Any:
+def _config_option(parameters: tuple[Parameter, ...]) -> Any:
     """The option ``--config`` of a command with these parameters."""
 
     def configure(context: typer.Context, value: Path | None) -> Path | None:
         if value is not None and not context.resilient_parsing:
             known = context.find_root().obj or ()
             file = AnalysisFile.read(value)
-            found = file.values(command_of(context), parameters, known)
-            context.default_map = {**(context.default_map or {}), **found}
-            context.meta[OWN] = file.own(command_of(context), parameters)
+            words = command_words(context)
+            context.default_map = {**(context.default_map or {}), **file.values(words, parameters, known)}
+            context.meta[CALLERS_OWN] = file.own_options(words, parameters)
         return value
 
     option = typer.Option(
-        help="Take inputs and options from this TOML file; the command line comes before it.",
+        help="Take inputs and options from this TOML file; the command line comes first.",
+        metavar="FILE",
         is_eager=True,
         callback=configure,
-        rich_help_panel="In every command",
+        rich_help_panel=RUNNING.title,
     )
     return Annotated[Path | None, option]
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_to_plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value

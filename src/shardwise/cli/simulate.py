@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from shardwise.analysis.provenance import hashed
-from shardwise.cli.commands.simulate import SimulateOptions
+from shardwise.cli.commands import SimulateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit
 from shardwise.core.errors import InputError, Option

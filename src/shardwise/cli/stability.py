@@ -10,14 +10,13 @@ import xarray as xr
 
 from shardwise.cli import inputs
 from shardwise.cli.cluster import on_cluster
-from shardwise.cli.commands.stability import StabilityOptions
+from shardwise.cli.commands import StabilityOptions
 from shardwise.cli.output import emit, progress
-from shardwise.cli.shared import current
 from shardwise.comparing.over_splits import over_splits
 from shardwise.comparing.split_tables import agreement_over_splits, found_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of, stability_of_fills, stability_of_methods
 from shardwise.core.arguments import chosen, lending
-from shardwise.core.errors import InputError, Option
+from shardwise.core.errors import InputError
 from shardwise.scoring.scoring import score
 from shardwise.stats.corrections import known
 
@@ -31,35 +30,36 @@ MEANINGS = {
 }
 MODELS = ("MD2", "MD3", "MD4", "MD5", "MD6")
 TABLES = ("agreement", "summary", "found", "divided", "models", "methods", "fills")
-IDLE = {  # options that a table does not listen to, as it has all of them side by side
-    "models": ("model",),
-    "methods": ("method", "fit", "resamples", "null", "tails", "density", "generalize"),
-    "fills": ("fill",),
-}
 
 
 def compare_splits(options: StabilityOptions) -> None:
     """Compare the systems on each split and print how far the splits agree."""
     format = options.shown
-    bootstrap = inputs.bootstrap_options(options.fit, options.resamples)
-    law = inputs.bootstrap_law(options)
-    _check(options)
-    parsed = inputs.model(options.model)  # refused before the long work, here and below
+    # What cannot be done is refused before the long work.
+    bootstrap = inputs.bootstrap_asked(options.fit, options.resamples)
+    chosen(options.table, "table", TABLES)
+    parsed = inputs.parse_model(options.model)
     if options.cluster is not None and options.resamples is None:
         raise InputError(
-            "--cluster does nothing without draws",
-            remedy="leave it out, or add --fit bootstrap --resamples 10000",
+            "--cluster has no effect without bootstrap samples",
+            remedy="remove it, or add --fit bootstrap --resamples 10000",
         )
     method = known(options.method or ("bh" if bootstrap else "hsd"))
     inputs.fill_policy(options.fill)
-    read = inputs.RunInputs.of(options).one_measure().read()
+    read = inputs.InputReader.of(options).one_measure().read()
     scores, told = inputs.filled(inputs.single(read), "leave" if options.table == "fills" else options.fill)
     how: dict[str, Any] = (
-        {"fit": "bootstrap", "n_resamples": options.resamples, "seed": options.seed, **law}
+        {
+            "fit": "bootstrap",
+            "n_resamples": options.resamples,
+            "seed": options.seed,
+            **inputs.bootstrap_distribution(options),
+        }
         if bootstrap
         else {}
     )
     how["generalize"] = inputs.dimensions(options.generalize)
+    how |= {"only": options.only or None, "baseline": next(iter(options.baseline), None)}
     alpha = options.alpha
     facts: dict[str, Any] = {"alpha": alpha, "splits": scores.sizes.get("split", 1)}
     with (
@@ -89,18 +89,8 @@ def compare_splits(options: StabilityOptions) -> None:
         title=title,
         notes=() if options.quiet else (*read.notes, *told),
         facts=facts,
+        quiet=options.quiet,
     )
-
-
-def _check(options: StabilityOptions) -> None:
-    """Refuse an unknown table, and options that the one asked for does not listen to."""
-    chosen(options.table, "table", TABLES)
-    call = current()
-    for name in IDLE.get(options.table, ()):
-        if call is not None and name in call.given:
-            raise InputError(
-                (Option(name), " does nothing with ", Option("table", options.table)), remedy="leave it out"
-            )
 
 
 def _whole(read: inputs.Read) -> xr.DataArray | None:

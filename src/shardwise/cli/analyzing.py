@@ -1,0 +1,238 @@
+"""Turn the options of a command into analyses: the same for compare, leaderboard and paper."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from concurrent.futures import Executor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from shardwise.analysis.analysis import Analysis
+from shardwise.analysis.analyze import AnalysisOptions, analyze
+from shardwise.cli.groups import Comparing
+from shardwise.cli.inputs import (
+    InputReader,
+    Read,
+    bootstrap_asked,
+    bootstrap_distribution,
+    fill_policy,
+    parse_model,
+    single,
+)
+from shardwise.cli.output import progress
+from shardwise.cli.shared import current_call, was_given
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.equivalence import METHODS as VERDICTS
+from shardwise.comparing.equivalence import SIDES, Equivalence, equivalence, posterior_probability
+from shardwise.core.arguments import chosen
+from shardwise.core.claim import Claim
+from shardwise.core.errors import InputError
+from shardwise.methods.anova.method import READINGS, ByBootstrap
+from shardwise.methods.bootstrap.fit import refuse_generalize
+from shardwise.methods.repeats.kinds import KINDS
+from shardwise.procedures.procedure import Procedure
+from shardwise.procedures.running import DESIGNS, METHODS
+from shardwise.procedures.vocabulary import parse
+from shardwise.stats.corrections import CORRECTIONS, known, title
+
+
+def check_choices(options: Comparing) -> None:
+    """Refuse values that are not known, before the long work."""
+    for value, name, choices in (
+        (options.side, "side", SIDES),
+        (options.verdict, "verdict", VERDICTS),
+        (options.design, "design", DESIGNS),
+        (options.repeats, "repeats", (None, *KINDS)),
+    ):
+        if value not in choices:
+            chosen(value, name, [choice for choice in choices if choice is not None])
+    bootstrap = bootstrap_asked(options.fit, options.resamples)
+    bootstrap_distribution(options)
+    fill_policy(options.fill)
+    if options.model:
+        parse_model(options.model)
+    if not bootstrap and options.method and options.method not in (*CORRECTIONS, *METHODS):
+        parse(options.method)
+
+
+def analysis_options(options: Comparing, read: Read, **others: Any) -> AnalysisOptions:
+    """Return what the options say of an analysis.
+
+    Parameters
+    ----------
+    options : Comparing
+        Options of a command.
+    read : Read
+        The input.
+    others : object
+        Further fields of `AnalysisOptions`.
+
+    Returns
+    -------
+    AnalysisOptions
+        All choices.
+    """
+    return AnalysisOptions(
+        method=options.method or None,
+        model=options.model or None,
+        generalize=options.generalize or None,
+        alpha=options.alpha,
+        fill=fill_policy(options.fill),
+        only=tuple(options.only) or None,
+        baseline=options.baseline or None,
+        repeats=options.repeats,
+        n_resamples=options.resamples,
+        seed=options.seed,
+        notes=read.notes,
+        **others,
+    )
+
+
+def analyze_measures(
+    options: Comparing,
+    reader: InputReader,
+    read: Read,
+    *,
+    executor: Executor | None = None,
+    report: bool = False,
+    calibration: int | None = 0,
+    **others: Any,
+) -> list[Analysis]:
+    """Analyse each measure of the scores that were read.
+
+    Parameters
+    ----------
+    options : Comparing
+        Options of a command.
+    reader, read : InputReader, Read
+        The input.
+    executor : Executor, optional
+        Where to resample and simulate.
+    report : bool
+        Whether a report is written, which records what makes it again.
+    calibration : int or None
+        Tables that a report simulates.
+    others : object
+        Fields of `AnalysisOptions` that replace what the options say.
+
+    Returns
+    -------
+    list of Analysis
+        One for each measure.
+    """
+    if not reader.measure:
+        # Refuses to choose between several measures.
+        single(read)
+    listed = list_files(options, reader, read.files) if report else ()
+    choices = analysis_options(options, read, inputs=listed, calibration=calibration if report else 0)
+    choices = replace(choices, **others)
+    analyses = []
+    for name in reader.measure if len(reader.measure) > 1 else read.measures:
+        if options.fit == "bootstrap":
+            procedure = bootstrap_procedure(options, read.scores[name].dims)
+            choices = replace(choices, model=None, method=procedure)
+        with progress(f"{name}: comparing", options.quiet) as bar:
+            analysis = analyze(read.scores_of(name), choices, executor=executor, progress=bar)
+        if options.resamples is not None and analysis.lead.n_resamples is None:
+            raise InputError(
+                f"--resamples has no effect with {analysis.procedure.name}, which does not resample",
+                remedy="remove it, or choose another --method",
+            )
+        analyses.append(record(analysis, options, reader, read, calibration) if report else analysis)
+    return analyses
+
+
+def test_margin(pairs: Comparisons, options: Comparing) -> Equivalence | None:
+    """Test differences against the margin, where one was given."""
+    if options.margin is None:
+        return None
+    return equivalence(pairs, options.margin, options.side, method=options.verdict, alpha=options.alpha)
+
+
+def join_margin(
+    frame: pd.DataFrame, pairs: Comparisons, tested: Equivalence, options: Comparing
+) -> pd.DataFrame:
+    """Return a table of pairs with the test of each difference against the margin.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row for each pair.
+    pairs : Comparisons
+        What was compared.
+    tested : Equivalence
+        The test of the margin.
+    options : Comparing
+        Margin, side and how it is tested.
+
+    Returns
+    -------
+    DataFrame
+        The same rows with further columns.
+    """
+    columns = tested.table.drop(columns=["a", "b", "difference"]).add_suffix(f"_{options.side}")
+    plain = {f"{name}_{options.side}": name for name in ("holds", "smallest_margin")}
+    frame = frame.join(columns.rename(columns=plain))
+    if options.verdict == "hpd":
+        frame["probability"] = [
+            posterior_probability(pairs, tested.margin, options.side, a=str(a), b=str(b))
+            for a, b in zip(tested.table["a"], tested.table["b"], strict=True)
+        ]
+    return frame
+
+
+def is_for_two(options: Comparing) -> bool:
+    """Return whether a method for repeats of two systems is asked for, which is no procedure."""
+    return (options.method in METHODS and options.fit == "anova") or was_given("design")
+
+
+def list_files(options: Comparing, reader: InputReader, files: tuple[Path, ...]) -> tuple[str, ...]:
+    """Return the files that a report names with their hashes: the inputs, and those that options name."""
+    corpus = [] if reader.corpus is None or reader.corpus.isdecimal() or reader.is_table else [reader.corpus]
+    lists = [name for name in options.instances if Path(name).is_file()]
+    named = [options.human, *([] if reader.is_table else [options.texts, options.intents])]
+    return (*map(str, files), *(str(path) for path in named if path is not None), *corpus, *lists)
+
+
+def record(
+    analysis: Analysis, options: Comparing, reader: InputReader, read: Read, calibration: int | None
+) -> Analysis:
+    """Return the same analysis with what is needed to make it again; what was chosen automatically is written out."""
+    # Looked up late, so that it can be replaced.
+    from shardwise.analysis.trust import usual_budget
+
+    call = current_call()
+    if call is None:
+        return analysis
+    files = [str(file) for file in read.files]
+    used: dict[str, Any] = {"scores": files} if reader.is_table else {"qrels": files[0], "runs": files[1:]}
+    if reader.is_table and len(files) == 1:
+        used["scores"] = files[0]
+    if not reader.is_table or len(reader.measure) > 1:
+        used["measure"] = analysis.measure
+    default = "bh" if options.fit == "bootstrap" else "hsd" if options.model else analysis.procedure.name
+    used["method"] = options.method or default
+    used["calibration"] = usual_budget(len(analysis.systems)) if calibration is None else calibration
+    # The name of the method says what repeats were taken for; a report has all tables.
+    idle = ("repeats", "design", "table", "trim")
+    recipe = call.recipe(reader.situation(read), without=idle, **used)
+    return replace(analysis, recipe=recipe)
+
+
+def bootstrap_procedure(options: Comparing, dims: Collection[Hashable]) -> Procedure:
+    """Return the procedure that the options of a bootstrap name, piece by piece."""
+    parts = {"null": "difference", "tails": 2, "density": "exact"} | bootstrap_distribution(options)
+    reading = next(name for name, values in READINGS.items() if values == tuple(parts.values()))
+    model = parse_model(options.model or ("MD6" if "shard" in dims else "MD1"))
+    fit = ByBootstrap(model, reading, drawn=options.resamples is not None)
+    correction = known(options.method or "bh")
+    if correction not in fit.corrections:
+        raise InputError(
+            f"{title(correction)} needs a t-distribution, and a bootstrap has its own",
+            remedy=f"choose one of {', '.join(fit.corrections)}",
+        )
+    refuse_generalize(Claim.of(options.generalize or ()))
+    return Procedure(fit, correction, Claim())

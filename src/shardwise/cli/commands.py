@@ -1,0 +1,565 @@
+"""The commands: the options and the help of each, and the function that does its work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import typer
+
+from shardwise.cli import options as opt
+from shardwise.cli.groups import (
+    Comparing,
+    Drawn,
+    Folder,
+    Printed,
+    Rankings,
+    Running,
+    Sharding,
+    Tables,
+    Threads,
+    Written,
+)
+from shardwise.cli.options import several
+
+OptionalInputs = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Scores to plan from: a table or logs, or a qrels file and runs.",
+        metavar="[SCORES|QRELS RUNS...]",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions(Folder, Printed, Threads):
+    """Run the whole analysis on a small simulated collection; no data needed.
+
+    Example: shardwise demo
+    """
+
+    out: Annotated[Path, opt.OUT, "Folder for the files; created if it does not exist."] = Path("demo")
+    seed: Annotated[int, opt.SEED] = 7
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(Comparing, Drawn, Written):
+    """Which systems are significantly different, and what the result applies to.
+
+    Takes a qrels file and runs, or scores: any table of items and systems, and logs of evaluation tools. The line "read
+    as" says what was understood. The result applies to new topics like these unless --generalize says otherwise.
+
+    As text it shows the systems with intervals, possible ranks and groups; other formats hold all pairs, HTML is the
+    report. Tables that do not fit into memory are streamed.
+
+    Example: shardwise compare qrels.txt runs/*.gz -m AP -m nDCG@10
+
+    Example: shardwise compare evals.csv --baseline gpt-old --margin 0.02
+
+    Example: shardwise compare logs/*.eval --report report.html
+    """
+
+    table: Annotated[
+        str,
+        opt.TABLE,
+        "Table to show: systems (default as text) or pairs (default else); with repeats also seeds, spread (of p), "
+        "shares (of variance) or settings.",
+    ] = ""
+    trim: Annotated[str | None, opt.TRIM] = None
+    report: Annotated[Path | None, opt.REPORT] = None
+    calibration: Annotated[int | None, opt.CALIBRATION] = None
+    save_moments: Annotated[Path | None, opt.SAVE_MOMENTS] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaderboardOptions(Comparing, Written):
+    """Rank the systems, with the range of ranks that each may have.
+
+    Rank ranges hold for all systems at once. Several measures give several columns; the first one ranks. As HTML it is
+    one page to sort, search and link to.
+
+    Example: shardwise leaderboard qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline bm25 --out board.html
+    """
+
+    ignored: ClassVar = ("random", "human", "design")
+
+    fragment: Annotated[bool, opt.FRAGMENT] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperOptions(Comparing, Folder, Printed):
+    """Write what a paper needs: table, figure, methods paragraph, references, and every number by name.
+
+    table.tex has all measures of all systems, the best in bold, with superscripts for the systems that each is
+    significantly better than.
+
+    Example: shardwise paper qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline bm25 --out paper/
+    """
+
+    ignored: ClassVar = ("random", "design")
+
+    out: Annotated[Path, opt.OUT, "Folder for the files; created if it does not exist."] = Path("paper")
+    table_columns: Annotated[int | None, opt.TABLE_COLUMNS] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOptions(Comparing, Written):
+    """May the new system replace the one in use? Exit code 0 if it passes, 3 if not.
+
+    It passes if it is better, or worse by less than the margin at most. As Markdown it is a comment for a pull request.
+
+    Example: shardwise gate base.csv new.csv --margin 0.01
+
+    Example: shardwise gate evals.csv --baseline gpt-old --new gpt-new --margin 0.01
+    """
+
+    ignored: ClassVar = (
+        *("generalize", "only", "repeats", "side", "human", "fill", "seed", "cluster"),
+        *("method", "model", "random", "fit", "resamples", "null", "tails", "density", "design", "verdict"),
+    )
+
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Scores of the system in use, then of the new one; or any input of compare with --baseline and --new.",
+            metavar="BASE NEW|INPUTS...",
+        ),
+    ]
+    new: Annotated[str | None, opt.NEW] = None
+    margin: Annotated[float | None, opt.MARGIN, "Largest loss that does not matter."] = 0.01
+    power: Annotated[float, opt.POWER, "Probability with which equal systems should pass."] = 0.8
+    missing: Annotated[str, opt.MISSING] = "refuse"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions(Tables, Rankings, Sharding, Threads, Drawn, Written):
+    """Measure the false-alarm rate and power of methods on simulated data like yours.
+
+    Example: shardwise calibrate qrels.txt runs/*.gz --measure AP --shards 5 --model MD6
+    """
+
+    method: Annotated[list[str], opt.METHOD_, "Method to try, such as 'MD6 hsd topic' or 't holm'."] = (
+        several()
+    )
+    model: Annotated[str, opt.MODEL, "Try this model with common corrections: MD1 to MD6."] = ""
+    generalize: Annotated[
+        list[str], opt.GENERALIZE, "Claim to try: these, topic, shard or topic,shard. Default: all."
+    ] = several()
+    scenario: Annotated[list[str], opt.SCENARIO] = several()
+    repetitions: Annotated[int | None, opt.REPETITIONS] = None
+    budget: Annotated[int | None, opt.BUDGET] = None
+    halves: Annotated[int, opt.HALVES] = 0
+    alpha: Annotated[float, opt.ALPHA] = 0.05
+    fill: Annotated[str, opt.FILL] = "zero"
+    cluster: Annotated[str | None, opt.CLUSTER] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StabilityOptions(Comparing, Written):
+    """Would other shards lead to the same conclusions? Agreement of many splits (Faggioli & Ferro 2021).
+
+    Example: shardwise stability qrels.txt runs/*.gz --measure AP --shards 5 --splits 11
+    """
+
+    ignored: ClassVar = ("margin", "side", "verdict", "design", "repeats", "human", "random")
+
+    model: Annotated[str, opt.MODEL] = "MD6"
+    shards: Annotated[int, opt.SHARDS_] = 5
+    splits: Annotated[int, opt.SPLITS] = 11
+    table: Annotated[
+        str,
+        opt.TABLE,
+        "Table to show: agreement of two splits; summary (rank correlation, widths, counts); found (by one split, "
+        "most, all); divided; models, methods or fills side by side.",
+    ] = "agreement"
+
+
+# design
+PLAN = "How many topics, how deep a pool, at what cost: plan a test collection or benchmark."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sourced(Tables, Threads, Drawn, Written):
+    """Options that say where the variance comes from."""
+
+    inputs: OptionalInputs = several()
+    variance: Annotated[list[str], opt.VARIANCE] = several()
+    variance_method: Annotated[str, opt.VARIANCE_METHOD] = ""
+    also: Annotated[list[str], opt.ALSO] = several()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PowerOptions(Sourced):
+    """Topics needed to detect a difference, or with --topics the power that they have.
+
+    Example: shardwise design power --variance 0.053 --min-diff 0.1 --systems 10
+    """
+
+    min_diff: Annotated[list[float], opt.MIN_DIFF] = several(0.1)
+    systems: Annotated[list[int], opt.SYSTEMS] = several(2)
+    alpha: Annotated[list[float], opt.ALPHA] = several(0.05)
+    power: Annotated[list[float], opt.POWER] = several(0.8)
+    topics: Annotated[list[int], opt.TOPICS, "Show what this number of topics detects instead."] = several()
+    test: Annotated[str, opt.TEST] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntervalOptions(Sourced):
+    """Topics needed for intervals of a given width, or with --topics the width that they give.
+
+    Example: shardwise design interval --variance 0.053 --width 0.1
+    """
+
+    width: Annotated[list[float], opt.WIDTH] = several(0.1)
+    alpha: Annotated[list[float], opt.ALPHA] = several(0.05)
+    topics: Annotated[list[int], opt.TOPICS, "Show the width that this number of topics gives instead."] = (
+        several()
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(Sourced):
+    """Topics needed over a whole grid, measures side by side (Sakai 2014, Tables 4 to 8).
+
+    --chart draws topics against the number of systems, for the first min-diff, alpha and power, or against the width.
+
+    Example: shardwise design table --variance AP=0.053 --variance nERR=0.1208 --test sakai
+    """
+
+    min_diff: Annotated[list[float], opt.MIN_DIFF] = several(0.02, 0.05, 0.10, 0.20, 0.25)
+    systems: Annotated[list[int], opt.SYSTEMS] = several(10, 100)
+    alpha: Annotated[list[float], opt.ALPHA] = several(0.01, 0.05)
+    power: Annotated[list[float], opt.POWER] = several(0.9, 0.8)
+    width: Annotated[list[float], opt.WIDTH, "Table for intervals of these widths instead."] = several()
+    test: Annotated[str, opt.TEST] = ""
+
+    @property
+    def widths(self) -> list[float]:
+        """Widths that replace the differences to detect."""
+        return self.width
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pooled(Tables, Rankings, Threads, Drawn, Written):
+    """Options of studies of pools."""
+
+    pool: Annotated[list[int], opt.POOL] = several(10, 30, 50, 70, 100)
+    measure: Annotated[list[str], opt.MEASURE] = several("AP")
+    alpha: Annotated[float, opt.ALPHA] = 0.05
+    power: Annotated[float, opt.POWER] = 0.8
+    test: Annotated[str, opt.TEST] = "moderated"
+    variance_method: Annotated[str, opt.VARIANCE_METHOD] = ""
+    also: Annotated[list[str], opt.ALSO] = several()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolsOptions(Pooled):
+    """What each pool depth costs: variance, topics and judgments, from runs that were judged deeper.
+
+    Example: shardwise design pools qrels.txt runs/*.gz --pool 10 --pool 50 --pool 100 --chart cost.html
+    """
+
+    min_diff: Annotated[float, opt.MIN_DIFF] = 0.15
+    systems: Annotated[int, opt.SYSTEMS] = 10
+    width: Annotated[float, opt.WIDTH] = 0.15
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetOptions(Pooled):
+    """How to spend judgments: topics by pool depth, and the difference that each can detect.
+
+    Example: shardwise design budget qrels.txt runs/*.gz --judgments 10000 --pool 10 --pool 50 --pool 100
+    """
+
+    judgments: Annotated[float, opt.JUDGMENTS] = 10_000
+    topic_cost: Annotated[float, opt.TOPIC_COST] = 0.0
+    systems: Annotated[int, opt.SYSTEMS] = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeated(Tables, Threads, Drawn, Written):
+    """Options of plans for systems with repeated scores."""
+
+    topics: Annotated[list[int], opt.TOPICS, "Numbers of topics to plan for."] = several(25, 50, 100, 200)
+    alpha: Annotated[float, opt.ALPHA] = 0.05
+    power: Annotated[float, opt.POWER] = 0.8
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanInstancesOptions(Repeated):
+    """Two more seeds or twenty more topics? What each gains, and the repeats needed to detect a difference.
+
+    Example: shardwise design instances scores.csv --min-diff 0.05 --more-instances 2 --more-topics 20
+    """
+
+    min_diff: Annotated[float, opt.MIN_DIFF, "Smallest difference worth detecting."] = 0.05
+    more_instances: Annotated[int, opt.MORE_INSTANCES] = 2
+    more_topics: Annotated[int, opt.MORE_TOPICS] = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanEquivalenceOptions(Repeated):
+    """Repeats and topics needed to show that two systems differ by less than a margin.
+
+    Example: shardwise design equivalence scores.csv --margin 0.02
+    """
+
+    margin: Annotated[float, opt.MARGIN, "Largest difference that does not matter."] = 0.01
+    difference: Annotated[float, opt.DIFFERENCE] = 0.0
+
+
+# replicate
+REPLICATION = "The tables and figures of a published paper, from your own runs, beside the printed numbers."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replicated(Rankings, Folder, Threads):
+    """Options of every replication."""
+
+    inputs: opt.Inputs
+    missing: Annotated[str, opt.MISSING] = ""
+    cluster: Annotated[str | None, opt.CLUSTER] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class F19Options(Replicated):
+    """Ferro & Sanderson 2019: Tables 1 and 2, Figures 1, 3, 4 and 5.
+
+    Writes f19.html and f19.md into the folder, all rows as CSV and the charts as SVG. Interrupted and started again
+    with the same options, it continues.
+
+    Example: shardwise replicate f19 qrels.txt runs/*.gz --out f19/
+    """
+
+    measure: Annotated[list[str], opt.MEASURE] = several("AP", "P@10", "RBP(p=0.8)", "nDCG(base=10)")
+    shards: Annotated[list[int], opt.SHARDS_] = several(2, 3, 4, 5, 10, 25, 50)
+    splits: Annotated[int, opt.SPLITS] = 10
+    corpus: Annotated[str | None, opt.CORPUS] = None
+    seed: Annotated[int, opt.SEED] = 0
+    alpha: Annotated[float, opt.ALPHA] = 0.05
+    fill: Annotated[str, opt.FILL] = "zero"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FF21Options(Replicated):
+    """Faggioli & Ferro 2021: Tables 1 to 8.
+
+    Writes ff21.html and ff21.md into the folder, and all rows as CSV. Interrupted and started again with the same
+    options, it continues.
+
+    Example: shardwise replicate ff21 qrels.txt runs/*.gz --out ff21/
+    """
+
+    measure: Annotated[list[str], opt.MEASURE] = several("AP", "P@10")
+    shards: Annotated[list[int], opt.SHARDS_, "Numbers of shards of Tables 1 to 4."] = several(2, 3, 5)
+    fill_shards: Annotated[list[int], opt.FILL_SHARDS] = several(5, 10, 25)
+    splits: Annotated[int, opt.SPLITS] = 5
+    corpus: Annotated[str | None, opt.CORPUS] = None
+    resamples: Annotated[int | None, opt.RESAMPLES] = None
+    seed: Annotated[int, opt.SEED] = 0
+    alpha: Annotated[float, opt.ALPHA] = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class J15Options(Folder, Running):
+    """Jayasinghe et al. 2015: Figures 2 to 4 by simulation, Figures 6 to 13 from your own repeats.
+
+    Writes j15.html and j15.md into the folder, all rows as CSV and the charts as SVG. Without scores it makes the
+    simulated figures only. Interrupted and started again with the same options, it continues.
+
+    Example: shardwise replicate j15 scores.csv --baseline exhaustive --out j15/
+    """
+
+    inputs: OptionalInputs = several()
+    baseline: Annotated[
+        list[str], opt.BASELINE, "The deterministic system. Default: the one whose repeats are identical."
+    ] = several()
+    margin: Annotated[float, opt.MARGIN, "Largest loss that does not matter."] = 0.01
+    pools: Annotated[int, opt.POOLS] = 50
+    repetitions: Annotated[int, opt.REPETITIONS, "Simulated comparisons of Figure 4."] = 500
+    resamples: Annotated[int, opt.RESAMPLES, "Bootstrap samples of each repeat."] = 200
+    missing: Annotated[str, opt.MISSING] = ""
+    seed: Annotated[int, opt.SEED] = 0
+    cluster: Annotated[str | None, opt.CLUSTER] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class S14Options(Replicated):
+    """Sakai 2014: Tables 3 to 9, Figures 1 to 4.
+
+    Writes s14.html and s14.md into the folder, all rows as CSV and the charts as SVG. From a table of scores it makes
+    Tables 3, 4 and 8 and Figures 1 to 3. Interrupted and started again with the same options, it continues.
+
+    Example: shardwise replicate s14 qrels.txt runs/*.gz --also qrels2.txt,runs2/ --out s14/
+    """
+
+    also: Annotated[list[str], opt.ALSO] = several()
+    pool: Annotated[list[int], opt.POOL, "Pool depth of Table 9. Default: 10 to 100."] = several()
+    test: Annotated[str, opt.TEST, "How topics are counted: sakai or exact."] = "sakai"
+
+
+@dataclass(frozen=True, kw_only=True)
+class V17Options(Replicated):
+    """Voorhees, Samarov & Soboroff 2017: Tables 1 to 6, Figures 2 to 7.
+
+    Writes v17.html and v17.md into the folder, all rows as CSV and the charts as SVG. From a table of scores it makes
+    the rows of the classic tests. Interrupted and started again with the same options, it continues.
+
+    Example: shardwise replicate v17 qrels.txt runs/*.gz --related teams.csv --out v17/
+    """
+
+    measure: Annotated[
+        list[str], opt.MEASURE, "Measure. Default: AP and P@10, or xinfAP for a pool sampled by strata."
+    ] = several()
+    related: Annotated[Path | None, opt.RELATED] = None
+    shards: Annotated[list[int], opt.SHARDS_, "Numbers of parts of Table 3."] = several(2, 3, 5)
+    splits: Annotated[int, opt.SPLITS, "Number of independent splits into two parts."] = 11
+    corpus: Annotated[str | None, opt.CORPUS] = None
+    resamples: Annotated[int, opt.RESAMPLES, "Resamples of the randomization test."] = 10_000
+    seed: Annotated[int, opt.SEED] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions(Rankings, Sharding, Printed, Threads):
+    """Score every system on every topic, on the whole collection or in every shard of every split.
+
+    Prints the means, best system first; --out writes all scores. Runs that do not fit into memory together are read a
+    few at a time.
+
+    Example: shardwise score qrels.txt runs/*.gz --measure AP --shards 5 --splits 10 --out scores.nc
+    """
+
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(help="A qrels file and runs (files, folders, patterns).", metavar="QRELS RUNS..."),
+    ]
+    measure: Annotated[list[str], opt.MEASURE] = several("AP")
+    missing: Annotated[str, opt.MISSING] = "refuse"
+    max_memory: Annotated[str, opt.MAX_MEMORY] = ""
+    cluster: Annotated[str | None, opt.CLUSTER] = None
+    out: Annotated[
+        Path | None,
+        opt.OUT,
+        "Write all scores to this file (.csv, .tsv, .parquet, .nc) or Zarr store (.zarr).",
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Refuse a file or store that could not be written."""
+        opt.refuse_unwritable_store(self.out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulateOptions(Folder, Printed):
+    """Simulate a retrieval campaign with known system quality and write it as TREC files.
+
+    Writes runs/ and qrels.txt into the folder, and prints the true quality of each system.
+
+    Example: shardwise simulate --topics 50 --systems 129 --out demo/
+    """
+
+    topics: Annotated[int, opt.TOPICS] = 50
+    systems: Annotated[int, opt.SYSTEMS] = 20
+    depth: Annotated[int, opt.DEPTH, "Documents that a system retrieves for a topic."] = 1000
+    corpus: Annotated[int, opt.CORPUS, "Documents in the corpus."] = 528_155
+    relevant: Annotated[float, opt.RELEVANT] = 80.0
+    seed: Annotated[int, opt.SEED] = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """The same in a browser: drop files, confirm how they are read, see the answer.
+
+    A small server on this machine; data never leave it. It prints an address with a token, which is needed to get in.
+    Analyses are kept in a folder. Needs: pip install 'shardwise[app]'.
+
+    Example: shardwise serve --open
+    """
+
+    port: Annotated[int, opt.PORT] = 8421
+    host: Annotated[str, opt.HOST] = "127.0.0.1"
+    token: Annotated[str, opt.TOKEN] = ""
+    folder: Annotated[Path | None, opt.FOLDER] = None
+    open: Annotated[bool, opt.OPEN] = False
+    workers: Annotated[int | None, opt.WORKERS] = None
+    limit: Annotated[int, opt.LIMIT] = 2048
+    memory: Annotated[int | None, opt.MEMORY] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepeatOptions(Printed, Threads):
+    """Repeat the analysis of a report from its inputs, and check that the numbers are the same.
+
+    The inputs must be those of the report, byte for byte. Exit code 1 if numbers differ.
+
+    Example: shardwise repeat report.html --inputs data/ --out again.html
+    """
+
+    report: Annotated[Path, typer.Argument(help="A report written by shardwise.", metavar="REPORT.html")]
+    inputs: Annotated[Path | None, opt.INPUTS] = None
+    out: Annotated[Path | None, opt.OUT, "Write the new report to this file."] = None
+
+    def __post_init__(self) -> None:
+        """Refuse a file that could not be written."""
+        opt.refuse_unwritable_file(self.out)
+
+
+COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
+    "demo": (DemoOptions, "shardwise.cli.demo:demo"),
+    "compare": (CompareOptions, "shardwise.cli.compare:compare_systems"),
+    "leaderboard": (LeaderboardOptions, "shardwise.cli.leaderboard:rank_systems"),
+    "paper": (PaperOptions, "shardwise.cli.paper:write_files"),
+    "gate": (GateOptions, "shardwise.cli.gate:judge"),
+    "design": {
+        "power": (PowerOptions, "shardwise.cli.design:power"),
+        "interval": (IntervalOptions, "shardwise.cli.design:interval"),
+        "table": (TableOptions, "shardwise.cli.design:table"),
+        "pools": (PoolsOptions, "shardwise.cli.design:pools"),
+        "budget": (BudgetOptions, "shardwise.cli.design:budget"),
+        "instances": (PlanInstancesOptions, "shardwise.cli.design:instances"),
+        "equivalence": (PlanEquivalenceOptions, "shardwise.cli.design:equivalence"),
+    },
+    "calibrate": (CalibrateOptions, "shardwise.cli.calibrate:calibrate_methods"),
+    "stability": (StabilityOptions, "shardwise.cli.stability:compare_splits"),
+    "replicate": {
+        "f19": (F19Options, "shardwise.cli.replicate:replicate_f19"),
+        "ff21": (FF21Options, "shardwise.cli.replicate:replicate_ff21"),
+        "j15": (J15Options, "shardwise.cli.replicate:replicate_j15"),
+        "s14": (S14Options, "shardwise.cli.replicate:replicate_s14"),
+        "v17": (V17Options, "shardwise.cli.replicate:replicate_v17"),
+    },
+    "score": (ScoreOptions, "shardwise.cli.score:score_runs"),
+    "simulate": (SimulateOptions, "shardwise.cli.simulate:simulate"),
+    "serve": (ServeOptions, "shardwise.cli.serve:serve"),
+    "repeat": (RepeatOptions, "shardwise.cli.repeat:repeat"),
+}
+"""Every command by name: its options, and the function that takes them; or, for a group, its commands."""
+
+PANELS = {
+    "Compare": ("compare", "leaderboard", "paper", "gate"),
+    "Plan and check": ("design", "calibrate", "stability", "replicate"),
+    "Try, score, serve, repeat": ("demo", "score", "simulate", "serve", "repeat"),
+}
+"""Commands as the help groups them."""
+
+GROUP_HELP = {"design": PLAN, "replicate": REPLICATION}
+WITHOUT_CONFIG = frozenset({"repeat", "serve"})
+"""Commands that do no analysis of their own."""
+
+FORMER = {
+    "instances": "compare",
+    "moments": "compare",
+    "schema": "compare --json-schema",
+}
+"""Commands that became part of another one."""
+
+
+def leaves() -> dict[tuple[str, ...], type]:
+    """Return the options of every command by its words, such as ``("design", "power")``."""
+    found: dict[tuple[str, ...], type] = {}
+    for name, command in COMMANDS.items():
+        if isinstance(command, dict):
+            found |= {(name, inner): options for inner, (options, _) in command.items()}
+        else:
+            found[(name,)] = command[0]
+    return found

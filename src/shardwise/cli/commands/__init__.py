@@ -1,1 +1,0 @@
-"""The options of each command: light enough that help needs nothing else."""

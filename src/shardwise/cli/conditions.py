@@ -1,0 +1,205 @@
+"""Conditions under which an option has an effect, and the one function that refuses options without any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shardwise.core.errors import InputError, Option, Part, Words
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a command has at hand.
+
+    Parameters
+    ----------
+    options : object
+        The options of the command, by attribute.
+    runs : bool or None
+        Whether the inputs are runs (True) or scores (False); None for a command without inputs.
+    dims : frozenset of str or None
+        Dimensions of the scores; None before they are read.
+    streamed : bool
+        Whether the input is read block by block, so that only its moments are kept.
+    """
+
+    options: Any
+    runs: bool | None = None
+    dims: frozenset[str] | None = None
+    streamed: bool = False
+
+    def value(self, name: str, default: Any = None) -> Any:
+        """Return the value of an option, or a default where the command has no such option."""
+        return getattr(self.options, name, default)
+
+    def has(self, dim: str) -> bool:
+        """Return whether the scores have a dimension; True before they are read."""
+        return self.dims is None or dim in self.dims
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What must be true for an option to have an effect.
+
+    Parameters
+    ----------
+    holds : callable
+        Whether it is true in a situation; True where that is not known yet.
+    otherwise : text or tuple
+        Why the option has no effect, as the end of "--option has no effect …".
+    remedy : text or tuple
+        What to do; "{them}" stands for the options.
+    """
+
+    holds: Callable[[Situation], bool]
+    otherwise: Words
+    remedy: Words = "remove {them}"
+
+
+def _differs(name: str, *values: Any) -> Callable[[Situation], bool]:
+    return lambda now: now.value(name) not in values
+
+
+def _equals(name: str, *values: Any) -> Callable[[Situation], bool]:
+    return lambda now: now.value(name) in values
+
+
+RUNS = Condition(
+    lambda now: now.runs is not False,
+    "with a table of scores",
+    "remove {them}, or give a qrels file and runs",
+)
+SCORES = Condition(lambda now: now.runs is not True, "with runs", "remove {them}, or give a table of scores")
+REPEATS = Condition(
+    lambda now: now.has("instance"),
+    "without repeated scores (seeds or samples)",
+    "remove {them}, or name the column of the repeats: --columns instance=seed",
+)
+WHOLE_ITEMS = Condition(
+    lambda now: (
+        now.value("shards", 1) in (1, [1]) and (now.dims is None or not now.dims & {"shard", "split"})
+    ),
+    "with scores in shards",
+    "remove {them}, or score the whole collection",
+)
+IN_MEMORY = Condition(
+    lambda now: not now.streamed,
+    "with moments, which keep means and cross-products only",
+    ("remove {them}, or read the table whole with ", Option("max_memory")),
+)
+SHARDS = Condition(
+    lambda now: now.value("shards", 2) not in (1, [1]) or now.value("kind") in ("attribute", "uneven"),
+    "with one shard",
+    ("add ", Option("n_shards", 5)),
+)
+COUNTED_SHARDS = Condition(
+    _differs("kind", "uneven"),
+    ("with ", Option("kind", "uneven")),
+    "remove {them}: the proportions set the number",
+)
+RANDOM_SHARDS = Condition(
+    _differs("kind", "attribute"),
+    ("with ", Option("kind", "attribute")),
+    "remove {them}: document names decide",
+)
+SAMPLED_SHARDS = Condition(
+    _differs("kind", "topical"), ("with ", Option("kind", "topical")), "remove {them}: the texts decide"
+)
+BY_NAME = Condition(_equals("kind", "attribute"), "here", ("add ", Option("kind", "attribute")))
+BY_TEXT = Condition(_equals("kind", "topical"), "here", ("add ", Option("kind", "topical")))
+BY_SIZE = Condition(_equals("kind", "uneven"), "here", ("add ", Option("kind", "uneven")))
+BOOTSTRAP = Condition(
+    _equals("fit", "bootstrap"), "without a bootstrap", ("add ", Option("fit", "bootstrap"))
+)
+NO_BOOTSTRAP = Condition(
+    _differs("fit", "bootstrap"), ("with ", Option("fit", "bootstrap")), "remove one of the two"
+)
+NO_FACTORS = Condition(
+    lambda now: not now.value("random"), ("with ", Option("random")), "remove one of the two"
+)
+MARGIN = Condition(
+    lambda now: now.value("margin") is not None, "without a margin", ("add ", Option("margin", 0.01))
+)
+REPORT = Condition(
+    lambda now: now.value("report") is not None or _is_page(now),
+    "without a report",
+    ("add ", Option("report", "report.html")),
+)
+PAGE = Condition(lambda now: _is_page(now), "in this format", ("add ", Option("format", "html")))
+TEXT = Condition(
+    lambda now: str(getattr(now.options, "shown", "text")) == "text",
+    "in this format",
+    ("add ", Option("format", "text")),
+)
+ESTIMATED = Condition(
+    lambda now: not now.value("variance"), ("with ", Option("variance")), "remove one of the two"
+)
+WITHOUT_TOPICS = Condition(
+    lambda now: not now.value("topics"), ("with ", Option("topics")), "remove one of the two"
+)
+WITHOUT_WIDTH = Condition(
+    lambda now: not now.value("widths"), ("with ", Option("width")), "remove one of the two"
+)
+
+
+def unless_table(*tables: str) -> Condition:
+    """Return the condition that none of these tables is shown, which ignore the option."""
+    return Condition(
+        _differs("table", *tables), ("with this ", Option("table")), "remove {them}, or choose another table"
+    )
+
+
+def _is_page(now: Situation) -> bool:
+    return str(getattr(now.options, "shown", "")) == "html"
+
+
+def refuse_idle(
+    given: Collection[str],
+    conditions: Callable[[str], Sequence[Condition]],
+    now: Situation,
+    where: str = "",
+) -> None:
+    """Refuse options that the caller named and that have no effect in this situation.
+
+    Parameters
+    ----------
+    given : collection of str
+        Names of the options that the caller gave.
+    conditions : callable
+        The conditions of an option, by its name.
+    now : Situation
+        What is at hand.
+    where : str
+        The input, where it is the reason.
+
+    Raises
+    ------
+    InputError
+        For the first condition that does not hold, with all options that fail it.
+    """
+    for condition in dict.fromkeys(one for name in sorted(given) for one in conditions(name)):
+        if condition.holds(now):
+            continue
+        idle = [name for name in sorted(given) if condition in conditions(name)]
+        them = "it" if len(idle) == 1 else "them"
+        listed = [part for name in idle for part in (", ", Option(name))][1:]
+        verb = "has" if len(idle) == 1 else "have"
+        raise InputError(
+            (*listed, f" {verb} no effect ", *_parts(condition.otherwise, them)),
+            where=where if condition in (RUNS,) else "",
+            remedy=_parts(condition.remedy, them),
+        )
+
+
+def idle_options(
+    names: Collection[str], conditions: Callable[[str], Sequence[Condition]], now: Situation
+) -> list[str]:
+    """Return the options that have no effect in a situation, whether they were given or not."""
+    return [name for name in names if not all(one.holds(now) for one in conditions(name))]
+
+
+def _parts(words: Words, them: str) -> tuple[Part, ...]:
+    parts = words if isinstance(words, tuple) else (words,)
+    return tuple(part.replace("{them}", them) if isinstance(part, str) else part for part in parts)

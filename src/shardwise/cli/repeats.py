@@ -1,0 +1,220 @@
+"""Tables of systems with repeated scores: each repeat by itself, the spread of p, shares of variance, settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from shardwise import plot
+from shardwise.cli.analyzing import join_margin, test_margin
+from shardwise.cli.cluster import on_cluster
+from shardwise.cli.commands import CompareOptions
+from shardwise.cli.inputs import Read, filled, single
+from shardwise.cli.options import Format
+from shardwise.cli.output import draw, emit
+from shardwise.comparing.equivalence import smallest_setting
+from shardwise.core.arguments import lending
+from shardwise.core.claim import counted, plural, said
+from shardwise.core.errors import InputError, Option
+from shardwise.core.scores import as_scores, nouns_of
+from shardwise.core.variance_components import VarianceComponents
+from shardwise.methods.mixed.fit import mixed
+from shardwise.methods.repeats.kinds import seeds_or_samples
+from shardwise.planning.components import variance_components
+from shardwise.planning.instances import p_value_spread
+from shardwise.procedures.running import compare_instances, single_instance_tests
+
+DEFAULT_MARGIN = 0.01
+"""Margin of settings that may be no worse than the baseline, where none is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A table to be written, with the lines above it, what else JSON holds, and how it is drawn."""
+
+    frame: pd.DataFrame
+    title: str
+    facts: dict[str, Any]
+    chart: Callable[[], Any]
+
+
+def show(options: CompareOptions, read: Read) -> None:
+    """Print or write a table of repeated scores.
+
+    Parameters
+    ----------
+    options : CompareOptions
+        Options of the command.
+    read : Read
+        The input.
+    """
+    scores = single(read)
+    if "instance" not in scores.dims:
+        raise InputError(
+            "has one score of each system on each topic",
+            where=str(read.files[0]),
+            remedy="give repeated scores, or name their column: --columns instance=seed",
+        )
+    if options.report is not None:
+        raise InputError(
+            "a report needs a method for all systems",
+            remedy=(
+                "choose another ",
+                Option("method"),
+                " or ",
+                Option("table"),
+                ", or remove ",
+                Option("report"),
+            ),
+        )
+    table, notes = filled(scores, options.fill)
+    with on_cluster(options.cluster, options.quiet) as executor, lending(executor):
+        shown = TABLES.get(options.table, _show_pair)(table, options)
+    if options.chart is not None:
+        draw(shown.chart(), options.chart)
+    noun = _noun(table)
+    words = {"instance": noun, "instances": plural(noun)} if options.shown is Format.text else {}
+    emit(
+        shown.frame.rename(columns=words),
+        options.shown,
+        options.out,
+        title=shown.title,
+        notes=() if options.quiet else (*read.notes, *notes),
+        facts=shown.facts,
+        quiet=options.quiet,
+    )
+
+
+def _system_names(table: xr.DataArray, options: CompareOptions) -> list[str]:
+    """The systems that take part, the better first."""
+    means = table.mean([dim for dim in table.dims if dim != "system"], skipna=True)
+    order = np.argsort(-means.to_numpy(), kind="stable")
+    names = [str(means["system"].to_numpy()[k]) for k in order]
+    wanted = {*options.only, *options.baseline} if options.only else set(names)
+    return [name for name in names if name in wanted]
+
+
+def _pair(table: xr.DataArray, options: CompareOptions) -> tuple[str, str]:
+    """The only two systems, with the baseline second, or the better first."""
+    names = _system_names(table, options)
+    if len(names) != 2:
+        raise InputError(
+            f"{counted(len(names), 'system')}, but this needs two", remedy="choose two: --only A --only B"
+        )
+    if options.baseline[:1] == names[:1]:
+        names.reverse()
+    return names[0], names[1]
+
+
+def _show_pair(table: xr.DataArray, options: CompareOptions) -> Shown:
+    """Two systems by one of the methods for repeats."""
+    a, b = (table.sel(system=name) for name in _pair(table, options))
+    how: dict[str, Any] = {"method": options.method or "mixed", "design": options.design}
+    pairs = compare_instances(a, b, repeats=options.repeats or "seeds", seed=options.seed, **how)
+    frame = pairs.to_frame(1.0 - options.alpha)
+    effects = pairs.estimates.topic_sd
+    if effects is not None:
+        frame["topic_effect_size"] = pairs.difference / effects[pairs.ia, pairs.ib]
+    lines = [pairs.summary(options.alpha), *pairs.notes]
+    tested = test_margin(pairs, options)
+    if tested is not None:
+        frame = join_margin(frame, pairs, tested, options)
+        lines.append(str(tested))
+    measure = str(table.name or "score")
+    facts = {
+        "procedure": pairs.procedure,
+        "method": pairs.title,
+        "claim": pairs.claim,
+        "repeats": "",
+        "model": options.design,
+        "measure": measure,
+        "alpha": options.alpha,
+        **({} if options.margin is None else {"margin": options.margin, "side": options.side}),
+    }
+    drawn = pairs if tested is None else tested
+    return Shown(frame, "\n".join(line for line in lines if line), facts, lambda: drawn.plot(measure=measure))
+
+
+def _show_seeds(table: xr.DataArray, options: CompareOptions) -> Shown:
+    """The test of each repeat by itself (J15 Fig. 7)."""
+    a, b = _pair(table, options)
+    frame = single_instance_tests(table.sel(system=a), table.sel(system=b), options.alpha)
+    counts = frame["verdict"].value_counts()
+    summary = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+    noun = _noun(table)
+    title = f"each {noun} of {a} against {b} by itself: {summary}"
+    facts = {"a": a, "b": b, "alpha": options.alpha}
+    return Shown(frame, title, facts, lambda: plot.single_instance_chart(frame, noun=noun, pair=f"{a} − {b}"))
+
+
+def _show_spread(table: xr.DataArray, options: CompareOptions) -> Shown:
+    """How much p depends on which repeats one has (J15 Fig. 9)."""
+    a, b = _pair(table, options)
+    frame = p_value_spread(table.sel(system=a), table.sel(system=b), seed=options.seed)
+    noun = _noun(table)
+    title = f"p of {a} against {b} by the number of {plural(noun)}, resampled with replacement"
+    return Shown(
+        frame, title, {"a": a, "b": b}, lambda: plot.p_spread_chart(frame, alpha=options.alpha, noun=noun)
+    )
+
+
+def _show_shares(table: xr.DataArray, options: CompareOptions) -> Shown:
+    """Where the variance comes from."""
+    parts, nouns = _components(table, _system_names(table, options)), nouns_of(as_scores(table))
+    total = sum(parts.values())
+    rows = [
+        {"component": said(term, nouns), "variance": v, "sd": v**0.5, "share": v / total if total else np.nan}
+        for term, v in parts.items()
+    ]
+    drawn = partial(plot.component_chart, parts, nouns=nouns)
+    return Shown(pd.DataFrame(rows), str(seeds_or_samples(table)), {"where": parts.where}, drawn)
+
+
+def _show_settings(table: xr.DataArray, options: CompareOptions) -> Shown:
+    """The smallest setting not worse than the baseline; a setting is the number in a system's name (J15 Fig. 12)."""
+    if len(options.baseline) != 1:
+        raise InputError("settings need a baseline", remedy=("name it with ", Option("baseline")))
+    (baseline,) = options.baseline
+    side = "lower" if options.side == "both" else options.side
+    margin = DEFAULT_MARGIN if options.margin is None else options.margin
+    results = {}
+    for name in _system_names(table, options):
+        if name == baseline:
+            continue
+        number = re.findall(r"\d+(?:\.\d+)?", name)
+        if not number:
+            raise InputError(f"system {name!r} has no number in its name", remedy="leave it out with --only")
+        a, b = table.sel(system=name), table.sel(system=baseline)
+        results[float(number[-1])] = compare_instances(a, b, repeats=options.repeats or "seeds")
+    series = smallest_setting(results, margin, side, method=options.verdict, alpha=options.alpha)
+    facts = {"claim": series.claim, "margin": margin, "side": side, "smallest": series.smallest}
+    return Shown(series.table, str(series), facts, lambda: series.plot(measure=str(table.name or "score")))
+
+
+def _noun(table: xr.DataArray) -> str:
+    """The user's word for a repeat."""
+    return nouns_of(as_scores(table)).get("instance", "instance")
+
+
+def _components(table: xr.DataArray, names: list[str]) -> VarianceComponents:
+    chosen_systems = table.sel(system=names)
+    if bool(chosen_systems.isnull().any()):
+        return mixed(chosen_systems).variance_components
+    if len(names) == 2:
+        return variance_components(chosen_systems.isel(system=0), chosen_systems.isel(system=1))
+    return variance_components(chosen_systems)
+
+
+TABLES: dict[str, Callable[[xr.DataArray, CompareOptions], Shown]] = {
+    "seeds": _show_seeds,
+    "spread": _show_spread,
+    "shares": _show_shares,
+    "settings": _show_settings,
+}

@@ -1,0 +1,214 @@
+"""Every option is declared once, and commands that compare systems take the same ones."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import numpy as np
+import pytest
+
+from command_line import shardwise
+from shardwise.cli import groups, options
+from shardwise.cli.commands import COMMANDS, leaves
+from shardwise.cli.config import parameters_of
+from shardwise.cli.main import build_app
+from shardwise.cli.options import COMMON, Declaration
+
+FAMILY = ("compare", "leaderboard", "paper", "gate", "stability")
+MOST = 100
+BUILT_IN = {"config", "json-schema"}
+DECLARED = {name: value for name, value in vars(options).items() if isinstance(value, Declaration)}
+
+
+def used() -> dict[str, set[int]]:
+    """The declarations that commands use, by key."""
+    found: dict[str, set[int]] = {}
+    for command in leaves().values():
+        for annotation in get_type_hints(command, include_extras=True).values():
+            for note in get_args(annotation)[1:]:
+                if isinstance(note, Declaration):
+                    found.setdefault(note.key, set()).add(id(note))
+    return found
+
+
+def test_each_option_is_declared_once_and_used() -> None:
+    keys = [one.key for one in DECLARED.values()]
+    assert len(keys) == len(set(keys))
+    assert {key: len(ids) for key, ids in used().items() if len(ids) != 1} == {}
+    assert set(used()) == set(keys), "declared and used"
+
+
+def test_there_are_at_most_a_hundred_options() -> None:
+    assert len(DECLARED) + len(BUILT_IN) <= MOST
+
+
+def test_no_option_is_declared_elsewhere() -> None:
+    """What the parser takes is what is declared."""
+    for words in leaves():
+        command = build_app()
+        for word in words:
+            command = command.commands[word]
+        keys = {name.lstrip("-") for p in command.params for name in p.opts if name.startswith("--")}
+        assert keys <= {one.key for one in DECLARED.values()} | BUILT_IN | {"help"}, words
+
+
+def test_the_key_is_the_name_of_the_field() -> None:
+    for command in leaves().values():
+        for name, annotation in get_type_hints(command, include_extras=True).items():
+            if any(isinstance(note, Declaration) for note in get_args(annotation)[1:]):
+                (parameter,) = parameters_of({name: annotation})
+                assert parameter.key == name.replace("_", "-"), (command, name)
+
+
+def test_thirteen_commands() -> None:
+    assert list(COMMANDS) == [
+        *("demo", "compare", "leaderboard", "paper", "gate", "design", "calibrate"),
+        *("stability", "replicate", "score", "simulate", "serve", "repeat"),
+    ]
+
+
+def test_help_begins_with_ten_options_and_has_groups() -> None:
+    shown = shardwise("compare", "--help").stdout
+    panels = [line.split("─ ")[1].split(" ─")[0] for line in shown.splitlines() if line.startswith("╭─ ")]
+    assert panels == [
+        *("Arguments", COMMON, "Question", "Input", "Method", "Shards (runs only)", "Output", "Running")
+    ]
+    first = shown.partition(f"─ {COMMON} ─")[2].partition("╰")[0]
+    listed = [word for word in first.split() if word.startswith("--")]
+    named = [f"--{one.key}" for one in DECLARED.values() if one.common and one.key in {"measure", "columns"}]
+    assert len([line for line in first.splitlines() if line.startswith("│ --")]) == 11, "and --help"
+    assert set(named) <= set(listed)
+
+
+@pytest.mark.parametrize("name", FAMILY)
+def test_the_family_takes_the_same_input_question_and_method(name: str) -> None:
+    command = leaves()[(name,)]
+    assert issubclass(command, groups.Comparing)
+    assert {one.name for one in fields(groups.Comparing)} <= {one.name for one in fields(command)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables with and without repeats and judges, people's scores, and runs of three systems with two seeds."""
+    where = tmp_path_factory.mktemp("family")
+    rng = np.random.default_rng(11)
+    models = ("a1", "b2", "c3")
+    plain, repeats, people, ratings = [], [], [], []
+    for q in range(24):
+        base = rng.normal(0.5, 0.15)
+        for m, model in enumerate(models):
+            scores = base + 0.05 * m + rng.normal(0, 0.05, 3)
+            plain.append(f"q{q},{model},{scores[0]:.4f}")
+            # The first system gives the same result each time.
+            repeats += [f"q{q},{model},{k},{scores[k * (m > 0)]:.4f}" for k in range(3)]
+            ratings += [f"q{q},{model},j{k},{score:.4f}" for k, score in enumerate(scores)]
+            if q < 12:
+                people.append(f"q{q},{model},{scores[0] + 0.02:.4f}")
+    tables = {
+        "plain.csv": ("question,model,score", plain),
+        "repeats.csv": ("question,model,seed,score", repeats),
+        "people.csv": ("question,model,score", people),
+        "ratings.csv": ("question,model,judge,score", ratings),
+    }
+    for name, (head, rows) in tables.items():
+        (where / name).write_text("\n".join([head, *rows]) + "\n")
+    (where / "runs").mkdir()
+    qrels, intents = [], []
+    for topic in range(1, 13):
+        qrels += [f"{topic} 0 {'AB'[d % 2]}{d} {int(d < 8)}\n" for d in range(30)]
+        intents.append(f"{topic} 0 1.0\n")
+    (where / "qrels.txt").write_text("".join(qrels))
+    (where / "intents.txt").write_text("".join(intents))
+    (where / "texts.jsonl").write_text(
+        "".join(
+            json.dumps({"id": f"{'AB'[d % 2]}{d}", "text": f"word{d % 5} word{d % 3}"}) + "\n"
+            for d in range(30)
+        )
+    )
+    for m, model in enumerate(models):
+        for seed in range(2):
+            lines = []
+            for topic in range(1, 13):
+                scores = rng.normal(size=30) + (0.5 + 0.4 * m) * (np.arange(30) < 8)
+                lines += [
+                    f"{topic} Q0 {'AB'[d % 2]}{d} 0 {s:.5f} {model}s{seed}\n" for d, s in enumerate(scores)
+                ]
+            (where / "runs" / f"{model}_seed{seed}.run").write_text("".join(lines))
+    return where
+
+
+RUNS = ("qrels.txt", "runs")
+MATRIX: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "measure": (RUNS, ("P@10",)),
+    "columns": (("plain.csv",), ("item=question,system=model,score=score",)),
+    "system": (("plain.csv",), ("x",)),
+    "missing": (("plain.csv",), ("refuse",)),
+    "max_memory": (("plain.csv",), ("1GB",)),
+    "names": (RUNS, ("file",)),
+    "depth": (RUNS, ("10",)),
+    "subtopics": (RUNS, ()),
+    "intents": ((*RUNS, "--subtopics"), ("intents.txt",)),
+    "instances": (RUNS, ("{system}_seed{instance}.run",)),
+    "deterministic": (("repeats.csv",), ("a1",)),
+    "fill": (("plain.csv",), ("zero",)),
+    "generalize": (("plain.csv",), ("topic",)),
+    "baseline": (("plain.csv",), ("a1",)),
+    "only": (("plain.csv",), ("a1", "b2")),
+    "repeats": (("repeats.csv",), ("samples",)),
+    "margin": (("plain.csv",), ("0.1",)),
+    "side": (("plain.csv", "--margin", "0.1"), ("lower",)),
+    "human": (("plain.csv",), ("people.csv",)),
+    "alpha": (("plain.csv",), ("0.1",)),
+    "method": (("plain.csv",), ("t holm",)),
+    "model": (("plain.csv",), ("MD1",)),
+    "random": (("ratings.csv", "--random", "judge"), ("question",)),
+    "fit": (("plain.csv",), ("bootstrap",)),
+    "resamples": (("plain.csv", "--fit", "bootstrap"), ("50",)),
+    "null": (("plain.csv", "--fit", "bootstrap"), ("marginal",)),
+    "tails": (("plain.csv", "--fit", "bootstrap"), ("1",)),
+    "density": (("plain.csv", "--fit", "bootstrap"), ("kde",)),
+    "design": (("repeats.csv", "--only", "a1", "--only", "b2"), ("nested",)),
+    "verdict": (("plain.csv", "--margin", "0.1"), ("interval",)),
+    "seed": (("plain.csv",), ("3",)),
+    "shards": (RUNS, ("2",)),
+    "splits": ((*RUNS, "--shards", "2"), ("2",)),
+    "kind": ((*RUNS, "--shards", "2"), ("die",)),
+    "by": ((*RUNS, "--kind", "attribute"), ("^[A-Z]",)),
+    "texts": ((*RUNS, "--shards", "2", "--kind", "topical"), ("texts.jsonl",)),
+    "proportions": ((*RUNS, "--kind", "uneven"), ("2,1",)),
+    "corpus": ((*RUNS, "--shards", "2"), ("500",)),
+}
+"""Every option of the family, on files where it has an effect."""
+ELSEWHERE = {"quiet", "jobs", "cluster", "inputs"}
+
+
+def test_the_matrix_has_every_option() -> None:
+    assert set(MATRIX) == {one.name for one in fields(groups.Comparing)} - ELSEWHERE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", FAMILY)
+@pytest.mark.parametrize("name", MATRIX)
+def test_every_command_of_the_family_takes_it_or_says_why_not(
+    folder: Path, command: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is done, or refused since the layout gives it nothing to do: never unknown, never dropped, never a crash."""
+    monkeypatch.chdir(folder)
+    files, values = MATRIX[name]
+    words = [word for value in values for word in (f"--{name.replace('_', '-')}", value)] or [f"--{name}"]
+    extra = {
+        "gate": () if "--baseline" in words else ("--baseline", "a1"),
+        "paper": ("--out", str(tmp_path / "paper")),
+    }
+    new = ("--new", "b2") if command == "gate" else ()
+    done = shardwise(command, *files, *words, *extra.get(command, ()), *new, "-q")
+    assert "unknown option" not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode in (0, 2, 3), done.stderr
+    if command == "compare":
+        assert done.returncode == 0, done.stderr
+    if done.returncode == 2:
+        assert len(done.stderr.splitlines()) == 1
