@@ -84,10 +84,6 @@ def satterthwaite_df(sizes: Ints | Floats) -> float:
 def cluster_variance(values: Floats, cluster: Ints, failure: Floats | float = 1.0) -> ClusterVariance:
     """Estimate the variance of means of items in clusters, and how many independent items they are worth.
 
-    The design effect is the ratio of CR2's variance to that of independent items, with one failure of a typical item
-    added, whose whole cluster fails with it: (n²·var + b·k²) / (n·s² + k²), b = Σ n_g²/n. Failures seen so far may have
-    been single ones by chance; without any it is b, with many it is the ratio itself.
-
     Parameters
     ----------
     values : array
@@ -95,7 +91,7 @@ def cluster_variance(values: Floats, cluster: Ints, failure: Floats | float = 1.
     cluster : array of int
         (n,) number of each item's cluster, 0 … G - 1, at least two clusters.
     failure : array or float
-        (…) k, what one failure costs: 1 for right and wrong answers.
+        (…) k, as for `design_effect`.
 
     Returns
     -------
@@ -106,19 +102,56 @@ def cluster_variance(values: Floats, cluster: Ints, failure: Floats | float = 1.
     >>> float(found.variance), found.df, round(float(found.design_effect), 4)
     (0.25, 1.0, 2.5714)
     """
-    values = np.asarray(values, np.float64)
     n = values.shape[-1]
-    sizes = np.bincount(cluster).astype(np.float64)
-    centred = values - values.mean(axis=-1, keepdims=True)
-    together = (sum_clusters(centred, cluster) ** 2 / (1.0 - sizes / n)).sum(axis=-1)
-    alone = (centred**2).sum(axis=-1) * n / (n - 1.0)
-    # rounding is no variance
-    known = alone > NO_VARIANCE * n
-    together, alone = np.where(known, together, 0.0), np.where(known, alone, 0.0)
-    typical = float((sizes**2).sum() / n)
+    weights = np.ones(n)
+    together, _ = _squares(values, cluster, weights)
+    effect = design_effect(values, cluster, weights, failure)
+    return ClusterVariance(together / n**2, satterthwaite_df(np.bincount(cluster)), effect, n / effect)
+
+
+def design_effect(values: Floats, cluster: Ints, weights: Floats, failure: Floats | float = 1.0) -> Floats:
+    """Estimate how much more a mean varies than that of as many independent items of one weight.
+
+    The ratio of CR2's variance to that of independent items, with one failure of a typical item added, whose whole
+    cluster fails with it: (n²·var + b·k²) / (n·s² + k²), b = Σ n_g²/n. Failures seen so far may have been single ones
+    by chance; without any it is b, with many it is the ratio itself.
+
+    Parameters
+    ----------
+    values : array
+        (…, n) scores or differences, none missing.
+    cluster : array of int
+        (n,) number of each item's cluster, 0 … G - 1, at least two clusters.
+    weights : array
+        (n,) weights of the items in the mean, 1 on average.
+    failure : array or float
+        (…) k, what one failure costs: 1 for right and wrong answers.
+
+    Returns
+    -------
+    array
+        (…) design effects, 1 at least.
+
+    >>> float(design_effect(np.zeros(6), np.array([0, 0, 1, 1, 2, 2]), np.ones(6)))
+    2.0
+    """
+    together, alone = _squares(values, cluster, weights)
+    sizes = sum_clusters(weights, cluster)
+    typical = float((sizes**2).sum() / weights.size)
     cost = np.square(failure)
-    effect = np.maximum(1.0, (together + typical * cost) / (alone + cost))
-    return ClusterVariance(together / n**2, satterthwaite_df(sizes), effect, n / effect)
+    return np.asarray(np.maximum(1.0, (together + typical * cost) / (alone + cost)))
+
+
+def _squares(values: Floats, cluster: Ints, weights: Floats) -> tuple[Floats, Floats]:
+    """n² times CR2's variance of the mean, and n² times that of independent items; rounding is no variance."""
+    values = np.asarray(values, np.float64)
+    n = weights.size
+    centred = values - (values * weights).sum(axis=-1, keepdims=True) / n
+    sizes = sum_clusters(weights, cluster)
+    together = (sum_clusters(weights * centred, cluster) ** 2 / (1.0 - sizes / n)).sum(axis=-1)
+    alone = (weights * centred**2).sum(axis=-1) * n / (n - 1.0)
+    known = alone > NO_VARIANCE * n
+    return np.where(known, together, 0.0), np.where(known, alone, 0.0)
 
 
 class ClusterCare(NamedTuple):

@@ -135,7 +135,8 @@ class PairMoments(NamedTuple):
     @property
     def right_wrong(self) -> Bools:
         """Whether all scores are 0 or 1: only these have y² = y."""
-        return np.asarray((self.new_sum == self.new_squares) & (self.base_sum == self.base_squares))
+        new, base = self.new_sum - self.new_squares, self.base_sum - self.base_squares
+        return np.asarray(np.maximum(new, base) <= ROUNDING * self.items)
 
 
 class Precision(NamedTuple):
@@ -168,21 +169,25 @@ def independent_items(moments: PairMoments) -> Precision:
     return Precision(moments.variance / moments.items, moments.items - 1.0, moments.items)
 
 
-def pair_moments(new: Floats, base: Floats) -> PairMoments:
+def pair_moments(new: Floats, base: Floats, weights: Floats | None = None) -> PairMoments:
     """Sum up the scores of two systems on the same items.
 
     Parameters
     ----------
     new, base : array
         (…, n) scores in [0, 1]; items that either lacks (NaN) are left out.
+    weights : array, optional
+        (n,) weights of the items in the means; all alike by default.
 
     Returns
     -------
     PairMoments
-        The sums, (…) each.
+        The sums, (…) each; with weights, sums over as many items of the weighted mean.
 
     >>> pair_moments(np.array([1.0, 0.0, 1.0, np.nan]), np.array([1.0, 1.0, 0.5, 1.0])).mean.round(4)
     np.float64(-0.1667)
+    >>> pair_moments(np.array([1.0, 0.0, 0.0]), np.zeros(3), np.array([2.0, 1.0, 1.0])).mean
+    np.float64(0.5)
     """
     new, base = np.broadcast_arrays(np.asarray(new, np.float64), np.asarray(base, np.float64))
     known = np.isfinite(new) & np.isfinite(base)
@@ -190,18 +195,17 @@ def pair_moments(new: Floats, base: Floats) -> PairMoments:
         new, base = np.where(known, new, 0.0), np.where(known, base, 0.0)
     items = known.sum(axis=-1).astype(np.float64)
     difference = new - base
-    squares = difference**2
-    gain = np.where(difference > 0.0, squares, 0.0).sum(axis=-1) / items
-    return PairMoments(
-        items=items,
-        mean=difference.sum(axis=-1) / items,
-        gain=gain,
-        loss=np.where(difference < 0.0, squares, 0.0).sum(axis=-1) / items,
-        new_sum=new.sum(axis=-1),
-        new_squares=(new**2).sum(axis=-1),
-        base_sum=base.sum(axis=-1),
-        base_squares=(base**2).sum(axis=-1),
-    )
+    gains, losses = np.maximum(difference, 0.0), np.minimum(difference, 0.0)
+    columns = (difference, gains**2, losses**2, new, new**2, base, base**2)
+    mean, gain, loss, *sums = (_average(x, known, items, weights) for x in columns)
+    return PairMoments(items, mean, gain, loss, *(items * x for x in sums))
+
+
+def _average(values: Floats, known: Bools, items: Floats, weights: Floats | None) -> Floats:
+    """Means over the items that are known, which are 0 elsewhere."""
+    if weights is None:
+        return np.asarray(values.sum(axis=-1) / items)[()]
+    return np.asarray((values * weights).sum(axis=-1) / (known * weights).sum(axis=-1))[()]
 
 
 def failure_costs(moments: PairMoments) -> tuple[Floats, Floats]:
@@ -431,13 +435,15 @@ class ScoreMoments(NamedTuple):
         return np.where(value <= NO_VARIANCE, 0.0, value)
 
 
-def score_moments(scores: Floats) -> ScoreMoments:
+def score_moments(scores: Floats, weights: Floats | None = None) -> ScoreMoments:
     """Sum up the scores of systems.
 
     Parameters
     ----------
     scores : array
         (…, n) scores in [0, 1]; missing ones (NaN) are left out.
+    weights : array, optional
+        (n,) weights of the items in the means; all alike by default.
 
     Returns
     -------
@@ -451,7 +457,8 @@ def score_moments(scores: Floats) -> ScoreMoments:
     known = np.isfinite(scores)
     filled = np.where(known, scores, 0.0)
     items = known.sum(axis=-1).astype(np.float64)
-    return ScoreMoments(items, filled.sum(axis=-1), (filled**2).sum(axis=-1))
+    mean, squares = (_average(x, known, items, weights) for x in (filled, filled**2))
+    return ScoreMoments(items, items * mean, items * squares)
 
 
 def mean_limits(

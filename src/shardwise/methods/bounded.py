@@ -1,0 +1,204 @@
+"""Item scores of known range behind a comparison: what intervals and margins of bounded scores need of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.stats import clusters, intervals
+from shardwise.stats.intervals import PairMoments, Range, ScoreMoments
+
+# differences of pairs on items that are held at a time
+BLOCK = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundedScores:
+    """Scores of items by system, mapped to [0, 1], with the units that they come in.
+
+    Parameters
+    ----------
+    scores : array
+        (T, R) mapped scores, means over repeats and shards; NaN where one is missing.
+    bounds : Range
+        The range of the original scores.
+    cluster : array of int, optional
+        (T,) number of each item's cluster, where items come in clusters.
+    task : array of int, optional
+        (T,) number of each item's task, where tasks count alike.
+    """
+
+    scores: Floats
+    bounds: Range
+    cluster: Ints | None = None
+    task: Ints | None = None
+
+    @classmethod
+    def map_scores(
+        cls, scores: Floats, bounds: Range, cluster: Ints | None = None, task: Ints | None = None
+    ) -> BoundedScores:
+        """Map scores of a known range to [0, 1].
+
+        Parameters
+        ----------
+        scores : array
+            (T, R) scores within the range.
+        bounds, cluster, task
+            As for the class.
+
+        Returns
+        -------
+        BoundedScores
+            The mapped scores.
+
+        >>> BoundedScores.map_scores(np.array([[1.0, 5.0], [2.0, 3.0]]), Range(1.0, 5.0)).scores.tolist()
+        [[0.0, 1.0], [0.25, 0.5]]
+        """
+        return cls(bounds.map_scores(scores), bounds, cluster, task)
+
+    @property
+    def weights(self) -> Floats:
+        """(T,) weights of the items in a mean, 1 on average: tasks count alike, whatever their size."""
+        items = len(self.scores)
+        if self.task is None:
+            return np.ones(items)
+        sizes = np.bincount(self.task)
+        return items / (len(sizes) * sizes[self.task].astype(np.float64))
+
+    def sum_pairs(self, ia: Ints, ib: Ints) -> PairMoments:
+        """Sum up the scores of pairs of systems on the items that both have.
+
+        Parameters
+        ----------
+        ia, ib : array of int
+            (P,) first and second system of each pair.
+
+        Returns
+        -------
+        PairMoments
+            The sums of first less second, (P,) each.
+
+        >>> scores = BoundedScores(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, np.nan]]), Range())
+        >>> moments = scores.sum_pairs(np.array([0]), np.array([1]))
+        >>> moments.items.tolist(), moments.mean.tolist()
+        ([2.0], [0.5])
+        """
+        weights = None if self.task is None else self.weights
+        parts = [
+            intervals.pair_moments(self.scores[:, a].T, self.scores[:, b].T, weights)
+            for a, b in self._blocks(ia, ib)
+        ]
+        return PairMoments(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def count_pairs(self, ia: Ints, ib: Ints, moments: PairMoments | None = None) -> Floats:
+        """Count the independent items that the differences of pairs are worth: all, or fewer with clusters.
+
+        Parameters
+        ----------
+        ia, ib : array of int
+            (P,) first and second system of each pair.
+        moments : PairMoments, optional
+            Their sums, where they are known already.
+
+        Returns
+        -------
+        array
+            (P,) effective numbers of items.
+
+        >>> scores = BoundedScores(np.ones((6, 2)), Range(), cluster=np.array([0, 0, 1, 1, 2, 2]))
+        >>> scores.count_pairs(np.array([0]), np.array([1])).tolist()
+        [3.0]
+        """
+        moments = self.sum_pairs(ia, ib) if moments is None else moments
+        if self.cluster is None and self.task is None:
+            return moments.items
+        costs = np.maximum(*intervals.failure_costs(moments))
+        return np.concatenate(
+            [
+                moments.items[k] / self._design_effect(self.scores[:, a] - self.scores[:, b], costs[k])
+                for k, (a, b) in _numbered(self._blocks(ia, ib))
+            ]
+        )
+
+    def sum_systems(self) -> ScoreMoments:
+        """Sum up the scores of each system.
+
+        Returns
+        -------
+        ScoreMoments
+            The sums, (R,) each.
+
+        >>> BoundedScores(np.array([[1.0, 0.0], [1.0, 1.0]]), Range()).sum_systems().mean.tolist()
+        [1.0, 0.5]
+        """
+        return intervals.score_moments(self.scores.T, None if self.task is None else self.weights)
+
+    def count_systems(self) -> Floats:
+        """Count the independent items that the means of systems are worth.
+
+        Returns
+        -------
+        array
+            (R,) effective numbers of items.
+
+        >>> BoundedScores(np.eye(4), Range()).count_systems().tolist()
+        [4.0, 4.0, 4.0, 4.0]
+        """
+        items: Floats = np.isfinite(self.scores).sum(axis=0).astype(np.float64)
+        if self.cluster is None and self.task is None:
+            return items
+        return np.asarray(items / self._design_effect(self.scores, np.ones(self.scores.shape[1])))
+
+    def measure_sparseness(self, ia: Ints, ib: Ints) -> float:
+        """Measure how sparse the differences of these pairs are; below one half they need bounded intervals.
+
+        Parameters
+        ----------
+        ia, ib : array of int
+            (P,) first and second system of each pair.
+
+        Returns
+        -------
+        float
+            The median over pairs of (mean |δ|)²/mean δ².
+
+        >>> scores = BoundedScores(np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 1.0], [0.0, 1.0]]), Range())
+        >>> scores.measure_sparseness(np.array([0]), np.array([1]))
+        0.5
+        """
+        shares = [
+            intervals.pair_sparseness((self.scores[:, a] - self.scores[:, b]).T)
+            for a, b in self._blocks(ia, ib)
+        ]
+        return float(np.median(np.concatenate(shares)))
+
+    def _blocks(self, ia: Ints, ib: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """Pairs, so many at a time that their differences fit into memory."""
+        size = max(1, BLOCK // max(len(self.scores), 1))
+        for start in range(0, len(ia), size):
+            yield ia[start : start + size], ib[start : start + size]
+
+    def _design_effect(self, values: Floats, failure: Floats) -> Floats:
+        """(K,) design effects of the columns of (T, K) values, items that a column lacks being left out."""
+        cluster = np.arange(len(values)) if self.cluster is None else self.cluster
+        known = np.isfinite(values)
+        if known.all():
+            return clusters.design_effect(values.T, cluster, self.weights, failure)
+        effects = np.empty(values.shape[1])
+        for k in range(values.shape[1]):
+            own = known[:, k]
+            code = np.unique(cluster[own], return_inverse=True)[1]
+            weights = self.weights[own]
+            effects[k] = clusters.design_effect(values[own, k], code, weights / weights.mean(), failure[k])
+        return effects
+
+
+def _numbered(blocks: Iterator[tuple[Ints, Ints]]) -> Iterator[tuple[slice, tuple[Ints, Ints]]]:
+    """Blocks of pairs with the places of their pairs."""
+    start = 0
+    for a, b in blocks:
+        yield slice(start, start + len(a)), (a, b)
+        start += len(a)
