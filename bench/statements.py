@@ -2,7 +2,7 @@
 
 python -m bench.statements [part …] [--repetitions 10000] [--data folder]
 
-Parts: margins, means, differences, sequential, needed, planning; all of them by default. Each writes
+Parts: margins, seeds, means, differences, sequential, needed, planning; all of them by default. Each writes
 docs/bench/statements_<part>.csv, one row a cell with its Monte-Carlo standard error.
 """
 
@@ -22,6 +22,9 @@ import scipy
 from shardwise.core.arrays import Floats, Ints
 from shardwise.io.scores import read_scores
 from shardwise.lab.worlds.tilt import effective_topics, tilted_weights
+from shardwise.methods.moderated.noise import of_instances
+from shardwise.methods.moderated.statistics import statistics
+from shardwise.methods.repeats.unified import instance_spread
 from shardwise.stats import clusters, intervals, power, sequential
 
 ROOT = Path(__file__).parent.parent
@@ -29,6 +32,7 @@ OUT = ROOT / "docs" / "bench"
 ALPHA = 0.05
 BLOCK = 2000
 
+Draw = Callable[[np.random.Generator, int, int, int, float], tuple[Floats, Floats]]
 Pairs = Callable[[np.random.Generator, int, int], tuple[Floats, Floats]]
 
 
@@ -284,6 +288,89 @@ def run_margins(folder: Path, repetitions: int) -> pd.DataFrame:
             }
         )
         print(rows[-1], flush=True)
+    return pd.DataFrame(rows)
+
+
+def seeded_answers(accuracy: float, between: float) -> Draw:
+    """Right or wrong: hard items are hard for both, seeds move the chance of all items of a system together."""
+
+    def draw(
+        rng: np.random.Generator, count: int, items: int, seeds: int, difference: float
+    ) -> tuple[Floats, Floats]:
+        hard = rng.normal(size=(count, items, 1))
+
+        def answers(share: float) -> Floats:
+            threshold = scipy.stats.norm.ppf(share) * np.sqrt(1.0 + between**2)
+            own = np.sqrt(0.7) * hard + np.sqrt(0.3) * rng.normal(size=(count, items, seeds))
+            return (own < threshold + rng.normal(0.0, between, (count, 1, seeds))).astype(float)
+
+        return answers(accuracy + difference), answers(accuracy)
+
+    return draw
+
+
+def seeded_grades(between: float) -> Draw:
+    """Scores well within [0, 1] with effects of items, of items by system, and of seeds."""
+
+    def draw(
+        rng: np.random.Generator, count: int, items: int, seeds: int, difference: float
+    ) -> tuple[Floats, Floats]:
+        easy = rng.beta(2.0, 3.0, (count, items, 1)) * 0.5 + 0.25
+
+        def scores(shift: float) -> Floats:
+            effects = rng.normal(0.0, 0.05, (count, items, 1)) + rng.normal(0.0, between, (count, 1, seeds))
+            return easy + shift + effects + rng.normal(0.0, 0.03, (count, items, seeds))
+
+        return scores(difference), scores(0.0)
+
+    return draw
+
+
+def run_seeds(folder: Path, repetitions: int) -> pd.DataFrame:
+    """False "no worse" at a loss of exactly the margin with two and three training seeds, and power at equality."""
+    cells = [
+        ("right/wrong, accuracy .9, no seed effect", 0.05, seeded_answers(0.9, 0.0)),
+        ("right/wrong, accuracy .9, small seed effect", 0.05, seeded_answers(0.9, 0.1)),
+        ("right/wrong, accuracy .9, large seed effect", 0.05, seeded_answers(0.9, 0.3)),
+        ("right/wrong, accuracy .97, small seed effect", 0.02, seeded_answers(0.97, 0.1)),
+        ("graded, no seed effect", 0.02, seeded_grades(0.0)),
+        ("graded, small seed effect", 0.02, seeded_grades(0.01)),
+        ("graded, large seed effect", 0.05, seeded_grades(0.03)),
+    ]
+    rows = []
+    for number, (kind, margin, draw) in enumerate(cells):
+        for seeds in (2, 3):
+            for items in (30, 100, 300):
+                rng = np.random.default_rng([59, number, seeds, items])
+                shares = []
+                for difference, count in ((-margin, repetitions), (0.0, max(repetitions // 4, 1000))):
+                    ours = students = 0
+                    for start in range(0, count, 500):
+                        size = min(500, count - start)
+                        new, base = draw(rng, size, items, seeds, difference)
+                        y = np.stack([new, base], axis=2)
+                        found = statistics(y.mean(axis=-1), noise=of_instances(instance_spread(y)))
+                        moments = intervals.pair_moments(new.mean(axis=-1), base.mean(axis=-1))
+                        precision = intervals.Precision(found.se[:, 0] ** 2, found.df[:, 0], moments.items)
+                        ours += int((intervals.p_no_worse(moments, margin, precision) <= ALPHA / 2).sum())
+                        half = scipy.stats.t.isf(ALPHA / 2, items - 1) * np.sqrt(moments.variance / items)
+                        students += int((moments.mean - half > -margin).sum())
+                    shares.extend([ours / count, students / count])
+                rows.append(
+                    {
+                        "kind": kind,
+                        "seeds": seeds,
+                        "items": items,
+                        "margin": margin,
+                        "false_no_worse": shares[0],
+                        "error": error(shares[0], repetitions),
+                        "student_false": shares[1],
+                        "power_at_equality": shares[2],
+                        "student_power": shares[3],
+                        "repetitions": repetitions,
+                    }
+                )
+                print(rows[-1], flush=True)
     return pd.DataFrame(rows)
 
 
@@ -570,6 +657,7 @@ def run_planning(folder: Path, repetitions: int) -> pd.DataFrame:
 
 PARTS = {
     "margins": run_margins,
+    "seeds": run_seeds,
     "means": run_means,
     "differences": run_differences,
     "sequential": run_sequential,
