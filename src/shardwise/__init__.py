@@ -1,4 +1,4 @@
-"""Tell systems apart, and know what you may claim.
+"""Find out which systems are really different, and what you may claim.
 
 Public names stand in ``__init__.pyi``, each once, and are loaded on first use, so that ``import shardwise`` stays fast.
 """

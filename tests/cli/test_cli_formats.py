@@ -14,11 +14,12 @@ from typing import Any
 import jsonschema
 import pytest
 
+import make_options
 from command_line import PAIR_COLUMNS, shardwise
 from report_pages import HOSTILE
 from shardwise.cli.config import AnalysisFile
 from shardwise.cli.main import COMMANDS, build_app
-from shardwise.cli.schema import described, schema
+from shardwise.cli.schema import FIELDS, RESULTS, TABLES, described, field_names, schema
 
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -145,20 +146,23 @@ def test_a_schema_for_every_command_and_none_else() -> None:
     assert schema("compare")["properties"]["rows"]["items"]["anyOf"][0]["required"] == PAIR_COLUMNS
 
 
-def test_the_documentation_names_every_field() -> None:
-    lines = [
-        line.split("|") for line in (DOCS / "json.md").read_text().splitlines() if line.startswith("| `")
-    ]
-    shown = {cells[1].strip(" `"): " ".join(cells[2:]) for cells in lines if len(cells) == 6}
-    assert set(shown) == set(described())
-    for command, text in shown.items():
-        rules = schema(command)
-        facts = set(rules["required"]) - {"command", "title", "notes", "rows"}
-        named = set(re.findall(r"\w+", text))
-        assert facts <= named, command
-        told_in_words = command in ("demo", "design pools", "design budget", "compare")
-        if not told_in_words:
-            assert set(rules["properties"]["rows"]["items"]["required"]) <= named, command
+def test_the_documentation_is_made_from_the_declarations() -> None:
+    """Run python docs/make_options.py where it differs."""
+    assert make_options.OPTIONS.read_text() == make_options.options_page()
+    page = make_options.FIELDS.read_text()
+    assert page == make_options.json_page(page)
+    assert all(f"| `{command}` |" in page for command in described())
+
+
+def test_every_field_is_used() -> None:
+    used = {
+        name
+        for result in RESULTS.values()
+        for names in (result.facts, *result.rows.values())
+        for name in field_names(names)
+    }
+    used |= {name for names in TABLES.values() for name in field_names(names)}
+    assert used == set(FIELDS)
 
 
 def test_the_analysis_in_the_documentation_is_understood(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ OptionalInputs = Annotated[
     list[Path],
     typer.Argument(
         help="Scores to plan from: a table or logs, or a qrels file and runs.",
-        metavar="[SCORES|QRELS RUNS...]",
+        metavar="INPUTS",
     ),
 ]
 
@@ -123,7 +123,7 @@ class GateOptions(Comparing, Written):
         list[Path],
         typer.Argument(
             help="Scores of the system in use, then of the new one; or any input of compare with --baseline and --new.",
-            metavar="BASE NEW|INPUTS...",
+            metavar="INPUTS",
         ),
     ]
     new: Annotated[str | None, opt.NEW] = None
@@ -432,7 +432,7 @@ class ScoreOptions(Rankings, Sharding, Printed, Threads):
 
     inputs: Annotated[
         list[Path],
-        typer.Argument(help="A qrels file and runs (files, folders, patterns).", metavar="QRELS RUNS..."),
+        typer.Argument(help="A qrels file and runs (files, folders, patterns).", metavar="INPUTS"),
     ]
     measure: Annotated[list[str], opt.MEASURE] = several("AP")
     missing: Annotated[str, opt.MISSING] = "refuse"
@@ -495,7 +495,7 @@ class RepeatOptions(Printed, Threads):
     Example: shardwise repeat report.html --inputs data/ --out again.html
     """
 
-    report: Annotated[Path, typer.Argument(help="A report written by shardwise.", metavar="REPORT.html")]
+    report: Annotated[Path, typer.Argument(help="A report written by shardwise.", metavar="REPORT")]
     inputs: Annotated[Path | None, opt.INPUTS] = None
     out: Annotated[Path | None, opt.OUT, "Write the new report to this file."] = None
 

@@ -46,7 +46,9 @@ class Written(Running):
 class Printed(Running):
     """Options of a command that prints a table; its files go to a folder of their own."""
 
-    format: Annotated[Format, opt.FORMAT] = Format.text
+    format: Annotated[
+        Format, opt.FORMAT, "Format of what is printed: text, json, csv, latex, markdown or html."
+    ] = Format.text
 
     @property
     def shown(self) -> Format:

@@ -226,7 +226,7 @@ Inputs = Annotated[
     typer.Argument(
         help="A qrels file and runs (files, folders, patterns), or scores: tables (CSV, TSV, JSONL, Parquet, xlsx) and "
         "logs of evaluation tools (lm-eval, inspect …).",
-        metavar="QRELS RUNS...|SCORES...",
+        metavar="INPUTS",
         show_default=False,
     ),
 ]
@@ -273,7 +273,7 @@ DEPTH = Declaration(
     help="Documents of a ranking that count.",
 )
 SUBTOPICS = Declaration(
-    "--subtopics", group=INPUT, only_with=(when.RUNS,),
+    "--subtopics", metavar="", group=INPUT, only_with=(when.RUNS,),
     help="The second column of the qrels is a subtopic (diversity measures).",
 )  # fmt: skip
 INTENTS = Declaration(
@@ -404,7 +404,8 @@ CORPUS = Declaration(
 
 # Output
 FORMAT = Declaration(
-    "--format", "-f", group=OUTPUT, help="Format of the result; default: by the extension of --out, else text.",
+    "--format", "-f", metavar="FORMAT", group=OUTPUT,
+    help="text, json, csv, latex, markdown or html. Default: by the extension of --out, else text.",
 )  # fmt: skip
 OUT = Declaration(
     "--out", "-o", metavar="PATH", common=True, group=OUTPUT,
@@ -433,6 +434,7 @@ SAVE_MOMENTS = Declaration(
 )  # fmt: skip
 FRAGMENT = Declaration(
     "--fragment",
+    metavar="",
     group=OUTPUT,
     only_with=(when.PAGE,),
     help="HTML element for a page of yours, not a whole page.",
@@ -441,7 +443,7 @@ TABLE_COLUMNS = Declaration(
     "--table-columns", metavar="N", group=OUTPUT, min=1, max=2,
     help="Width of the LaTeX table: 1 column or 2 (table*). Default: as it fits.",
 )  # fmt: skip
-QUIET = Declaration("--quiet", "-q", group=OUTPUT, help="No progress bars, no notes.")
+QUIET = Declaration("--quiet", "-q", metavar="", group=OUTPUT, help="No progress bars, no notes.")
 JOBS = Declaration(
     "--jobs", metavar="N", group=RUNNING, min=1, help="Number of threads. Default: all processors."
 )
@@ -580,7 +582,7 @@ FOLDER = Declaration(
     "--folder", metavar="FOLDER", common=True, group=SERVER, check=refuse_file,
     help="Where analyses are kept. Default: ~/.local/share/shardwise.",
 )  # fmt: skip
-OPEN = Declaration("--open", common=True, group=SERVER, help="Open it in the browser.")
+OPEN = Declaration("--open", metavar="", common=True, group=SERVER, help="Open it in the browser.")
 WORKERS = Declaration(
     "--workers", metavar="N", group=SERVER, min=1, help="Analyses at a time. Default: one per processor."
 )

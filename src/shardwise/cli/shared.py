@@ -211,15 +211,15 @@ def _annotations(options: type) -> dict[str, Any]:
     """Annotations of a dataclass in the order of its help: arguments, common options, then group by group."""
     kinds = get_type_hints(options, include_extras=True)
     names = {one.name for one in fields(options)}
-    # An option that the command declares itself comes before those that it inherits.
-    inherited = [name for kind in options.__mro__ for name in inspect.get_annotations(kind) if name in names]
-    order = {name: rank for rank, name in reversed(list(enumerate(inherited)))}
+    own = inspect.get_annotations(options)
 
-    def rank(name: str) -> tuple[int, int, int]:
+    def rank(name: str) -> tuple[int, bool, int]:
         info = _declaration(kinds[name])
         if info is None:
-            return -1, 0, order[name]
-        return (0, info.number, 0) if info.common else (1 + GROUPS.index(info.group), info.number, 0)
+            return -1, False, 0
+        # What makes a command special comes before what it shares with others.
+        shared = name not in own or info.group is OUTPUT_GROUP
+        return (0, shared, info.number) if info.common else (1 + GROUPS.index(info.group), False, info.number)
 
     return {name: kinds[name] for name in sorted(names, key=rank)}
 
@@ -239,7 +239,8 @@ def _shown(annotation: Any) -> Any:
     shown.help = next((note for note in notes if isinstance(note, str)), info.help)
     (parameter,) = parameters_of({"option": annotation})
     if parameter.several:
-        shown.help = f"{str(shown.help).removesuffix('.')}; repeatable."
+        text, default, rest = str(shown.help).partition(" Default")
+        shown.help = f"{text.removesuffix('.')}; repeatable.{default}{rest}"
     return Annotated[kind, shown]
 
 
@@ -319,6 +320,7 @@ JsonSchema = Annotated[
     bool,
     typer.Option(
         "--json-schema",
+        metavar="",
         help="Print the JSON Schema of --format json, and stop.",
         is_eager=True,
         callback=_print_schema,
