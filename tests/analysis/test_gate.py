@@ -1,8 +1,11 @@
-"""May the new system go out: verdicts read off one interval, and the number of items that it takes."""
+"""May the new system go out: verdicts, the number of items that it takes, and what repeats and clusters do."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from hypothesis import given, settings
@@ -10,43 +13,71 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
-from shardwise import compare_instances
-from shardwise.analysis.gate import gate, side_by_side
+import shardwise as sw
+from shardwise.analysis.gate import Gate, Gates, gate, side_by_side
+from shardwise.analysis.sequential_gate import gate_sequentially
 from shardwise.core.errors import InputError
 from shardwise.planning.margins import topics_for_margin
+from shardwise.stats import intervals
 
 
-def table(difference: float, spread: float = 0.05, items: int = 100, seed: int = 1) -> xr.DataArray:
+def table(
+    difference: float, spread: float = 0.05, items: int = 100, seed: int = 1, scale: float = 1.0
+) -> xr.DataArray:
     """Two systems whose per-item differences have exactly this mean and standard deviation."""
     z = np.random.default_rng(seed).normal(size=items)
     z = (z - z.mean()) / z.std(ddof=1)
-    y = np.stack([np.full(items, 0.5), 0.5 + difference + spread * z], axis=1)
+    y = np.stack([np.full(items, 0.5), 0.5 + difference + spread * z], axis=1) * scale
     return xr.DataArray(y, dims=("topic", "system"), coords={"system": ["old", "new"]}, name="accuracy")
 
 
-HALF = float(stats.t.isf(0.025, 99) * 0.05 / 10)  # of the interval of 100 items
+def answers(right_old: str, right_new: str) -> xr.DataArray:
+    y = np.array([[float(a) for a in right_old], [float(b) for b in right_new]]).T
+    return xr.DataArray(y, dims=("topic", "system"), coords={"system": ["old", "new"]}, name="correct")
+
+
+def judged(scores: xr.DataArray, **options: object) -> Gate:
+    return gate("old", "new", scores=scores, **options)
 
 
 @pytest.mark.parametrize(
     ("difference", "spread", "verdict"),
     [
-        (HALF + 0.001, 0.05, "better"),
-        (0.0, 0.05, "no worse"),
-        (HALF - 0.0099, 0.05, "no worse"),
-        (-0.005, 0.0001, "no worse"),  # surely worse, and by less than matters
-        (-HALF - 0.001, 0.05, "worse"),
-        (HALF - 0.011, 0.05, "underpowered"),
-        (-0.0055, 0.03, "undecided"),
+        (2.0, 5.0, "better"),
+        (0.0, 5.0, "no worse"),
+        (-0.5, 0.01, "no worse"),
+        (-2.1, 5.0, "worse"),
+        (-0.55, 5.0, "inconclusive"),
     ],
 )
-def test_the_verdict_is_read_off_the_interval(difference: float, spread: float, verdict: str) -> None:
-    found = gate(table(difference, spread), "old", "new", margin=0.01)
+def test_scores_without_bounds_have_students_interval(difference: float, spread: float, verdict: str) -> None:
+    scores = table(difference / 100, spread / 100, scale=100.0)
+    found = judged(scores, margin=1.0)
     assert found.verdict == verdict
     assert found.passes == (verdict in ("better", "no worse"))
-    x = table(difference, spread).to_numpy()
+    x = scores.to_numpy()
     theirs = stats.ttest_rel(x[:, 1], x[:, 0]).confidence_interval(0.95)
     np.testing.assert_allclose([found.lower, found.upper], theirs, rtol=1e-9)
-    np.testing.assert_allclose(found.p, stats.ttest_rel(x[:, 1], x[:, 0]).pvalue, rtol=1e-6)
+    one_sided = stats.ttest_1samp(x[:, 1] - x[:, 0], -1.0, alternative="greater").pvalue
+    assert found.p == pytest.approx(one_sided, rel=1e-9)
+
+
+def test_bounded_scores_have_the_generalised_interval() -> None:
+    scores = answers("1" * 40 + "0" * 10, "1" * 38 + "0" * 10 + "11")
+    found = judged(scores, margin=0.1)
+    moments = intervals.pair_moments(scores.to_numpy()[:, 1], scores.to_numpy()[:, 0])
+    limits = intervals.difference_limits(moments, stats.t.isf(0.025, 49))
+    assert [found.lower, found.upper] == pytest.approx([float(x) for x in limits])
+    assert found.p == pytest.approx(float(intervals.p_no_worse(moments, 0.1)))
+
+
+def test_ten_right_answers_do_not_pass() -> None:
+    found = judged(answers("1" * 10, "1" * 10))
+    assert found.verdict == "inconclusive"
+    assert found.lower < -0.2 < 0.2 < found.upper
+    assert found.needed is not None
+    assert found.needed > 300
+    assert "About" in found.sentence()
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.1])
@@ -57,55 +88,122 @@ def test_items_needed_are_those_of_statsmodels(alpha: float, power: float, ratio
     assert topics_for_margin(1.0, ratio, alpha=alpha, power=power) == np.ceil(theirs)
 
 
-def test_underpowered_says_how_many() -> None:
-    found = gate(table(-0.004, 0.05, 60), "old", "new")
-    needed = int(np.ceil(TTestPower().solve_power(0.01 / 0.05, alpha=0.025, power=0.8, alternative="larger")))
-    assert found.verdict == "underpowered"
-    assert f"needs {needed} topics" in str(found)
+def test_needed_goes_with_the_verdict() -> None:
+    passed = judged(table(0.0, 0.02), margin=0.03)
+    assert (passed.verdict, passed.needed) == ("no worse", None)
+    short = judged(table(-0.004, 0.05, 60))
+    moments = intervals.pair_moments(*table(-0.004, 0.05, 60).to_numpy().T[::-1])
+    assert short.needed == float(intervals.items_needed(moments, 0.01))
+    assert f"{int(short.needed):,} topics" in str(short)
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.floats(-0.1, 0.1), st.floats(0.001, 0.3), st.integers(5, 60), st.floats(0.001, 0.1))
-def test_one_verdict_always_and_a_wider_margin_never_fails(
-    d: float, spread: float, items: int, margin: float
-) -> None:
-    narrow, wide = (gate(table(d, spread, items), "old", "new", margin=m) for m in (margin, 2 * margin))
+@settings(max_examples=20, deadline=None)
+@given(st.floats(-0.1, 0.1), st.floats(0.001, 0.1), st.integers(5, 60), st.floats(0.001, 0.1))
+def test_a_wider_margin_never_fails(d: float, spread: float, items: int, margin: float) -> None:
+    narrow, wide = (judged(table(d, spread, items), margin=m) for m in (margin, 2 * margin))
     assert narrow.passes <= wide.passes
-    assert narrow.needed >= wide.needed
+    assert (narrow.needed is None) == narrow.passes
+    if narrow.needed is not None and wide.needed is not None:
+        assert narrow.needed >= wide.needed
 
 
-def test_seeds_are_seeds() -> None:
+def seeded(seeds: int = 5, items: int = 60, between: float = 0.03) -> xr.DataArray:
     rng = np.random.default_rng(3)
-    y = rng.normal(0.5, 0.2, (60, 1, 1)) + rng.normal(0, 0.03, (1, 2, 5)) + rng.normal(0, 0.05, (60, 2, 5))
-    scores = xr.DataArray(y, dims=("topic", "system", "instance"), coords={"system": ["old", "new"]})
-    found = gate(scores, "old", "new", margin=0.02)
-    unified = compare_instances(scores.sel(system="new"), scores.sel(system="old")).interval()
-    np.testing.assert_allclose((found.lower, found.upper), unified)
-    assert found.needed == np.inf  # five seeds leave a spread that no number of topics lessens
-    assert "so few instances" in str(found)
+    y = rng.normal(0.5, 0.1, (items, 1, 1)) + rng.normal(0, between, (1, 2, seeds))
+    y = y + rng.normal(0, 0.05, (items, 2, seeds))
+    return xr.DataArray(
+        y.clip(0, 1), dims=("topic", "system", "instance"), coords={"system": ["old", "new"]}, name="f1"
+    )
+
+
+def test_seeds_are_the_default_and_samples_can_be_said() -> None:
+    scores = seeded()
+    seeds, samples = judged(scores, margin=0.02), judged(scores, margin=0.02, repeats="samples")
+    assert (seeds.repeats, samples.repeats) == ("seeds", "samples")
+    assert seeds.upper - seeds.lower > samples.upper - samples.lower
+    assert seeds.needed == np.inf
+    assert "add instances" in str(seeds)
+    named = judged(scores.assign_attrs(instance_noun="epoch"), margin=0.02)
+    assert named.repeats == "samples"
+    pairs = sw.compare(scores, baseline="old")
+    assert seeds.difference == pytest.approx(float(pairs.difference[0]))
+
+
+def test_clusters_count_for_fewer_items() -> None:
+    rng = np.random.default_rng(8)
+    wrong = np.repeat(rng.random(40) < 0.1, 5)
+    scores = answers("1" * 200, "".join("0" if x else "1" for x in wrong))
+    plain = judged(scores, margin=0.05)
+    clustered = judged(scores.assign_coords(cluster=("topic", np.repeat(np.arange(40), 5))), margin=0.05)
+    assert clustered.upper - clustered.lower > 1.5 * (plain.upper - plain.lower)
+    assert clustered.needed is not None
+    assert plain.needed is not None
+    assert clustered.needed > 3 * plain.needed
+    assert clustered.needed_clusters == np.ceil(clustered.needed / 5)
+    assert "clusters" in clustered.sentence()
+
+
+def test_several_candidates_share_the_error() -> None:
+    rng = np.random.default_rng(5)
+    y = np.repeat(rng.beta(2, 2, (80, 1)), 3, axis=1) + rng.normal(0, 0.01, (80, 3))
+    scores = xr.DataArray(y.clip(0, 1), dims=("topic", "system"), coords={"system": ["old", "new", "newer"]})
+    both = gate("old", ["new", "newer"], scores=scores, margin=0.05)
+    assert isinstance(both, Gates)
+    assert [one.new for one in both.each] == ["new", "newer"]
+    assert both.passes
+    alone = gate("old", "new", scores=scores, margin=0.05)
+    assert both.each[0].lower < alone.lower
+    assert len(both.to_frame()) == 2
+
+
+def test_any_form_of_scores() -> None:
+    scores = table(0.0, 0.02)
+    old, new = scores.to_numpy().T
+    items = [f"q{k}" for k in range(100)]
+    expected = judged(scores)
+    for first, second in (
+        (old, new),
+        (pd.Series(old, index=items), pd.Series(new, index=items)),
+        (scores.sel(system=["old"]), scores.sel(system=["new"])),
+        (scores.sel(system="old", drop=True), scores.sel(system="new", drop=True)),
+    ):
+        found = gate(first, second)
+        assert (found.verdict, found.lower) == (expected.verdict, pytest.approx(expected.lower))
+
+
+def test_ranges_and_lower_is_better() -> None:
+    scores = table(-0.03, 0.02, scale=10.0)
+    worse = judged(scores, range=(0, 10), margin=0.2)
+    assert worse.verdict == "worse"
+    better = judged(scores, range=(0, 10), margin=0.2, lower_is_better=True)
+    assert better.verdict == "better"
+    assert better.difference == pytest.approx(0.3)
+    unit = judged(table(-0.03, 0.02), margin=0.02)
+    assert [worse.lower, worse.upper] == pytest.approx([10 * unit.lower, 10 * unit.upper])
+    with pytest.raises(InputError, match="outside the range"):
+        judged(scores, range=(0, 1))
 
 
 def test_two_tables_meet_on_the_items_of_both() -> None:
     both = table(0.01)
     old, new = both.sel(system=["old"]), both.sel(system=["new"]).isel(topic=slice(0, 90))
     names = [f"q{k}" for k in range(100)]
-    joined, left = side_by_side(
+    joined, dropped = side_by_side(
         old.assign_coords(topic=names), new.assign_coords(topic=names[:90]), ("x", "y")
     )
-    assert left == 10
+    assert dropped == 10
     assert joined.sizes == {"system": 2, "topic": 90}
-    found = gate(joined, "old", "new")
-    assert found.items == 90
+    assert judged(joined).items == 90
     seeds = new.assign_coords(topic=names[:90]).expand_dims(instance=3) + xr.DataArray(
         [0.0, 0.01, 0.02], dims="instance"
     )
     mixed, _ = side_by_side(old.assign_coords(topic=names), seeds, ("x", "y"))
-    assert gate(mixed, "old", "new").procedure == "unified"
+    assert judged(mixed).procedure.startswith("moderated")
 
 
 def test_refusals() -> None:
     both = table(0.01)
-    with pytest.raises(InputError, match="2 systems, and a gate compares two"):
+    with pytest.raises(InputError, match="2 systems, but a gate compares two"):
         side_by_side(both, both, ("x", "y"))
     with pytest.raises(InputError, match="no items in common"):
         side_by_side(
@@ -114,6 +212,45 @@ def test_refusals() -> None:
             ("x", "y"),
         )
     with pytest.raises(InputError, match="no system is called 'newer'"):
-        gate(both, "old", "newer")
+        gate("old", "newer", scores=both)
+    with pytest.raises(InputError, match="compared with itself"):
+        gate("old", "old", scores=both)
     with pytest.raises(InputError, match="cannot be met"):
-        gate(both, "old", "new", margin=0.0)
+        judged(both, margin=0.0)
+
+
+def batch(first: int, count: int, wrong: int = 0) -> xr.DataArray:
+    new = "0" * wrong + "1" * (count - wrong)
+    return answers("1" * count, new).assign_coords(topic=[f"q{k}" for k in range(first, first + count)])
+
+
+def test_a_sequential_gate_adds_up_its_batches(tmp_path: Path) -> None:
+    state = tmp_path / "gate.json"
+    looks = [gate_sequentially("old", "new", state, scores=batch(50 * k, 50), margin=0.05) for k in range(3)]
+    assert [look.verdict for look in looks] == ["continue", "continue", "no worse"]
+    assert looks[-1].state.units == 150
+    again = gate_sequentially("old", "new", state, scores=batch(0, 50), margin=0.05)
+    assert (again.added, again.verdict) == (0, "no worse")
+    assert "PASS" in str(again)
+
+
+def test_a_sequential_gate_refuses_what_it_cannot_count(tmp_path: Path) -> None:
+    state = tmp_path / "gate.json"
+    gate_sequentially("old", "new", state, scores=batch(0, 20), margin=0.05)
+    with pytest.raises(InputError, match=r"was begun with margin 0.05, and now it is 0.1"):
+        gate_sequentially("old", "new", state, scores=batch(20, 20), margin=0.1)
+    with pytest.raises(InputError, match="independent given the seeds"):
+        gate_sequentially("old", "new", tmp_path / "x.json", scores=seeded())
+    with pytest.raises(InputError, match="needs bounded scores"):
+        gate_sequentially("old", "new", tmp_path / "x.json", scores=table(0.0, scale=100.0))
+    state.write_text('{"format": "something"}')
+    with pytest.raises(InputError, match="is not the state of a sequential gate"):
+        gate_sequentially("old", "new", state, scores=batch(0, 20), margin=0.05)
+
+
+def test_clusters_count_once_in_a_sequential_gate(tmp_path: Path) -> None:
+    state = tmp_path / "gate.json"
+    scores = batch(0, 40).assign_coords(cluster=("topic", np.repeat(np.arange(10), 4)))
+    look = gate_sequentially("old", "new", state, scores=scores, margin=0.05)
+    assert look.state.units == 10
+    assert gate_sequentially("old", "new", state, scores=scores, margin=0.05).added == 0

@@ -151,6 +151,8 @@ MATRIX: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "depth": (RUNS, ("10",)),
     "subtopics": (RUNS, ()),
     "intents": ((*RUNS, "--subtopics"), ("intents.txt",)),
+    "exclude": (("plain.csv",), ("c3",)),
+    "range": (("plain.csv",), ("-1,2",)),
     "instances": (RUNS, ("{system}_seed{instance}.run",)),
     "deterministic": (("repeats.csv",), ("a1",)),
     "fill": (("plain.csv",), ("zero",)),

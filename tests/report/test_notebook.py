@@ -37,7 +37,7 @@ def result(name: str) -> Any:
         "VarianceEstimate": lambda: sw.planning.variance(whole()),
         "VarianceComponents": lambda: sw.planning.variance_components(whole()),
         "Generalizability": lambda: sw.planning.generalizability(whole()),
-        "Gate": lambda: gate(flat, NAMES[0], NAMES[1]),
+        "Gate": lambda: gate(NAMES[0], NAMES[1], scores=flat),
     }
     return made[name]()
 

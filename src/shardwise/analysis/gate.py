@@ -1,34 +1,42 @@
-"""May the new system go out? Better, no worse, worse, or too little data to say."""
+"""May the new system replace the one in use? Better, no worse, worse, or inconclusive."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 import xarray as xr
 
-from shardwise.analysis.figures import equated, number, p_value
-from shardwise.comparing.equivalence import equivalence
+from shardwise.analysis.figures import number
+from shardwise.core.arguments import level
 from shardwise.core.claim import counted, plural
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import layout_of, level_names, nouns_of
+from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.core.text import short
 from shardwise.io.instances import DETERMINISTIC
+from shardwise.methods.bounded import LOWER_IS_BETTER, RANGE, BoundedScores, bound_scores
+from shardwise.methods.repeats.kinds import infer_repeats
 from shardwise.planning.margins import topics_for_margin
-from shardwise.procedures.vocabulary import parse
+from shardwise.procedures.running import compare
+from shardwise.stats import intervals
+from shardwise.stats.intervals import PairMoments, Precision
 
 PASSING = ("better", "no worse")
-MOST_TOPICS = 1e7  # beyond these a number says no more than that there are too few
+MOST_TOPICS = 1e7
+"""Numbers of items beyond these are not worth printing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Gate(Shown):
-    """What the interval of the difference new - base says, given a margin that does not matter.
+    """Verdict on one new system against the one in use, given a margin that does not matter.
 
-    Better: it lies above 0. No worse: above -margin. Worse: below 0, and not above -margin. Otherwise "underpowered"
-    where so few items could not be expected to show equal systems to be no worse, and "undecided" where they could.
+    "better": significantly better by the default test. "no worse": the loss is below the margin, by a one-sided test at
+    alpha/2, that is, by the interval of the difference. "worse": significantly worse, and not within the margin. Else
+    "inconclusive". Each of the first three is wrong with probability alpha/2 at most.
     """
 
     verdict: str
@@ -37,183 +45,445 @@ class Gate(Shown):
     measure: str
     mean_base: float
     mean_new: float
+    # in favour of new: turned round where lower scores are better
     difference: float
     lower: float
     upper: float
+    # one-sided, against a loss of the margin or more
     p: float
     margin: float
     alpha: float
     power: float
     items: int
-    needed: float  # items that would show equal systems to be no worse; infinite where none would
-    noun: str  # the user's word for an item
-    instance: str  # and for an instance
+    # items that would show equal systems to be no worse; None after a pass, infinite where no number would
+    needed: float | None
+    # the same in clusters, where items come in clusters
+    needed_clusters: float | None
+    # what repeats were taken for: "seeds", "samples" or nothing
+    repeats: str
+    # the user's words for an item and for a repeat
+    noun: str
+    instance: str
     claim: str
     procedure: str
+    # systems that are tried against the same base
+    candidates: int = 1
 
     @property
     def passes(self) -> bool:
         """Whether the new system is better or no worse."""
         return self.verdict in PASSING
 
+    @property
+    def error_rate(self) -> float:
+        """Probability with which the verdict may be wrong; NaN of "inconclusive"."""
+        return float("nan") if self.verdict == "inconclusive" else self.alpha / 2.0
+
     def to_frame(self) -> pd.DataFrame:
-        """Return all figures as one row."""
-        names = (
-            "base",
-            "new",
-            "mean_base",
-            "mean_new",
-            "difference",
-            "lower",
-            "upper",
-            "p",
-            "verdict",
-            "items",
+        """Return all figures as one row.
+
+        Returns
+        -------
+        DataFrame
+            One row.
+        """
+        names = ("base", "new", "mean_base", "mean_new", "difference", "lower", "upper", "p", "verdict",
+                 "error_rate", "items")  # fmt: skip
+        return pd.DataFrame(
+            [{name: getattr(self, name) for name in names} | {"needed": self._printable_needed()}]
         )
-        needed = int(self.needed) if self.needed <= MOST_TOPICS else float("nan")
-        return pd.DataFrame([{name: getattr(self, name) for name in names} | {"needed": needed}])
+
+    def _printable_needed(self) -> float:
+        return float("nan") if self.needed is None or self.needed > MOST_TOPICS else int(self.needed)
 
     def sentence(self) -> str:
-        """What may be said, in one sentence."""
-        new, base, m = short(self.new), short(self.base), f"{self.margin:g}"
+        """Return what may be said, in one or two sentences.
+
+        Returns
+        -------
+        str
+            The verdict, and what would help where there is none.
+        """
+        new, base, margin = short(self.new), short(self.base), f"{self.margin:g}"
+        confidence = f"{100 * (1 - self.alpha):g}% confidence"
         if self.verdict == "better":
-            return f"{new} is better than {base}."
+            return f"{new} is significantly better than {base} ({confidence})."
         if self.verdict == "no worse":
-            return f"{new} is no worse than {base}: it loses less than {m}."
+            return f"{new} is at most {margin} worse than {base} ({confidence})."
         if self.verdict == "worse":
-            return f"{new} is worse than {base}."
-        unsure = f"{new} is not shown to be no worse than {base}"
-        if self.verdict == "undecided":
+            return f"{new} is significantly worse than {base} ({confidence})."
+        return f"cannot show that {new} is at most {margin} worse than {base}. {self._advice()}"
+
+    def _advice(self) -> str:
+        items = plural(self.noun)
+        if self.needed is None or self.needed > MOST_TOPICS:
+            return f"More {items} alone will not help; add {plural(self.instance)}."
+        if self.needed <= self.items:
             enough = f"{counted(self.items, self.noun)} are enough for equal systems"
-            return f"{unsure}: {enough} at power {self.power:g}, and these lie between."
-        if self.needed > MOST_TOPICS:
-            return (
-                f"{unsure}: no number of {plural(self.noun)} is enough with so few {plural(self.instance)}."
-            )
-        needs = counted(int(self.needed), self.noun)
-        return f"{unsure}: needs {needs} to tell with power {self.power:g}, has {self.items:,}."
+            return f"{enough} ({100 * self.power:g}% power); the loss is too near the margin."
+        clusters = f" in about {self.needed_clusters:,.0f} clusters" if self.needed_clusters else ""
+        needed = f"About {counted(int(self.needed), self.noun)}{clusters}"
+        return f"{needed} would show it for equal systems ({100 * self.power:g}% power); there are {self.items:,}."
 
     def __repr__(self) -> str:
         return f"<Gate: {self.verdict}; {self}>"
 
     def __str__(self) -> str:
-        level, d = f"{100 * (1 - self.alpha):g} %", max(3, 1 - int(np.floor(np.log10(self.margin))))
+        digits = max(3, 1 - int(np.floor(np.log10(self.margin))))
+        word = "PASS" if self.passes else "FAIL" if self.verdict == "worse" else "INCONCLUSIVE"
+        mark = "✅" if self.passes else "❌"
+        means = f"{number(self.mean_new, digits)} against {number(self.mean_base, digits)}"
+        limits = f"{number(self.lower, digits)} to {number(self.upper, digits)}"
+        taken = f"; repeats treated as {self.repeats}" if self.repeats else ""
         return "\n".join(
             [
-                f"{'✅' if self.passes else '❌'} {self.verdict}: {self.sentence()}",
-                f"{short(self.measure)} {number(self.mean_new, d)} against {number(self.mean_base, d)}: difference"
-                f" {number(self.difference, d)}, {level} interval {number(self.lower, d)} to {number(self.upper, d)},"
-                f" {equated(p_value(self.p))}; margin {self.margin:g}; {self.procedure}, {self.claim}",
+                f"{mark} {word}: {self.sentence()}",
+                f"{short(self.measure)} {means}: difference {number(self.difference, digits)}"
+                f" ({100 * (1 - self.alpha):g}% CI {limits}); margin {self.margin:g}; {self.procedure},"
+                f" {self.claim}{taken}",
             ]
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Gates(Shown):
+    """Verdicts on several new systems; the error rates of all of them together are those of one gate."""
+
+    each: tuple[Gate, ...]
+
+    @property
+    def passes(self) -> bool:
+        """Whether every new system passes."""
+        return all(found.passes for found in self.each)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return all figures, one row a new system.
+
+        Returns
+        -------
+        DataFrame
+            As of `Gate.to_frame`.
+        """
+        return pd.concat([found.to_frame() for found in self.each], ignore_index=True)
+
+    def __repr__(self) -> str:
+        return f"<Gates of {len(self.each)}: {', '.join(found.verdict for found in self.each)}>"
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.each))
+
+
 def gate(
-    scores: xr.DataArray,
-    base: str,
-    new: str,
+    base: Any,
+    new: Any,
     *,
     margin: float = 0.01,
+    scores: Any = None,
     power: float = 0.8,
     alpha: float = 0.05,
-) -> Gate:
-    """Say whether a system may replace another: better, no worse, worse, or underpowered.
+    repeats: str | None = None,
+    range: tuple[float, float] | None = None,
+    lower_is_better: bool = False,
+) -> Any:
+    """Say whether a system may replace another: better, no worse, worse, or inconclusive.
 
-    A paired t-test over topics; the unified test where there are several instances, seeds or samples of a system (J15).
+    "Better" and "worse" are the default method's test of the two systems. "No worse" is a one-sided test at alpha/2 of
+    a loss of the margin, for bounded scores by a score test that does not take failures not seen for impossible
+    (Tango 1998, generalised), for others by Student's t; clusters, tasks, samples and seeds count as in `compare`.
 
     Parameters
     ----------
-    scores
-        Scores that passed the gate, of these two systems and perhaps others.
-    base, new
-        The system in use, and the one that may replace it.
-    margin
-        The largest loss that does not matter.
-    power
-        Probability with which equal systems should be found to be no worse.
-    alpha
+    base, new : scores or str
+        Scores of the system in use and of the one that may replace it, in any form that `as_scores` takes or as one
+        score an item; with ``scores``, their names there. Several names, or scores of several new systems, are
+        tried at alpha divided by their number.
+    margin : float
+        The largest loss that does not matter, above 0.
+    scores : scores, optional
+        Scores that hold all systems.
+    power : float
+        Probability with which equal systems should be found to be no worse, for the number of items needed.
+    alpha : float
         One less the level of the interval.
+    repeats : str, optional
+        "seeds" or "samples"; without it by what the repeats are called (seed, run; epoch, sample, generation).
+    range : (float, float), optional
+        Lowest and highest score there can be; 0 to 1 without it where all scores lie in it, else unbounded.
+    lower_is_better : bool
+        Whether lower scores are better.
 
-    >>> rng = np.random.default_rng(2)
-    >>> y = rng.normal(0.5, 0.2, (200, 1)) + rng.normal(0.0, 0.03, (200, 2))
-    >>> table = xr.DataArray(y, dims=("topic", "system"), coords={"system": ["old", "new"]}, name="accuracy")
-    >>> print(gate(table, "old", "new").sentence())
-    new is no worse than old: it loses less than 0.01.
+    Returns
+    -------
+    Gate or Gates
+        `Gates` for several new systems.
+
+    >>> old = np.linspace(0.2, 0.8, 300)
+    >>> found = gate(old, old + 0.05 * np.sin(np.arange(300)), margin=0.02)
+    >>> found.verdict, found.needed
+    ('no worse', None)
+    >>> ten_right = np.ones(10)
+    >>> gate(ten_right, ten_right).verdict
+    'inconclusive'
     """
-    names = level_names(scores, "system")
-    for name in (base, new):
+    if not (np.isfinite(margin) and margin > 0.0):
+        raise InputError(
+            f"a margin of {margin} cannot be met", remedy="give a small positive number", argument="margin"
+        )
+    level(alpha)
+    level(power, "power")
+    table, base_name, candidates = arrange_systems(base, new, scores)
+    table = declare_range(table, range, lower_is_better)
+    each = tuple(
+        _judge(table, base_name, name, len(candidates), margin, power, alpha, repeats) for name in candidates
+    )
+    return each[0] if len(each) == 1 else Gates(each)
+
+
+def declare_range(
+    scores: xr.DataArray, range: tuple[float, float] | None, lower_is_better: bool = False
+) -> xr.DataArray:
+    """Note the range of scores on them.
+
+    Parameters
+    ----------
+    scores : DataArray
+        Any scores.
+    range : (float, float), optional
+        Lowest and highest score there can be; nothing is noted without it.
+    lower_is_better : bool
+        Whether lower scores are better.
+
+    Returns
+    -------
+    DataArray
+        The scores with attributes.
+
+    >>> declare_range(xr.DataArray([1.0, 5.0]), (1, 5)).attrs
+    {'range': (1.0, 5.0)}
+    """
+    if range is not None:
+        scores = scores.assign_attrs({RANGE: (float(range[0]), float(range[1]))})
+    if lower_is_better:
+        scores = scores.assign_attrs({LOWER_IS_BETTER: True})
+    return scores
+
+
+def arrange_systems(base: Any, new: Any, scores: Any) -> tuple[xr.DataArray, str, tuple[str, ...]]:
+    """Put the base and all candidates into one table.
+
+    Parameters
+    ----------
+    base, new, scores
+        As for `gate`.
+
+    Returns
+    -------
+    tuple
+        The scores, the name of the base, and those of the candidates.
+    """
+    if scores is None:
+        first, second = _single_systems(base, "base"), _single_systems(new, "new")
+        if first.sizes["system"] != 1:
+            raise InputError(
+                f"base has {first.sizes['system']} systems",
+                remedy="give the scores of one system",
+            )
+        table, _ = side_by_side(first, second, ("base", "new"))
+        names = level_names(table, "system")
+        return table, names[0], names[1:]
+    table = as_scores(scores)
+    names = level_names(table, "system")
+    wanted = (new,) if isinstance(new, str) else tuple(new)
+    for name in (base, *wanted):
         if name not in names:
             raise InputError(
                 f"no system is called {name!r}", remedy=f"the systems are {', '.join(names[:5])}"
             )
-    if base == new:
-        raise InputError(f"{base!r} is to be compared with itself", remedy="name two systems")
+    if base in wanted:
+        raise InputError(f"{base!r} is compared with itself", remedy="name two systems")
+    return table, base, wanted
+
+
+def _single_systems(data: Any, name: str) -> xr.DataArray:
+    """Scores of one system or several; one score an item will do."""
+    if isinstance(data, pd.Series):
+        data = data.to_frame(name if data.name is None else str(data.name))
+    elif isinstance(data, np.ndarray | list | tuple) and np.ndim(data) == 1:
+        data = xr.DataArray(
+            np.asarray(data, np.float64)[:, None], dims=("topic", "system"), coords={"system": [name]}
+        )
+    elif isinstance(data, xr.DataArray) and "system" not in data.dims and data.ndim == 1:
+        data = data.expand_dims(system=[name], axis=1)
+    return as_scores(data)
+
+
+def _judge(
+    scores: xr.DataArray,
+    base: str,
+    new: str,
+    candidates: int,
+    margin: float,
+    power: float,
+    alpha: float,
+    repeats: str | None,
+) -> Gate:
+    """The verdict on one candidate, at alpha divided by their number."""
+    names = level_names(scores, "system")
     two = scores.isel(system=[names.index(new), names.index(base)])
-    procedure = parse("unified holm" if "instance" in layout_of(two) else "t holm")
-    pairs = procedure.run(two, baseline=base)
-    row = pairs.to_frame(1.0 - alpha).iloc[0]
-    claimed = equivalence(pairs, margin, "lower", method="interval", alpha=alpha)
-    lower, upper = float(claimed.table["lower"].iloc[0]), float(claimed.table["upper"].iloc[0])
-    others = [d for d in two.dims if d not in ("topic", "system")]
-    by_topic = (two.mean(others) if others else two).transpose("topic", "system").to_numpy()
-    difference = by_topic[:, 0] - by_topic[:, 1]
-    items, variance = len(difference), float(np.var(difference, ddof=1))
-    fixed = max(float(row["se"]) ** 2 - variance / items, 0.0) if "instance" in two.dims else 0.0
-    needed = topics_for_margin(variance, margin, fixed=fixed, alpha=alpha, power=power)
-    if lower > 0.0:
+    seeded = "instance" in layout_of(two)
+    kind = (repeats or infer_repeats(two)) if seeded else ""
+    # the default method's test: difference, standard error and degrees of freedom for this layout
+    pairs = compare(two, baseline=base, repeats=kind or None)
+    share = alpha / candidates
+    sign = -1.0 if two.attrs.get(LOWER_IS_BETTER, False) else 1.0
+    difference, se = sign * float(pairs.difference[0]), float(pairs.se[0])
+    df, p_default = float(pairs.df[0]), float(pairs.p_adjusted[0])
+    bounded = bound_scores(two)
+    evidence = (
+        _weigh_student(difference, se, df, margin, share)
+        if bounded is None
+        else _weigh_bounded(bounded, se, df, margin, share)
+    )
+    significant = p_default <= share
+    lower, upper = evidence.lower, evidence.upper
+    # an interval does not contradict the test: a limit that would cross 0 is 0
+    if significant and difference > 0.0:
+        lower = max(lower, 0.0)
+    elif significant and difference < 0.0:
+        upper = min(upper, 0.0)
+    if significant and difference > 0.0:
         verdict = "better"
-    elif claimed.holds:
+    elif evidence.p <= share / 2.0:
         verdict = "no worse"
-    elif upper < 0.0:
-        verdict = "worse"
     else:
-        verdict = "underpowered" if needed > items else "undecided"
-    nouns, values = nouns_of(scores), pairs.estimates.values
-    at = {name: float(values[k]) for k, name in enumerate(pairs.estimates.labels)}
+        verdict = "worse" if significant and difference < 0.0 else "inconclusive"
+    items, needed, clusters = two.sizes["topic"], None, None
+    if verdict not in PASSING:
+        needed = _count_needed(two, bounded, kind, se, margin, power, share)
+        if needed is not None and np.isfinite(needed) and "cluster" in two.coords:
+            clusters = np.ceil(needed * len(np.unique(two["cluster"].values)) / items)
+    nouns, values = (
+        nouns_of(two),
+        dict(zip(pairs.estimates.labels, np.ravel(pairs.estimates.values), strict=True)),
+    )
     return Gate(
-        verdict, base, new, str(scores.name or "score"), at[base], at[new], float(row["difference"]), lower, upper,
-        float(row["p"]), margin, alpha, power, items, needed, nouns.get("topic", "topic"),
-        nouns.get("instance", "instance"), pairs.claim, procedure.name.removesuffix(" holm"),
+        verdict, base, new, str(scores.name or "score"), float(values[base]), float(values[new]), difference,
+        lower, upper, evidence.p, margin, alpha, power, items, needed, clusters, kind,
+        nouns.get("topic", "topic"), nouns.get("instance", "instance"), pairs.claim, pairs.procedure, candidates,
     )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Interval of a difference in favour of new, and p-value against a loss of the margin."""
+
+    lower: float
+    upper: float
+    p: float
+
+
+def _weigh_bounded(bounded: BoundedScores, se: float, df: float, margin: float, alpha: float) -> Evidence:
+    """Evidence of bounded scores, by the variance and the degrees of freedom of the test that was run."""
+    width = bounded.bounds.width
+    moments, precision = _measure(bounded, se, df)
+    critical = float(scipy.stats.t.isf(alpha / 2.0, df))
+    lower, upper = intervals.difference_limits(moments, critical, precision)
+    p = intervals.p_no_worse(moments, margin / width, precision)
+    return Evidence(width * float(lower[0]), width * float(upper[0]), float(p[0]))
+
+
+def _measure(bounded: BoundedScores, se: float, df: float) -> tuple[PairMoments, Precision]:
+    ia, ib = np.array([0]), np.array([1])
+    moments = bounded.sum_pairs(ia, ib)
+    variance = np.array([(se / bounded.bounds.width) ** 2])
+    return moments, Precision(variance, np.array([df]), bounded.count_pairs(ia, ib, moments))
+
+
+def _weigh_student(difference: float, se: float, df: float, margin: float, alpha: float) -> Evidence:
+    """Evidence of scores without bounds, by Student's t."""
+    if not se > 0.0:
+        ahead = difference + margin
+        return Evidence(difference, difference, 0.5 if ahead == 0.0 else float(ahead < 0.0))
+    half = float(scipy.stats.t.isf(alpha / 2.0, df)) * se
+    p = float(scipy.stats.t.sf((difference + margin) / se, df))
+    return Evidence(difference - half, difference + half, p)
+
+
+def _count_needed(
+    scores: xr.DataArray,
+    bounded: BoundedScores | None,
+    kind: str,
+    se: float,
+    margin: float,
+    power: float,
+    alpha: float,
+) -> float:
+    """Items that would show equal systems to be no worse, clusters, tasks and seeds counted."""
+    others = [name for name in scores.dims if name not in ("topic", "system")]
+    means = scores.mean(others, skipna=True) if others else scores
+    y = means.transpose("topic", "system").to_numpy()
+    gaps = (y[:, 0] - y[:, 1])[np.isfinite(y).all(axis=1)]
+    items = len(gaps)
+    alone = float(np.var(gaps, ddof=1)) / items
+    # seeds add what items do not lessen; clusters and tasks multiply what they do
+    fixed = max(se**2 - alone, 0.0) if kind == "seeds" else 0.0
+    if bounded is None:
+        known = alone > 0.0 and kind != "seeds"
+        single = topics_for_margin(items * alone, margin, fixed=fixed, alpha=alpha, power=power)
+        return float(np.ceil(max(1.0, se**2 / alone) * single)) if known else single
+    width = bounded.bounds.width
+    moments = bounded.sum_pairs(np.array([0]), np.array([1]))
+    effect = moments.items / bounded.count_pairs(np.array([0]), np.array([1]), moments)
+    found = intervals.items_needed(
+        moments, margin / width, alpha=alpha, power=power, design_effect=effect, fixed=fixed / width**2
+    )
+    return float(found[0])
+
+
 def side_by_side(base: xr.DataArray, new: xr.DataArray, names: tuple[str, str]) -> tuple[xr.DataArray, int]:
-    """Return two tables of one system each as one, on the topics that both have, and how many topics that leaves out.
+    """Join the scores of one system and of one or several others, on the topics that both tables have.
 
     Parameters
     ----------
-    base, new
-        Scores of one system each, with or without instances.
-    names
+    base, new : DataArray
+        Scores of one system each, or of several new ones, with or without instances.
+    names : tuple of str
         What the two are called, where the tables do not tell them apart.
+
+    Returns
+    -------
+    tuple of DataArray and int
+        The joined scores, base first, and how many topics are left out.
     """
-    own_names = tuple(level_names(table, "system")[0] for table in (base, new) if table.sizes["system"] == 1)
-    names = (own_names[0], own_names[1]) if len(set(own_names)) == 2 else names
-    both = []
+    if base.sizes["system"] != 1:
+        raise InputError(
+            f"{names[0]} has {base.sizes['system']} systems, but a gate compares two",
+            remedy=(
+                "give tables of one system each, or one table with ",
+                Option("baseline"),
+                " and ",
+                Option("new"),
+            ),
+        )
+    own_names = [level_names(table, "system") for table in (base, new)]
+    if set(own_names[0]) & set(own_names[1]):
+        own_names = [(names[0],), (names[1],) if len(own_names[1]) == 1 else own_names[1]]
     seeds = any("instance" in table.dims for table in (base, new))
-    for table, name in zip((base, new), names, strict=True):
-        if table.sizes["system"] != 1:
-            raise InputError(
-                f"{name} has {table.sizes['system']} systems, and a gate compares two",
-                remedy=(
-                    "give tables of one system each, or one table with ",
-                    Option("baseline"),
-                    " and ",
-                    Option("system"),
-                ),
-            )
-        own = table.assign_coords(system=[name], topic=list(level_names(table, "topic")))
+    both = []
+    for table, labels in zip((base, new), own_names, strict=True):
+        named = table.assign_coords(system=list(labels), topic=list(level_names(table, "topic")))
         if seeds:
-            fixed = "instance" not in own.dims
-            own = (
-                own.expand_dims(instance=[0])
+            fixed = "instance" not in named.dims
+            named = (
+                named.expand_dims(instance=[0])
                 if fixed
-                else own.assign_coords(instance=range(own.sizes["instance"]))
+                else named.assign_coords(instance=list(np.arange(named.sizes["instance"])))
             )
-            own = own.assign_coords({DETERMINISTIC: ("system", [fixed])})
-        both.append(own)
+            named = named.assign_coords({DETERMINISTIC: ("system", [fixed] * len(labels))})
+        both.append(named)
     first, second = both
-    common = [name for name in first["topic"].values if name in set(second["topic"].values)]
+    shared = set(second["topic"].values)
+    common = [name for name in first["topic"].values if name in shared]
     if len(common) < 2:
         raise InputError("the two tables have no items in common", remedy="give scores on the same items")
     joined = xr.concat(
@@ -224,5 +494,5 @@ def side_by_side(base: xr.DataArray, new: xr.DataArray, names: tuple[str, str]) 
         coords="minimal",
         compat="override",
     )
-    left = first.sizes["topic"] + second.sizes["topic"] - 2 * len(common)
-    return joined.rename(first.name or "score").assign_attrs(second.attrs | first.attrs), left
+    dropped = first.sizes["topic"] + second.sizes["topic"] - 2 * len(common)
+    return joined.rename(first.name or "score").assign_attrs(second.attrs | first.attrs), dropped

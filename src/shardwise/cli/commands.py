@@ -107,7 +107,8 @@ class PaperOptions(Comparing, Folder, Printed):
 class GateOptions(Comparing, Written):
     """May the new system replace the one in use? Exit code 0 if it passes, 3 if not.
 
-    It passes if it is better, or worse by less than the margin at most. As Markdown it is a comment for a pull request.
+    It passes if it is significantly better, or worse by less than the margin; it does not if it is worse, or if the
+    scores do not tell. As Markdown it is a comment for a pull request.
 
     Example: shardwise gate base.csv new.csv --margin 0.01
 
@@ -115,7 +116,7 @@ class GateOptions(Comparing, Written):
     """
 
     ignored: ClassVar = (
-        *("generalize", "only", "repeats", "side", "human", "fill", "seed", "cluster"),
+        *("generalize", "only", "side", "human", "fill", "seed", "cluster"),
         *("method", "model", "random", "fit", "resamples", "null", "tails", "density", "design", "verdict"),
     )
 
@@ -126,8 +127,10 @@ class GateOptions(Comparing, Written):
             metavar="INPUTS",
         ),
     ]
-    new: Annotated[str | None, opt.NEW] = None
+    new: Annotated[list[str], opt.NEW] = several()
     margin: Annotated[float | None, opt.MARGIN, "Largest loss that does not matter."] = 0.01
+    lower_is_better: Annotated[bool, opt.LOWER_IS_BETTER] = False
+    sequential: Annotated[Path | None, opt.SEQUENTIAL] = None
     power: Annotated[float, opt.POWER, "Probability with which equal systems should pass."] = 0.8
     missing: Annotated[str, opt.MISSING] = "refuse"
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 import xarray as xr
 
-from shardwise.analysis.gate import Gate, gate, side_by_side
+from shardwise.analysis.gate import Gate, Gates, gate, side_by_side
+from shardwise.analysis.sequential_gate import SequentialGate, gate_sequentially
 from shardwise.cli.analyzing import check_choices
 from shardwise.cli.commands import GateOptions
 from shardwise.cli.inputs import InputReader, single
@@ -25,15 +27,26 @@ def judge(options: GateOptions) -> None:
     check_choices(options)
     scores, base, new, notes = _read(options)
     margin = 0.01 if options.margin is None else options.margin
-    verdict = gate(scores, base, new, margin=margin, power=options.power, alpha=options.alpha)
-    _show(verdict, options, notes)
-    if not verdict.passes:
+    how: dict[str, Any] = {"margin": margin, "scores": scores, "alpha": options.alpha}
+    how |= {"repeats": options.repeats, "lower_is_better": options.lower_is_better}
+    facts = {"margin": margin, "alpha": options.alpha}
+    if options.sequential is not None:
+        look = gate_sequentially(base, new[0] if len(new) == 1 else new, options.sequential, **how)
+        _show(look, options, notes, {"measure": look.measure, **facts})
+        passes = look.passes
+    else:
+        verdict = gate(base, new, power=options.power, **how)
+        first = verdict.each[0] if isinstance(verdict, Gates) else verdict
+        about = {name: getattr(first, name) for name in ("measure", "claim", "procedure", "repeats")}
+        _show(verdict, options, notes, {**about, **facts, "power": options.power})
+        passes = verdict.passes
+    if not passes:
         raise typer.Exit(NOT_PASSED)
 
 
-def _read(options: GateOptions) -> tuple[xr.DataArray, str, str, tuple[str, ...]]:
-    """The scores, the names of the two systems, and what was left out."""
-    named = bool(options.baseline) and options.new is not None
+def _read(options: GateOptions) -> tuple[xr.DataArray, str, tuple[str, ...], tuple[str, ...]]:
+    """The scores, the names of the system in use and of the new ones, and what was left out."""
+    named = bool(options.baseline) and bool(options.new)
     if named or len(options.inputs) == 1:
         reader = InputReader.of(options).one_measure()
         if not named or len(options.baseline) != 1:
@@ -43,8 +56,8 @@ def _read(options: GateOptions) -> tuple[xr.DataArray, str, str, tuple[str, ...]
                 remedy="add --baseline (the system in use) and --new",
             )
         read = reader.read()
-        return single(read), options.baseline[0], str(options.new), ()
-    if options.baseline or options.new is not None:
+        return single(read), options.baseline[0], tuple(options.new), ()
+    if options.baseline or options.new:
         raise InputError(
             "one of the two systems is not named", remedy="add both --baseline and --new, or give two files"
         )
@@ -59,8 +72,8 @@ def _read(options: GateOptions) -> tuple[xr.DataArray, str, str, tuple[str, ...]
     first, second = (_read_one(options, path) for path in paths)
     joined, dropped = side_by_side(first, second, (names[0], names[1]))
     notes = (f"{counted(dropped, 'item')} that only one file has: left out",) if dropped else ()
-    base, new = level_names(joined, "system")
-    return joined, base, new, notes
+    base, *new = level_names(joined, "system")
+    return joined, base, tuple(new), notes
 
 
 def _read_one(options: GateOptions, path: Path) -> xr.DataArray:
@@ -75,22 +88,18 @@ def _read_one(options: GateOptions, path: Path) -> xr.DataArray:
     return scores
 
 
-def _show(verdict: Gate, options: GateOptions, notes: tuple[str, ...]) -> None:
-    facts = {
-        "passes": verdict.passes,
-        "measure": verdict.measure,
-        "claim": verdict.claim,
-        "procedure": verdict.procedure,
-        "margin": verdict.margin,
-        "alpha": verdict.alpha,
-        "power": verdict.power,
-    }
+def _show(
+    verdict: Gate | Gates | SequentialGate,
+    options: GateOptions,
+    notes: tuple[str, ...],
+    facts: dict[str, Any],
+) -> None:
     emit(
         verdict.to_frame(),
         options.shown,
         options.out,
         title=str(verdict),
         notes=() if options.quiet else notes,
-        facts=facts,
+        facts={"passes": verdict.passes, **facts},
         quiet=options.quiet,
     )

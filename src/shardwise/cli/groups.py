@@ -107,6 +107,8 @@ class Sharding:
 class Input(Tables, Rankings):
     """Options that say what the input is."""
 
+    exclude: Annotated[list[str], opt.EXCLUDE] = several()
+    range: Annotated[str, opt.RANGE] = ""
     instances: Annotated[list[str], opt.INSTANCES] = several()
     deterministic: Annotated[list[str], opt.DETERMINISTIC] = several()
     fill: Annotated[str, opt.FILL] = "zero"

@@ -14,13 +14,14 @@ from typing import Any, get_args
 import xarray as xr
 
 from shardwise.cli.conditions import Situation
+from shardwise.cli.options import parse_range
 from shardwise.cli.output import progress
 from shardwise.cli.shared import check_options
 from shardwise.core.arguments import chosen
 from shardwise.core.claim import plural
 from shardwise.core.errors import InputError, Option, unknown
 from shardwise.core.model import NAMED, Model
-from shardwise.core.scores import missing_cells, undefined_cells
+from shardwise.core.scores import level_names, missing_cells, undefined_cells
 from shardwise.io.bounds import parse_size, raise_limit, usable_memory
 from shardwise.io.collection import Collection
 from shardwise.io.files import SUFFIXES, bare_name, expand
@@ -30,6 +31,7 @@ from shardwise.io.reader import read_collection
 from shardwise.io.scores import are_score_files, read_scores, score_files
 from shardwise.methods.bootstrap.distributions import Null
 from shardwise.methods.bootstrap.fit import Density
+from shardwise.methods.bounded import RANGE
 from shardwise.methods.judges.method import with_human
 from shardwise.scoring.scoring import score
 from shardwise.scoring.streamed import score_runs
@@ -51,7 +53,7 @@ BYTES_NEEDED = 12
 """Bytes of memory that reading a byte of a table takes at most: 10.6 GB for 0.9 GB of CSV."""
 BYTES_OF_RUNS, GROWTH_OF_RUNS = 1, 5
 """Bytes of memory that a byte of a run takes, and how many times its size a compressed run has."""
-REPEATED = ("measure", "columns", "system", "random", "instances", "deterministic")
+REPEATED = ("measure", "columns", "system", "exclude", "random", "instances", "deterministic")
 """Options that hold lists."""
 
 
@@ -103,6 +105,8 @@ class InputReader:
     columns: tuple[str, ...] = ()
     system: tuple[str, ...] = ()
     random: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    range: str = ""
     instances: tuple[str, ...] = ()
     deterministic: tuple[str, ...] = ()
     human: Path | None = None
@@ -205,6 +209,10 @@ class InputReader:
             read = self._read_scores() if self.is_table else self._read_runs()
         if self.deterministic and "instance" in read.dims and self.is_table:
             read = replace(read, scores=flag_deterministic(read.scores, self.deterministic))
+        if self.exclude:
+            read = replace(read, scores=exclude_systems(read.scores, self.exclude, str(read.files[0])))
+        if limits := parse_range(self.range):
+            read = replace(read, scores=read.scores.map(lambda one: one.assign_attrs({RANGE: limits})))
         check_options(self.situation(read), str(read.files[0]))
         return read
 
@@ -337,6 +345,36 @@ class InputReader:
             known = [primary]
         picked = scores[list(self.measure[1:] and self.measure) or known]
         return Read(picked, tuple(notes), tuple(files), human=self.human)
+
+
+def exclude_systems(scores: xr.Dataset, names: Sequence[str], where: str) -> xr.Dataset:
+    """Leave out systems.
+
+    Parameters
+    ----------
+    scores : Dataset
+        Scores of all measures.
+    names : sequence of str
+        Systems to leave out.
+    where : str
+        The file, for a refusal.
+
+    Returns
+    -------
+    Dataset
+        The scores of all other systems.
+    """
+    known = level_names(scores[next(iter(scores.data_vars))], "system")
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"no system is called {name!r}",
+                where=where,
+                remedy=f"the systems are {', '.join(known[:5])}",
+                argument="exclude",
+            )
+    kept = [k for k, name in enumerate(known) if name not in names]
+    return scores.isel(system=kept)
 
 
 def add_people(scores: xr.DataArray, human: Path) -> xr.DataArray:

@@ -200,6 +200,38 @@ def _level(value: Any) -> Any:
     return value
 
 
+def _range(value: str | None) -> str | None:
+    parse_range(value or "")
+    return value
+
+
+def parse_range(text: str) -> tuple[float, float] | None:
+    """Parse the lowest and the highest possible score.
+
+    Parameters
+    ----------
+    text : str
+        Two numbers with a comma between them, or nothing.
+
+    Returns
+    -------
+    (float, float) or None
+        The range.
+
+    >>> parse_range("1,5"), parse_range("")
+    ((1.0, 5.0), None)
+    """
+    if not text:
+        return None
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        low, high = 0.0, 0.0
+    if not low < high:
+        raise InputError(f"--range {text!r} is not a range", remedy="write the lowest and highest score: 0,1")
+    return low, high
+
+
 def _expression(value: str | None) -> str | None:
     try:
         re.compile(value or "")
@@ -306,6 +338,17 @@ REPEATS = Declaration(
     only_with=(when.REPEATS, when.IN_MEMORY, when.NO_FACTORS),
     help="Repeated scores are seeds (one seed affects all items) or samples (independent for each item). Default: "
     "seeds, valid for both.",
+)  # fmt: skip
+RANGE = Declaration(
+    "--range", metavar="LOW,HIGH", group=INPUT, only_with=(when.IN_MEMORY,), check=_range,
+    help="Lowest and highest possible score, for intervals. Default: 0,1 if all scores lie within.",
+)  # fmt: skip
+EXCLUDE = Declaration(
+    "--exclude", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,),
+    help="Leave out this system, such as a broken run that widens all intervals; repeatable.",
+)  # fmt: skip
+LOWER_IS_BETTER = Declaration(
+    "--lower-is-better", group=QUESTION, help="Lower scores are better, such as errors or costs.",
 )  # fmt: skip
 MARGIN = Declaration(
     "--margin", metavar="X", common=True, group=QUESTION, only_with=(when.IN_MEMORY,), min=0.0,
@@ -454,8 +497,13 @@ CLUSTER = Declaration(
 
 # Gate and plans
 NEW = Declaration(
-    "--new", metavar="NAME", common=True, group=QUESTION, help="The new system, in a file of several."
-)
+    "--new", metavar="NAME", common=True, group=QUESTION,
+    help="The new system, in a file of several; repeatable, then all must pass.",
+)  # fmt: skip
+SEQUENTIAL = Declaration(
+    "--sequential", metavar="FILE", group=QUESTION, dir_okay=False,
+    help="Test after every batch of new items at one error rate; FILE keeps the state between the interim looks.",
+)  # fmt: skip
 POWER = Declaration(
     "--power",
     metavar="P",

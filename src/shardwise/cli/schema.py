@@ -127,7 +127,14 @@ FIELDS: dict[str, Field] = {
     "new": ("text", "The system that may replace it."),
     "mean_base": ("number", "Mean score of the system in use."),
     "mean_new": ("number", "Mean score of the new system."),
-    "needed": ("number?", "Items at which equal systems would pass; null where no number is enough."),
+    "needed": ("number?", "Items at which equal systems would pass; null after a pass, or where none suffices."),
+    "error_rate": ("share?", "Probability with which the verdict may be wrong; null if inconclusive."),
+    "units": ("integer", "Items or clusters counted at all interim looks."),
+    "added": ("integer", "Items or clusters that are new at this look."),
+    "threshold": ("number", "Evidence that a verdict takes."),
+    "evidence_better": ("number", "Evidence that the new system is better."),
+    "evidence_no_worse": ("number", "Evidence that its loss is below the margin."),
+    "evidence_worse": ("number", "Evidence that it is worse."),
     # Plans
     "systems": ("integer", "Number of systems."),
     "topics": ("integer", "Number of topics."),
@@ -332,9 +339,12 @@ RESULTS: dict[str, Result] = {
     ),
     "gate": Result(
         "Whether a new system may replace the one in use.",
-        "the two systems",
-        "passes measure claim procedure margin alpha power",
-        {"systems": "base new mean_base mean_new difference lower upper p verdict items needed"},
+        "a new system",
+        "passes measure claim? procedure? repeats? margin alpha power?",
+        {
+            "systems": "base new mean_base mean_new difference lower upper p verdict error_rate items needed",
+            "looks": "base new verdict units added threshold evidence_better evidence_no_worse evidence_worse",
+        },
     ),
     "design power": Result(
         "Topics needed to detect a difference, or what a number of topics detects.",

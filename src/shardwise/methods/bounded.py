@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 
 from shardwise.core.arrays import Floats, Ints
+from shardwise.core.errors import InputError, Option
 from shardwise.stats import clusters, intervals
 from shardwise.stats.intervals import PairMoments, Range, ScoreMoments
 
@@ -202,3 +204,77 @@ def _numbered(blocks: Iterator[tuple[Ints, Ints]]) -> Iterator[tuple[slice, tupl
     for a, b in blocks:
         yield slice(start, start + len(a)), (a, b)
         start += len(a)
+
+
+RANGE, LOWER_IS_BETTER = "range", "lower_is_better"
+"""Attributes of scores: the lowest and highest score there can be, and whether lower scores are better."""
+
+
+def find_range(scores: xr.DataArray) -> Range | None:
+    """Find the range of scores: the one declared, or 0 to 1 where all scores lie in it.
+
+    Parameters
+    ----------
+    scores : DataArray
+        Scores, perhaps with an attribute ``range``.
+
+    Returns
+    -------
+    Range or None
+        None where scores are not known to be bounded.
+
+    >>> find_range(xr.DataArray([0.0, 0.5, 1.0]))
+    Range(low=0.0, high=1.0, lower_is_better=False)
+    >>> find_range(xr.DataArray([12.0, 31.0])) is None
+    True
+    """
+    values = np.asarray(scores.to_numpy(), np.float64)
+    values = values[np.isfinite(values)]
+    turned = bool(scores.attrs.get(LOWER_IS_BETTER, False))
+    declared = scores.attrs.get(RANGE)
+    if declared is None:
+        inside = values.size > 0 and values.min() >= 0.0 and values.max() <= 1.0
+        return Range(0.0, 1.0, turned) if inside else None
+    low, high = (float(end) for end in declared)
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise InputError(
+            f"{low:g} to {high:g} is not a range", remedy="give the lowest and the highest score"
+        )
+    if values.size and (values.min() < low or values.max() > high):
+        outside = values.min() if values.min() < low else values.max()
+        raise InputError(
+            f"a score of {outside:g} lies outside the range {low:g} to {high:g}",
+            remedy=("correct the score, or ", Option("range")),
+        )
+    return Range(low, high, turned)
+
+
+def bound_scores(scores: xr.DataArray) -> BoundedScores | None:
+    """Map the scores of items to [0, 1], averaged over repeats and shards, with their clusters and tasks.
+
+    Parameters
+    ----------
+    scores : DataArray
+        Scores by topic and system and perhaps more, with coordinates ``cluster`` or ``task`` along topic.
+
+    Returns
+    -------
+    BoundedScores or None
+        None where the range is not known, or topics lie in several tasks.
+
+    >>> table = xr.DataArray(np.eye(3), dims=("topic", "system"), coords={"cluster": ("topic", ["a", "a", "b"])})
+    >>> bound_scores(table).cluster.tolist()
+    [0, 0, 1]
+    """
+    bounds = find_range(scores)
+    if bounds is None or "task" in scores.dims:
+        return None
+    others = [name for name in scores.dims if name not in ("topic", "system")]
+    means = scores.mean(others, skipna=True) if others else scores
+    codes = {
+        name: np.unique(np.asarray(scores[name].values).astype(str), return_inverse=True)[1].astype(np.int64)
+        for name in ("cluster", "task")
+        if name in scores.coords and scores[name].dims == ("topic",)
+    }
+    values = np.asarray(means.transpose("topic", "system").to_numpy(), np.float64)
+    return BoundedScores.map_scores(values, bounds, **codes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from shardwise.core.arguments import level as checked_level
 from shardwise.core.claim import plural
@@ -16,7 +17,32 @@ from shardwise.methods.mixed.observations import DIMENSIONS
 from shardwise.methods.repeats.unified import instance_effect, instance_spread
 
 KINDS = ("seeds", "samples")
+SAMPLED = ("sample", "generation", "attempt", "epoch", "completion", "response", "rollout")
+"""Words for repeats that are drawn anew for each item: several answers of one model to one question."""
 DOUBT = 0.05  # a level at which scores stand against what was said of them
+
+
+def infer_repeats(scores: xr.DataArray) -> str:
+    """Infer what repeats are from what their source calls them.
+
+    Parameters
+    ----------
+    scores : DataArray
+        Scores with a dimension instance; an attribute ``repeats`` decides, else the user's word for an instance.
+
+    Returns
+    -------
+    str
+        "samples" for epochs, generations, attempts and the like, which are drawn anew for each item; else "seeds".
+
+    >>> table = xr.DataArray(np.zeros((1, 1, 2)), dims=("topic", "system", "instance"))
+    >>> infer_repeats(table), infer_repeats(table.assign_attrs(instance_noun="epoch"))
+    ('seeds', 'samples')
+    """
+    declared = str(scores.attrs.get("repeats", ""))
+    if declared in KINDS:
+        return declared
+    return "samples" if nouns_of(scores).get("instance", "") in SAMPLED else "seeds"
 
 
 @dataclass(frozen=True, slots=True)
