@@ -70,7 +70,12 @@ class SequentialGate(Shown):
         DataFrame
             One row.
         """
-        row: dict[str, Any] = {"base": self.base, "new": self.new, "verdict": self.verdict, "units": self.state.units}
+        row: dict[str, Any] = {
+            "base": self.base,
+            "new": self.new,
+            "verdict": self.verdict,
+            "units": self.state.units,
+        }
         row |= {"added": self.added, "threshold": self.state.threshold}
         for name, value in self.state.evidence.items():
             row[f"evidence_{name.replace(' ', '_')}"] = value

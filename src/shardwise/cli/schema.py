@@ -127,7 +127,10 @@ FIELDS: dict[str, Field] = {
     "new": ("text", "The system that may replace it."),
     "mean_base": ("number", "Mean score of the system in use."),
     "mean_new": ("number", "Mean score of the new system."),
-    "needed": ("number?", "Items at which equal systems would pass; null after a pass, or where none suffices."),
+    "needed": (
+        "number?",
+        "Items at which equal systems would pass; null after a pass, or where none suffices.",
+    ),
     "error_rate": ("share?", "Probability with which the verdict may be wrong; null if inconclusive."),
     "units": ("integer", "Items or clusters counted at all interim looks."),
     "added": ("integer", "Items or clusters that are new at this look."),
