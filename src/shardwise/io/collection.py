@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.io.archive import codes_fit, edges_fit, load_arrays, save_arrays
+from shardwise.io.trec.conventions import DEFAULT, Conventions
 
 UNJUDGED = np.int16(-32768)
 """Grade of a retrieved document that nobody judged for the topic."""
@@ -83,6 +84,8 @@ class Collection:
         Judgments by subtopic, where there are any.
     strata
         Strata of a sampled pool, where there are any.
+    conventions
+        What was chosen where evaluation programs differ; `score` follows it.
     """
 
     systems: tuple[str, ...]
@@ -98,6 +101,7 @@ class Collection:
     notes: tuple[str, ...] = field(default=())  # what the reader decided, counted and left out
     subtopics: Subtopics | None = None
     strata: Strata | None = None
+    conventions: Conventions = DEFAULT
 
     @property
     def n_docs(self) -> int:
@@ -157,6 +161,7 @@ class Collection:
             systems=tuple(facts["systems"]),
             topics=tuple(facts["topics"]),
             notes=tuple(facts["notes"]),
+            conventions=Conventions(**facts.get("conventions", {})),
             **(parts | arrays),
         )
 
@@ -201,7 +206,12 @@ class Collection:
             The file; one that is there is replaced.
         """
         arrays = {name: getattr(self, name) for name in _ARRAYS}
-        facts: dict[str, Any] = {"systems": self.systems, "topics": self.topics, "notes": self.notes}
+        facts: dict[str, Any] = {
+            "systems": self.systems,
+            "topics": self.topics,
+            "notes": self.notes,
+            "conventions": asdict(self.conventions),
+        }
         for part, (_, names) in _PARTS.items():
             held = getattr(self, part)
             if held is not None:
@@ -214,7 +224,7 @@ class Collection:
             f"{counted(len(self.systems), 'system')}, {counted(len(self.topics), 'topic')},"
             f" {counted(self.n_docs, 'document')}, {len(self.docs):,} ranked, {len(self.qrel_docs):,} judged"
         ]
-        return "\n".join([*lines, *(f"- {note}" for note in self.notes)])
+        return "\n".join([*lines, *(f"- {note}" for note in (*self.notes, self.conventions.sentence))])
 
 
 _ARRAYS = ("names", "name_starts", "docs", "starts", "grades", "qrel_docs", "qrel_grades", "qrel_starts")

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from shardwise.core.arguments import Progress, chosen, mapped, whole, workers
+from shardwise.core.arguments import Progress, mapped, workers
 from shardwise.core.claim import counted
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.io.collection import Collection
@@ -20,14 +20,13 @@ from shardwise.io.files import bare_name, expand, read_text
 from shardwise.io.natural_order import natural_key
 from shardwise.io.run_tables import Table, from_ir_datasets, qrels_table, run_tables
 from shardwise.io.trec.assemble import assemble
+from shardwise.io.trec.conventions import Conventions, Missing, Precision, Unjudged, parse_conventions
 from shardwise.io.trec.interning import Interner
 from shardwise.io.trec.judgments import Labelled, attach, labelled
 from shardwise.io.trec.parsed import ParsedQrels, ParsedRun, Worker
 
-Missing = Literal["refuse", "zero", "drop"]
 NAMINGS = ("auto", "tag", "file")
 Names = Literal["auto", "tag", "file"] | Callable[[str], str] | Mapping[str, str] | Sequence[str]
-Precision = Literal["single", "double"]
 
 
 def read_collection(
@@ -35,10 +34,12 @@ def read_collection(
     qrels: Any,
     *,
     names: Names = "auto",
-    missing: Missing = "refuse",
-    topics: Literal["common", "judged"] | Sequence[str] = "common",
+    like: str | Conventions = "default",
+    missing: Missing | None = None,
+    topics: Literal["common", "judged"] | Sequence[str] | None = None,
     depth: int | None = None,
-    precision: Precision = "single",
+    precision: Precision | None = None,
+    unjudged: Unjudged | None = None,
     subtopics: bool = False,
     intents: Any = None,
     jobs: int | None = None,
@@ -47,7 +48,8 @@ def read_collection(
     """Read runs and judgments into one coded collection.
 
     Rankings are put in trec_eval's order: score descending, ties by document name descending, the rank column
-    ignored. ``Collection.notes`` tells what was decided, counted and left out.
+    ignored. ``Collection.notes`` tells what was decided, counted and left out; ``Collection.conventions`` what was
+    chosen where evaluation programs differ, and `score` follows it.
 
     Parameters
     ----------
@@ -63,16 +65,24 @@ def read_collection(
         How systems are called. ``"auto"``: by the run tag where the file has a single one that no other file has,
         else by the file name; ``"tag"`` or ``"file"`` for all; or a function of the path, a mapping from path or file
         name, or a list.
+    like
+        Conventions by name: ``"default"`` (what pytrec_eval and ir_measures compute), ``"trec_eval-10"``,
+        ``"trec_eval-9"``, ``"ir_measures"``, ``"ranx"`` and others, or an object of class
+        `shardwise.io.trec.conventions.Conventions`. The four arguments that follow change one convention each; None
+        leaves it as it is.
     missing
-        What becomes of a topic that some run lacks: ``"refuse"``, ``"zero"`` (nothing retrieved) or ``"drop"`` (for
-        all runs).
+        What becomes of a topic that some run lacks: ``"refuse"`` (default), ``"leave"`` (no score for that run),
+        ``"zero"`` (nothing retrieved) or ``"drop"`` (for all runs).
     topics
-        Those that are judged and that a run has (``"common"``), all judged ones (``"judged"``), or a list.
+        Those that are judged and that a run has (``"common"``), all judged ones (``"judged"``), or a list; None for what
+        the conventions say, which is ``"common"`` by default.
     depth
         Number of documents at which every ranking is cut; None keeps all.
     precision
-        ``"single"`` compares scores as trec_eval up to 9.0.7 and pytrec_eval do, ``"double"`` as trec_eval from 9.0.8
-        on.
+        ``"single"`` (default) compares scores as trec_eval up to 9.0.7 and pytrec_eval do, ``"double"`` as trec_eval
+        from 9.0.8 on.
+    unjudged
+        Whether documents without a judgment are ``"nonrelevant"`` (default) or ``"removed"`` from rankings.
     subtopics
         Whether the second column of the qrels is a subtopic, as in ndeval's, for measures of diversity.
     intents
@@ -89,42 +99,47 @@ def read_collection(
     >>> collection.systems, collection.topics, collection.n_docs
     (('bm25', 'dense'), ('1', '2'), 3)
     """
-    chosen(missing, "missing", get_args(Missing), what="policy for topics that a run lacks")
-    if depth is not None:
-        depth = whole(depth, "depth", what="documents deep")
-    found = _parsed(runs, qrels, precision, subtopics, intents, jobs, progress)
-    systems, kept, notes = settled(found, names, topics, missing)
-    return _assembled(found, systems, kept, depth, notes)
+    conventions = parse_conventions(
+        like, missing=missing, depth=depth, precision=precision, unjudged=unjudged
+    )
+    parsed = _parse(runs, qrels, conventions, subtopics, intents, jobs, progress)
+    chosen_topics = conventions.topics if topics is None else topics
+    systems, kept, notes = settle_topics(parsed, names, chosen_topics, conventions.missing)
+    return _assemble(parsed, systems, kept, conventions, notes)
 
 
 def read_part(
     runs: Sequence[str | os.PathLike[str]],
     qrels: Any,
+    conventions: Conventions,
     *,
-    depth: int | None = None,
-    precision: Precision = "single",
     subtopics: bool = False,
     intents: Any = None,
     jobs: int | None = None,
 ) -> tuple[Collection, Parsed]:
-    """Read some of many run files, called by their paths, on all judged topics; beside it what `settled` needs.
+    """Read some of many run files, called by their paths, on all judged topics.
 
     Parameters
     ----------
-    runs, qrels, depth, precision, subtopics, intents, jobs
+    runs, qrels, subtopics, intents, jobs
         As in `read_collection`.
+    conventions : Conventions
+        What to do where evaluation programs differ.
+
+    Returns
+    -------
+    tuple of Collection and Parsed
+        The collection, and what `settle_topics` needs of it.
     """
-    found = _parsed(list(runs), qrels, precision, subtopics, intents, jobs, None)
-    judged = {topic for part in found.qrels for topic in part.topics}
-    systems = tuple(run.source for run in found.runs)
-    collection = _assembled(found, systems, tuple(sorted(judged, key=natural_key)), depth, [])
-    codes, grades = (
-        np.empty(0, np.int32),
-        np.empty(0, np.int16),
-    )  # an empty slice would keep what it is a slice of
-    runs_without = [replace(run, docs=codes) for run in found.runs]
-    qrels_without = [replace(part, docs=codes, grades=grades) for part in found.qrels]
-    extra = found.extra and replace(found.extra, topics=[], docs=[], labels=[], grades=grades)
+    parsed = _parse(list(runs), qrels, conventions, subtopics, intents, jobs, None)
+    judged = {topic for part in parsed.qrels for topic in part.topics}
+    systems = tuple(run.source for run in parsed.runs)
+    collection = _assemble(parsed, systems, tuple(sorted(judged, key=natural_key)), conventions, [])
+    # new arrays, since an empty slice would keep the array that it is a slice of
+    codes, grades = np.empty(0, np.int32), np.empty(0, np.int16)
+    runs_without = [replace(run, docs=codes) for run in parsed.runs]
+    qrels_without = [replace(part, docs=codes, grades=grades) for part in parsed.qrels]
+    extra = parsed.extra and replace(parsed.extra, topics=[], docs=[], labels=[], grades=grades)
     return collection, Parsed(runs_without, qrels_without, extra, None, [])
 
 
@@ -138,16 +153,15 @@ class Parsed(NamedTuple):
     interners: list[Interner]
 
 
-def _parsed(
+def _parse(
     runs: Any,
     qrels: Any,
-    precision: Precision,
+    conventions: Conventions,
     subtopics: bool,
     intents: Any,
     jobs: int | None,
     progress: Progress | None,
 ) -> Parsed:
-    chosen(precision, "precision", get_args(Precision))
     sources = _run_sources(runs)
     qrels = from_ir_datasets(qrels)
     texts = {path: read_text(path) for path in expand(qrels)} if _are_paths(qrels) else {}
@@ -158,7 +172,8 @@ def _parsed(
         raise InputError(
             "intents without subtopics", remedy=("say ", Option("subtopics", True), " if the qrels have them")
         )
-    crew = [Worker(number, precision == "single") for number in range(min(workers(jobs), len(sources)))]
+    single = conventions.precision == "single"
+    crew = [Worker(number, single) for number in range(min(workers(jobs), len(sources)))]
     parsed_qrels = [
         crew[0].qrels(source, texts.get(source, b"") if isinstance(source, Path) else b"")
         for source in judged
@@ -167,24 +182,31 @@ def _parsed(
     return Parsed(parsed, parsed_qrels, extra, intents, [worker.interner for worker in crew])
 
 
-def settled(
-    found: Parsed, names: Names, topics: Literal["common", "judged"] | Sequence[str], missing: Missing
+def settle_topics(
+    parsed: Parsed, names: Names, topics: Literal["common", "judged"] | Sequence[str], missing: Missing
 ) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
-    """Names of the systems, the topics that count, and notes on both."""
-    systems, naming = _name_systems(found.runs, names)
-    kept, notes = _choose_topics(found.runs, systems, found.qrels, topics, missing)
-    repeated = sum(part.repeated for part in found.qrels)
-    repeated += found.extra.repeated if found.extra is not None else 0
+    """Return the names of the systems, the topics that count, and notes on both."""
+    systems, naming = _name_systems(parsed.runs, names)
+    kept, notes = _choose_topics(parsed.runs, systems, parsed.qrels, topics, missing)
+    repeated = sum(part.repeated for part in parsed.qrels)
+    repeated += parsed.extra.repeated if parsed.extra is not None else 0
     if repeated:
         notes.append(f"{counted(repeated, 'judgment')} repeating another: counted once")
     return systems, kept, [*naming, *notes]
 
 
-def _assembled(
-    found: Parsed, systems: tuple[str, ...], kept: tuple[str, ...], depth: int | None, notes: list[str]
+def _assemble(
+    parsed: Parsed,
+    systems: tuple[str, ...],
+    kept: tuple[str, ...],
+    conventions: Conventions,
+    notes: list[str],
 ) -> Collection:
-    collection = assemble(found.runs, found.qrels, found.interners, systems, kept, depth, notes)
-    return collection if found.extra is None else attach(collection, found.extra, found.intents)
+    collection = assemble(
+        parsed.runs, parsed.qrels, parsed.interners, systems, kept, conventions.depth, notes
+    )
+    collection = replace(collection, conventions=conventions)
+    return collection if parsed.extra is None else attach(collection, parsed.extra, parsed.intents)
 
 
 def _are_paths(value: Any) -> bool:
@@ -368,12 +390,17 @@ def _choose_topics(
                     f" {_some(without)}",
                     where=run.source,
                     remedy=(
-                        *("choose ", Option("missing", "zero"), " (nothing retrieved) or "),
+                        *("choose ", Option("missing", "zero"), " (nothing retrieved), "),
+                        *(Option("missing", "leave"), " (no score for that run) or "),
                         *(Option("missing", "drop"), " (leave these topics out)"),
                     ),
                 )
+    cells = sum(map(len, lacking.values()))
+    if lacking and missing == "leave":
+        notes.append(
+            f"{counted(cells, 'ranking')} without documents, left out of the means of their run: {_some(lacking)}"
+        )
     if lacking and missing == "zero":
-        cells = sum(map(len, lacking.values()))
         notes.append(
             f"{counted(cells, 'ranking')} without documents, scored as nothing retrieved: {_some(lacking)}"
         )

@@ -1,9 +1,9 @@
-"""Measures by what they ask of the judgments, each family with the compiled kernel that scores it."""
+"""Measures by what they ask of the judgments, each family with the kernel or the formulas that score it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,13 @@ import numpy as np
 from shardwise.core.arrays import Bools, Codes, Floats, Grades
 from shardwise.core.errors import InputError, Option, Words
 from shardwise.io.collection import Collection
+from shardwise.scoring.formulas.family import FormulaFamily
 from shardwise.scoring.kernels.arguments import Part, Rankings, StratumGrades, SubtopicGrades, frozen
 from shardwise.scoring.kernels.ranked import score_topics
 from shardwise.scoring.kernels.strata import score_strata
 from shardwise.scoring.kernels.subtopics import score_subtopics
 from shardwise.scoring.measures.names import Measure
-from shardwise.scoring.measures.tables import OFFSET, Tables, tables
+from shardwise.scoring.measures.tables import OFFSET, Tables, check_gains, tables
 
 _REMEDIES: dict[str, Words] = {
     "subtopics": ("read them with ", Option("subtopics", True), " if their second column is a subtopic"),
@@ -43,26 +44,77 @@ class Family:
         return int(self.kernel(self.rankings, self.judgments, self.tables, part, out))
 
 
-def families(collection: Collection, measures: Sequence[Measure]) -> list[Family]:
-    """Sort the measures by kind and make each kind ready; refuse those that the judgments cannot serve."""
-    makers: dict[str, Maker] = {"grades": _on_grades, "subtopics": _on_subtopics, "strata": _on_strata}
-    rankings = Rankings(
+def families(collection: Collection, measures: Sequence[Measure]) -> list[Family | FormulaFamily]:
+    """Sort the measures by kind and make each kind ready; refuse those that the judgments cannot serve.
+
+    Parameters
+    ----------
+    collection : Collection
+        Runs and judgments.
+    measures : sequence of Measure
+        All measures asked for.
+
+    Returns
+    -------
+    list of Family or FormulaFamily
+        Each measure is in one of them.
+    """
+    removed = collection.conventions.unjudged == "removed"
+    kinds: dict[tuple[str, bool, bool], list[int]] = {}
+    for m, measure in enumerate(measures):
+        needs = measure.definition.needs
+        if needs != "grades" and getattr(collection, needs) is None:
+            raise InputError(f"{measure} needs judgments with {needs}", remedy=_REMEDIES[needs])
+        formula = measure.definition.formula_for(dict(measure.parameters)) is not None
+        kinds.setdefault((needs, formula, removed or measure.judged_only), []).append(m)
+    condensed = remove_unjudged(collection) if any(judged for _, _, judged in kinds) else collection
+    ready: list[Family | FormulaFamily] = []
+    for (needs, formula, judged_only), places in kinds.items():
+        served = condensed if judged_only else collection
+        chosen = [measures[m] for m in places]
+        if formula:
+            levels = np.unique(served.qrel_grades)
+            for measure in chosen:
+                gains = measure.definition.gain(levels.astype(np.float64), dict(measure.parameters))
+                check_gains(measure, levels, gains)
+            ready.append(FormulaFamily(tuple(places), tuple(chosen), served))
+        else:
+            kernel, judgments, made = _MAKERS[needs](served, chosen)
+            ready.append(Family(tuple(places), kernel, _rankings(served), judgments, made))
+    return ready
+
+
+def _rankings(collection: Collection) -> Rankings:
+    return Rankings(
         docs=frozen(collection.docs, np.int32),
         starts=frozen(collection.starts, np.int64),
         grades=frozen(collection.grades, np.int16),
         qrel_docs=frozen(collection.qrel_docs, np.int32),
         qrel_starts=frozen(collection.qrel_starts, np.int64),
     )
-    found = []
-    for needs, make in makers.items():
-        places = tuple(m for m, measure in enumerate(measures) if measure.definition.needs == needs)
-        if places:
-            own = [measures[m] for m in places]
-            if needs != "grades" and getattr(collection, needs) is None:
-                raise InputError(f"{own[0]} needs judgments with {needs}", remedy=_REMEDIES[needs])
-            kernel, judgments, made = make(collection, own)
-            found.append(Family(places, kernel, rankings, judgments, made))
-    return found
+
+
+def remove_unjudged(collection: Collection) -> Collection:
+    """Take documents without a judgment out of rankings; grades below 0 are none, as in trec_eval's ``-J``.
+
+    Parameters
+    ----------
+    collection : Collection
+        Runs and judgments.
+
+    Returns
+    -------
+    Collection
+        The same with shorter rankings.
+    """
+    judged = collection.grades >= 0
+    before = np.concatenate([[0], np.cumsum(judged)])
+    return replace(
+        collection,
+        docs=collection.docs[judged],
+        grades=collection.grades[judged],
+        starts=before[collection.starts].astype(np.int64),
+    )
 
 
 def without_relevant(collection: Collection, measures: Sequence[Measure]) -> Bools:
@@ -110,6 +162,9 @@ def _on_strata(collection: Collection, measures: Sequence[Measure]) -> tuple[Any
     made = tables(measures, collection.qrel_grades, depth)
     codes = frozen(strata.codes, np.int32)
     return score_strata, StratumGrades(_levels(made, collection.qrel_grades), codes, len(strata.names)), made
+
+
+_MAKERS: dict[str, Maker] = {"grades": _on_grades, "subtopics": _on_subtopics, "strata": _on_strata}
 
 
 def _levels(made: Tables, grades: Grades) -> Codes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from typing import Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,11 @@ from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError, Option
 from shardwise.io.collection import Collection
-from shardwise.scoring.families import Family, families, without_relevant
+from shardwise.io.trec.conventions import Conventions, NoRelevant
+from shardwise.scoring.families import families, without_relevant
 from shardwise.scoring.kernels.arguments import Part, frozen
-from shardwise.scoring.measures import Measure, parse_measure
+from shardwise.scoring.measures import Measure, parse_measures
 from shardwise.sharding.splits import Splits
-
-NoRelevant = Literal["undefined", "zero", "drop", "refuse"]
 
 
 def score(
@@ -30,21 +29,23 @@ def score(
     *,
     jobs: int | None = None,
     executor: Executor | None = None,
-    no_relevant: NoRelevant = "undefined",
+    no_relevant: NoRelevant | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Score all systems of a collection, one variable a measure, named as the measure is.
 
-    Dimensions are (topic, system), with splits (split, topic, system, shard). A cell is NaN exactly where
-    the topic has no relevant document in the shard, and 0 where the system retrieved nothing there.
+    Dimensions are (topic, system), with splits (split, topic, system, shard). In shards a cell is NaN exactly where
+    the topic has no relevant document in the shard, and 0 where the system retrieved nothing there. On the whole
+    collection the conventions decide that it was read with: unless others were chosen, a topic without relevant
+    documents counts 0.
 
     Parameters
     ----------
     collection
         Runs and judgments, as `read_collection` returns them.
     measures
-        One measure or several, by name (``"AP"``, ``"nDCG(dcg='exp-log2')@20"``) or as an object whose text is the
-        name, such as those of ir_measures.
+        One measure or several, by name (``"AP"``, ``"nDCG(dcg='exp-log2')@20"``), by the name of another program
+        (``"map"``, ``"trec_eval:official"``), or as an object whose text is the name, such as those of ir_measures.
     splits
         Splits of the documents into shards; None scores the whole rankings.
     jobs
@@ -54,15 +55,17 @@ def score(
         task takes the rankings with it, so that it pays for many splits or measures of runs that fit into memory;
         `score_runs` has workers read their runs.
     no_relevant
-        What becomes of topics without a relevant document in the whole collection: they stay ``"undefined"`` (NaN),
-        score ``"zero"`` as in trec_eval, are left out (``"drop"``) or refused (``"refuse"``).
+        What becomes of topics without a relevant document in the whole collection: they score ``"zero"`` as in
+        trec_eval, stay ``"undefined"`` (NaN), are left out (``"drop"``) or refused (``"refuse"``). None follows the
+        conventions of the collection; with splits they stay undefined.
     progress
         Called with (tasks done, tasks in all).
 
     Returns
     -------
     xarray.Dataset
-        One variable a measure; the attribute ``undefined`` of each counts its undefined cells.
+        One variable a measure; the attribute ``undefined`` of each counts its undefined cells, ``summary`` says how
+        topics are summed up, and the attribute ``conventions`` of the dataset what was chosen where programs differ.
 
     >>> from shardwise.io.collection import Collection
     >>> runs = Collection(("a", "b"), ("1",), np.frombuffer(b"d1d2d3", np.uint8), np.arange(0, 7, 2),
@@ -72,24 +75,58 @@ def score(
     >>> score(runs, ["RR", "P@2"])["RR"].values
     array([[0.5, 1. ]])
     """
-    chosen(
-        no_relevant, "no_relevant", get_args(NoRelevant), what="policy for topics without relevant documents"
-    )
-    wanted = parsed_measures(measures)
+    policy = policy_for(collection.conventions, no_relevant, split=splits is not None)
+    wanted = parse_measures(measures, collection.conventions.tool)
     splits = None if splits is None else _fitting(collection, splits)
     out = _compute(collection, wanted, splits, jobs, executor, progress)
     barren = without_relevant(collection, wanted)
-    scores = _labelled(out, wanted, collection, splits)
-    return follow_policy(scores, wanted, barren, no_relevant)
+    scores = follow_policy(_labelled(out, wanted, collection, splits), wanted, barren, policy)
+    return leave_out_missing(scores, collection) if collection.conventions.missing == "leave" else scores
 
 
-def parsed_measures(measures: object | Sequence[object]) -> list[Measure]:
-    """Measures by name or as objects, each once, in the order given."""
-    several = measures if isinstance(measures, Sequence) and not isinstance(measures, str) else [measures]
-    wanted = list(dict.fromkeys(parse_measure(measure) for measure in several))
-    if not wanted:
-        raise InputError("no measure was given", remedy="name one, for instance AP")
-    return wanted
+def policy_for(conventions: Conventions, no_relevant: NoRelevant | None, *, split: bool) -> NoRelevant:
+    """Return what becomes of topics without relevant documents.
+
+    Parameters
+    ----------
+    conventions : Conventions
+        Those that the collection was read with.
+    no_relevant : str or None
+        What the caller asks for; None for nothing.
+    split : bool
+        Whether scores are of shards, in which such topics are undefined.
+    """
+    if no_relevant is None:
+        return "undefined" if split else conventions.no_relevant
+    policies = get_args(NoRelevant)
+    chosen(no_relevant, "no_relevant", policies, what="policy for topics without relevant documents")
+    return no_relevant
+
+
+def leave_out_missing(scores: xr.Dataset, collection: Collection) -> xr.Dataset:
+    """Take the scores away of systems on topics for which they retrieved nothing at all.
+
+    Parameters
+    ----------
+    scores : xarray.Dataset
+        Scores of the collection; some of its topics may be gone.
+    collection : Collection
+        Runs and judgments.
+
+    Returns
+    -------
+    xarray.Dataset
+        The scores, NaN in these cells.
+    """
+    lengths = np.diff(collection.starts).reshape(len(collection.systems), len(collection.topics))
+    coords = {"system": list(collection.systems), "topic": list(collection.topics)}
+    present = xr.DataArray(lengths > 0, coords, ("system", "topic")).sel(topic=scores["topic"].values)
+    if bool(present.all()):
+        return scores
+    kept = scores.where(present)
+    return kept.assign(
+        {name: kept[name].transpose(*values.dims) for name, values in scores.data_vars.items()}
+    )
 
 
 def _fitting(collection: Collection, splits: Splits) -> Splits:
@@ -137,8 +174,8 @@ def _compute(
             (kinds[k], Part(shards[j : j + 1], n_shards, collection.n_docs, 0, t, end), outs[k].shape)
             for k, j, t, end in places
         ]
-        found = mapped(_score_elsewhere, elsewhere, executor=executor, progress=progress)
-        misfits = _put(found, outs, places)
+        results = mapped(_score_elsewhere, elsewhere, executor=executor, progress=progress)
+        misfits = _put(results, outs, places)
     for misfit in misfits:
         if misfit >= 0:
             system, topic = divmod(misfit, n_topics)
@@ -155,13 +192,13 @@ def _compute(
     return together
 
 
-def _score_part(task: tuple[Family, Floats, Part]) -> int:
+def _score_part(task: tuple[Any, Floats, Part]) -> int:
     family, out, part = task
-    return family.score(part, out)
+    return int(family.score(part, out))
 
 
-def _score_elsewhere(task: tuple[Family, Part, tuple[int, ...]]) -> tuple[int, Floats]:
-    """The scores of a part, for who shares no memory with the asker."""
+def _score_elsewhere(task: tuple[Any, Part, tuple[int, ...]]) -> tuple[int, Floats]:
+    """Score a part for an asker who shares no memory with this process."""
     family, part, shape = task
     out = np.empty((shape[0], 1, *shape[2:]))
     misfit = family.score(part, out)
@@ -169,10 +206,10 @@ def _score_elsewhere(task: tuple[Family, Part, tuple[int, ...]]) -> tuple[int, F
 
 
 def _put(
-    found: Iterable[tuple[int, Floats]], outs: Sequence[Floats], places: Sequence[tuple[int, int, int, int]]
+    results: Iterable[tuple[int, Floats]], outs: Sequence[Floats], places: Sequence[tuple[int, int, int, int]]
 ) -> Iterator[int]:
     """Put what came back in its place."""
-    for (misfit, part), (kind, split, first, end) in zip(found, places, strict=True):
+    for (misfit, part), (kind, split, first, end) in zip(results, places, strict=True):
         outs[kind][:, split, first:end] = part
         yield misfit
 
@@ -184,7 +221,10 @@ def _labelled(
         "topic": list(collection.topics),
         "system": list(collection.systems),
     }
-    attrs: dict[str, str | int] = {"notes": "; ".join(collection.notes)}
+    attrs: dict[str, str | int] = {
+        "notes": "; ".join(collection.notes),
+        "conventions": collection.conventions.sentence,
+    }
     dims: tuple[str, ...] = ("topic", "system")
     if splits is None:
         out = out[:, 0, :, :, 0]
@@ -193,10 +233,15 @@ def _labelled(
         coords |= {"split": np.arange(splits.n_splits), "shard": list(splits.labels)}
         attrs |= {"split_kind": splits.kind, "split_seed": splits.seed}
     variables = {
-        str(measure): (dims, out[m], {"long_name": measure.definition.text, "cite": measure.definition.cite})
-        for m, measure in enumerate(measures)
+        str(measure): (dims, out[m], describe_measure(measure)) for m, measure in enumerate(measures)
     }
     return xr.Dataset(variables, coords=coords, attrs=attrs)
+
+
+def describe_measure(measure: Measure) -> dict[str, str]:
+    """Return the attributes that scores of a measure have."""
+    of = measure.definition
+    return {"long_name": of.text, "cite": of.cite, "summary": of.summary}
 
 
 def follow_policy(
@@ -213,8 +258,8 @@ def follow_policy(
         raise InputError(
             f"{counted(len(topics), 'topic')} without a relevant document for {measures[m]}: {_some(topics)}",
             remedy=(
-                *("leave them out, or choose ", Option("no_relevant", "undefined"), ", "),
-                *(Option("no_relevant", "zero"), " or ", Option("no_relevant", "drop")),
+                *("leave them out, or choose ", Option("no_relevant", "zero"), ", "),
+                *(Option("no_relevant", "undefined"), " or ", Option("no_relevant", "drop")),
             ),
         )
     if topics and no_relevant == "drop":
@@ -223,7 +268,7 @@ def follow_policy(
     for m, measure in enumerate(measures):
         values = scores[str(measure)]
         if no_relevant == "zero" and barren[m].any():
-            values[{"topic": np.flatnonzero(barren[m])}] = 0.0
+            values[{"topic": np.flatnonzero(barren[m])}] = measure.definition.worst
             values.attrs["zeroed_topics"] = int(barren[m].sum())
         # a cell is undefined for all systems or for none
         holes = int(np.isnan(values.isel(system=0).values).sum())

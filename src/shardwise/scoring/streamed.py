@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from shardwise.core.arguments import Progress, breadth, chosen, mapped, whole, workers
+from shardwise.core.arguments import Progress, breadth, mapped, whole, workers
 from shardwise.core.arrays import Bools, Bytes, Ints
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import refusing
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, expand
-from shardwise.io.reader import Missing, Names, Parsed, read_collection, read_part, settled
+from shardwise.io.reader import Names, Parsed, read_collection, read_part, settle_topics
 from shardwise.io.stores import ENDING, NEW, opened, store_draft, write_parts
 from shardwise.io.trec.assemble import ranking_sizes
+from shardwise.io.trec.conventions import Conventions, Missing, NoRelevant, parse_conventions
+from shardwise.io.trec.parsed import ParsedRun
 from shardwise.scoring.families import without_relevant
-from shardwise.scoring.measures import Measure
-from shardwise.scoring.scoring import NoRelevant, follow_policy, parsed_measures, score
+from shardwise.scoring.measures import Measure, parse_measures
+from shardwise.scoring.scoring import follow_policy, policy_for, score
 from shardwise.sharding.splits import Splits, byte_names, places_of
 
 
@@ -34,8 +37,9 @@ def score_runs(
     split: Callable[[Collection], Splits] | None = None,
     *,
     names: Names = "auto",
-    missing: Missing = "refuse",
-    no_relevant: NoRelevant = "undefined",
+    like: str | Conventions = "default",
+    missing: Missing | None = None,
+    no_relevant: NoRelevant | None = None,
     at_once: int | None = None,
     jobs: int | None = None,
     executor: Executor | None = None,
@@ -63,6 +67,8 @@ def score_runs(
         has all documents and judgments, and no rankings.
     names
         How systems are called, as for `read_collection`.
+    like
+        Conventions, as for `read_collection`.
     missing
         What becomes of a topic that some run lacks, as for `read_collection`.
     no_relevant
@@ -79,15 +85,16 @@ def score_runs(
     progress
         Called with (files read, files in all); with splits every file counts twice.
     reading
-        ``depth``, ``precision``, ``subtopics`` and ``intents`` of `read_collection`.
+        ``depth``, ``precision``, ``unjudged``, ``subtopics`` and ``intents`` of `read_collection`.
     """
-    policies = get_args(NoRelevant)
-    chosen(no_relevant, "no_relevant", policies, what="policy for topics without relevant documents")
-    wanted = parsed_measures(measures)
+    changes = {name: reading.pop(name, None) for name in ("depth", "precision", "unjudged")}
+    conventions = parse_conventions(like, missing=missing, **changes)
+    policy = policy_for(conventions, no_relevant, split=split is not None)
+    wanted = parse_measures(measures, conventions.tool)
     files = expand(runs)
     size = whole(at_once, "at_once", what="files at once") if at_once else 1 if executor else workers(jobs)
     parts = tuple(tuple(files[first : first + size]) for first in range(0, len(files), size))
-    common = _Reading(qrels, tuple(wanted), reading, jobs=1 if executor else jobs)
+    common = _Reading(qrels, tuple(wanted), conventions, reading, jobs=1 if executor else jobs)
     steps = _Steps(progress, len(files) * (1 if split is None else 2))
     run: dict[str, Any] = {"jobs": 1, "executor": executor, "progress": steps}
     run["ahead"] = 2 * breadth(executor) if executor is not None and out is not None else None
@@ -102,30 +109,33 @@ def score_runs(
             first.append(replace(look, scores=None))
             del look
         parsed = first[0].parsed._replace(runs=[run for part in first for run in part.parsed.runs])
-        systems, kept, notes = settled(parsed, names, "common", missing)
-        notes += ranking_sizes(parsed.runs, kept, reading.get("depth"))[1]
+        systems, kept, notes = settle_topics(parsed, names, conventions.topics, conventions.missing)
+        notes += ranking_sizes(parsed.runs, kept, conventions.depth)[1]
         if split is None:
-            at = [first[0].topics.index(topic) for topic in kept]
-            barren = first[0].barren[:, at]
-            found: Iterable[tuple[xr.Dataset, Bools]] = (
+            barren = first[0].barren[:, [first[0].topics.index(topic) for topic in kept]]
+            scored: Iterable[tuple[xr.Dataset, Bools]] = (
                 (scores.sel(topic=list(kept)), barren) for scores in waiting
             )
         else:
             made = split(_without_rankings(files[0], common, kept, [part.names for part in first]))
             steps.before = len(files)
             tasks = [replace(task, topics=kept, splits=made) for task in tasks]
-            found = mapped(_second_look, tasks, steps=_length, **run)
-        told = {"notes": "; ".join(notes)}
+            scored = mapped(_second_look, tasks, steps=_length, **run)
+        attrs = {"notes": "; ".join(notes), "conventions": conventions.sentence}
+        lacking = _Lacking(parsed, parts) if conventions.missing == "leave" else None
         if place is None:
-            scores, empty = zip(*found, strict=True)
+            scores, empty = zip(*scored, strict=True)
             together = xr.concat(scores, "system", combine_attrs="override").assign_coords(
                 system=list(systems)
             )
-            return follow_policy(together.assign_attrs(told), wanted, empty[0], no_relevant)
+            together = follow_policy(together.assign_attrs(attrs), wanted, empty[0], policy)
+            return together if lacking is None else lacking.leave_out(together, parsed.runs)
         each = (
-            follow_policy(scores.assign_attrs(told), wanted, barren, no_relevant, len(systems))
-            for scores, barren in found
+            follow_policy(scores.assign_attrs(attrs), wanted, barren, policy, len(systems))
+            for scores, barren in scored
         )
+        if lacking is not None:
+            each = map(lacking.leave_out_next, each)
         write_parts(each, systems, place / NEW, _store(out))
     return opened(_store(out))
 
@@ -143,6 +153,27 @@ def _store(out: PathLike | None) -> Path:
     if not place.parent.is_dir():
         raise InputError("no such folder", where=str(place.parent), remedy="make it first")
     return place
+
+
+class _Lacking:
+    """Which run has no documents for which topic, file after file."""
+
+    def __init__(self, parsed: Parsed, parts: Sequence[tuple[Path, ...]]) -> None:
+        sizes = np.cumsum([0, *map(len, parts)]).tolist()
+        self.waiting = iter([parsed.runs[a:b] for a, b in itertools.pairwise(sizes)])
+
+    def leave_out(self, scores: xr.Dataset, runs: Sequence[ParsedRun]) -> xr.Dataset:
+        """Take the scores away of runs on topics that they lack."""
+        topics = [str(topic) for topic in scores["topic"].values]
+        held = np.array([[topic in have for topic in topics] for have in (set(run.topics) for run in runs)])
+        if held.all():
+            return scores
+        present = xr.DataArray(held, {"topic": topics}, ("system", "topic"))
+        return scores.map(lambda values: values.where(present).transpose(*values.dims), keep_attrs=True)
+
+    def leave_out_next(self, scores: xr.Dataset) -> xr.Dataset:
+        """Do so for the files that come next."""
+        return self.leave_out(scores, next(self.waiting))
 
 
 class _Kept:
@@ -169,8 +200,10 @@ class _Kept:
         for file in self.files:
             common, values = self.held[0].drop_vars("system"), np.load(file)
             file.unlink()
-            found = {name: (one.dims, values[k], one.attrs) for k, (name, one) in enumerate(common.items())}
-            yield xr.Dataset(found, common.coords, common.attrs)
+            arrays = {
+                name: (array.dims, values[k], array.attrs) for k, (name, array) in enumerate(common.items())
+            }
+            yield xr.Dataset(arrays, common.coords, common.attrs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +212,7 @@ class _Reading:
 
     qrels: Any
     measures: tuple[Measure, ...]
+    conventions: Conventions
     reading: dict[str, Any]
     jobs: int | None
     files: tuple[Path, ...] = ()
@@ -214,13 +248,15 @@ def _length(task: _Reading) -> int:
 
 
 def _first_look(task: _Reading) -> _Look:
-    collection, parsed = read_part(task.files, task.qrels, jobs=task.jobs, **task.reading)
+    collection, parsed = read_part(
+        task.files, task.qrels, task.conventions.change(missing="zero"), jobs=task.jobs, **task.reading
+    )
     barren = without_relevant(collection, task.measures)
     if not task.scored:
         return _Look(parsed, collection.topics, barren, (collection.names, collection.name_starts))
     nothing = np.empty(0, np.uint8), np.zeros(1, np.int64)
-    found = score(collection, task.measures, jobs=task.jobs)
-    return _Look(parsed, collection.topics, barren, nothing, found)
+    scores = score(collection, task.measures, jobs=task.jobs, no_relevant="undefined")
+    return _Look(parsed, collection.topics, barren, nothing, scores)
 
 
 def _second_look(task: _Reading) -> tuple[xr.Dataset, Bools]:
@@ -229,33 +265,40 @@ def _second_look(task: _Reading) -> tuple[xr.Dataset, Bools]:
         paths,
         task.qrels,
         names=paths,
+        like=task.conventions,
         missing="zero",
         topics=task.topics,
         jobs=task.jobs,
         **task.reading,
     )
-    found = score(collection, task.measures, task.splits, jobs=task.jobs)
-    return found, without_relevant(collection, task.measures)
+    scores = score(collection, task.measures, task.splits, jobs=task.jobs, no_relevant="undefined")
+    return scores, without_relevant(collection, task.measures)
 
 
 def _without_rankings(
     file: Path, common: _Reading, topics: tuple[str, ...], names: Sequence[tuple[Bytes, Ints]]
 ) -> Collection:
     """Judgments and the documents of all runs, in the codes that they have when all is read at once."""
-    one = read_collection(
-        [str(file)], common.qrels, missing="zero", topics=topics, jobs=common.jobs, **common.reading
+    single = read_collection(
+        [str(file)],
+        common.qrels,
+        like=common.conventions,
+        missing="zero",
+        topics=topics,
+        jobs=common.jobs,
+        **common.reading,
     )
     text, starts = _union(names)
-    codes = places_of(one, text, starts).astype(np.int32)
+    codes = places_of(single, text, starts).astype(np.int32)
     return replace(
-        one,
+        single,
         systems=(),
         names=text,
         name_starts=starts,
         docs=np.empty(0, np.int32),
         starts=np.zeros(1, np.int64),
         grades=np.empty(0, np.int16),
-        qrel_docs=codes[one.qrel_docs],
+        qrel_docs=codes[single.qrel_docs],
     )
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from shardwise.core.arrays import Floats
-
-Parameters = Mapping[str, Any]
+from shardwise.scoring.formulas.rankings import Parameters
 
 
 def binary(grades: Floats, parameters: Parameters) -> Floats:
@@ -19,8 +16,15 @@ def binary(grades: Floats, parameters: Parameters) -> Floats:
 
 
 def share(grades: Floats, parameters: Parameters) -> Floats:
-    """Gain of each grade where gains are given, else 1 from grade ``rel`` on."""
-    return gains(grades, parameters) if parameters["gains"] else binary(grades, parameters)
+    """Gain of each grade where gains are given or gains are scaled, else 1 from grade ``rel`` on."""
+    graded = parameters["gains"] or parameters["scale"]
+    return gains(grades, parameters) if graded else binary(grades, parameters)
+
+
+def between(grades: Floats, parameters: Parameters) -> Floats:
+    """Grade on a scale that is 0 at ``min_rel`` and 1 at ``max_rel``, none below or above."""
+    lowest, highest = float(parameters["min_rel"]), float(parameters["max_rel"])
+    return (np.clip(np.maximum(grades, 0.0), lowest, highest) - lowest) / (highest - lowest)
 
 
 def preferences(grades: Floats, parameters: Parameters) -> Floats:
@@ -51,15 +55,19 @@ def nothing(grades: Floats, parameters: Parameters) -> Floats:
 
 def gains(grades: Floats, parameters: Parameters) -> Floats:
     """Gain of each grade, never below 0, exponential (2^g - 1) where the name says so."""
-    named = dict(parameters["gains"] or ())
-    linear: Floats = np.maximum([float(named.get(int(grade), grade)) for grade in grades], 0.0)
+    linear: Floats = np.maximum(grades, 0.0)
+    for grade, gain in parameters["gains"] or ():
+        linear[grades == grade] = max(float(gain), 0.0)
     exponential = parameters.get("dcg") == "exp-log2" or parameters.get("gain") == "exp"
     return np.exp2(linear) - 1.0 if exponential else linear
 
 
 def stopping(grades: Floats, parameters: Parameters) -> Floats:
-    """Probability (2^g - 1) / 2^max that a reader is satisfied by a document of gain g."""
-    highest = float(parameters["max_rel"])  # (2^g - 1) / 2^max without numbers that are too large
+    """Probability (2^g - 1) / 2^max that a reader is satisfied by a document of gain g, or g / (max + 1)."""
+    highest = float(parameters["max_rel"])
+    if parameters["stop"] == "gain":
+        return gains(grades, parameters) / (highest + 1.0)
+    # (2^g - 1) / 2^max without numbers that are too large
     return np.asarray(np.exp2(gains(grades, parameters) - highest) - np.exp2(-highest))
 
 
@@ -75,6 +83,11 @@ def geometric(ranks: Floats, parameters: Parameters) -> Floats:
     """Discount (1 - p) p^(rank - 1): a reader goes on to the next document with probability p."""
     p = float(parameters["p"])
     return np.power(p, ranks - 1.0) * (1.0 - p)
+
+
+def persistent(ranks: Floats, parameters: Parameters) -> Floats:
+    """Discount beta^(rank - 1)."""
+    return np.power(float(parameters["beta"]), ranks - 1.0)
 
 
 def reciprocal(ranks: Floats, parameters: Parameters) -> Floats:

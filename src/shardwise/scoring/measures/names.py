@@ -6,23 +6,17 @@ import ast
 import difflib
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shardwise.core.errors import InputError
+from shardwise.core.errors import InputError, unknown
 from shardwise.scoring.measures.definitions import DEFINITIONS, Definition, Parameter
+from shardwise.scoring.measures.tools import SELDOM, TOOLS, translate
 
-_SHAPE = re.compile(r"\s*([A-Za-zα][\w.\-#♯]*)\s*(?:\((.*)\))?\s*(?:@\s*(\d+))?\s*", re.DOTALL)
-_TREC_EVAL = re.compile(r"(.+?)[_.](\d+)")  # P_10, ndcg_cut.20
-
-_BY_NAME = {
-    spelling.lower(): definition
-    for definition in DEFINITIONS
-    for spelling in (definition.name, *definition.aliases)
-}
-_WITH_PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "msndcg": ("ndcg", {"dcg": "exp-log2"})
-}  # NTCIREVAL's
+_SHAPE = re.compile(r"\s*([A-Za-zα][\w.\-#♯]*)\s*(?:\((.*)\))?\s*(?:@\s*([\d.]+))?\s*", re.DOTALL)
+_BY_NAME = {definition.name: definition for definition in DEFINITIONS}
+_BY_LOWER_NAME = {definition.name.lower(): definition.name for definition in DEFINITIONS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +25,7 @@ class Measure:
 
     definition: Definition
     parameters: tuple[tuple[str, Any], ...]  # all of them, in the order of the definition
-    cutoff: int | None = None
+    cutoff: int | float | None = None  # a rank; a level of recall where the definition says so
 
     def __str__(self) -> str:
         shown = [
@@ -42,34 +36,185 @@ class Measure:
         name = self.definition.name + (f"({','.join(shown)})" if shown else "")
         return name if self.cutoff is None else f"{name}@{self.cutoff}"
 
+    @property
+    def judged_only(self) -> bool:
+        """Whether documents without a judgment are taken out of rankings first."""
+        return bool(dict(self.parameters).get("judged_only", False))
 
-def parse_measure(name: object) -> Measure:
-    """Read the name of a measure, as ir_measures or trec_eval spells it, capitals or not.
+
+def parse_measure(name: object, tool: str | None = None) -> Measure:
+    """Read the name of a measure as ir_measures, trec_eval or another program spells it.
+
+    Parameters
+    ----------
+    name : object
+        The name, or an object whose text it is. ``tool:name`` says which program's name it is.
+    tool : str, optional
+        Program whose spelling comes first.
+
+    Returns
+    -------
+    Measure
+        The measure.
 
     >>> str(parse_measure("nDCG( dcg = 'exp-log2' )@20"))
     "nDCG(dcg='exp-log2')@20"
     >>> [str(parse_measure(name)) for name in ("map", "P_10", "ndcg_cut_20", "MRR", "RBP", "AP(rel=2)@100")]
     ['AP', 'P@10', 'nDCG@20', 'RR', 'RBP(p=0.8)', 'AP(rel=2)@100']
-    >>> [str(parse_measure(name)) for name in ("alpha-nDCG@10", "D#-nDCG@10", "MSnDCG@10")]
-    ['alpha_nDCG@10', 'Dsharp_nDCG@10', "nDCG(dcg='exp-log2')@10"]
+    >>> [str(parse_measure(name)) for name in ("alpha-nDCG@10", "D#-nDCG@10", "rbp.95", "gdeval:ndcg@20")]
+    ['alpha_nDCG@10', 'Dsharp_nDCG@10', "RBP(p=0.95,scale='none')", "nDCG(dcg='exp-log2')@20"]
+    """
+    measures = expand_measure(name, tool)
+    if len(measures) > 1:
+        raise InputError(
+            f"measure {str(name)!r} names {len(measures)} measures",
+            remedy=f"choose one, such as {measures[0]}",
+            argument="measure",
+            value=name,
+        )
+    return measures[0]
+
+
+def parse_measures(measures: object | Sequence[object], tool: str | None = None) -> list[Measure]:
+    """Read one or several names of measures, each measure once, in the order given.
+
+    Parameters
+    ----------
+    measures : object or sequence of objects
+        Names, or objects whose text is a name; a name such as ``official`` stands for several.
+    tool : str, optional
+        Program whose spelling comes first.
+
+    Returns
+    -------
+    list of Measure
+        The measures, one at least.
+    """
+    several = measures if isinstance(measures, Sequence) and not isinstance(measures, str) else [measures]
+    wanted = list(dict.fromkeys(measure for name in several for measure in expand_measure(name, tool)))
+    if not wanted:
+        raise InputError("no measure was given", remedy="name one, for instance AP")
+    return wanted
+
+
+def expand_measure(name: object, tool: str | None = None) -> list[Measure]:
+    """Read a name that may stand for several measures, as trec_eval's ``P.5,10`` and ``official`` do.
+
+    Our own names come first, capitals as they stand. Then the programs are asked for theirs, and after that spellings
+    in other capitals; a name with more than one meaning is refused.
+
+    Parameters
+    ----------
+    name : object
+        The name, or an object whose text it is. ``tool:name`` says which program's name it is.
+    tool : str, optional
+        Program whose spelling comes first.
+
+    Returns
+    -------
+    list of Measure
+        The measures, one at least.
     """
     if isinstance(name, Measure):
-        return name
-    text = str(name)
+        return [name]
+    text = str(name).strip()
+    prefix, colon, rest = text.partition(":")
+    if colon and prefix.lower() in (known.lower() for known in TOOLS):
+        tool, text = next(known for known in TOOLS if known.lower() == prefix.lower()), rest
+        if (names := translate(text, tool)) is None:
+            raise InputError(
+                f"{tool} has no measure {text!r}", remedy="check the spelling, capitals included"
+            )
+        return [_parse_ours(spelled, text) for spelled in names]
+    if tool is not None:
+        if tool not in TOOLS:
+            raise unknown("tool", tool, TOOLS, what="evaluation program")
+        if (names := translate(text, tool)) is not None:
+            return [_parse_ours(spelled, text) for spelled in names]
+    if (measure := _parse_exactly(text)) is not None:
+        return [measure]
+    return _ask_tools(text)
+
+
+def _parse_exactly(text: str) -> Measure | None:
+    """Read one of our own names; None where it is none, or is written as another program does."""
+    shape = _SHAPE.fullmatch(text)
+    if shape is None or shape[1] not in _BY_NAME:
+        return None
+    # four digits are NTCIREVAL's, a share is a level of recall or the patience of a user of cwl-eval
+    padded = shape[3] is not None and re.fullmatch(r"0\d+", shape[3])
+    level = shape[3] is not None and "." in shape[3] and _BY_NAME[shape[1]].cutoff != "recall"
+    relative = shape[1] == "SetP" and "relative" in (shape[2] or "")
+    counted = shape[1] == "NumRet" and "rel" in (shape[2] or "")
+    return None if padded or level or relative or counted else _parse_ours(text, text)
+
+
+def _ask_tools(text: str) -> list[Measure]:
+    """Read a name that is not ours: all programs that have it must mean the same."""
+    meanings: dict[tuple[Measure, ...], list[str]] = {}
+    refusal: InputError | None = None
+    others = [tool for tool in TOOLS if tool not in ("shardwise", *SELDOM)]
+    for spelled in _spellings(text):
+        for tool in (*others, "shardwise"):
+            try:
+                names = translate(spelled, tool)
+            except InputError as error:
+                refusal = error
+                continue
+            if names:
+                measures = tuple(_parse_ours(one, text) for one in names)
+                meanings.setdefault(measures, []).append(tool)
+        ours = _parse_exactly(spelled) if spelled != text else None
+        if ours is not None:
+            meanings.setdefault((ours,), []).append("shardwise")
+        if meanings and spelled == text:
+            break
+    if len(meanings) == 1:
+        return list(next(iter(meanings)))
+    if meanings:
+        choices = [f"{measures[0]}{' …' * (len(measures) > 1)} ({', '.join(dict.fromkeys(tools))})"
+                   for measures, tools in meanings.items()]  # fmt: skip
+        raise InputError(
+            f"measure {text!r} has {len(meanings)} meanings: {', '.join(choices)}",
+            remedy=f"write one of them, or name the program, as in {next(iter(meanings.values()))[0]}:{text}",
+            argument="measure",
+            value=text,
+        )
+    if refusal is not None:
+        raise refusal
     shape = _SHAPE.fullmatch(text)
     if shape is None:
         raise InputError(f"measure {text!r} is not of the form Name(parameter=value)@cutoff", remedy=_known())
-    spelled, inside, at = shape.groups()
-    key, implied = _WITH_PARAMETERS.get(spelled.lower(), (spelled.lower(), {}))
-    if key not in _BY_NAME and at is None and (trec := _TREC_EVAL.fullmatch(key)):
-        key, at = trec.groups()
-    if key not in _BY_NAME:
-        raise InputError(f"there is no measure {spelled!r}", remedy=_suggestion(key) + _known())
-    given = implied | _arguments(text, inside or "")
-    if key == "numret" and "rel" in given:  # ir_measures' name of NumRelRet
-        key = "numrelret"
-    definition = _BY_NAME[key]
-    cutoff = _cutoff(text, definition, at)
+    raise InputError(f"there is no measure {shape[1]!r}", remedy=_suggestion(shape[1].lower()) + _known())
+
+
+def _spellings(text: str) -> list[str]:
+    """A name as it stands, then in the capitals of names that we or other programs have."""
+    shape = _SHAPE.fullmatch(text)
+    spellings = [text]
+    if shape is not None:
+        head = shape[1]
+        heads = {_BY_LOWER_NAME.get(head.lower(), head), head.lower(), head.upper(), *_other_capitals(head)}
+        spellings += [text.replace(head, other, 1) for other in sorted(heads - {head})]
+    return spellings
+
+
+def _other_capitals(head: str) -> list[str]:
+    """Names of other programs that differ from one in capitals alone."""
+    known = ("alpha-nDCG", "alpha-DCG", "α-nDCG", "α_nDCG", "ERR-IA", "nERR-IA", "MAP-IA", "P-IA", "Q-measure",
+             "QMeasure", "D-nDCG", "D#-nDCG", "D♯-nDCG", "I-rec", "MSnDCG", "xinfNDCG", "RPrec", "BPref", "Hit",
+             "Precision", "Recall", "Rndcg", "binG")  # fmt: skip
+    return [name for name in known if name.lower() == head.lower()]
+
+
+def _parse_ours(spelled: str, text: str) -> Measure:
+    """Read a name in our own spelling; refusals quote the text that was given."""
+    shape = _SHAPE.fullmatch(spelled)
+    if shape is None or shape[1] not in _BY_NAME:
+        raise InputError(f"measure {text!r} is not of the form Name(parameter=value)@cutoff", remedy=_known())
+    definition = _BY_NAME[shape[1]]
+    given = _arguments(text, shape[2] or "")
+    cutoff = _cutoff(text, definition, shape[3])
     takes = {parameter.name: parameter for parameter in definition.parameters}
     for argument in given:
         if argument not in takes:
@@ -78,9 +223,12 @@ def parse_measure(name: object) -> Measure:
     if {"rel", "gains"} <= given.keys():
         raise InputError(f"measure {text!r}: rel and gains exclude each other", remedy="keep one of them")
     parameters = tuple(
-        (key, _checked(text, parameter, given[key]) if key in given else parameter.default)
-        for key, parameter in takes.items()
+        (name, _checked(text, parameter, given[name]) if name in given else parameter.default)
+        for name, parameter in takes.items()
     )
+    values = dict(parameters)
+    if "min_rel" in values and values["min_rel"] >= values["max_rel"]:
+        raise InputError(f"measure {text!r}: min_rel is not below max_rel", remedy="raise max_rel")
     return Measure(definition, parameters, cutoff)
 
 
@@ -95,17 +243,36 @@ def _arguments(text: str, inside: str) -> dict[str, Any]:
         raise InputError(f"measure {text!r}: cannot read the parameters {inside!r}", remedy=remedy) from None
 
 
-def _cutoff(text: str, definition: Definition, at: str | None) -> int | None:
+def _cutoff(text: str, definition: Definition, given: str | None) -> int | float | None:
     name = definition.name
-    if at is None:
+    if given is None:
         if definition.cutoff == "required":
             raise InputError(f"measure {text!r} needs a cutoff", remedy=f"write {name}@10, for instance")
+        if definition.cutoff == "recall":
+            raise InputError(
+                f"measure {text!r} needs a level of recall", remedy=f"write {name}@0.1, for instance"
+            )
         return None
     if definition.cutoff == "none":
         raise InputError(f"measure {text!r}: {name} has no cutoff", remedy=f"write {name}")
-    if len(at) > 10 or not 1 <= int(at) <= 2**31 - 1:
-        raise InputError(f"measure {text!r}: cutoff {at} is not a rank", remedy="ranks start at 1")
-    return int(at)
+    try:
+        number = float(given)
+    except ValueError:
+        number = math.nan
+    if definition.cutoff == "recall":
+        if not 0.0 <= number <= 1.0:
+            raise InputError(
+                f"measure {text!r}: {given} is not a level of recall", remedy="give a share from 0 to 1"
+            )
+        return number
+    if not 1 <= number <= 2**31 - 1 or number != int(number) or len(given) > 10:
+        raise InputError(f"measure {text!r}: cutoff {given} is not a rank", remedy="ranks start at 1")
+    return int(number)
+
+
+def _plain(value: float) -> int | float:
+    """A whole number as such."""
+    return int(value) if int(value) == value else float(value)
 
 
 def _checked(text: str, parameter: Parameter, value: Any) -> Any:
@@ -120,20 +287,35 @@ def _checked(text: str, parameter: Parameter, value: Any) -> Any:
     elif parameter.kind == "fraction":
         good, want = number and 0 <= value <= 1, "a number from 0 to 1"
         value = float(value) if good else value
-    elif parameter.kind == "weight":
-        good, want = number and value >= 0, "a number of 0 or more"
-        value = (int(value) if int(value) == value else float(value)) if good else value
-    elif parameter.kind == "base":
-        good, want = number and value > 1, "a number above 1"
-        value = (int(value) if int(value) == value else float(value)) if good else value
+    elif parameter.kind in ("weight", "positive", "number", "base"):
+        good, want = {
+            "weight": (number and value >= 0, "a number of 0 or more"),
+            "positive": (number and value > 0, "a number above 0"),
+            "number": (number, "a number"),
+            "base": (number and value > 1, "a number above 1"),
+        }[parameter.kind]
+        value = _plain(value) if good else value
     elif parameter.kind == "choice":
         good, want = value in parameter.choices, " or ".join(map(repr, parameter.choices))
+    elif parameter.kind == "flag":
+        good, want = isinstance(value, bool), "True or False"
+    elif parameter.kind == "points":
+        good, want = _are_points(value), "shares from 0 to 1, as in (0.25,0.5,0.75)"
+        value = tuple(map(float, value)) if good else value
     else:
         good, want = _is_gains(value), "a mapping from grades to gains of 0 or more, as in {0:0,1:1,2:3}"
         value = _gains(value) if good else value
     if not good:
         raise InputError(f"measure {text!r}: {parameter.name} is {value!r}", remedy=f"it must be {want}")
     return value
+
+
+def _are_points(value: Any) -> bool:
+    return (
+        isinstance(value, tuple | list)
+        and bool(value)
+        and all(isinstance(point, int | float) and 0 <= point <= 1 for point in value)
+    )
 
 
 def _is_gains(value: Any) -> bool:
@@ -148,19 +330,21 @@ def _is_gains(value: Any) -> bool:
 
 def _gains(value: dict[int, float]) -> tuple[tuple[int, float], ...] | None:
     """Pairs in order of grade, whole numbers as such; nothing where every grade is its own gain."""
-    pairs = sorted((int(grade), int(g) if int(g) == g else float(g)) for grade, g in value.items())
+    pairs = sorted((int(grade), _plain(gain)) for grade, gain in value.items())
     return tuple(pairs) if any(grade != gain for grade, gain in pairs if grade >= 0 or gain > 0) else None
 
 
 def _spell(value: Any) -> str:
     if isinstance(value, tuple):
-        return "{" + ",".join(f"{grade}:{gain!r}" for grade, gain in value) + "}"
+        if isinstance(value[0], tuple):
+            return "{" + ",".join(f"{grade}:{gain!r}" for grade, gain in value) + "}"
+        return "(" + ",".join(map(repr, value)) + ",)"
     return repr(value)
 
 
 def _suggestion(key: str) -> str:
-    near = difflib.get_close_matches(key, _BY_NAME, n=1)
-    return f"did you mean {_BY_NAME[near[0]].name}? " if near else ""
+    near = difflib.get_close_matches(key, _BY_LOWER_NAME, n=1)
+    return f"did you mean {_BY_LOWER_NAME[near[0]]}? " if near else ""
 
 
 def _known() -> str:

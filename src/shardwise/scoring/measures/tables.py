@@ -46,15 +46,7 @@ def tables(measures: Sequence[Measure], grades: Grades, depth: int) -> Tables:
         parameters = dict(measure.parameters)
         with np.errstate(over="ignore"):
             gains[m] = measure.definition.gain(as_floats, parameters)
-        if measure.definition.limit and np.any(gains[m] > 1.0):
-            worst = int(levels[np.argmax(gains[m])])
-            raise InputError(f"{measure}: grade {worst} is too high", remedy=measure.definition.limit)
-        if not np.all(gains[m] <= MOST_GAIN):
-            worst = int(levels[np.argmax(gains[m])])
-            raise InputError(
-                f"{measure}: the gain of grade {worst} is too large for a number",
-                remedy="give gains up to it, or linear ones",
-            )
+        check_gains(measure, levels, gains[m], measure.definition.limit)
         if measure.definition.discount is not None:
             discounts[m, 1:] = measure.definition.discount(ranks, parameters)
         if measure.definition.norm_for(parameters) is Norm.ENDLESS:
@@ -62,7 +54,7 @@ def tables(measures: Sequence[Measure], grades: Grades, depth: int) -> Tables:
     level_of = np.full(2 * OFFSET, -1, dtype=np.int32)
     level_of[levels.astype(np.int64) + OFFSET] = np.arange(len(levels), dtype=np.int32)
     counting = levels[(gains != 0).any(axis=0)]
-    cutoffs = [2**31 - 1 if m.cutoff is None else m.cutoff for m in measures]
+    cutoffs = [2**31 - 1 if m.cutoff is None else int(m.cutoff) for m in measures]
     return Tables(
         kernels=frozen(np.array([m.definition.kernel for m in measures]), np.int64),
         norms=frozen(np.array([m.definition.norm_for(dict(m.parameters)) for m in measures]), np.int64),
@@ -78,13 +70,42 @@ def tables(measures: Sequence[Measure], grades: Grades, depth: int) -> Tables:
     )
 
 
+def check_gains(measure: Measure, levels: Grades, gains: Floats, limit: str = "") -> None:
+    """Refuse judgments whose grades have gains that are no numbers, or above 1 where there is a limit.
+
+    Parameters
+    ----------
+    measure : Measure
+        The measure, for what is said.
+    levels : array of int
+        Grades that occur.
+    gains : array of float
+        Gain of each of them.
+    limit : str
+        How to mend a gain above 1; empty where any gain will do.
+    """
+    if not len(levels):
+        return
+    worst = int(levels[np.argmax(gains)])
+    if limit and np.any(gains > 1.0):
+        raise InputError(f"{measure}: grade {worst} is too high", remedy=limit)
+    if not np.all(gains <= MOST_GAIN):
+        raise InputError(
+            f"{measure}: the gain of grade {worst} is too large for a number",
+            remedy="give gains up to it, or linear ones",
+        )
+
+
 def _number(measure: Measure) -> float:
     number = measure.definition.number
     return float(dict(measure.parameters)[number]) if isinstance(number, str) else number
 
 
 def _endless(measure: Measure) -> float:
-    """Sum of (1 - alpha)^(rank - 1) x discount of the rank, down to the cutoff."""
+    """Sum of (1 - alpha)^(rank - 1) x discount of the rank, down to the cutoff, or endless for a geometric discount."""
+    persistence = dict(measure.parameters).get("beta")
+    if persistence is not None and measure.cutoff is None:
+        return 1.0 / (1.0 - (1.0 - _number(measure)) * float(persistence))
     if measure.cutoff is None or measure.definition.discount is None or measure.cutoff > _DEEPEST:
         raise InputError(f"{measure} reaches too deep", remedy=f"choose a cutoff up to {_DEEPEST}")
     ranks = np.arange(1, measure.cutoff + 1, dtype=np.float64)

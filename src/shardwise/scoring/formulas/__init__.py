@@ -1,0 +1,1 @@
+"""Measures written out in numpy, one function a measure: those that are asked for too seldom to be compiled."""

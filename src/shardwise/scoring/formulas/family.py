@@ -1,0 +1,156 @@
+"""Measures that are formulas, scored over all systems of a collection, whole or in shards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from shardwise.core.arrays import Bools, Floats, Grades, Ints
+from shardwise.io.collection import Collection
+from shardwise.scoring.formulas.rankings import Ranked, StratumRanked, SubtopicRanked
+from shardwise.scoring.kernels.arguments import Part
+from shardwise.scoring.measures.names import Measure
+
+_OFFSET = 32768
+"""Added to a grade, makes it a place in a table of all grades; unjudged documents are at 0."""
+Judge = Callable[[int, Ints, Ints], Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FormulaFamily:
+    """Measures that are formulas on the same kind of judgments, and where they stand among those asked for."""
+
+    places: tuple[int, ...]
+    measures: tuple[Measure, ...]
+    collection: Collection
+
+    def score(self, part: Part, out: Floats) -> int:
+        """Score a part of the work into ``out[measure, split, topic, system, shard]``; return -1."""
+        collection, n_topics = self.collection, len(self.collection.topics)
+        shard_of = part.shards[part.split]
+        for t in range(part.first, part.end):
+            judged = collection.qrel_docs[collection.qrel_starts[t] : collection.qrel_starts[t + 1]]
+            inside = [_in_shard(judged, shard_of, s) for s in range(part.n_shards)]
+            for m, measure in enumerate(self.measures):
+                judge = _JUDGES[measure.definition.needs](collection, measure, t)
+                for r in range(len(collection.systems)):
+                    ranking = r * n_topics + t
+                    docs = collection.docs[collection.starts[ranking] : collection.starts[ranking + 1]]
+                    for s in range(part.n_shards):
+                        kept = np.flatnonzero(_in_shard(docs, shard_of, s))
+                        out[m, part.split, t, r, s] = judge(ranking, kept, inside[s])
+        return -1
+
+
+def _in_shard(docs: Any, shard_of: Grades, shard: int) -> Bools:
+    """Whether each document is in a shard; all are where there is one."""
+    if not len(shard_of):
+        return np.ones(len(docs), dtype=np.bool_)
+    return np.asarray(shard_of[docs] == shard)
+
+
+@lru_cache(maxsize=64)
+def gain_table(measure: Measure) -> Floats:
+    """Gain of every grade there can be, that of grade g at place g + 32768; 0 for unjudged documents."""
+    parameters = dict(measure.parameters)
+    with np.errstate(over="ignore"):
+        table = measure.definition.gain(np.arange(-_OFFSET, _OFFSET, dtype=np.float64), parameters)
+    table[0] = 0.0
+    return table
+
+
+def _look_up(table: Floats, grades: Grades) -> Floats:
+    return np.asarray(table[grades.astype(np.int64) + _OFFSET])
+
+
+def _scope(measure: Measure) -> tuple[Any, Any, int | None, float]:
+    """Formula, parameters, cutoff and level of recall of a measure."""
+    parameters = dict(measure.parameters)
+    recall = measure.definition.cutoff == "recall"
+    cutoff = None if recall or measure.cutoff is None else int(measure.cutoff)
+    level = float(measure.cutoff or 0.0) if recall else 0.0
+    return measure.definition.formula_for(parameters), parameters, cutoff, level
+
+
+def _judge_grades(collection: Collection, measure: Measure, t: int) -> Judge:
+    formula, parameters, cutoff, recall = _scope(measure)
+    table = gain_table(measure)
+    pool = collection.qrel_grades[collection.qrel_starts[t] : collection.qrel_starts[t + 1]]
+    pool_gains = _look_up(table, pool)
+
+    def judge(ranking: int, kept: Ints, inside: Bools) -> float:
+        gains = pool_gains[inside]
+        if measure.definition.needs_relevant and not (gains > 0).any():
+            return np.nan
+        grades = collection.grades[collection.starts[ranking] : collection.starts[ranking + 1]][kept]
+        ranked = Ranked(grades, _look_up(table, grades), pool[inside], gains, parameters, cutoff, recall)
+        return float(formula(ranked))
+
+    return judge
+
+
+def _judge_subtopics(collection: Collection, measure: Measure, t: int) -> Judge:
+    formula, parameters, cutoff, recall = _scope(measure)
+    by = collection.subtopics
+    assert by is not None, "refused where there are none"
+    table = gain_table(measure)
+    first, last = collection.qrel_starts[t], collection.qrel_starts[t + 1]
+    judged = collection.qrel_docs[first:last]
+    weights = by.weights[by.starts[t] : by.starts[t + 1]]
+    # one row more, without gain, for documents that nobody judged
+    rows = np.zeros((len(judged) + 1, len(weights)))
+    row_of = np.repeat(np.arange(len(judged)), np.diff(by.edges[first : last + 1]))
+    cells = slice(by.edges[first], by.edges[last])
+    rows[row_of, by.codes[cells]] = _look_up(table, by.grades[cells])
+
+    def judge(ranking: int, kept: Ints, inside: Bools) -> float:
+        pool = rows[:-1][inside]
+        if measure.definition.needs_relevant and not (pool > 0).any():
+            return np.nan
+        docs = collection.docs[collection.starts[ranking] : collection.starts[ranking + 1]][kept]
+        gains = rows[_row_of(docs, judged)]
+        return float(formula(SubtopicRanked(gains, pool, weights, parameters, cutoff, recall)))
+
+    return judge
+
+
+def _judge_strata(collection: Collection, measure: Measure, t: int) -> Judge:
+    formula, parameters, cutoff, recall = _scope(measure)
+    strata = collection.strata
+    assert strata is not None, "refused where there are none"
+    table = gain_table(measure)
+    first, last = collection.qrel_starts[t], collection.qrel_starts[t + 1]
+    judged = collection.qrel_docs[first:last]
+    gains = np.append(_look_up(table, collection.qrel_grades[first:last]), np.nan)
+    codes = np.append(strata.codes[first:last], -1)
+
+    def judge(ranking: int, kept: Ints, inside: Bools) -> float:
+        if measure.definition.needs_relevant and not (gains[:-1][inside] > 0).any():
+            return np.nan
+        docs = collection.docs[collection.starts[ranking] : collection.starts[ranking + 1]][kept]
+        rows = _row_of(docs, judged)
+        ranked = StratumRanked(
+            gains[rows], codes[rows], gains[:-1][inside], codes[:-1][inside], parameters, cutoff, recall
+        )
+        return float(formula(ranked))
+
+    return judge
+
+
+def _row_of(docs: Any, judged: Any) -> Ints:
+    """Place of each document among those judged, which ascend; their number where it is not among them."""
+    if not len(judged):
+        return np.zeros(len(docs), dtype=np.int64)
+    rows = np.minimum(np.searchsorted(judged, docs), len(judged) - 1)
+    return np.where(judged[rows] == docs, rows, len(judged))
+
+
+_JUDGES: dict[str, Callable[[Collection, Measure, int], Judge]] = {
+    "grades": _judge_grades,
+    "subtopics": _judge_subtopics,
+    "strata": _judge_strata,
+}

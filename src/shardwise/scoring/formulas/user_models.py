@@ -1,0 +1,191 @@
+"""Users in terms of C/W/L (Moffat et al. 2017): how likely they go on at each rank, and what they gain.
+
+A user who is at rank i goes on to the next with probability C(i). Then V(i), the probability of reaching rank i, is the
+product of the C above; W(i) = V(i) / sum V is the share of attention that rank i gets, and L(i) = V(i) (1 - C(i)) the
+probability of reading i last. As in cwl-eval a list has 1,000 ranks, those beyond the ranking without gain, and
+reading a document costs 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from shardwise.core.arrays import Floats
+from shardwise.scoring.formulas.rankings import Parameters, Ranked
+
+DEPTH = 1000
+"""Ranks of a list, as in cwl-eval."""
+_RANKS: Floats = np.arange(1.0, DEPTH + 1.0)
+Continuation = Callable[[Floats, Parameters, int | None], Floats]
+
+
+def _until(depth: int | None) -> Floats:
+    """1 above a rank, 0 from there on."""
+    return np.asarray((DEPTH if depth is None else depth) > _RANKS, dtype=np.float64)
+
+
+def _static(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return _until(cutoff)
+
+
+def _first(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return np.asarray(np.cumsum(gains) <= 0, dtype=np.float64)
+
+
+def _ratios(weights: Floats) -> Floats:
+    """C of a user whose attention is known: W(i + 1) / W(i)."""
+    ratios = np.zeros(DEPTH)
+    np.divide(weights[1:], weights[:-1], out=ratios[:-1], where=weights[:-1] > 0)
+    return ratios
+
+
+def _average_precision(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    tails = np.cumsum((gains / _RANKS)[::-1])[::-1]
+    return _ratios(np.asarray(tails))
+
+
+def _geometric(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return np.full(DEPTH, float(of["p"]))
+
+
+def _discounted(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return np.asarray(np.log2(_RANKS + 1.0) / np.log2(_RANKS + 2.0) * _until(cutoff))
+
+
+def _squared(reach: Floats) -> Floats:
+    return np.asarray(np.square((reach - 1.0) / reach))
+
+
+def _inst(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return _squared(_RANKS + 2.0 * float(of["T"]) - np.cumsum(gains))
+
+
+def _insq(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return _squared(_RANKS + 2.0 * float(of["T"]))
+
+
+def _bejewelled(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return np.asarray((np.cumsum(gains) < float(of["T"])) * _until(cutoff))
+
+
+def _bejewelled_dynamic(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    # what is wanted moves with every document; that moves before its rank count
+    wanted = float(of["T"]) + np.concatenate([[0.0], np.cumsum(float(of["hb"]) * (gains - 0.5))[:-1]])
+    going = np.logical_and.accumulate(np.cumsum(gains) < wanted)
+    return np.asarray(going * _until(cutoff))
+
+
+def _nearly_err_8(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return np.asarray((1.0 - gains) * _until(cutoff))
+
+
+def _nearly_err_9(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return np.asarray(_RANKS / (_RANKS + 1.0) * (1.0 - gains) * _until(cutoff))
+
+
+def _nearly_err_10(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return np.asarray(float(of["p"]) * (1.0 - gains))
+
+
+def _nearly_err_11(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return np.asarray(_insq(gains, of, cutoff) * (1.0 - gains))
+
+
+def _foraging_goal(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    reach = (float(of["T"]) - np.cumsum(gains)) * float(of["R1"])
+    return np.asarray(1.0 - 1.0 / (1.0 + float(of["b1"]) * np.exp(reach)))
+
+
+def _foraging_rate(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    reach = (float(of["A"]) - np.cumsum(gains) / _RANKS) * float(of["R2"])
+    return np.asarray(1.0 / (1.0 + float(of["b2"]) * np.exp(reach)))
+
+
+def _foraging(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return np.asarray(_foraging_goal(gains, of, cutoff) * _foraging_rate(gains, of, cutoff))
+
+
+def _time_biased(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return _ratios(np.asarray(2.0 ** (-(_RANKS - 1.0) / float(of["H"]))))
+
+
+def _u_measure(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    weights = np.maximum(0.0, 1.0 - (_RANKS - 1.0) / float(of["L"]))
+    weights[-1] = 0.0
+    return _ratios(weights)
+
+
+def _read(ranked: Ranked, continuation: Continuation) -> float:
+    """What a user gains a document (EU) or in all (ETU), pays (EC, ETC), and how deep is read (ED)."""
+    gains = np.zeros(DEPTH)
+    held = ranked.gains[:DEPTH]
+    gains[: len(held)] = held
+    going = continuation(gains, ranked.parameters, ranked.cutoff)
+    reached = np.concatenate([[1.0], np.cumprod(going[:-1])])
+    kind = ranked.parameters.get("value", "EU")
+    if kind == "EU":
+        return float(reached @ gains / np.sum(reached))
+    if kind == "ED":
+        return float(np.sum(reached))
+    if kind == "EC":
+        return 1.0
+    last = reached * (1.0 - going)
+    return float(last @ (np.cumsum(gains) if kind == "ETU" else _RANKS))
+
+
+def truncated_ap(ranked: Ranked) -> float:
+    """TrAP of cwl-eval, whose weights are (gain so far) / rank / R and do not add up to 1."""
+    gains = np.zeros(DEPTH)
+    held = ranked.gains[:DEPTH]
+    gains[: len(held)] = held
+    gained = np.cumsum(gains)
+    gained[:-1][gained[:-1] == 0] = 1.0
+    weights = gained / _RANKS / max(ranked.n_relevant, 1)
+    kind = ranked.parameters.get("value", "EU")
+    if kind == "ED":
+        return float(1.0 / weights[0])
+    if kind in ("EU", "EC"):
+        return float(weights @ gains) if kind == "EU" else float(np.sum(weights))
+    going = _ratios(weights)
+    last = np.concatenate([[1.0], np.cumprod(going[:-1])]) * (1.0 - going)
+    return float(last @ (np.cumsum(gains) if kind == "ETU" else _RANKS))
+
+
+def _model(continuation: Continuation) -> Callable[[Ranked], float]:
+    """Make a formula of a way of going on."""
+
+    def read(ranked: Ranked) -> float:
+        return _read(ranked, continuation)
+
+    return read
+
+
+inst = _model(_inst)
+insq = _model(_insq)
+bejewelled = _model(_bejewelled)
+discounted = _model(_discounted)
+nearly_err_8 = _model(_nearly_err_8)
+nearly_err_9 = _model(_nearly_err_9)
+nearly_err_10 = _model(_nearly_err_10)
+nearly_err_11 = _model(_nearly_err_11)
+
+USERS: dict[str, Continuation] = {
+    "P": _static,
+    "RR": _first,
+    "AP": _average_precision,
+    "RBP": _geometric,
+    "BPM-Dynamic": _bejewelled_dynamic,
+    "TBG": _time_biased,
+    "U": _u_measure,
+    "IFT-C1": _foraging_goal,
+    "IFT-C2": _foraging_rate,
+    "IFT-C1-C2": _foraging,
+}
+
+
+def named_user(ranked: Ranked) -> float:
+    """Value of a ranking for the user that the parameter ``user`` names."""
+    user = str(ranked.parameters["user"])
+    return truncated_ap(ranked) if user == "TrAP" else _read(ranked, USERS[user])
