@@ -233,8 +233,8 @@ def test_lines_unlike_those_before_are_read_as_well(
 ) -> None:
     text = "".join(line[0] for line in lines).encode()
     text = text if ended else text.rstrip(b"\r\n ")
-    worker = Worker(0, single=False)
-    rows, _ = worker._parse_file(Path("x"), (padded(text), len(text)), is_run=True)
+    worker = Worker(0)
+    rows = worker._parse_file(Path("x"), (padded(text), len(text)), is_run=True)
     assert rows.count == len(lines)
     names = [worker._name(code) for code in worker._docs[: rows.count]]
     assert names == [line[2] for line in lines]

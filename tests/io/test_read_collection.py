@@ -330,7 +330,7 @@ def test_very_long_names(folder: Path) -> None:
         ({"jobs": 0}, "0 jobs: give a whole number, 1 or more"),
         ({"depth": 0}, "0 documents deep: give a whole number"),
         ({"depth": 2.5}, "2.5 documents deep: give a whole number"),
-        ({"missing": "ignore"}, "is called 'ignore'; choose one of refuse, zero, drop"),
+        ({"missing": "ignore"}, "is called 'ignore'; choose one of refuse, leave, zero, drop"),
         ({"precision": "half"}, "no precision is called 'half'; choose one of single, double"),
         ({"topics": "all"}, "no choice of topics is called 'all'; choose common or judged"),
         ({"names": "run"}, "no way of naming systems is called 'run'; choose auto, tag or file, or give"),
@@ -350,7 +350,8 @@ def test_depth_cuts_and_says_so(folder: Path) -> None:
 
 BAD_RUNS = {
     "five columns": (b"1 Q0 a 1 0.5\n", "bad:1: 5 columns where a run"),
-    "seven columns": (b"1 Q0 b 0 1 t\n1 Q0 a 1 0.5 my tag\n", "bad:2: 7 columns"),
+    "two lines in one": (b"1 Q0 b 0 1 t\n1 Q0 a 1 0.5 t1 Q0 c 2 0.4 t\n", "bad:2: 11 columns"),
+    "two lines in one, a blank between": (b"1 Q0 a 1 0.5 t 1 Q0 c 2 -.4 t\n", "bad:1: 12 columns"),
     "a qrels file": (b"1 0 a 1\n", "bad:1: 4 columns .* looks like a qrels file"),
     "comma": (
         b"\n1 Q0 a 1 12,5 t\n",

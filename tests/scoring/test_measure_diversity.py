@@ -86,7 +86,7 @@ def check_against_ndeval(scores: Any, runs: dict[str, Run], judged: Judged) -> i
 @given(run_sets, judgments)
 @settings(max_examples=60)
 def test_whole_rankings_equal_ndeval(runs: dict[str, Run], judged: Judged) -> None:
-    check_against_ndeval(score(diverse(runs, judged), list(NDEVAL)), runs, judged)
+    check_against_ndeval(score(diverse(runs, judged), list(NDEVAL), no_relevant="undefined"), runs, judged)
 
 
 def inside(collection: Collection, splits: Splits, shard: int) -> set[str]:

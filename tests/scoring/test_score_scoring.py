@@ -13,6 +13,7 @@ import xarray as xr
 from collections_for_tests import Qrels, Run, collection_of, die
 from shardwise.core.errors import InputError
 from shardwise.io.collection import Collection
+from shardwise.io.trec.conventions import PRESETS
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 
@@ -41,12 +42,28 @@ def test_whole_collection(collection: Collection) -> None:
     assert list(scores.data_vars) == MEASURES
     assert scores["AP"].dims == ("topic", "system")
     assert scores["AP"].sel(topic="3", system="c") == 0.0
-    assert np.isnan(scores["AP"].sel(topic="12")).all()
-    assert scores["AP"].attrs["undefined"] == 3
+    # the whole collection follows trec_eval: a topic without relevant documents counts 0
+    assert (scores["AP"].sel(topic="12") == 0).all()
+    assert scores["AP"].attrs["undefined"] == 0
     assert scores["NumRet"].attrs["undefined"] == 0
     assert scores["NumRet"].sel(topic="12", system="a") == 60
     assert scores["AP"].attrs["long_name"].startswith("average precision")
     assert scores.attrs["notes"] == "3 runs; system names from run tags"
+    assert scores.attrs["conventions"].startswith("Conventions: default (ties in single precision")
+    undefined = score(replace(collection, conventions=PRESETS["undefined"]), "AP")["AP"]
+    assert undefined.attrs["undefined"] == int(undefined.isnull().sum()) == 3
+    assert undefined.sel(topic="12").isnull().all()
+
+
+def test_topics_that_a_run_lacks_have_no_score_where_they_are_left_out(collection: Collection) -> None:
+    scores = score(replace(collection, conventions=PRESETS["trec_eval-10"]), ["AP", "NumRet"])
+    gaps = scores["AP"].isnull()
+    assert int(gaps.sum()) == 1
+    assert bool(gaps.sel(topic="3", system="c"))
+    assert scores["AP"].dims == ("topic", "system")
+    assert (scores["AP"].sel(topic="12") == 0).all()
+    others = score(collection, "AP")["AP"]
+    np.testing.assert_array_equal(scores["AP"].where(~gaps, 0.0), others)
 
 
 def test_all_shards_of_all_splits(collection: Collection) -> None:
@@ -67,9 +84,8 @@ def test_all_shards_of_all_splits(collection: Collection) -> None:
 
 def test_one_shard_is_the_whole(collection: Collection) -> None:
     sharded = score(collection, MEASURES, die(collection, 1))
-    xr.testing.assert_equal(
-        sharded.isel(split=0, shard=0, drop=True), score(collection, MEASURES).drop_attrs()
-    )
+    whole = score(collection, MEASURES, no_relevant="undefined")
+    xr.testing.assert_equal(sharded.isel(split=0, shard=0, drop=True), whole.drop_attrs())
 
 
 @pytest.mark.parametrize("jobs", [2, 3, 16])
@@ -117,7 +133,8 @@ def test_topics_without_relevant_documents(collection: Collection) -> None:
         score(collection, ["NumRet", "AP"], splits, no_relevant="refuse")
     assert score(collection, "NumRet", no_relevant="refuse")["NumRet"].notnull().all()
     # a threshold above all grades leaves no topic relevant
-    assert score(collection, "AP(rel=3)")["AP(rel=3)"].isnull().all()
+    assert score(collection, "AP(rel=3)", no_relevant="undefined")["AP(rel=3)"].isnull().all()
+    assert (score(collection, "AP(rel=3)")["AP(rel=3)"] == 0).all()
 
 
 def test_errors_teach(collection: Collection) -> None:
@@ -131,7 +148,7 @@ def test_errors_teach(collection: Collection) -> None:
         score(collection, "AP", jobs=0)
     with pytest.raises(InputError, match="no measure was given"):
         score(collection, [])
-    with pytest.raises(InputError, match="is called 'ignore'; choose one of undefined, zero, drop, refuse"):
+    with pytest.raises(InputError, match="is called 'ignore'; choose one of zero, undefined, drop, refuse"):
         score(collection, "AP", no_relevant="ignore")  # type: ignore[arg-type]
     wrong = replace(collection, grades=np.full_like(collection.grades, 1))
     with pytest.raises(InputError, match=r"grades of system 'a' on topic '\d+' are not those"):
@@ -188,7 +205,7 @@ def test_drop_topics(gaps: xr.Dataset) -> None:
 
 
 def test_fill_whole_scores_without_splits(collection: Collection) -> None:
-    ap = score(collection, "AP")["AP"]
+    ap = score(collection, "AP", no_relevant="undefined")["AP"]
     filled = fill_undefined(ap, "mean")
     np.testing.assert_allclose(filled.sel(topic="12"), np.nanmean(ap.values))
     assert (filled.attrs["filled"], filled.attrs["missing"]) == (3, 0)

@@ -86,6 +86,9 @@ class Collection:
         Strata of a sampled pool, where there are any.
     conventions
         What was chosen where evaluation programs differ; `score` follows it.
+    reordered
+        The runs that are ordered otherwise if scores are compared in the other precision, in that order; None where
+        there are none. It is not saved.
     """
 
     systems: tuple[str, ...]
@@ -102,6 +105,7 @@ class Collection:
     subtopics: Subtopics | None = None
     strata: Strata | None = None
     conventions: Conventions = DEFAULT
+    reordered: Collection | None = None
 
     @property
     def n_docs(self) -> int:

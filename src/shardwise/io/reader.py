@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from shardwise.io.files import bare_name, expand, read_text
 from shardwise.io.natural_order import natural_key
 from shardwise.io.run_tables import Table, from_ir_datasets, qrels_table, run_tables
 from shardwise.io.trec.assemble import assemble
-from shardwise.io.trec.conventions import Conventions, Missing, Precision, Unjudged, parse_conventions
+from shardwise.io.trec.conventions import Conventions, Missing, Order, Precision, Unjudged, parse_conventions
 from shardwise.io.trec.interning import Interner
 from shardwise.io.trec.judgments import Labelled, attach, labelled
 from shardwise.io.trec.parsed import ParsedQrels, ParsedRun, Worker
@@ -40,6 +41,7 @@ def read_collection(
     depth: int | None = None,
     precision: Precision | None = None,
     unjudged: Unjudged | None = None,
+    order: Order | None = None,
     subtopics: bool = False,
     intents: Any = None,
     jobs: int | None = None,
@@ -68,14 +70,13 @@ def read_collection(
     like
         Conventions by name: ``"default"`` (what pytrec_eval and ir_measures compute), ``"trec_eval-10"``,
         ``"trec_eval-9"``, ``"ir_measures"``, ``"ranx"`` and others, or an object of class
-        `shardwise.io.trec.conventions.Conventions`. The four arguments that follow change one convention each; None
-        leaves it as it is.
+        `shardwise.io.trec.conventions.Conventions`. Arguments after it that are not None change one convention each.
     missing
         What becomes of a topic that some run lacks: ``"refuse"`` (default), ``"leave"`` (no score for that run),
         ``"zero"`` (nothing retrieved) or ``"drop"`` (for all runs).
     topics
-        Those that are judged and that a run has (``"common"``), all judged ones (``"judged"``), or a list; None for what
-        the conventions say, which is ``"common"`` by default.
+        Those that are judged and that a run has (``"common"``), all judged ones (``"judged"``), or a list; None for
+        what the conventions say, which is ``"common"`` by default.
     depth
         Number of documents at which every ranking is cut; None keeps all.
     precision
@@ -83,6 +84,9 @@ def read_collection(
         from 9.0.8 on.
     unjudged
         Whether documents without a judgment are ``"nonrelevant"`` (default) or ``"removed"`` from rankings.
+    order
+        ``"score"`` (default), ties by descending names; ``"ascending"``, ties by ascending names; or ``"rank"``, the
+        rank column of run files.
     subtopics
         Whether the second column of the qrels is a subtopic, as in ndeval's, for measures of diversity.
     intents
@@ -100,7 +104,7 @@ def read_collection(
     (('bm25', 'dense'), ('1', '2'), 3)
     """
     conventions = parse_conventions(
-        like, missing=missing, depth=depth, precision=precision, unjudged=unjudged
+        like, missing=missing, depth=depth, precision=precision, unjudged=unjudged, order=order
     )
     parsed = _parse(runs, qrels, conventions, subtopics, intents, jobs, progress)
     chosen_topics = conventions.topics if topics is None else topics
@@ -165,15 +169,17 @@ def _parse(
     sources = _run_sources(runs)
     qrels = from_ir_datasets(qrels)
     texts = {path: read_text(path) for path in expand(qrels)} if _are_paths(qrels) else {}
-    extra = labelled(texts or qrels, subtopics)
+    labelled_texts = texts
+    if conventions.comments == "skip":
+        labelled_texts = {path: blank_comments(text) for path, text in texts.items()}
+    extra = labelled(labelled_texts or qrels, subtopics)
     judged: list[Path | Table] = [*texts] if extra is None else [extra.table()]
     judged = judged or [qrels_table(qrels)]
     if intents is not None and not subtopics:
         raise InputError(
             "intents without subtopics", remedy=("say ", Option("subtopics", True), " if the qrels have them")
         )
-    single = conventions.precision == "single"
-    crew = [Worker(number, single) for number in range(min(workers(jobs), len(sources)))]
+    crew = [Worker(number, conventions) for number in range(min(workers(jobs), len(sources)))]
     parsed_qrels = [
         crew[0].qrels(source, texts.get(source, b"") if isinstance(source, Path) else b"")
         for source in judged
@@ -192,6 +198,13 @@ def settle_topics(
     repeated += parsed.extra.repeated if parsed.extra is not None else 0
     if repeated:
         notes.append(f"{counted(repeated, 'judgment')} repeating another: counted once")
+    comments = sum(run.comments for run in parsed.runs) + sum(part.comments for part in parsed.qrels)
+    if comments:
+        notes.append(f"{counted(comments, 'comment line')} (#) passed over")
+    tails = [system for system, run in zip(systems, parsed.runs, strict=True) if run.tails]
+    if tails:
+        lines = sum(run.tails for run in parsed.runs)
+        notes.append(f"text behind the run tag passed over in {counted(lines, 'line')}: {_some(tails)}")
     return systems, kept, [*naming, *notes]
 
 
@@ -206,7 +219,36 @@ def _assemble(
         parsed.runs, parsed.qrels, parsed.interners, systems, kept, conventions.depth, notes
     )
     collection = replace(collection, conventions=conventions)
-    return collection if parsed.extra is None else attach(collection, parsed.extra, parsed.intents)
+    if parsed.extra is not None:
+        collection = attach(collection, parsed.extra, parsed.intents)
+    if collection.reordered is None:
+        return collection
+    other = replace(
+        collection.reordered,
+        subtopics=collection.subtopics,
+        strata=collection.strata,
+        conventions=conventions.change(precision="double" if conventions.precision == "single" else "single"),
+    )
+    return replace(collection, reordered=other)
+
+
+def blank_comments(text: bytes) -> bytes:
+    """Empty the lines of a text that begin with #, so that line numbers stay.
+
+    Parameters
+    ----------
+    text : bytes
+        Text of a file.
+
+    Returns
+    -------
+    bytes
+        The same where there are no such lines.
+
+    >>> blank_comments(b"1 0 d#1 1\\n# old\\n1 0 d2 0")
+    b'1 0 d#1 1\\n\\n1 0 d2 0'
+    """
+    return re.sub(rb"(?m)^[ \t]*#[^\n]*", b"", text) if b"#" in text else text
 
 
 def _are_paths(value: Any) -> bool:

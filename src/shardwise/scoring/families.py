@@ -69,7 +69,7 @@ def families(collection: Collection, measures: Sequence[Measure]) -> list[Family
         kinds.setdefault((needs, formula, removed or measure.judged_only), []).append(m)
     condensed = remove_unjudged(collection) if any(judged for _, _, judged in kinds) else collection
     ready: list[Family | FormulaFamily] = []
-    for (needs, formula, judged_only), places in kinds.items():
+    for (kind, formula, judged_only), places in kinds.items():
         served = condensed if judged_only else collection
         chosen = [measures[m] for m in places]
         if formula:
@@ -79,7 +79,7 @@ def families(collection: Collection, measures: Sequence[Measure]) -> list[Family
                 check_gains(measure, levels, gains)
             ready.append(FormulaFamily(tuple(places), tuple(chosen), served))
         else:
-            kernel, judgments, made = _MAKERS[needs](served, chosen)
+            kernel, judgments, made = _MAKERS[kind](served, chosen)
             ready.append(Family(tuple(places), kernel, _rankings(served), judgments, made))
     return ready
 

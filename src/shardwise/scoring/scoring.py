@@ -81,7 +81,58 @@ def score(
     out = _compute(collection, wanted, splits, jobs, executor, progress)
     barren = without_relevant(collection, wanted)
     scores = follow_policy(_labelled(out, wanted, collection, splits), wanted, barren, policy)
-    return leave_out_missing(scores, collection) if collection.conventions.missing == "leave" else scores
+    if collection.conventions.missing == "leave":
+        scores = leave_out_missing(scores, collection)
+    if collection.reordered is not None and splits is None:
+        other = score(collection.reordered, wanted, jobs=jobs, executor=executor, no_relevant=policy)
+        scores.attrs |= count_changes(scores, other)
+    return scores
+
+
+def count_changes(scores: xr.Dataset, other: xr.Dataset) -> dict[str, int | float]:
+    """Count the systems whose mean score changes in the other precision, and find the largest change.
+
+    Parameters
+    ----------
+    scores : xarray.Dataset
+        Scores of all systems.
+    other : xarray.Dataset
+        Scores of some of them with documents in another order.
+
+    Returns
+    -------
+    dict
+        Attributes ``changed_systems`` and ``largest_change``; empty where nothing changes.
+    """
+    changed: set[str] = set()
+    largest = 0.0
+    for name, values in other.data_vars.items():
+        before = scores[name].sel(system=values["system"]).mean("topic")
+        moved = np.abs((values.mean("topic") - before).values)
+        # sums of the same numbers in another order differ in the last digits
+        changed.update(str(system) for system in values["system"].values[moved > 1e-12])
+        largest = max(largest, float(np.max(moved, initial=0.0)))
+    return {"changed_systems": len(changed), "largest_change": largest} if changed else {}
+
+
+def describe_conventions(scores: xr.Dataset) -> list[str]:
+    """Return what was chosen where programs differ, in sentences: the conventions, and what others would change.
+
+    Parameters
+    ----------
+    scores : xarray.Dataset
+        Scores as `score` returns them.
+    """
+    if "conventions" not in scores.attrs:
+        return []
+    sentences = [str(scores.attrs["conventions"])]
+    if changed := scores.attrs.get("changed_systems"):
+        other = "trec_eval-9" if "double precision" in sentences[0] else "trec_eval-10"
+        of = counted(int(scores.attrs.get("n_systems", scores.sizes["system"])), "run")
+        verb = "changes" if changed == 1 else "change"
+        most = format(scores.attrs["largest_change"], ".1g")
+        sentences.append(f"{changed} of {of} {verb} under {other}, by at most {most}.")
+    return sentences
 
 
 def policy_for(conventions: Conventions, no_relevant: NoRelevant | None, *, split: bool) -> NoRelevant:

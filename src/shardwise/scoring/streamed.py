@@ -85,9 +85,9 @@ def score_runs(
     progress
         Called with (files read, files in all); with splits every file counts twice.
     reading
-        ``depth``, ``precision``, ``unjudged``, ``subtopics`` and ``intents`` of `read_collection`.
+        ``depth``, ``precision``, ``unjudged``, ``order``, ``subtopics`` and ``intents`` of `read_collection`.
     """
-    changes = {name: reading.pop(name, None) for name in ("depth", "precision", "unjudged")}
+    changes = {name: reading.pop(name, None) for name in ("depth", "precision", "unjudged", "order")}
     conventions = parse_conventions(like, missing=missing, **changes)
     policy = policy_for(conventions, no_relevant, split=split is not None)
     wanted = parse_measures(measures, conventions.tool)
@@ -103,9 +103,13 @@ def score_runs(
         place = None if out is None else held.enter_context(store_draft(_store(out)))
         first: list[_Look] = []
         waiting = _Kept(place)
+        changes = {"changed_systems": 0, "largest_change": 0.0}
         for look in mapped(_first_look, tasks, steps=_length, **run):
             if look.scores is not None:
                 waiting.add(look.scores)
+                changes["changed_systems"] += look.scores.attrs.get("changed_systems", 0)
+                most = (changes["largest_change"], look.scores.attrs.get("largest_change", 0.0))
+                changes["largest_change"] = max(most)
             first.append(replace(look, scores=None))
             del look
         parsed = first[0].parsed._replace(runs=[run for part in first for run in part.parsed.runs])
@@ -122,6 +126,7 @@ def score_runs(
             tasks = [replace(task, topics=kept, splits=made) for task in tasks]
             scored = mapped(_second_look, tasks, steps=_length, **run)
         attrs = {"notes": "; ".join(notes), "conventions": conventions.sentence}
+        attrs |= changes if changes["changed_systems"] else {}
         lacking = _Lacking(parsed, parts) if conventions.missing == "leave" else None
         if place is None:
             scores, empty = zip(*scored, strict=True)
@@ -130,7 +135,7 @@ def score_runs(
             )
             together = follow_policy(together.assign_attrs(attrs), wanted, empty[0], policy)
             return together if lacking is None else lacking.leave_out(together, parsed.runs)
-        each = (
+        each: Iterator[xr.Dataset] = (
             follow_policy(scores.assign_attrs(attrs), wanted, barren, policy, len(systems))
             for scores, barren in scored
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from shardwise.core.arguments import mapped
@@ -9,7 +11,7 @@ from shardwise.core.arrays import Codes, Grades, Ints
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.io.collection import UNJUDGED, Collection
-from shardwise.io.trec.interning import Interner, merge
+from shardwise.io.trec.interning import Interner, Merged, merge
 from shardwise.io.trec.parsed import ParsedQrels, ParsedRun
 from shardwise.io.trec.ranking import grade_rankings, place_rankings
 
@@ -25,13 +27,51 @@ def assemble(
 ) -> Collection:
     """Put rankings and judgments into the common codes."""
     merged = merge(interners)
+    judged = _judgments(qrels, merged.codes, topics)
+    jobs = len(interners)
+    docs, starts, grades, cut = _rankings(runs, merged, topics, depth, judged, jobs)
+    collection = Collection(
+        systems=systems,
+        topics=topics,
+        names=merged.names,
+        name_starts=merged.name_starts,
+        docs=docs,
+        starts=starts,
+        grades=grades,
+        qrel_docs=judged[0],
+        qrel_grades=judged[1],
+        qrel_starts=judged[2],
+        notes=(*notes, *cut),
+    )
+    # the runs that another precision of scores orders otherwise, in that order
+    moved = [
+        (system, replace(run, docs=run.reordered))
+        for system, run in zip(systems, runs, strict=True)
+        if run.reordered is not None
+    ]
+    if not moved:
+        return collection
+    docs, starts, grades, _ = _rankings([run for _, run in moved], merged, topics, depth, judged, jobs)
+    names = tuple(system for system, _ in moved)
+    other = replace(collection, systems=names, docs=docs, starts=starts, grades=grades, notes=())
+    return replace(collection, reordered=other)
+
+
+def _rankings(
+    runs: list[ParsedRun],
+    merged: Merged,
+    topics: tuple[str, ...],
+    depth: int | None,
+    judged: tuple[Codes, Grades, Ints],
+    jobs: int,
+) -> tuple[Codes, Ints, Grades, tuple[str, ...]]:
+    """Return documents, edges and grades of all rankings, and a note on those that are cut."""
     number = {topic: t for t, topic in enumerate(topics)}
     n_topics = len(topics)
     counts, cut = ranking_sizes(runs, topics, depth)
     starts = np.concatenate([[0], np.cumsum(counts.ravel())]).astype(np.int64)
     docs = np.empty(int(starts[-1]), dtype=np.int32)
     grades = np.empty(len(docs), dtype=np.int16)
-    qrel_docs, qrel_grades, qrel_starts = _judgments(qrels, merged.codes, topics)
     n_docs = len(merged.name_starts) - 1
 
     def place(r: int) -> None:
@@ -42,25 +82,11 @@ def assemble(
 
     def grade(part: Ints) -> None:
         grade_of = np.full(n_docs, UNJUDGED)
-        grade_rankings(
-            part, docs, starts, grades, qrel_docs, qrel_grades, qrel_starts, grade_of, int(UNJUDGED)
-        )
+        grade_rankings(part, docs, starts, grades, *judged, grade_of, int(UNJUDGED))
 
-    list(mapped(place, range(len(runs)), jobs=len(interners)))
-    list(mapped(grade, np.array_split(np.arange(n_topics), len(interners)), jobs=len(interners)))
-    return Collection(
-        systems=systems,
-        topics=topics,
-        names=merged.names,
-        name_starts=merged.name_starts,
-        docs=docs,
-        starts=starts,
-        grades=grades,
-        qrel_docs=qrel_docs,
-        qrel_grades=qrel_grades,
-        qrel_starts=qrel_starts,
-        notes=(*notes, *cut),
-    )
+    list(mapped(place, range(len(runs)), jobs=jobs))
+    list(mapped(grade, np.array_split(np.arange(n_topics), jobs), jobs=jobs))
+    return docs, starts, grades, cut
 
 
 def ranking_sizes(
@@ -76,8 +102,8 @@ def ranking_sizes(
     if depth is None:
         return counts, ()
     cut = int((counts > depth).sum())
-    said = f"{cut} of {counted(counts.size, 'ranking')} deeper than {depth}, cut there"
-    return np.minimum(counts, depth), (said,) if cut else ()
+    note = f"{cut} of {counted(counts.size, 'ranking')} deeper than {depth}, cut there"
+    return np.minimum(counts, depth), (note,) if cut else ()
 
 
 def _judgments(

@@ -14,12 +14,14 @@ Precision = Literal["single", "double"]
 Unjudged = Literal["nonrelevant", "removed"]
 Comments = Literal["skip", "data"]
 Topics = Literal["common", "judged"]
+Order = Literal["score", "ascending", "rank"]
 
 _CHOICES: dict[str, tuple[Any, str]] = {
     "no_relevant": (NoRelevant, "policy for topics without relevant documents"),
     "missing": (Missing, "policy for topics that a run lacks"),
     "precision": (Precision, "precision"),
     "topics": (Topics, "choice of topics"),
+    "order": (Order, "order of documents"),
     "unjudged": (Unjudged, "policy for unjudged documents"),
     "comments": (Comments, "policy for comment lines"),
 }
@@ -27,6 +29,11 @@ _SENTENCES: dict[str, dict[str, str]] = {
     "precision": {
         "single": "ties in single precision",
         "double": "ties in double precision",
+    },
+    "order": {
+        "score": "tied documents in descending order of their names",
+        "ascending": "tied documents in ascending order of their names",
+        "rank": "documents in the order of the rank column",
     },
     "no_relevant": {
         "zero": "topics without relevant documents count 0",
@@ -70,12 +77,15 @@ class Conventions:
     precision : str
         Whether scores are compared in ``"single"`` (trec_eval up to 9.0.7, pytrec_eval) or ``"double"`` precision.
     missing : str
-        Topics that a run lacks: ``"refuse"``, ``"leave"`` (no score for that run), ``"zero"`` or ``"drop"`` (left out for
-        all runs). trec_eval's ``-c`` is ``"zero"`` together with all judged topics.
+        Topics that a run lacks: ``"refuse"``, ``"leave"`` (no score for that run), ``"zero"`` or ``"drop"`` (left out
+        for all runs). trec_eval's ``-c`` is ``"zero"`` together with all judged topics.
     topics : str
         Topics that count: ``"common"`` (judged, and in some run) or ``"judged"`` (all of them).
     unjudged : str
         Documents without a judgment: ``"nonrelevant"``, or ``"removed"`` from rankings (trec_eval's ``-J``).
+    order : str
+        Order of documents: by ``"score"``, ties by descending names as in trec_eval; by score with ties by
+        ``"ascending"`` names as in pyndeval; or by the ``"rank"`` column as in ndeval.
     depth : int, optional
         Number of documents at which every ranking is cut (trec_eval's ``-M``); None keeps all.
     comments : str
@@ -94,6 +104,7 @@ class Conventions:
     missing: Missing = "refuse"
     topics: Topics = "common"
     unjudged: Unjudged = "nonrelevant"
+    order: Order = "score"
     depth: int | None = None
     comments: Comments = "skip"
     tool: str | None = None
@@ -152,7 +163,7 @@ PRESETS: dict[str, Conventions] = {
         Conventions("ir_measures", missing="zero", topics="judged", tool="ir_measures"),
         Conventions("ranx", precision="double", missing="zero", topics="judged", tool="ranx"),
         Conventions("gdeval", no_relevant="drop", precision="double", missing="leave", tool="gdeval"),
-        Conventions("ndeval", precision="double", missing="leave", tool="ndeval"),
+        Conventions("ndeval", precision="double", order="rank", missing="leave", tool="ndeval"),
         Conventions("sample_eval", precision="double", missing="leave", tool="sample_eval"),
         Conventions("NTCIREVAL", precision="double", missing="leave", tool="NTCIREVAL"),
         Conventions("cwl_eval", precision="double", missing="leave", tool="cwl_eval"),

@@ -16,6 +16,9 @@ TOPIC_LEN: int
 ERROR_AT: int
 COLUMNS: int
 NEED: int
+COMMENTS: int
+TAILS: int
+BY_RANK: int
 STATE_SIZE: int
 DONE: int
 NO_ROOM: int

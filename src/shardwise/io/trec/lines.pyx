@@ -50,6 +50,9 @@ cdef enum:
     AT_ERROR
     AT_COLUMNS
     AT_NEED
+    AT_COMMENTS
+    AT_TAILS
+    AT_BY_RANK
     N_PLACES
 
 # why the parser came back
@@ -67,6 +70,7 @@ POS, LINE, ROWS, RUNS, SLOW, NAMES = AT_POS, AT_LINE, AT_ROWS, AT_RUNS, AT_SLOW,
 LABEL, LABEL_LEN, ONE_LABEL = AT_LABEL, AT_LABEL_LEN, AT_ONE_LABEL
 TOPIC, TOPIC_LEN = AT_TOPIC, AT_TOPIC_LEN
 ERROR_AT, COLUMNS, NEED, STATE_SIZE = AT_ERROR, AT_COLUMNS, AT_NEED, N_PLACES
+COMMENTS, TAILS, BY_RANK = AT_COMMENTS, AT_TAILS, AT_BY_RANK
 DONE, NO_ROOM, NO_ROWS, NO_RUNS, NO_SLOW = IS_DONE, NEEDS_ROOM, NEEDS_ROWS, NEEDS_RUNS, NEEDS_SLOW
 BAD_COLUMNS, BAD_BYTE, LONG_NAME = HAS_BAD_COLUMNS, HAS_BAD_BYTE, HAS_LONG_NAME
 BATCH = BATCH_SIZE
@@ -257,6 +261,30 @@ cdef Status find_bad_column(const uint8_t* text, const uint8_t* place, int64_t[:
     return HAS_BAD_COLUMNS
 
 
+cdef const uint8_t* skip_tail(const uint8_t* place) noexcept nogil:
+    """Pass over text behind the run tag to the end of the line; NULL where it looks like the columns of another line.
+
+    Two lines that run into one another leave five words or more behind the tag, the last but one of them a score.
+    """
+    cdef const uint8_t* word = place
+    cdef const uint8_t* last = place
+    cdef const uint8_t* after
+    cdef int64_t n_words = 0
+    while place[0] != 10:
+        if place[0] > 32:
+            word, last = last, place
+            n_words += 1
+            place = token_end(place)
+        else:
+            after = skip_blanks(place)
+            if after == place:
+                return NULL
+            place = after
+    if n_words >= 5 and (48 <= word[0] <= 57 or word[0] == 45 or word[0] == 46 or word[0] == 43):
+        return NULL
+    return place
+
+
 def parse_lines(
     const uint8_t[::1] buf not None,
     int64_t length,
@@ -277,7 +305,9 @@ def parse_lines(
     """Read lines from ``state[POS]`` to the end: topic, document and score (or grade) of each.
 
     A run has six columns (topic, Q0, document, rank, score, label), qrels have four (topic, iteration, document,
-    grade). Return why the parser came back.
+    grade). Text behind the label is passed over and counted in ``state[TAILS]``, lines that begin with # in
+    ``state[COMMENTS]`` unless that is below 0, when they are lines as any other. ``state[BY_RANK]`` makes the rank the
+    number that is read. Return why the parser came back.
     """
     cdef const uint8_t* text = &buf[0]
     cdef const uint8_t* end = text + length
@@ -297,7 +327,9 @@ def parse_lines(
     cdef int64_t topic_len, label_len, n_words, rest, k, before, most
     cdef int64_t prefix_len = -1, suffix_len = -1
     cdef bint one_label = state[AT_ONE_LABEL] == 1
-    cdef bint understood
+    cdef bint by_rank = state[AT_BY_RANK] == 1
+    cdef int64_t comments = state[AT_COMMENTS], tails = state[AT_TAILS]
+    cdef bint understood, has_tail = False
     cdef uint64_t word, mark
     cdef uint64_t* row
     cdef double value
@@ -321,6 +353,8 @@ def parse_lines(
                 )
                 rows += table.pending - before
                 line += table.pending - before
+                if has_tail:
+                    tails += table.pending - before
                 if table.pending == BATCH_SIZE:
                     intern_batch(&table, &docs[0] + rows - BATCH_SIZE)
                     continue
@@ -331,6 +365,13 @@ def parse_lines(
             if i[0] == 10:
                 pos = i + 1
                 line += 1
+                continue
+            if i[0] == 35 and comments >= 0:
+                while i[0] != 10:
+                    i += 1
+                pos = i + 1
+                line += 1
+                comments += 1
                 continue
             if rows == docs.shape[0]:
                 status = NEEDS_ROWS
@@ -365,9 +406,9 @@ def parse_lines(
                 status = HAS_LONG_NAME
                 break
 
-            # the rank, which is ignored; score or grade; label
+            # the rank, which is ignored unless it is asked for; score or grade; label
             i = skip_blanks(i)
-            if is_run:
+            if is_run and not by_rank:
                 i = skip_blanks(token_end(i))
             number = i
             understood, value = False, 0.0
@@ -377,11 +418,19 @@ def parse_lines(
                     i = token_end(i)
             number_end = i
             label = i
+            if is_run and by_rank:
+                i = token_end(skip_blanks(i))
             if is_run:
                 label = skip_blanks(i)
                 i = token_end(label)
             label_len = i - label
             i = skip_blanks(i)
+            has_tail = is_run and label_len > 0 and i[0] != 10
+            if has_tail:
+                i = skip_tail(i)
+                if i == NULL:
+                    status = find_bad_column(text, pos, state)
+                    break
             if i[0] != 10 or number_end == number or (is_run and label_len == 0):
                 status = find_bad_column(text, pos, state)
                 break
@@ -409,7 +458,8 @@ def parse_lines(
                 first_label, first_label_len = label, label_len
             elif one_label:
                 one_label = label_len == first_label_len and same_bytes(label, first_label, label_len)
-            if is_run:
+            tails += has_tail
+            if is_run and not by_rank:
                 prefix, prefix_len = pos, name - pos
                 suffix, suffix_len = number_end, i + 1 - number_end
             if understood:
@@ -429,6 +479,7 @@ def parse_lines(
 
     state[AT_POS], state[AT_LINE], state[AT_ROWS], state[AT_RUNS] = pos - text, line, rows, runs
     state[AT_NAMES], state[AT_SLOW] = table.count, n_slow
+    state[AT_COMMENTS], state[AT_TAILS] = comments, tails
     state[AT_TOPIC], state[AT_TOPIC_LEN] = last_topic - text, last_topic_len
     state[AT_LABEL], state[AT_LABEL_LEN], state[AT_ONE_LABEL] = first_label - text, first_label_len, one_label
     return <int>status

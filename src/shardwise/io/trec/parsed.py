@@ -13,6 +13,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.files import padded, read_bytes
 from shardwise.io.run_tables import Table
 from shardwise.io.trec import lines
+from shardwise.io.trec.conventions import DEFAULT, Conventions
 from shardwise.io.trec.interning import Interner
 from shardwise.io.trec.names import MAX_NAME
 from shardwise.io.trec.ranking import group_rows, order_groups
@@ -30,6 +31,9 @@ class ParsedRun:
     edges: Ints  # (len(topics) + 1,)
     docs: Codes
     worker: int
+    reordered: Codes | None  # the documents in the other precision of scores, where their order differs
+    comments: int  # lines passed over
+    tails: int  # lines with text behind the run tag
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,14 +47,15 @@ class ParsedQrels:
     grades: Grades
     worker: int
     repeated: int  # judgments that only repeat another
+    comments: int  # lines passed over
 
 
 class Worker:
     """Parses one source after another into a dictionary of its own; several work side by side."""
 
-    def __init__(self, number: int, single: bool) -> None:
+    def __init__(self, number: int, conventions: Conventions = DEFAULT) -> None:
         self.number = number
-        self.single = single
+        self.conventions = conventions
         self.interner = Interner()
         self._serial = 0
         self._buffer: Bytes = np.empty(1 << 22, dtype=np.uint8)
@@ -66,39 +71,71 @@ class Worker:
         """Parse and order one run."""
         where = str(source) if isinstance(source, Path) else source.name
         if isinstance(source, Path):
-            rows, label = self._parse_file(source, read_bytes(source, self._buffer), is_run=True)
+            rows = self._parse_file(source, read_bytes(source, self._buffer), is_run=True)
         else:
-            rows, label = self._code_table(source), None
+            rows = self._code_table(source)
         topics, topic_of_run = _distinct(rows.topics)
         docs = self._docs[: rows.count].copy()
         values = self._values[: rows.count]
+        if rows.by_rank:
+            np.negative(values, out=values)
         order = None
         edges = np.append(rows.run_rows, rows.count)
-        if len(topics) < len(rows.topics):  # topics come back: bring their lines together
+        # topics that come back: bring their lines together
+        if len(topics) < len(rows.topics):
             order, edges = group_rows(topic_of_run, rows.run_rows, rows.count, len(topics))
             docs, values = docs[order], values[order]
         self._stamp_room()
-        if self.single:
-            with np.errstate(over="ignore"):
-                values[:] = values.astype(np.float32)
-        group, repeat = order_groups(
-            docs, values, edges, self.interner.words, self.interner.stride, self._stamps, self._serial
-        )
-        self._serial += len(topics)
+        group, repeat = self._order(docs, values, edges)
         if repeat >= 0:
             row = repeat if order is None else int(order[repeat])
             raise InputError(
                 f"document '{self._name(docs[repeat])}' appears twice for topic {topics[group]}",
-                where=_where(source, row, self._buffer),
+                where=self._where(source, row),
                 remedy="a run ranks a document once: remove one of the two lines",
             )
-        return ParsedRun(where, label, topics, edges, docs, self.number)
+        reordered = self._order_in_single(docs, values, edges)
+        if reordered is not None and self.conventions.precision == "single":
+            docs, reordered = reordered, docs
+        return ParsedRun(
+            where, rows.label, topics, edges, docs, self.number, reordered, rows.comments, rows.tails
+        )
+
+    def _order(self, docs: Codes, values: Floats, edges: Ints) -> tuple[int, int]:
+        """Sort each topic in place; return the topic and row where a document is repeated, or -1 and -1."""
+        result = order_groups(
+            docs,
+            values,
+            edges,
+            self.interner.words,
+            self.interner.stride,
+            self._stamps,
+            self._serial,
+            self.conventions.order == "ascending",
+        )
+        self._serial += len(edges) - 1
+        return result
+
+    def _order_in_single(self, docs: Codes, values: Floats, edges: Ints) -> Codes | None:
+        """Return the documents of sorted topics as single precision orders them; None where the order is the same.
+
+        It can differ only where neighbors have different scores that are one number in single precision.
+        """
+        with np.errstate(over="ignore"):
+            singles = values.astype(np.float32)
+        merged = (singles[1:] == singles[:-1]) & (values[1:] != values[:-1])
+        merged[edges[1:-1] - 1] = False
+        if not merged.any():
+            return None
+        reordered, rounded = docs.copy(), singles.astype(np.float64)
+        self._order(reordered, rounded, edges)
+        return None if np.array_equal(reordered, docs) else reordered
 
     def qrels(self, source: Path | Table, text: bytes = b"") -> ParsedQrels:
         """Parse one source of judgments; the text of a file was read before."""
         where = str(source) if isinstance(source, Path) else source.name
         rows = (
-            self._parse_file(source, padded(text, self._buffer), is_run=False)[0]
+            self._parse_file(source, padded(text, self._buffer), is_run=False)
             if isinstance(source, Path)
             else self._code_table(source)
         )
@@ -107,7 +144,7 @@ class Worker:
         if len(odd):
             raise InputError(
                 f"grade {values[odd[0]]:g} is not a whole number between -32767 and 32767",
-                where=_where(source, int(odd[0]), self._buffer),
+                where=self._where(source, int(odd[0])),
                 remedy="grades are whole numbers such as 0, 1, 2",
             )
         topics, topic_of_run = _distinct(rows.topics)
@@ -124,12 +161,15 @@ class Worker:
             raise InputError(
                 f"topic {topics[group[second]]}, document '{self._name(docs[second])}' is judged"
                 f" {grades[second]}, but {grades[first]} before",
-                where=_where(source, int(order[second]), self._buffer),
+                where=self._where(source, int(order[second])),
                 remedy="keep one of the two judgments",
             )
         keep = np.sort(by_key[np.concatenate([[True], ~same])])
         kept_edges = np.searchsorted(keep, edges)
-        return ParsedQrels(where, topics, kept_edges, docs[keep], grades[keep], self.number, int(same.sum()))
+        repeated = int(same.sum())
+        return ParsedQrels(
+            where, topics, kept_edges, docs[keep], grades[keep], self.number, repeated, rows.comments
+        )
 
     def _name(self, code: int) -> str:
         raw: bytes = self.interner.matrix()[code].astype(">u8").tobytes()
@@ -157,13 +197,15 @@ class Worker:
                 run_rows.append(row)
         return _Rows(topics, np.array(run_rows, dtype=np.int64), len(table.docs))
 
-    def _parse_file(self, path: Path, text: tuple[Bytes, int], is_run: bool) -> tuple[_Rows, str | None]:
+    def _parse_file(self, path: Path, text: tuple[Bytes, int], is_run: bool) -> _Rows:
         self._buffer, end = text
         buf = self._buffer
         state = np.zeros(lines.STATE_SIZE, dtype=np.int64)
         state[lines.NAMES] = self.interner.count
         state[lines.LABEL_LEN] = state[lines.TOPIC_LEN] = -1
         state[lines.ONE_LABEL] = 1
+        state[lines.COMMENTS] = 0 if self.conventions.comments == "skip" else -1
+        state[lines.BY_RANK] = is_run and self.conventions.order == "rank"
         if end >= 3 and tuple(buf[:3]) == _BOM:
             state[lines.POS] = 3
         run_rows: Ints = np.empty(1 << 10, dtype=np.int64)
@@ -195,15 +237,34 @@ class Worker:
             )
         view, known = buf.data, self._topics
         raw = [bytes(view[a:b]) for a, b in run_spans[: 2 * state[lines.RUNS]].reshape(-1, 2).tolist()]
-        for one in raw:
-            if one not in known:
-                known[one] = _text(one, f"{path}", "topic")
-        topics = [known[one] for one in raw]
+        for topic in raw:
+            if topic not in known:
+                known[topic] = _text(topic, f"{path}", "topic")
+        topics = [known[topic] for topic in raw]
         label = None
         if is_run and state[lines.ONE_LABEL]:
             at = int(state[lines.LABEL])
             label = _text(buf[at : at + int(state[lines.LABEL_LEN])].tobytes(), f"{path}", "run tag")
-        return _Rows(topics, run_rows[: state[lines.RUNS]].copy(), int(state[lines.ROWS])), label
+        return _Rows(
+            topics,
+            run_rows[: state[lines.RUNS]].copy(),
+            int(state[lines.ROWS]),
+            label,
+            max(0, int(state[lines.COMMENTS])),
+            int(state[lines.TAILS]),
+            bool(state[lines.BY_RANK]),
+        )
+
+    def _where(self, source: Path | Table, row: int) -> str:
+        """Return the place of a row in words: file and line, or table and row."""
+        if isinstance(source, Path):
+            skipped = b"#" if self.conventions.comments == "skip" else b"\n"
+            filled = 0
+            for number, line in enumerate(bytes(self._buffer).split(b"\n"), start=1):
+                filled += bool(line.strip()) and not line.lstrip().startswith(skipped)
+                if filled == row + 1:
+                    return f"{source}:{number}"
+        return f"{source.name}, row {row + 1}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,6 +274,10 @@ class _Rows:
     topics: list[str]
     run_rows: Ints
     count: int
+    label: str | None = None  # the run tag, if one and the same throughout
+    comments: int = 0
+    tails: int = 0
+    by_rank: bool = False  # the values are ranks
 
 
 def _text(raw: bytes, where: str, what: str) -> str:
@@ -291,14 +356,3 @@ def _line_error(path: Path, buf: Bytes, state: Ints, status: int, is_run: bool) 
     else:
         remedy = "mend the line, or check that the file is complete"
     return InputError(problem, where=where, remedy=remedy)
-
-
-def _where(source: Path | Table, row: int, buf: Bytes) -> str:
-    """Place of a row in words: file and line, or table and row."""
-    if isinstance(source, Path):
-        filled = 0
-        for number, line in enumerate(bytes(buf).split(b"\n"), start=1):
-            filled += bool(line.strip())
-            if filled == row + 1:
-                return f"{source}:{number}"
-    return f"{source.name}, row {row + 1}"

@@ -3,7 +3,14 @@ from shardwise.core.arrays import Codes, Floats, Grades, Ints, Stamps, Words
 LAST_STAMP: int
 
 def order_groups(
-    docs: Codes, scores: Floats, edges: Ints, words: Words, stride: int, stamps: Stamps, serial: int
+    docs: Codes,
+    scores: Floats,
+    edges: Ints,
+    words: Words,
+    stride: int,
+    stamps: Stamps,
+    serial: int,
+    ascending: bool = False,
 ) -> tuple[int, int]: ...
 def group_rows(topic_of_run: Codes, run_rows: Ints, n_rows: int, n_topics: int) -> tuple[Ints, Ints]: ...
 def place_rankings(

@@ -14,12 +14,14 @@ cdef enum:
 LAST_STAMP = LARGEST_STAMP
 
 
-cdef inline bint name_follows(const uint64_t[::1] words, int64_t stride, int64_t a, int64_t b) noexcept nogil:
-    """Whether document a has the greater name."""
+cdef inline bint goes_first(
+    const uint64_t[::1] words, int64_t stride, bint ascending, int64_t a, int64_t b
+) noexcept nogil:
+    """Whether document a comes before b of the same score: the one with the greater name, ascending the smaller."""
     cdef int64_t k
     for k in range(stride):
         if words[a * stride + k] != words[b * stride + k]:
-            return words[a * stride + k] > words[b * stride + k]
+            return (words[a * stride + k] > words[b * stride + k]) != ascending
     return False
 
 
@@ -30,6 +32,7 @@ cdef void merge_sort(
     int64_t stop,
     const uint64_t[::1] words,
     int64_t stride,
+    bint ascending,
     int32_t[::1] spare_docs,
     double[::1] spare_scores,
 ) noexcept nogil:
@@ -50,7 +53,7 @@ cdef void merge_sort(
                 elif scores[i] != scores[j]:
                     from_left = scores[i] > scores[j]
                 else:
-                    from_left = not name_follows(words, stride, docs[j], docs[i])
+                    from_left = not goes_first(words, stride, ascending, docs[j], docs[i])
                 if from_left:
                     spare_docs[k - start], spare_scores[k - start] = docs[i], scores[i]
                     i += 1
@@ -71,13 +74,14 @@ def order_groups(
     int64_t stride,
     uint16_t[::1] stamps not None,
     int64_t serial,
+    bint ascending=False,
 ):
     """Sort each group of rows, in place; return (-1, -1), or the group and row where a document is repeated.
 
     Group g is rows ``edges[g]`` to ``edges[g + 1]``. ``words`` are the names, ``stride`` words each. ``stamps``
     remembers per document the last group that had it; groups are numbered from ``serial`` on, and all stamps are taken
     back when the numbers begin anew: small ones stay in the cache. What is nearly sorted, as runs with a few ties are,
-    is sorted by insertion.
+    is sorted by insertion. Documents of the same score are in descending order of their names unless ``ascending``.
     """
     cdef int64_t g, i, j, k, low, high, moves_left
     cdef int64_t repeated = -1
@@ -106,7 +110,7 @@ def order_groups(
                 j = i
                 while j > low and (
                     score > scores[j - 1]
-                    or (score == scores[j - 1] and name_follows(words, stride, doc, docs[j - 1]))
+                    or (score == scores[j - 1] and goes_first(words, stride, ascending, doc, docs[j - 1]))
                 ):
                     docs[j], scores[j] = docs[j - 1], scores[j - 1]
                     j -= 1
@@ -119,7 +123,7 @@ def order_groups(
                     with gil:
                         spare_docs = np.empty(high - low, dtype=np.int32)
                         spare_scores = np.empty(high - low)
-                merge_sort(docs, scores, low, high, words, stride, spare_docs, spare_scores)
+                merge_sort(docs, scores, low, high, words, stride, ascending, spare_docs, spare_scores)
     if repeated >= 0:
         return g, repeated
     return -1, -1

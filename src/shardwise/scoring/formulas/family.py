@@ -17,7 +17,7 @@ from shardwise.scoring.measures.names import Measure
 
 _OFFSET = 32768
 """Added to a grade, makes it a place in a table of all grades; unjudged documents are at 0."""
-Judge = Callable[[int, Ints, Ints], Any]
+Judge = Callable[[int, Ints, Bools], float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -44,8 +44,8 @@ def set_relative_p(ranked: Ranked) -> float:
 def interpolated_precisions(ranked: Ranked, levels: tuple[float, ...]) -> Floats:
     """Highest precision at or below the rank where each level of recall is reached; 0 where it is not.
 
-    A level r is reached at the int(r R + 0.9)th relevant document as in trec_eval up to version 9, or at the one nearest
-    to r R as in version 10.
+    A level r is reached at the int(r R + 0.9)th relevant document as in trec_eval up to version 9, or at the one
+    nearest to r R as in version 10.
     """
     ranks = np.flatnonzero(ranked.gains > 0) + 1.0
     precisions = np.arange(1, len(ranks) + 1) / ranks

@@ -91,7 +91,8 @@ def unrounded_inferred_ndcg(ranked: StratumRanked) -> float:
     """Inferred nDCG whose ideal ranking has fractions of documents: TRECVID's version does not round their number."""
     gains, strata = ranked.gains[: ranked.cutoff], ranked.strata[: ranked.cutoff]
     discounts = 1.0 / np.log2(np.arange(2.0, len(gains) + 2.0))
-    gained, expected = 0.0, {}
+    gained = 0.0
+    expected: dict[float, float] = {}
     for stratum in np.unique(ranked.pool_strata):
         inside, pool = strata == stratum, ranked.pool_gains[ranked.pool_strata == stratum]
         sampled = np.count_nonzero(inside & (gains > -2.0))

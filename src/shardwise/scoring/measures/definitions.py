@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from shardwise.core.arrays import Floats
 from shardwise.scoring.formulas import blended, precision, strata, subtopics, user_models
+from shardwise.scoring.formulas.rankings import Parameters
 from shardwise.scoring.measures.gains import (
-    Parameters,
     between,
     binary,
     gains,
@@ -363,11 +363,13 @@ _TABLE: tuple[Definition, ...] = (
         formula=precision.interpolated_average),
     Definition("GMAP",
         "logarithm of AP, at least ln 0.00001; its summary over topics is the geometric mean of AP",
-        "Robertson 2006", gain=binary, cutoff="none", parameters=(REL,), summary="geometric mean", worst=math.log(precision.LOG_FLOOR),
+        "Robertson 2006", gain=binary, cutoff="none", parameters=(REL,), summary="geometric mean",
+        worst=math.log(precision.LOG_FLOOR),
         formula=precision.log_average_precision),
     Definition("GMBpref",
         "logarithm of Bpref, at least ln 0.00001; its summary over topics is the geometric mean of Bpref",
-        "trec_eval", gain=preferences, cutoff="none", parameters=(REL,), summary="geometric mean", worst=math.log(precision.LOG_FLOOR),
+        "trec_eval", gain=preferences, cutoff="none", parameters=(REL,), summary="geometric mean",
+        worst=math.log(precision.LOG_FLOOR),
         formula=precision.log_preference),
     Definition("F", "F at k: (beta + 1) P R / (R + beta P) of precision and recall at k",
         "Van Rijsbergen 1979", gain=binary, cutoff="required", parameters=(_ANY_BETA, REL),
@@ -394,7 +396,8 @@ _TABLE: tuple[Definition, ...] = (
         "Clarke et al. 2021", gain=gains, cutoff="none", parameters=(_LOW_P, _NORMALIZE, GAINS),
         formula=precision.compatibility),
     Definition("Accuracy",
-        "share of the pairs of a relevant and another document, both among the first k, whose relevant one stands first",
+        "share of the pairs of a relevant and another document, both among the first k, of which the relevant one is "
+        "first",
         "ir_measures", gain=binary, parameters=(REL,), formula=precision.pair_accuracy),
     Definition("O_measure", "O-measure: blended ratio (C + beta G) / (r + beta I) at the first relevant document",
         "Sakai 2007; NTCIREVAL", gain=gains, cutoff="none", parameters=(_BETA, _GAIN, GAINS),
