@@ -11,6 +11,7 @@ import typer
 from shardwise.cli import options as opt
 from shardwise.cli.groups import (
     Comparing,
+    Conventional,
     Drawn,
     Folder,
     Printed,
@@ -183,7 +184,7 @@ PLAN = "How many topics, how deep a pool, at what cost: plan a test collection o
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sourced(Tables, Threads, Drawn, Written):
+class Sourced(Tables, Conventional, Threads, Drawn, Written):
     """Options that say where the variance comes from."""
 
     inputs: OptionalInputs = several()
@@ -438,7 +439,7 @@ class ScoreOptions(Rankings, Sharding, Printed, Threads):
         typer.Argument(help="A qrels file and runs (files, folders, patterns).", metavar="INPUTS"),
     ]
     measure: Annotated[list[str], opt.MEASURE] = several("AP")
-    missing: Annotated[str, opt.MISSING] = "refuse"
+    missing: Annotated[str, opt.MISSING] = ""
     max_memory: Annotated[str, opt.MAX_MEMORY] = ""
     cluster: Annotated[str | None, opt.CLUSTER] = None
     out: Annotated[

@@ -28,6 +28,13 @@ def models(incomplete: str) -> list[str]:
     return starting(incomplete, NAMED)
 
 
+def conventions(incomplete: str) -> list[str]:
+    """Names of presets of conventions."""
+    from shardwise.io.trec.conventions import PRESETS
+
+    return starting(incomplete, PRESETS)
+
+
 def measures(incomplete: str) -> list[str]:
     """Names of measures, the usual cut-offs with them."""
     from shardwise.scoring.measures.definitions import DEFINITIONS

@@ -30,7 +30,7 @@ INPUTS = {"inputs": ("qrels", "runs", "scores")}
 
 SHARED = (
     "qrels", "runs", "scores", "measure", "model", "generalize", "alpha", "fill", "shards", "splits", "kind", "by",
-    "corpus", "missing", "names", "depth", "seed", "jobs", "quiet", "format",
+    "corpus", "missing", "names", "depth", "like", "complete", "judged-only", "seed", "jobs", "quiet", "format",
 )  # fmt: skip
 """Keys that may stand above all tables, for every command that has them."""
 

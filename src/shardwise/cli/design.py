@@ -334,7 +334,7 @@ def _scores(source: InputReader) -> xr.Dataset:
     collection = source.collection()
     with progress("scoring", source.quiet) as told:
         measures = list(source.measure or ("AP",))
-        return score(collection, measures, jobs=source.jobs, no_relevant="drop", progress=told)
+        return score(collection, measures, jobs=source.jobs, progress=told)
 
 
 def paths_of(also: str) -> tuple[Path, ...]:

@@ -80,7 +80,16 @@ class Tables:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rankings:
+class Conventional:
+    """Options that choose between what evaluation programs do with the same runs and judgments."""
+
+    like: Annotated[str, opt.LIKE] = "default"
+    complete: Annotated[bool, opt.COMPLETE] = False
+    judged_only: Annotated[bool, opt.JUDGED_ONLY] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rankings(Conventional):
     """Options that say how runs are read."""
 
     names: Annotated[str, opt.NAMES] = "auto"

@@ -29,11 +29,12 @@ from shardwise.io.instances import flag_deterministic, read_instances
 from shardwise.io.kinds import put_qrels_first
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import are_score_files, read_scores, score_files
+from shardwise.io.trec.conventions import Conventions, parse_conventions
 from shardwise.methods.bootstrap.distributions import Null
 from shardwise.methods.bootstrap.fit import Density
 from shardwise.methods.bounded import RANGE
 from shardwise.methods.judges.method import with_human
-from shardwise.scoring.scoring import score
+from shardwise.scoring.scoring import describe_conventions, score
 from shardwise.scoring.streamed import score_runs
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
@@ -112,16 +113,27 @@ class InputReader:
     human: Path | None = None
     names: str = "auto"
     depth: int | None = None
+    like: str = "default"
+    complete: bool = False
+    judged_only: bool = False
     subtopics: bool = False
     intents: Path | None = None
     max_memory: str = ""
     jobs: int | None = None
     quiet: bool = False
     tables: bool = True
+    unfinished: bool = False
     options: Any = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, options: Any, *, inputs: Sequence[Path] | None = None, tables: bool = True) -> InputReader:
+    def of(
+        cls,
+        options: Any,
+        *,
+        inputs: Sequence[Path] | None = None,
+        tables: bool = True,
+        unfinished: bool = False,
+    ) -> InputReader:
         """Take from the options of a command those that describe its input, and refuse those without effect.
 
         Parameters
@@ -132,6 +144,8 @@ class InputReader:
             The files, where they are others.
         tables : bool
             Whether the command takes a table of scores, and not runs only.
+        unfinished : bool
+            Whether topics that a run lacks are left out for that run unless options say otherwise.
 
         Returns
         -------
@@ -143,7 +157,7 @@ class InputReader:
         values |= {name: tuple(values.get(name) or ()) for name in REPEATED}
         # Replications of papers try several numbers of shards themselves.
         values |= {name: 1 for name in ("shards", "splits") if isinstance(values.get("shards"), list)}
-        reader = cls(**values, tables=tables, options=options)
+        reader = cls(**values, tables=tables, unfinished=unfinished, options=options)
         if values.get("max_memory"):
             parse_size(values["max_memory"])
         check_options(reader.situation(), str(reader.inputs[0]) if reader.inputs else "")
@@ -226,7 +240,7 @@ class InputReader:
         with progress("scoring", self.quiet) as bar:
             scores = score(collection, measures, splits, jobs=self.jobs, progress=bar)
         notes = (*collection.notes, *(splits.notes if splits is not None else ()))
-        return Read(scores, notes, files, collection)
+        return Read(scores, (*notes, *describe_conventions(scores)), files, collection)
 
     def _read_repeats(self, files: tuple[Path, ...], measures: list[str]) -> Read:
         """Runs of which several are repeats of one system."""
@@ -240,6 +254,7 @@ class InputReader:
         with progress("scoring", self.quiet) as bar:
             scores = score(runs.collection, measures, splits, jobs=self.jobs, progress=bar)
         notes = (*runs.collection.notes, *(splits.notes if splits is not None else ()))
+        notes = (*notes, *describe_conventions(scores))
         return Read(runs.arrange(scores), notes, files, runs.collection)
 
     def files(self) -> tuple[Path, ...]:
@@ -262,11 +277,28 @@ class InputReader:
                 [str(path) for path in files[1:]], str(files[0]), progress=bar, **self._reading()
             )
 
+    def conventions(self) -> Conventions:
+        """Return the conventions that the options choose; comparisons refuse topics that a run lacks unless told."""
+        preset = parse_conventions(self.like)
+        missing: str = self.missing or ("zero" if self.complete else preset.missing)
+        if not self.missing and missing in ("refuse", "leave"):
+            missing = "leave" if self.unfinished else "refuse"
+        if self.complete and missing != "zero":
+            raise InputError(
+                (Option("complete"), " conflicts with ", Option("missing", missing)),
+                remedy="remove one of the two",
+            )
+        return preset.change(
+            missing=missing,
+            topics="judged" if self.complete else None,
+            unjudged="removed" if self.judged_only else None,
+            depth=self.depth,
+        )
+
     def _reading(self) -> dict[str, Any]:
         return {
-            "missing": self.missing or "refuse",
+            "like": self.conventions(),
             "names": self.names,
-            "depth": self.depth,
             "subtopics": self.subtopics,
             "jobs": self.jobs,
             **({"intents": str(self.intents)} if self.intents is not None else {}),
@@ -296,7 +328,7 @@ class InputReader:
                 **self._reading(),
             )
         notes = filter(None, scores.attrs["notes"].split("; "))
-        return Read(scores, (*notes, *notes_on_splits), files)
+        return Read(scores, (*notes, *notes_on_splits, *describe_conventions(scores)), files)
 
     def split(self, collection: Collection) -> Splits | None:
         """Split the documents as the options say; none for one shard."""

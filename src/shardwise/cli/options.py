@@ -284,8 +284,8 @@ DETERMINISTIC = Declaration(
 )  # fmt: skip
 MISSING = Declaration(
     "--missing", metavar="POLICY", group=INPUT,
-    help="Topics that a run lacks: refuse (default), zero or drop. Scores that a table lacks: leave (default), refuse "
-    "or zero; drop for long tables.",
+    help="Topics that a run lacks: refuse (default; leave in score), leave, zero or drop. Scores that a table lacks: "
+    "leave (default), refuse or zero; drop for long tables.",
 )  # fmt: skip
 FILL = Declaration(
     "--fill", metavar="POLICY", group=INPUT, only_with=(when.IN_MEMORY, when.NO_FACTORS, when.unless_table("fills")),
@@ -304,6 +304,20 @@ DEPTH = Declaration(
     min=1,
     help="Documents of a ranking that count.",
 )
+LIKE = Declaration(
+    "--like", metavar="PROGRAM", group=INPUT, only_with=(when.RUNS,), complete=completing.conventions,
+    help="Conventions and names of measures of this program: default (pytrec_eval, ir_measures), trec_eval-10, "
+    "trec_eval-9, ir_measures, ranx, gdeval, ndeval, sample_eval, NTCIREVAL, cwl_eval; or undefined (no score for "
+    "topics without relevant documents).",
+)  # fmt: skip
+COMPLETE = Declaration(
+    "--complete", "-c", group=INPUT, only_with=(when.RUNS,),
+    help="Average over all judged topics; those that a run lacks count 0 (trec_eval -c).",
+)  # fmt: skip
+JUDGED_ONLY = Declaration(
+    "--judged-only", "-J", group=INPUT, only_with=(when.RUNS,),
+    help="Remove documents without a judgment from rankings (trec_eval -J).",
+)  # fmt: skip
 SUBTOPICS = Declaration(
     "--subtopics", metavar="", group=INPUT, only_with=(when.RUNS,),
     help="The second column of the qrels is a subtopic (diversity measures).",

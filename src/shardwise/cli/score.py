@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -18,7 +19,7 @@ from shardwise.io.stores import ENDING, HELD
 
 def score_runs(options: ScoreOptions) -> None:
     """Score runs, print the means, and write all scores where ``--out`` says."""
-    reader = InputReader.of(options, tables=False)
+    reader = InputReader.of(options, tables=False, unfinished=True)
     store = options.out if options.out is not None and options.out.suffix.lower() == ENDING else None
     with on_cluster(options.cluster, options.quiet) as executor:
         in_parts = executor is not None or reader.exceeds_memory
@@ -46,12 +47,37 @@ def means_table(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:
     frames = []
     for some in _blocks(scores):
         held = scores.isel(system=some).load()
-        frames.append(held.mean(others).to_dataframe()[list(scores.data_vars)])
+        frames.append(summarize_topics(held, others).to_dataframe()[list(scores.data_vars)])
         for name, values in held.data_vars.items():
             holes[str(name)] += int(values.isnull().sum())
     frame = pd.concat(frames)
     first = str(frame.columns[0])
     return frame.sort_values(first, ascending=False, kind="stable").reset_index(), holes
+
+
+def summarize_topics(scores: xr.Dataset, over: list[str]) -> xr.Dataset:
+    """Return scores summed up as their measures say: means, sums of counts, geometric means of logarithms.
+
+    Parameters
+    ----------
+    scores : Dataset
+        Scores of some measures.
+    over : list of str
+        Dimensions to sum up over.
+
+    Returns
+    -------
+    Dataset
+        One number a system.
+    """
+    means = scores.mean(over)
+    for name, values in scores.data_vars.items():
+        kind = values.attrs.get("summary", "mean")
+        if kind == "sum":
+            means[name] = values.sum(over)
+        elif kind == "geometric mean":
+            means[name] = np.exp(means[name])
+    return means
 
 
 def _blocks(scores: xr.Dataset) -> Iterator[slice]:
@@ -72,10 +98,13 @@ def _count(number: int, noun: str) -> str:
 
 
 def _undefined(scores: xr.Dataset, holes: dict[str, int]) -> tuple[str, ...]:
-    """Say how many cells have no score."""
+    """Say how many cells have no score because no document is relevant; a run that lacks a topic has its own note."""
+    counts = {
+        name: values.attrs.get("undefined", holes[str(name)]) for name, values in scores.data_vars.items()
+    }
     return tuple(
-        f"{name}: {holes[str(name)]} of {values.size} cells are undefined (no relevant document there)"
+        f"{name}: {count} of {scores[name].size} cells are undefined (no relevant document there)"
         " and are left out of the means"
-        for name, values in scores.data_vars.items()
-        if holes[str(name)]
+        for name, count in counts.items()
+        if count
     )

@@ -70,7 +70,7 @@ class Conventions:
     Parameters
     ----------
     name : str
-        Name of the preset, followed by the fields that were changed.
+        Name of the preset that the fields were taken from; some may have been changed.
     no_relevant : str
         Topics without a relevant document in the whole collection: ``"zero"``, ``"undefined"`` (NaN), ``"drop"`` or
         ``"refuse"``. In shards such cells are always undefined.
@@ -140,14 +140,11 @@ class Conventions:
         Conventions
             The same object where nothing changes.
 
-        >>> DEFAULT.change(missing="zero", depth=None).name
-        "default, missing='zero'"
+        >>> DEFAULT.change(missing="zero", depth=None).missing, DEFAULT.change(depth=None) is DEFAULT
+        ('zero', True)
         """
         changes = {name: value for name, value in fields.items() if value not in (None, getattr(self, name))}
-        if not changes:
-            return self
-        label = ", ".join([self.name, *(f"{field}={value!r}" for field, value in changes.items())])
-        return replace(self, **changes, name=label)
+        return replace(self, **changes) if changes else self
 
 
 DEFAULT = Conventions()

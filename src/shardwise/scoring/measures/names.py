@@ -347,5 +347,6 @@ def _suggestion(key: str) -> str:
     return f"did you mean {_BY_LOWER_NAME[near[0]]}? " if near else ""
 
 
-def _known() -> str:
-    return "known: " + ", ".join(definition.name for definition in DEFINITIONS)
+def _known(shown: int = 12) -> str:
+    names = [definition.name for definition in DEFINITIONS]
+    return f"known: {', '.join(names[:shown])} and {len(names) - shown} others"
