@@ -149,6 +149,9 @@ MATRIX: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "max_memory": (("plain.csv",), ("1GB",)),
     "names": (RUNS, ("file",)),
     "depth": (RUNS, ("10",)),
+    "like": (RUNS, ("trec_eval-10",)),
+    "complete": (RUNS, ()),
+    "judged_only": (RUNS, ()),
     "subtopics": (RUNS, ()),
     "intents": ((*RUNS, "--subtopics"), ("intents.txt",)),
     "exclude": (("plain.csv",), ("c3",)),
@@ -200,7 +203,8 @@ def test_every_command_of_the_family_takes_it_or_says_why_not(
     """It is done, or refused since the layout gives it nothing to do: never unknown, never dropped, never a crash."""
     monkeypatch.chdir(folder)
     files, values = MATRIX[name]
-    words = [word for value in values for word in (f"--{name.replace('_', '-')}", value)] or [f"--{name}"]
+    option = f"--{name.replace('_', '-')}"
+    words = [word for value in values for word in (option, value)] or [option]
     extra = {
         "gate": () if "--baseline" in words else ("--baseline", "a1"),
         "paper": ("--out", str(tmp_path / "paper")),
