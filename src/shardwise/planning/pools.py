@@ -327,7 +327,8 @@ def _topics_kept(
     kept, notes = [], []
     for collection, pool in zip(collections, pools, strict=True):
         # a topic is undefined for all systems or for none
-        scores: xr.Dataset = score(_cut(collection, pool, depth), list(names), jobs=jobs).isel(system=0)
+        shallow = _cut(collection, pool, depth)
+        scores: xr.Dataset = score(shallow, list(names), no_relevant="undefined", jobs=jobs).isel(system=0)
         defined = np.logical_and.reduce([scores[name].notnull().to_numpy() for name in names])
         barren = [topic for topic, good in zip(collection.topics, defined, strict=True) if not good]
         if barren:
