@@ -83,9 +83,11 @@ def score(
     scores = follow_policy(_labelled(out, wanted, collection, splits), wanted, barren, policy)
     if collection.conventions.missing == "leave":
         scores = leave_out_missing(scores, collection)
-    if collection.reordered is not None and splits is None:
-        other = score(collection.reordered, wanted, jobs=jobs, executor=executor, no_relevant=policy)
-        scores.attrs |= count_changes(scores, other)
+    other = collection.reordered
+    # judgments that were replaced since reading are not those of the other order
+    if other is not None and splits is None and other.qrel_grades is collection.qrel_grades:
+        reordered = score(other, wanted, jobs=jobs, executor=executor, no_relevant=policy)
+        scores.attrs |= count_changes(scores, reordered)
     return scores
 
 
