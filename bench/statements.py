@@ -3,7 +3,8 @@
 python -m bench.statements [part …] [--repetitions 10000] [--data folder]
 
 Parts: margins, seeds, means, differences, sequential, needed, planning; all of them by default. Each writes
-docs/bench/statements_<part>.csv, one row a cell with its Monte-Carlo standard error.
+docs/bench/statements_<part>.csv, one row a cell with its Monte-Carlo standard error; docs/bench/statements.md sums
+them up.
 """
 
 from __future__ import annotations
@@ -655,6 +656,84 @@ def run_planning(folder: Path, repetitions: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def percent(values: pd.Series, digits: int = 1) -> str:
+    """Lowest to highest of shares, in per cent."""
+    low, high = 100 * values.min(), 100 * values.max()
+    return (
+        f"{low:.{digits}f}"
+        if f"{low:.{digits}f}" == f"{high:.{digits}f}"
+        else f"{low:.{digits}f}–{high:.{digits}f}"
+    )
+
+
+def write_page() -> None:
+    """Write docs/bench/statements.md: what every statement promises, and what was measured."""
+    found = {
+        part: pd.read_csv(OUT / f"statements_{part}.csv")
+        for part in PARTS
+        if (OUT / f"statements_{part}.csv").exists()
+    }
+    margins, seeds, means = found["margins"], found["seeds"], found["means"]
+    gaps, looks, needed, plans = (found[name] for name in ("differences", "sequential", "needed", "planning"))
+    right = means["kind"].str.startswith("right/wrong")
+    kinds = (
+        (
+            "right/wrong",
+            margins["kind"].str.startswith("right/wrong") & ~margins["kind"].str.contains("cluster"),
+        ),
+        (
+            "graded with ties",
+            margins["kind"].str.startswith("graded") & ~margins["kind"].str.contains("cluster"),
+        ),
+        ("AP of TREC-8, TREC-3 and TREC-COVID", margins["kind"].str.contains("AP")),
+        ("clusters", margins["kind"].str.contains("cluster")),
+        ("means of samples", margins["kind"].str.contains("samples")),
+    )
+    rows = []
+    for name, which in kinds:
+        part = margins[which]
+        rows.append(
+            (f"no worse, loss = margin: {name}", "at most 2.5", percent(part["false_no_worse"]), len(part),
+             100 * part["error"].max(), percent(part["student_false"]),
+             f"{100 * part['power_at_equality'].mean():.0f} (Student {100 * part['student_power'].mean():.0f})")
+        )  # fmt: skip
+    rows.append(
+        ("no worse, loss = margin: two and three seeds", "at most 2.5", percent(seeds["false_no_worse"]), len(seeds),
+         100 * seeds["error"].max(), percent(seeds["student_false"]),
+         f"{100 * seeds['power_at_equality'].mean():.0f} (Student {100 * seeds['student_power'].mean():.0f})")
+    )  # fmt: skip
+    rows.append(
+        ("no worse, 100 interim looks", "at most 2.5", percent(looks["false_pass"]), len(looks),
+         100 * looks["error"].max(), percent(looks["student_false_pass"]),
+         f"{100 * looks['pass_at_equality'].mean():.0f}")
+    )  # fmt: skip
+    for name, part in (
+        ("interval of a mean: right/wrong, accuracy .50–.98", means[right]),
+        ("interval of a mean: graded, AP", means[~right]),
+        ("interval of a difference of two systems", gaps),
+    ):
+        rows.append(
+            (name, "95", f"{percent(part['coverage'])}, mean {100 * part['coverage'].mean():.1f}", len(part),
+             100 * part["error"].max(), percent(part["student_coverage"]), "")
+        )  # fmt: skip
+    rows.append(
+        ("items needed for no worse", "power 80", percent(needed["power_mean"], 0), len(needed),
+         100 * needed["error"].max(), "", "")
+    )  # fmt: skip
+    rows.append(
+        ("planned power of a pair, R = 2–30", "power 80",
+         f"{percent(plans['reached'], 0)}, mean {100 * plans['reached'].mean():.1f}", len(plans),
+         100 * plans["error"].max(), "", "")
+    )  # fmt: skip
+    lines = [
+        "| statement | promised, % | measured, % (lowest–highest) | settings | Monte-Carlo error, at most |"
+        " Student's t | power at equality, % |",
+        "|---|---|---|---|---|---|---|",
+        *(f"| {a} | {b} | {c} | {d} | {e:.1f} | {f} | {g} |" for a, b, c, d, e, f, g in rows),
+    ]
+    (OUT / "statements.md").write_text("\n".join(lines) + "\n")
+
+
 PARTS = {
     "margins": run_margins,
     "seeds": run_seeds,
@@ -677,6 +756,7 @@ def main() -> None:
         frame = PARTS[part](arguments.data, arguments.repetitions)
         frame.round(5).to_csv(OUT / f"statements_{part}.csv", index=False)
         print(f"{part}: {time.perf_counter() - begun:.0f} s", flush=True)
+    write_page()
 
 
 if __name__ == "__main__":
