@@ -29,7 +29,7 @@ CHECKED = KIND != "release"
 WORKERS = int(os.environ.get("SHARDWISE_BUILD_JOBS", os.cpu_count() or 1))
 
 # builds that check indexes also take the paths that every machine has
-MACROS = [("Py_LIMITED_API", f"0x{OLDEST[0]:02x}{OLDEST[1]:02x}0000")]
+MACROS = [("Py_LIMITED_API", f"0x{OLDEST[0]:02x}{OLDEST[1]:02x}0000"), ("_USE_MATH_DEFINES", "1")]
 MACROS += [("SHARDWISE_PORTABLE", "1")] if CHECKED else []
 
 # no contraction into fused operations, so that results are the same bit for bit on every machine

@@ -194,7 +194,7 @@ def test_monte_carlo_flips_approach_the_exact_law() -> None:
     exact = paired_tests(scores, "randomization").p
     units = np.rint(scores.to_numpy()[:, np.argsort(-scores.mean().to_numpy())] * 2.0**40).astype(np.int64)
     sums = units.sum(axis=0)
-    counts = sign_flips(units, np.abs(sums[:, None] - sums), kernels.key_of(1), 200_000)
+    counts = sign_flips(np.ascontiguousarray(units), np.abs(sums[:, None] - sums), kernels.key_of(1), 200_000)
     found = (counts[np.triu_indices(3, 1)] + 1) / 200_001
     assert (np.abs(found - exact) < 5 * np.sqrt(exact / 200_000)).all()
 

@@ -21,8 +21,9 @@ from shardwise.lab.simulate_scores import TableOptions, simulate_scores
 from shardwise.lab.simulate_scores import world as world_of
 from shardwise.lab.worlds.bounded import MarginsWorld, margins_world
 from shardwise.lab.worlds.copula import hermite_coefficients
+from shardwise.lab.worlds.kernels import to_scores
 from shardwise.lab.worlds.margin_fits import few_values, fit_margins, law_margins
-from shardwise.lab.worlds.margins import guides, to_scores
+from shardwise.lab.worlds.margins import guides
 
 SD = VarianceComponents.of(
     {"topic": 0.15, "shard": 0.02, "topic:system": 0.08, "topic:shard": 0.06, "system:shard": 0.04, "instance": 0.04,

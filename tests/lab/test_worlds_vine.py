@@ -16,7 +16,8 @@ from shardwise.core.rng import generator
 from shardwise.lab.simulate_scores import TableOptions
 from shardwise.lab.simulate_scores import world as simulated
 from shardwise.lab.worlds.base import World
-from shardwise.lab.worlds.vine import draw_quantiles, vine_of, vine_world
+from shardwise.lab.worlds.kernels import draw_quantiles
+from shardwise.lab.worlds.vine import vine_of, vine_world
 
 LOW = (0.002, 0.01)
 pytestmark = pytest.mark.slow

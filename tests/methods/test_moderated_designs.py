@@ -13,15 +13,8 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.moderated.cells import cell_statistics, residuals, stratified
-from shardwise.methods.moderated.noise import (
-    Noise,
-    chi_squared,
-    draw_noise,
-    normal,
-    of_instances,
-    of_shards,
-    of_shards_with_gaps,
-)
+from shardwise.methods.moderated.draws import draw_noise
+from shardwise.methods.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
 from shardwise.methods.moderated.normal import gram_statistics, normal_limit
 from shardwise.methods.moderated.resample import resampled
 from shardwise.methods.moderated.statistics import D0, pairs_of, statistics
@@ -29,7 +22,7 @@ from shardwise.methods.moments.gram import gram
 from shardwise.methods.repeats.unified import complete_moments, instance_spread, unified
 from shardwise.procedures.running import compare
 from shardwise.stats.balanced import Decomposition, all_terms, decompose
-from shardwise.stats.resampling import below, key_of, start, topic_counts
+from shardwise.stats.resampling import below, chi_squared, key_of, normal, start, topic_counts
 
 
 def md6(y: Floats) -> Decomposition:

@@ -15,6 +15,7 @@ from shardwise.core.errors import InputError
 from shardwise.stats import dunnett as many_to_one
 from shardwise.stats import studentize
 from shardwise.stats import studentized_range as sr
+from shardwise.stats.quadrature import range_sf
 
 GOLD = Path(__file__).parent.parent / "gold"
 CASES = pd.read_csv(GOLD / "tukey_mpmath.csv")
@@ -129,7 +130,7 @@ def test_dunnett_agrees_with_scipys_integral() -> None:
 def test_what_was_asked_before_changes_no_digit() -> None:
     """Threads fill one table in an order that nobody knows."""
     q = np.linspace(0.1, 9.0, 60)
-    tail = studentize.tabulated(sr._range_sf, 7)
+    tail = studentize.tabulated(range_sf, 7)
     together = studentize.Studentized.of(tail, 33.0)
     one_by_one = studentize.Studentized.of(tail, 33.0)
     for some in np.split(q[::-1], [1, 3, 10, 31]):

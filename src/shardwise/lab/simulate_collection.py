@@ -14,12 +14,12 @@ import numpy.typing as npt
 from shardwise.core import late
 from shardwise.core.arguments import whole
 from shardwise.core.arrays import Bytes, Codes, Floats, Ints
-from shardwise.core.compiled import njit
 from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
 from shardwise.core.shown import Shown
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
+from shardwise.lab.run_lines import format_ranking
 
 _SOURCES = ("GAZ", "WIRE", "REGISTER", "TIMES")
 
@@ -234,7 +234,7 @@ def _docnos(corpus: int) -> tuple[Bytes, Ints]:
     """All document names one after another, and where each starts."""
     names = [_docno(number, corpus).encode() for number in range(corpus)]
     starts = np.concatenate([[0], np.cumsum([len(name) for name in names])]).astype(np.int64)
-    return np.frombuffer(bytearray(b"".join(names)), dtype=np.uint8), starts
+    return np.frombuffer(b"".join(names), dtype=np.uint8), starts
 
 
 def _run_text(
@@ -246,57 +246,11 @@ def _run_text(
     starts: Ints,
 ) -> Iterator[bytes]:
     """Yield the lines of a run, topic after topic."""
-    tail = np.frombuffer(bytearray(f" {system}\n".encode()), dtype=np.uint8)
+    tail = np.frombuffer(f" {system}\n".encode(), dtype=np.uint8)
     for t, topic in enumerate(topics):
-        head = np.frombuffer(bytearray(f"{topic} Q0 ".encode()), dtype=np.uint8)
+        head = np.frombuffer(f"{topic} Q0 ".encode(), dtype=np.uint8)
         longest = len(head) + len(tail) + int(np.diff(starts).max()) + 40
         buffer = np.empty(longest * docs.shape[1], dtype=np.uint8)
         yield buffer[
-            : _format(head, tail, docs[t], scores[t].astype(np.float64), names, starts, buffer)
+            : format_ranking(head, tail, docs[t], scores[t].astype(np.float64), names, starts, buffer)
         ].tobytes()
-
-
-@njit(cache=True, nogil=True)
-def _digits(value: int, buffer: Bytes, at: int, least: int) -> int:
-    """Write a whole number with at least that many digits; return where it ends."""
-    size = 1
-    power = 10
-    while value >= power or size < least:
-        power *= 10
-        size += 1
-    for k in range(size):
-        buffer[at + size - 1 - k] = 48 + value % 10
-        value //= 10
-    return at + size
-
-
-@njit(cache=True, nogil=True)
-def _format(
-    head: Bytes, tail: Bytes, docs: Codes, scores: Floats, names: Bytes, starts: Ints, buffer: Bytes
-) -> int:
-    """Write the lines of one ranking; return the number of bytes."""
-    at = 0
-    for k in range(len(docs)):
-        for c in head:
-            buffer[at] = c
-            at += 1
-        for i in range(starts[docs[k]], starts[docs[k] + 1]):
-            buffer[at] = names[i]
-            at += 1
-        buffer[at] = 32
-        at = _digits(k + 1, buffer, at + 1, 1)
-        buffer[at] = 32
-        at += 1
-        value = scores[k]
-        if value < 0:
-            buffer[at] = 45
-            at += 1
-            value = -value
-        whole = int(value * 10000 + 0.5)
-        at = _digits(whole // 10000, buffer, at, 1)
-        buffer[at] = 46
-        at = _digits(whole % 10000, buffer, at + 1, 4)
-        for c in tail:
-            buffer[at] = c
-            at += 1
-    return at

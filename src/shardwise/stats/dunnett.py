@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shardwise.core.arrays import Floats
-from shardwise.core.compiled import njit
 from shardwise.stats import studentize
+from shardwise.stats.quadrature import distance_sf
 
 
 def sf(t: npt.ArrayLike, m: int, df: npt.ArrayLike) -> Floats:
@@ -27,25 +27,11 @@ def sf(t: npt.ArrayLike, m: int, df: npt.ArrayLike) -> Floats:
     """
     t_, df_, shape = studentize.aligned(t, df)
     w = math.sqrt(2.0) * t_  # the distance Z_i - Z_0 has variance 2
-    return studentize.sf_by_df(w, df_, studentize.tabulated(_distance_sf, m)).reshape(shape)
+    return studentize.sf_by_df(w, df_, studentize.tabulated(distance_sf, m)).reshape(shape)
 
 
 def isf(p: npt.ArrayLike, m: int, df: npt.ArrayLike) -> Floats:
     """The |t| that the largest of m comparisons exceeds with probability p."""
     p_, df_, shape = studentize.aligned(p, df)
-    w = studentize.isf(p_, df_, studentize.tabulated(_distance_sf, m)).reshape(shape)
+    w = studentize.isf(p_, df_, studentize.tabulated(distance_sf, m)).reshape(shape)
     return np.asarray(w / math.sqrt(2.0))
-
-
-@njit(cache=True, nogil=True)
-def _distance_sf(w: Floats, m: int, out: Floats) -> None:
-    """H(w) = 2 ∫₀^∞ φ(z) {1 - [1 - Φ(z - w) - Φ(-z - w)]^m} dz, z being the baseline's value."""
-    step = 0.08
-    for i in range(w.size):
-        total = 0.0
-        for k in range(int((0.5 * w[i] + 9.0) / step)):
-            z = k * step
-            far = 0.5 * math.erfc((w[i] - z) / math.sqrt(2.0)) + 0.5 * math.erfc((w[i] + z) / math.sqrt(2.0))
-            some = 1.0 if far >= 1.0 else -math.expm1(m * math.log1p(-far))
-            total += (0.5 if k == 0 else 1.0) * math.exp(-0.5 * z * z) * some
-        out[i] = min(2.0 * step * total / math.sqrt(2.0 * math.pi), 1.0)

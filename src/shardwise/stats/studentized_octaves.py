@@ -13,9 +13,9 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.compiled import njit
 from shardwise.stats import studentize
-from shardwise.stats.studentize import DEGREE, FINE, Y_MAX, Studentized, Tail
+from shardwise.stats.quadrature import FINE, Y_MAX, read_rows
+from shardwise.stats.studentize import Studentized, Tail
 
 NODES = 9  # laws of an octave
 LAST = 12  # the octave from 2^12 on, which has no end
@@ -95,35 +95,8 @@ def _by_table(q: Floats, df: Floats, octave: int, tail: Tail) -> Floats:
         own = np.sqrt(2.0 * law.df)
         law.sf(own * np.sinh(middle / own))  # so that the panels asked for are there
     out = np.empty(q.shape)
-    _read_rows(y, _weights(df, octave), np.stack([law.coefficients for law in laws]), out)
+    read_rows(y, _weights(df, octave), np.stack([law.coefficients for law in laws]), out)
     if not inside.all():
         freedom = np.broadcast_to(df[:, None], q.shape)
         out[~inside] = studentize.sf(q[~inside], freedom[~inside], tail)
     return out
-
-
-@njit(cache=True, nogil=True)
-def _read_rows(y: Floats, weights: Floats, coefficients: Floats, out: Floats) -> None:
-    """Evaluate the weighted laws of each row, whose polynomials are mixed panel by panel as they are met."""
-    panels = coefficients.shape[1]
-    mixed = np.empty((panels, DEGREE + 1))
-    met = np.empty(panels, dtype=np.int64)
-    met[:] = -1
-    for i in range(y.shape[0]):
-        for j in range(y.shape[1]):
-            if y[i, j] >= Y_MAX:
-                continue
-            panel = int(y[i, j] / FINE)
-            if met[panel] != i:
-                met[panel] = i
-                for d in range(DEGREE + 1):
-                    total = 0.0
-                    for k in range(weights.shape[1]):
-                        total += weights[i, k] * coefficients[k, panel, d]
-                    mixed[panel, d] = total
-            x = 2.0 * (y[i, j] / FINE - panel) - 1.0
-            b1 = 0.0
-            b2 = 0.0
-            for d in range(DEGREE, 0, -1):
-                b1, b2 = mixed[panel, d] + 2.0 * x * b1 - b2, b1
-            out[i, j] = np.exp(min(mixed[panel, 0] + x * b1 - b2, 0.0))

@@ -6,19 +6,16 @@ of freedom. Tukey's honestly significant difference reads its p-values off the u
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
 from shardwise.core.arrays import Floats
-from shardwise.core.compiled import njit
 from shardwise.core.errors import InputError
 from shardwise.stats import studentize
 from shardwise.stats import studentized_octaves as octaves
+from shardwise.stats.quadrature import range_sf
 
 MOST_SYSTEMS = 5000
-W_HALF = studentize.W_MAX / 2
 FEW = 16  # degrees of freedom from which on their octaves are worth a table
 
 
@@ -55,7 +52,7 @@ def _tail(r: int) -> studentize.Tail:
         raise InputError(
             f"a range of {r} systems is not tabulated", remedy=f"use 2 to {MOST_SYSTEMS} systems"
         )
-    return studentize.tabulated(_range_sf, int(r))
+    return studentize.tabulated(range_sf, int(r))
 
 
 def _checked_df(df: npt.ArrayLike) -> Floats:
@@ -63,36 +60,3 @@ def _checked_df(df: npt.ArrayLike) -> Floats:
     if (df_ < 1).any():
         raise InputError(f"{df_.min():g} degrees of freedom are too few", remedy="at least 1 is needed")
     return df_
-
-
-@njit(cache=True, nogil=True)
-def _range_sf(w: Floats, r: int, out: Floats) -> None:
-    """H(w) = r ∫ φ(z) Φ(z)^(r-1) {1 - [1 - Φ(z-w)/Φ(z)]^(r-1)} dz, z being the largest of the r values.
-
-    The integrand is positive and analytic and falls off as a Gaussian on both sides, so the trapezoidal rule converges
-    geometrically; the curly bracket is taken by expm1 and log1p, so that nothing cancels.
-    """
-    step = 0.24 / math.sqrt(1.0 + math.log(r))
-    lowest = -10.0
-    count = int((W_HALF + 10.0 - lowest) / step) + 1
-    phi = np.empty(count)
-    weight = np.empty(count)
-    for k in range(count):
-        z = lowest + k * step
-        below = 0.5 * math.erfc(-z / math.sqrt(2.0))
-        phi[k] = below
-        log_below = math.log1p(-0.5 * math.erfc(z / math.sqrt(2.0))) if z > 0.0 else math.log(below)
-        weight[k] = r * step * math.exp(-0.5 * z * z + (r - 1) * log_below) / math.sqrt(2.0 * math.pi)
-    for i in range(w.size):
-        first = max(0, int((0.5 * w[i] - 8.0 - lowest) / step))
-        total = 0.0
-        last = 0.0
-        for k in range(first, count):
-            share = 0.5 * math.erfc((w[i] - lowest - k * step) / math.sqrt(2.0)) / phi[k]
-            some = 1.0 if share >= 1.0 else -math.expm1((r - 1) * math.log1p(-share))
-            part = weight[k] * some
-            total += part
-            if part < last and part < 1e-18 * total:
-                break
-            last = part
-        out[i] = min(total, 1.0)

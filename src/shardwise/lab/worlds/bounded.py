@@ -16,7 +16,8 @@ from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.worlds.base import OWN, axes_of, check_layout, effects, effects_of, inside_of
-from shardwise.lab.worlds.margins import Margins, Tails, expected_given, guides, to_scores
+from shardwise.lab.worlds.kernels import to_scores
+from shardwise.lab.worlds.margins import Margins, Tails, expected_given, guides
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,19 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import erfc, exp, pi, sqrt
 
 import numpy as np
 from scipy import special
 
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.compiled import njit
 from shardwise.core.errors import InputError
-
-GUIDES = 512
-REACH, KNOTS = 9.0, 1025  # of tabulated tails
-STEP = 2.0 * REACH / (KNOTS - 1)
-SMOOTH = 0.1  # from this spread on, cubics between the knots err by less than 2e-6
+from shardwise.lab.worlds.kernels import GUIDES, KNOTS, REACH, SMOOTH, read_tails, tabulate_tails
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,50 +161,17 @@ class Tails:
     def of(cls, latent: Floats, spread: Floats) -> Tails:
         """Tabulate the tails."""
         value, slope = np.empty((len(latent), KNOTS)), np.empty((len(latent), KNOTS))
-        _tabulate(np.ascontiguousarray(latent), spread, value, slope)
+        tabulate_tails(np.ascontiguousarray(latent), spread, value, slope)
         return cls(latent, spread, value, slope)
 
     def at(self, rows: Ints, x: Floats) -> Floats:
         """P(z > x) for the systems of these rows, (n, K) points."""
         out = np.empty(x.shape)
-        _read_tails(rows, np.clip(x, -REACH, REACH), self.value, self.slope, out)
+        read_tails(rows, np.clip(x, -REACH, REACH), self.value, self.slope, out)
         for i in np.flatnonzero(self.spread[rows] < SMOOTH):
             j = rows[i]
             out[i] = special.ndtr((self.latent[j][:, None] - x[i]) / max(self.spread[j], 1e-12)).mean(axis=0)
         return out
-
-
-@njit(cache=True, nogil=True)
-def _tabulate(latent: Floats, spread: Floats, value: Floats, slope: Floats) -> None:
-    n, c = latent.shape
-    for j in range(n):
-        if spread[j] < SMOOTH:
-            continue
-        for k in range(KNOTS):
-            x = -REACH + k * STEP
-            total, density = 0.0, 0.0
-            for i in range(c):
-                u = (x - latent[j, i]) / spread[j]
-                total += 0.5 * erfc(u / sqrt(2.0))
-                density += exp(-0.5 * u * u)
-            value[j, k] = total / c
-            slope[j, k] = -density / (c * spread[j] * sqrt(2.0 * pi))
-
-
-@njit(cache=True, nogil=True)
-def _read_tails(rows: Ints, x: Floats, value: Floats, slope: Floats, out: Floats) -> None:
-    """Cubic between two knots, by values and slopes."""
-    for i in range(len(rows)):
-        j = rows[i]
-        for m in range(x.shape[1]):
-            place = (x[i, m] + REACH) / STEP
-            k = min(int(place), KNOTS - 2)
-            s = place - k
-            here, there = value[j, k], value[j, k + 1]
-            first, last = slope[j, k] * STEP, slope[j, k + 1] * STEP
-            bend = 3.0 * (there - here) - 2.0 * first - last
-            twist = 2.0 * (here - there) + first + last
-            out[i, m] = here + s * (first + s * (bend + s * twist))
 
 
 def expected_given(p: Floats, margins: Margins, rows: Ints, tails: Tails) -> Floats:
@@ -244,21 +205,3 @@ def guides(p: Floats) -> tuple[Floats, Ints]:
     marks = np.arange(GUIDES + 1) / GUIDES
     first = np.stack([np.searchsorted(row[1:-1], marks, side="right") for row in cut])
     return cut, first.astype(np.int64)
-
-
-@njit(cache=True, nogil=True)
-def to_scores(z: Floats, row: Ints, cut: Floats, guide: Ints, low: Floats, high: Floats) -> None:
-    """Turn (B, n) normal scores into scores in place: quantiles of the margin row[i] at each place i."""
-    last = len(low) - 1
-    for b in range(z.shape[0]):
-        for i in range(z.shape[1]):
-            u = 0.5 * erfc(-z[b, i] / sqrt(2.0))
-            j = row[i]
-            k = guide[j, int(u * GUIDES)]
-            while k < last and cut[j, k + 1] <= u:
-                k += 1
-            width = high[k] - low[k]
-            if width > 0.0:
-                z[b, i] = low[k] + width * min(1.0, (u - cut[j, k]) / (cut[j, k + 1] - cut[j, k]))
-            else:
-                z[b, i] = low[k]

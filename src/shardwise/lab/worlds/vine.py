@@ -13,7 +13,6 @@ system's margin exactly, and moving the margins plants the truth exactly, as in 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import erfc, exp, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -21,13 +20,13 @@ from scipy import special
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
-from shardwise.core.compiled import njit
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
 from shardwise.lab.worlds.base import axes_of, check_layout
 from shardwise.lab.worlds.copula import normal_scores
+from shardwise.lab.worlds.kernels import draw_quantiles, to_scores
 from shardwise.lab.worlds.margin_fits import Kind, fit_margins
-from shardwise.lab.worlds.margins import Margins, guides, to_scores
+from shardwise.lab.worlds.margins import Margins, guides
 
 LAYOUTS = (("topic", "system"), ("topic", "system", "shard"))
 HANDFUL = 6  # columns that are drawn each given all before it
@@ -152,14 +151,14 @@ def vine_of(columns: Floats) -> Vine:
     t, c = columns.shape
     z = normal_scores(columns, 1)
     z = np.column_stack([z, normal_scores(z.mean(axis=1, keepdims=True), 1)])
-    z = z - z.mean(axis=0)  # ties may leave a mean
+    z = np.ascontiguousarray(z - z.mean(axis=0))  # ties may leave a mean
     if c <= HANDFUL:
         order = np.arange(c)
         parents = np.where(np.arange(c - 1) < np.arange(c + 1)[:, None], np.arange(c - 1), -1)
     else:
         tree, neighbour = _tree(_partial(z[:, :c], z[:, c]))
         order = np.append(c, tree)
-        parents = np.column_stack([np.full(c + 1, c), np.append(neighbour, -1)])
+        parents = np.ascontiguousarray(np.column_stack([np.full(c + 1, c), np.append(neighbour, -1)]))
     parents[c] = -1
     k = parents.shape[1]
     precision, slope, spread = np.zeros((c + 1, k, k)), np.zeros((c + 1, k)), np.ones(c + 1)
@@ -194,45 +193,3 @@ def _tree(weight: Floats) -> tuple[Ints, Ints]:
         nearer = weight[j] > best
         best, nearest = np.where(nearer, weight[j], best), np.where(nearer, j, nearest)
     return order, parent
-
-
-@njit(cache=True, nogil=True)
-def draw_quantiles(vine: Vine, place: Floats, noise: Floats) -> Floats:
-    """Draw (n, C) quantiles, uniform in each column, from (n, C + 1) uniform and normal numbers."""
-    t, columns = vine.scores.shape
-    most, n, h = vine.parents.shape[1], len(place), vine.width
-    out = np.empty((n, columns - 1))
-    far, cumulated, drawn, gap = np.empty(t), np.empty(t), np.empty(columns), np.empty(most)
-    for k in range(n):
-        for j in vine.order:
-            size = 0
-            while size < most and vine.parents[j, size] >= 0:
-                size += 1
-            least = np.inf
-            for i in range(t):
-                for a in range(size):
-                    p = vine.parents[j, a]
-                    gap[a] = drawn[p] - vine.scores[i, p]
-                total = 0.0
-                for a in range(size):
-                    for b in range(size):
-                        total += vine.precision[j, a, b] * gap[a] * gap[b]
-                far[i] = total / (2.0 * h * h)
-                least = min(least, far[i])
-            total = 0.0
-            for i in range(t):
-                total += exp(least - far[i])
-                cumulated[i] = total
-            i = 0
-            while i < t - 1 and cumulated[i] < place[k, j] * total:
-                i += 1
-            drawn[j] = vine.scores[i, j] + h * vine.spread[j] * noise[k, j]
-            for a in range(size):
-                p = vine.parents[j, a]
-                drawn[j] += vine.slope[j, a] * (drawn[p] - vine.scores[i, p])
-        for j in range(columns - 1):
-            total = 0.0
-            for i in range(t):
-                total += 0.5 * erfc((vine.scores[i, j] - drawn[j]) / (h * sqrt(2.0)))
-            out[k, j] = total / t
-    return out

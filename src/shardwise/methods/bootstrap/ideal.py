@@ -13,7 +13,7 @@ from scipy import special
 from shardwise.core.arrays import Bools, Floats
 from shardwise.methods.bootstrap.atoms import enumerate_sums
 from shardwise.methods.bootstrap.draws import Draws, Spread, first_where, quantiles
-from shardwise.methods.bootstrap.inverted import Inverted, Tail, beyond
+from shardwise.methods.bootstrap.inverted import Inverted, Tail, tail_probability
 from shardwise.methods.bootstrap.spectrum import Pool
 
 GRID = 8192  # points of the density
@@ -183,5 +183,5 @@ def _tail(support: float, x: Floats, log: Floats, half: float, above: Floats) ->
     at = (start + half) / step
     left = int(at)
     exact = above[left] + (at - left) * (above[min(left + 1, GRID - 1)] - above[left])
-    shift = np.log(max(exact, 1e-300)) - np.log(beyond(start, tail))
+    shift = np.log(max(exact, 1e-300)) - np.log(float(tail_probability(np.asarray(start), tail)))
     return Tail(start, support, x, log + shift, tail.slope)

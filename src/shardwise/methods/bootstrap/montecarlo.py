@@ -9,11 +9,11 @@ import numpy as np
 
 from shardwise.core.arguments import CHUNKS, Progress, lent, mapped
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.compiled import njit
 from shardwise.core.errors import InputError, Option
 from shardwise.methods.bootstrap.draws import Draws
 from shardwise.methods.bootstrap.ideal import bandwidth
-from shardwise.stats.resampling import key_of, mix
+from shardwise.methods.bootstrap.kernels import means_of_draws
+from shardwise.stats.resampling import key_of
 
 BLOCK = 250  # replicates of one task
 GRID = 16384  # points of a smoothed law
@@ -132,33 +132,3 @@ def _means(
     out = np.empty((rows[1] - rows[0], systems))
     means_of_draws(pool, weights, counts, key, rows[0], out)
     return out
-
-
-@njit(cache=True, nogil=True)
-def means_of_draws(
-    pool: Floats, weights: Floats, counts: Ints, key: np.uint64, first: int, out: Floats
-) -> None:
-    """Fill rows first, first + 1, … of the replicates: for each system a weighted sum of fresh draws.
-
-    The generator counts up from a start that depends on (key, replicate); each 64 bits give two draws.
-    """
-    golden = np.uint64(0x9E3779B97F4A7C15)
-    low = np.uint64(0xFFFFFFFF)
-    half = np.uint64(32)
-    size = np.uint64(pool.size)
-    for i in range(out.shape[0]):
-        state = mix(key ^ mix(np.uint64(first + i) + golden))
-        for j in range(out.shape[1]):
-            total = 0.0
-            for g in range(weights.size):
-                one = other = 0.0
-                for _ in range(counts[g] // 2):
-                    state += golden
-                    word = mix(state)
-                    one += pool[np.int64(((word >> half) * size) >> half)]
-                    other += pool[np.int64(((word & low) * size) >> half)]
-                if counts[g] % 2:
-                    state += golden
-                    one += pool[np.int64(((mix(state) >> half) * size) >> half)]
-                total += weights[g] * (one + other)
-            out[i, j] = total

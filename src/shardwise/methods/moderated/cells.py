@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.compiled import njit
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
+from shardwise.methods.moderated.moments import sums_by_topic
 from shardwise.methods.moderated.noise import SHARDS, with_cells
 from shardwise.methods.moderated.statistics import D0, Statistics, moderate, pairs_of
 from shardwise.stats.balanced import all_terms, decompose
@@ -135,20 +135,3 @@ def stratified(y: Floats, ia: Ints | None = None, ib: Ints | None = None) -> tup
     simplest = np.full(total.shape, shards - 1.0)
     df = np.divide(total**2 * (shards + 1.0), squares, out=simplest, where=squares > 0.0).reshape(shape)
     return mean[..., ia] - mean[..., ib], se, np.minimum(df, (topics - 1.0) * (shards - 1.0))
-
-
-@njit(cache=True, nogil=True)
-def sums_by_topic(e: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
-    """Σ_t q_t and Σ_t q²_t of each pair, q_t the sum over shards of its squared differences on topic t."""
-    count, topics, shards, _ = e.shape
-    total, squares = np.zeros((count, ia.size)), np.zeros((count, ia.size))
-    for i in range(count):
-        for t in range(topics):
-            for k in range(ia.size):
-                q = 0.0
-                for s in range(shards):
-                    d = e[i, t, s, ia[k]] - e[i, t, s, ib[k]]
-                    q += d * d
-                total[i, k] += q
-                squares[i, k] += q * q
-    return total, squares

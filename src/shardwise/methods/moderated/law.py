@@ -12,9 +12,8 @@ import numpy as np
 
 from shardwise.core.arguments import CHUNKS, lent, mapped, workers
 from shardwise.core.arrays import Floats, Ints
+from shardwise.methods.moderated.draws import BLOCK_SIZE as BLOCK
 from shardwise.methods.paired.max_t import TIE
-
-BLOCK = 256  # draws at once: enough to pay for the calls, few enough for the second-level cache
 
 
 class Targets(NamedTuple):

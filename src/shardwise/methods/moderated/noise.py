@@ -34,15 +34,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shardwise.core.arrays import Floats, Ints, Words
-from shardwise.core.compiled import njit
+from shardwise.core.arrays import Floats, Ints
 from shardwise.core.model import MD6
 from shardwise.methods.repeats.unified import InstanceSpread
 from shardwise.stats.balanced import Decomposition
-from shardwise.stats.resampling import next_word
 from shardwise.stats.unbalanced import fit_incomplete
 
-UNIT = 2.0**-52
 SHARDS = ("topic", "system", "shard")
 
 
@@ -161,59 +158,3 @@ def _noise(shape: tuple[int, ...], *parts: Floats | float, shared: bool) -> Nois
     """Every part for each system, as compiled code takes it."""
     each = (np.ascontiguousarray(np.broadcast_to(part, shape), np.float64) for part in parts)
     return Noise._make([*each, shared])
-
-
-@njit(cache=True, nogil=True)
-def uniform(state: Words) -> float:
-    """A number strictly between 0 and 1, from 52 random bits."""
-    return (np.float64(next_word(state) >> np.uint64(12)) + 0.5) * UNIT
-
-
-@njit(cache=True, nogil=True)
-def normal(state: Words) -> float:
-    """A standard normal number (Box & Muller 1958; the second of its two is left out, so that nothing is kept)."""
-    radius = math.sqrt(-2.0 * math.log(uniform(state)))
-    return radius * math.cos(2.0 * math.pi * uniform(state))
-
-
-@njit(cache=True, nogil=True)
-def chi_squared(df: float, state: Words) -> float:
-    """A χ² number (Marsaglia & Tsang 2000, "A simple method for generating gamma variables")."""
-    shape, boost = df / 2.0, 1.0
-    if shape < 1.0:
-        boost = uniform(state) ** (1.0 / shape)
-        shape += 1.0
-    d = shape - 1.0 / 3.0
-    c = 1.0 / math.sqrt(9.0 * d)
-    while True:
-        x = normal(state)
-        v = 1.0 + c * x
-        if v <= 0.0:
-            continue
-        v = v * v * v
-        if math.log(uniform(state)) < 0.5 * x * x + d - d * v + d * math.log(v):
-            return 2.0 * boost * d * v
-
-
-@njit(cache=True, nogil=True)
-def draw_noise(noise: Noise, state: Words, effect: Floats, variance: Floats) -> None:
-    """Draw a chance effect on every system's mean, and the variance that one would estimate for it.
-
-    Takes the random numbers of a draw where its topics left off: all effects, then the mean squares.
-    """
-    systems = effect.size
-    for a in range(systems):
-        spread = max(noise.upper[a] - noise.lower[a], 0.0) / noise.size[a]
-        effect[a] = math.sqrt(spread) * normal(state)
-    up, down = 1.0, 1.0
-    for a in range(systems):
-        variance[a] = 0.0
-        if noise.upper[a] > noise.lower[a]:
-            if a == 0 or not noise.shared:
-                up = chi_squared(noise.upper_df[a], state) / noise.upper_df[a]
-            if a == 0 and noise.shared:
-                down = chi_squared(noise.lower_df[a], state) / noise.lower_df[a]
-            if noise.shared:
-                variance[a] = max(noise.upper[a] * up - noise.lower[a] * down, 0.0) / noise.size[a]
-            else:
-                variance[a] = (noise.upper[a] - noise.lower[a]) * up / noise.size[a]

@@ -12,13 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.compiled import njit
-from shardwise.methods.moderated.draws import count_from, note
-from shardwise.methods.moderated.law import BLOCK, Law, Tally, Targets, law_of
-from shardwise.methods.moderated.noise import normal
+from shardwise.methods.moderated.draws import count_normal
+from shardwise.methods.moderated.law import Law, law_of
 from shardwise.methods.moderated.statistics import D0, Statistics, moderate
 from shardwise.methods.moments.gram import Gram, interaction_square, pair_variances
-from shardwise.stats.resampling import start
 
 
 class Limit(NamedTuple):
@@ -79,31 +76,3 @@ def normal_limit(
     world = Limit(np.ascontiguousarray(root), precision)
     count = partial(count_normal, world)
     return law_of(lambda ia, ib: count, systems, ia, ib, statistics.t, key, n_resamples, jobs)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def count_normal(
-    world: Limit, targets: Targets, key: np.uint64, first: int, stop: int, tally: Tally, maxima: Floats
-) -> None:
-    """Add to the tally the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
-    systems = len(world.root)
-    state = np.empty(1, dtype=np.uint64)
-    drawn_normals = np.zeros((systems, BLOCK))
-    left = np.empty((2, systems, BLOCK), dtype=np.float32)
-    for at in range(first, stop):
-        drawn = min(BLOCK, maxima.size - at * BLOCK)
-        for i in range(drawn):
-            start(key, at * BLOCK + i, state)
-            for j in range(systems):
-                drawn_normals[j, i] = normal(state)
-        means = world.root @ drawn_normals
-        peaks = maxima[at * BLOCK : at * BLOCK + drawn]
-        peaks[:] = 0.0
-        left[:] = 0.0
-        for k in range(targets.ia.size - 1, -1, -1):
-            a, b = targets.ia[k], targets.ib[k]
-            precision = world.precision[a, b]
-            for i in range(drawn):
-                gap = means[a, i] - means[b, i]
-                note(targets, a, b, i, gap, gap * gap * precision, peaks, left, tally)
-            tally.falling[k] += count_from(peaks, targets.pairs[k])

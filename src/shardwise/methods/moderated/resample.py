@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.methods.moderated.draws import Centred, count_draws, largest_gaps
-from shardwise.methods.moderated.incomplete import Incomplete, count_incomplete
+from shardwise.methods.moderated.draws import count_draws, count_incomplete, largest_gaps
 from shardwise.methods.moderated.law import Law, law_of
 from shardwise.methods.moderated.noise import NO_NOISE, Noise
 from shardwise.methods.moderated.statistics import Statistics, doubly_centred, own_share
 from shardwise.stats.student import NOISE
+
+
+class Centred(NamedTuple):
+    """A world without differences, as compiled code takes it; scores are below 1 in size."""
+
+    z: Floats  # (R, T) scores without topic and system means
+    floor: float  # differences up to this are rounding
+    share: float  # weight of a pair's own variance in its moderated one
+    noise: Noise  # of no systems where there is none
+
+
+class Incomplete(NamedTuple):
+    """A table with holes, as compiled code takes it."""
+
+    y: Floats  # (R, T), NaN where a score is missing
+    floor: float  # differences up to this are rounding
+    d0: float
 
 
 def resampled(

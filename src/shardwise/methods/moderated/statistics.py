@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.compiled import njit
+from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.moderated.noise import Noise
 from shardwise.stats.student import LEVEL, NOISE, cochran_cox_df, critical, t_statistic, two_sided
 
@@ -183,37 +183,3 @@ def spare_df(tables: Floats, units: Floats) -> Floats:
     cells = there.sum(axis=(1, 2), dtype=np.float64)
     error = cells - there.any(axis=2).sum(axis=1) - there.any(axis=1).sum(axis=1) + 1.0
     return np.asarray(np.maximum(error[:, None] - np.maximum(units - 1.0, 0.0), 0.0))
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def pair_moments(tables: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats, Floats]:
-    """(N, P) common topics, mean difference and its variance over them (ddof 1, 0 for a single topic) of each pair."""
-    count, topics, _ = tables.shape
-    shape = (count, ia.size)
-    units, mean, variance = np.empty(shape), np.empty(shape), np.empty(shape)
-    for i in range(count):
-        y = np.ascontiguousarray(tables[i].T)
-        size = 0.0
-        for value in y.flat:
-            size = max(size, abs(value))  # comparisons with NaN are false: it does not count
-        floor = NOISE * size
-        for k in range(ia.size):
-            one, other = y[ia[k]], y[ib[k]]
-            n, total = 0, 0.0
-            for t in range(topics):
-                d = one[t] - other[t]
-                if d == d:
-                    n += 1
-                    total += d
-            centre = total / n if n > 0 else np.nan
-            squares, left = 0.0, 0.0
-            for t in range(topics):
-                d = one[t] - other[t] - centre
-                if d == d:
-                    squares += d * d
-                    left += d
-            units[i, k] = n
-            mean[i, k] = 0.0 if abs(centre) <= floor else centre
-            rounding = squares <= n * floor * floor
-            variance[i, k] = 0.0 if n < 2 or rounding else (squares - left * left / n) / (n - 1)
-    return units, mean, variance

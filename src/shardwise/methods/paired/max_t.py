@@ -17,8 +17,7 @@ import numpy as np
 
 from shardwise.core.arguments import CHUNKS, lent, mapped
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.compiled import njit
-from shardwise.stats.resampling import next_word, start
+from shardwise.methods.paired.kernels import count_flips
 from shardwise.stats.student import t_statistic
 
 FEWEST = 256  # flips that are worth a task of their own
@@ -80,49 +79,6 @@ def _flipped(
     maxima = np.empty(flips[1] - flips[0])
     count_flips(d, ia, ib, weight, target, key, flips[0], own, falling, maxima)
     return own, falling, maxima
-
-
-@njit(cache=True, nogil=True)
-def count_flips(
-    d: Floats,
-    ia: Ints,
-    ib: Ints,
-    weight: Floats,
-    target: Floats,
-    key: np.uint64,
-    first: int,
-    own: Ints,
-    falling: Ints,
-    maxima: Floats,
-) -> None:
-    """Count the flips in which u* of a pair, and the largest u* of it and all later pairs, reach its target.
-
-    d is (T, R) without system means. As the flipped sum of differences is the difference of flipped sums, one pass over
-    the systems serves all pairs. Flip i depends on (key, i) only; the largest u* of flip first + i goes to maxima[i].
-    """
-    topics, r = d.shape
-    flipped = np.empty(r)
-    state = np.empty(1, dtype=np.uint64)
-    for i in range(maxima.size):
-        start(key, first + i, state)
-        for a in range(r):
-            flipped[a] = 0.0
-        word = np.uint64(0)
-        for t in range(topics):
-            if t % 64 == 0:
-                word = next_word(state)
-            sign = 1.0 - 2.0 * np.float64(word & np.uint64(1))
-            word >>= np.uint64(1)
-            for a in range(r):
-                flipped[a] += sign * d[t, a]
-        largest = 0.0
-        for k in range(ia.size - 1, -1, -1):
-            away = flipped[ia[k]] - flipped[ib[k]]
-            u = away * away * weight[k]
-            own[k] += u >= target[k]
-            largest = max(largest, u)
-            falling[k] += largest >= target[k]
-        maxima[i] = largest
 
 
 def u_of(t: Floats, topics: int) -> Floats:

@@ -29,7 +29,7 @@ def units_of(size: Floats) -> Floats:
 
 def larger(each: Floats, ia: Ints, ib: Ints) -> Floats:
     """(B, P) the larger figure of the two systems of a pair: a pair is judged on its own scale, not on another's."""
-    return np.maximum(each[:, ia], each[:, ib])
+    return np.ascontiguousarray(np.maximum(each[:, ia], each[:, ib]))
 
 
 def coarse_of(y: Floats, ia: Ints, ib: Ints) -> Floats:
@@ -55,7 +55,7 @@ def moments(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     >>> mean.round(4).tolist(), se.round(4).tolist()
     ([[0.1333]], [[0.0333]])
     """
-    y = np.ascontiguousarray(y)
+    y = np.ascontiguousarray(y, dtype=np.float64)
     mean, se = np.empty((len(y), ia.size)), np.empty((len(y), ia.size))
     kernels.means_and_errors(y, coarse_of(y, ia, ib), ia, ib, mean, se)
     return mean, free_of_noise(se, y, ia, ib)
@@ -72,7 +72,7 @@ def wilcoxon(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
 
     Exact up to 50 differences, beyond by the normal law with the variance of tied ranks.
     """
-    y = np.ascontiguousarray(y)
+    y = np.ascontiguousarray(y, dtype=np.float64)
     smaller, p = np.empty((len(y), ia.size)), np.empty((len(y), ia.size))
     kernels.wilcoxon(y, coarse_of(y, ia, ib), ia, ib, _rank_laws(), smaller, p)
     return smaller, p
@@ -80,12 +80,12 @@ def wilcoxon(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=1)
 def _rank_laws() -> Floats:
-    return np.asarray(kernels.rank_sum_laws())
+    return kernels.rank_sum_laws()
 
 
 def sign(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     """Topics won by the first system of a pair, and p-value of the binomial test, ties left out."""
-    y = np.ascontiguousarray(y)
+    y = np.ascontiguousarray(y, dtype=np.float64)
     won, lost = (np.zeros((len(y), ia.size), dtype=np.int64) for _ in range(2))
     kernels.wins(y, coarse_of(y, ia, ib), ia, ib, won, lost)
     count = np.arange(y.shape[1] + 1)
@@ -104,7 +104,7 @@ def randomization(y: Floats, ia: Ints, ib: Ints, keys: Words, n_resamples: int) 
         for one in np.unique(unit):
             pairs = np.flatnonzero(unit == one)
             members, at = np.unique([ia[pairs], ib[pairs]], return_inverse=True)
-            a, b = at.reshape(2, -1)
+            a, b = np.ascontiguousarray(at.reshape(2, -1))
             whole = whole_units(y[i : i + 1, :, members], np.array([one]))
             found = np.empty((1, pairs.size))
             kernels.randomization(whole, a, b, keys[i : i + 1], n_resamples, found)
@@ -114,9 +114,9 @@ def randomization(y: Floats, ia: Ints, ib: Ints, keys: Words, n_resamples: int) 
 
 def bootstrap(y: Floats, ia: Ints, ib: Ints, t: Floats, se: Floats, keys: Words, n_resamples: int) -> Floats:
     """p-values of the studentised bootstrap of topics, recentred by the mean of all bootstrap means (J15 Alg. 1)."""
-    y = np.ascontiguousarray(y)
+    y = np.ascontiguousarray(y, dtype=np.float64)
     found = np.zeros(t.shape, dtype=np.int64)
-    kernels.bootstrap(y, coarse_of(y, ia, ib), ia, ib, t, keys, n_resamples, found)
+    kernels.bootstrap(y, coarse_of(y, ia, ib), ia, ib, np.ascontiguousarray(t), keys, n_resamples, found)
     certain = np.where(t == 0.0, n_resamples, 0)  # all differences alike
     return np.asarray((np.where(se == 0.0, certain, found) + 1) / (n_resamples + 1))
 

@@ -16,7 +16,7 @@ from shardwise.methods.base import Estimates, Outcome
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.posterior import Mixture
 from shardwise.methods.mixed.posterior_draws import draw
-from shardwise.methods.moderated.statistics import pair_moments
+from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.paired import kernels
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.paired.method import by_pairs

@@ -1,0 +1,40 @@
+import numpy as np
+
+from shardwise.core.arrays import Codes, Floats, Ints, Singles, Words
+from shardwise.methods.moderated.law import Tally, Targets
+from shardwise.methods.moderated.noise import Noise
+from shardwise.methods.moderated.normal import Limit
+from shardwise.methods.moderated.resample import Centred, Incomplete
+
+BLOCK_SIZE: int
+
+def draw_noise(noise: Noise, state: Words, effect: Floats, variance: Floats) -> None: ...
+def largest_gaps(world: Centred, ia: Ints, ib: Ints) -> tuple[Codes, Singles]: ...
+def count_draws(
+    world: Centred,
+    largest: tuple[Codes, Singles],
+    targets: Targets,
+    key: np.uint64,
+    first_block: int,
+    stop_block: int,
+    tally: Tally,
+    maxima: Floats,
+) -> None: ...
+def count_incomplete(
+    table: Incomplete,
+    targets: Targets,
+    key: np.uint64,
+    first_block: int,
+    stop_block: int,
+    tally: Tally,
+    maxima: Floats,
+) -> None: ...
+def count_normal(
+    world: Limit,
+    targets: Targets,
+    key: np.uint64,
+    first_block: int,
+    stop_block: int,
+    tally: Tally,
+    maxima: Floats,
+) -> None: ...
