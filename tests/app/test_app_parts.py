@@ -237,7 +237,9 @@ def test_the_plan_has_the_numbers_of_design() -> None:
     plan = Plan(topics=50, variance=0.02, min_diff=0.05, systems=10)
     told = figures(plan)
     assert told["now"]["two"] == min_diff_at(n=50, variance=0.02, power=0.8, method="paired-t")
-    assert told["need"]["all"] == topics_for_power(variance=0.02, min_diff=0.05, systems=10, method="moderated")
+    assert told["need"]["all"] == topics_for_power(
+        variance=0.02, min_diff=0.05, systems=10, method="moderated"
+    )
     seeded = Plan(
         topics=50, seeds=5, variance=0.01, between_seeds=0.0009, within_seeds=0.0064, per_answer=1.0
     )

@@ -93,14 +93,15 @@ def to_scores(
 
 def draw_quantiles(vine, const double[:, ::1] place not None, const double[:, ::1] noise not None):
     """Draw (n, C) quantiles, uniform in each column, from (n, C + 1) uniform and normal numbers."""
-    cdef const double[:, ::1] scores = vine.scores
+    # (C + 1, T), so that a column is read in order
+    cdef const double[:, ::1] scores = np.ascontiguousarray(vine.scores.T)
     cdef const int64_t[::1] order = vine.order
     cdef const int64_t[:, ::1] parents = vine.parents
     cdef const double[:, :, ::1] precision = vine.precision
     cdef const double[:, ::1] slope = vine.slope
     cdef const double[::1] spread = vine.spread
     cdef double h = vine.width, least, total
-    cdef int64_t t = scores.shape[0], columns = scores.shape[1], most = parents.shape[1], n = place.shape[0]
+    cdef int64_t t = scores.shape[1], columns = scores.shape[0], most = parents.shape[1], n = place.shape[0]
     cdef int64_t k, o, j, size, i, a, b, p
     quantiles = np.empty((n, columns - 1))
     cdef double[:, ::1] out = quantiles
@@ -117,7 +118,7 @@ def draw_quantiles(vine, const double[:, ::1] place not None, const double[:, ::
                 for i in range(t):
                     for a in range(size):
                         p = parents[j, a]
-                        gap[a] = drawn[p] - scores[i, p]
+                        gap[a] = drawn[p] - scores[p, i]
                     total = 0.0
                     for a in range(size):
                         for b in range(size):
@@ -133,15 +134,15 @@ def draw_quantiles(vine, const double[:, ::1] place not None, const double[:, ::
                 i = 0
                 while i < t - 1 and cumulated[i] < place[k, j] * total:
                     i += 1
-                drawn[j] = scores[i, j] + h * spread[j] * noise[k, j]
+                drawn[j] = scores[j, i] + h * spread[j] * noise[k, j]
                 for a in range(size):
                     p = parents[j, a]
-                    drawn[j] += slope[j, a] * (drawn[p] - scores[i, p])
+                    drawn[j] += slope[j, a] * (drawn[p] - scores[p, i])
 
             # its quantile in the kernel estimate of its own margin
             for j in range(columns - 1):
                 total = 0.0
                 for i in range(t):
-                    total += 0.5 * erfc((scores[i, j] - drawn[j]) / (h * sqrt(2.0)))
+                    total += 0.5 * erfc((scores[j, i] - drawn[j]) / (h * sqrt(2.0)))
                 out[k, j] = total / t
     return quantiles

@@ -151,7 +151,7 @@ def vine_of(columns: Floats) -> Vine:
     t, c = columns.shape
     z = normal_scores(columns, 1)
     z = np.column_stack([z, normal_scores(z.mean(axis=1, keepdims=True), 1)])
-    z = np.ascontiguousarray(z - z.mean(axis=0))  # ties may leave a mean
+    z = z - z.mean(axis=0)  # ties may leave a mean
     if c <= HANDFUL:
         order = np.arange(c)
         parents = np.where(np.arange(c - 1) < np.arange(c + 1)[:, None], np.arange(c - 1), -1)

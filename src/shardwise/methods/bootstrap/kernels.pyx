@@ -5,11 +5,12 @@ from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
 
-from shardwise.stats.resampling cimport golden, mix, start_state
+from shardwise.stats.resampling cimport start_state
 
 
-cdef extern from "chebyshev.h" nogil:
+cdef extern from "pool.h" nogil:
     const int LANES
+    double sum_draws(const double* pool, uint64_t size, int64_t count, uint64_t* state)
     double step_chebyshev(const double* x, double* before, double* now, int64_t count)
 
 
@@ -30,25 +31,16 @@ def means_of_draws(
 
     The generator counts up from a start that depends on (key, replicate); each 64 bits give two draws.
     """
-    cdef uint64_t size = pool.shape[0], state, word
-    cdef int64_t i, j, g, k
-    cdef double total, one, other
+    cdef uint64_t state
+    cdef int64_t i, j, g
+    cdef double total
     with nogil:
         for i in range(out.shape[0]):
             state = start_state(key, first + i)
             for j in range(out.shape[1]):
                 total = 0.0
                 for g in range(weights.shape[0]):
-                    one = other = 0.0
-                    for k in range(counts[g] // 2):
-                        state += golden()
-                        word = mix(state)
-                        one += pool[<int64_t>(((word >> 32) * size) >> 32)]
-                        other += pool[<int64_t>(((word & 0xFFFFFFFFu) * size) >> 32)]
-                    if counts[g] % 2:
-                        state += golden()
-                        one += pool[<int64_t>(((mix(state) >> 32) * size) >> 32)]
-                    total += weights[g] * (one + other)
+                    total += weights[g] * sum_draws(&pool[0], pool.shape[0], counts[g], &state)
                 out[i, j] = total
 
 
