@@ -29,8 +29,9 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError, Option
 from shardwise.io.stores import ENDING, read_store
-from shardwise.io.tables.roles import Columns, Reading, understood
-from shardwise.io.tables.sheet import first_line, made
+from shardwise.io.tables.readings import choose_reading
+from shardwise.io.tables.roles import Columns, Reading
+from shardwise.io.tables.sheet import first_line, make_sheet
 
 ROWS = 16_384  # items of a block; of a long table rows
 PIECE = 1 << 22  # bytes of an array in a file that are read at a time: the caches of a processor hold them
@@ -380,7 +381,7 @@ def _of_batches(batches: Iterator[Any], columns: Columns | None, source: str) ->
 def _understood(head: Any, columns: Columns | None, source: str) -> Reading:
     if not head.num_rows:
         raise InputError("holds no rows", where=source, remedy="give rows")
-    return understood(made(head, source, lambda row: f"{source}:row {row + 1}"), columns)
+    return choose_reading(make_sheet(head, source, lambda row: f"{source}:row {row + 1}"), columns)
 
 
 def _wanted(reading: Reading) -> list[str]:

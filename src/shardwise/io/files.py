@@ -239,7 +239,9 @@ def decoded(text: bytes | memoryview, path: Path, *, cut: bool = False) -> str:
         if cut and len(text) - error.start < 4:
             return str(text[: error.start], "utf-8")
         line = bytes(text[: error.start]).count(b"\n") + 1
-        raise InputError("not a text file in UTF-8", where=f"{path}:{line}") from None
+        raise InputError(
+            "not a text file in UTF-8", where=f"{path}:{line}", remedy="save it as UTF-8"
+        ) from None
 
 
 def _raw(path: Path, buffer: Bytes, jobs: int) -> tuple[Bytes, int]:

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from shardwise.core.arrays import Ints
-from shardwise.io.tables.kernels import natural_places
-from shardwise.io.tables.names import MANY
+
+
+MANY = 20_000
+"""Names from which those without a common beginning are ordered by their letters alone."""
 
 
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
@@ -28,14 +30,13 @@ def _number(digits: str) -> tuple[int, int, str]:
 
 
 def natural_order(names: Sequence[str]) -> Ints:
-    """Places of names in their order by `natural_key`, found by their numbers where these are all that differs.
+    """Return the places of names in their order by `natural_key`, found by their numbers where only these differ.
+
+    Very many names of other kinds are in the order of their letters, which takes a tenth of the time.
 
     >>> natural_order(["q10", "q9", "q2"]).tolist(), natural_order(["b", "a10", "a9"]).tolist()
     ([2, 1, 0], [2, 1, 0])
     """
-    places = natural_places(names) if len(names) >= MANY else None
-    if places is not None:
-        return places
     head = names[0].rstrip("0123456789") if len(names) else ""
     headed = len(names) > 0 and min(names).startswith(head) and max(names).startswith(head)
     tails = [name[len(head) :] for name in names] if headed else []
@@ -47,5 +48,7 @@ def natural_order(names: Sequence[str]) -> Ints:
         shortest = 1 + np.searchsorted(10 ** np.arange(1, 19), numbers, side="right")
         if shortest.sum() == len(digits):  # no two of one number, such as 7 and 07
             return np.asarray(np.argsort(numbers, kind="stable"), dtype=np.int64)
+    if len(names) > MANY:
+        return np.asarray(np.argsort(np.array(list(names), dtype=object), kind="stable"), dtype=np.int64)
     keys = [natural_key(name) for name in names]
     return np.array(sorted(range(len(names)), key=keys.__getitem__), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Scores that are already in memory, as other programs hold them -> a sheet."""
+"""Scores that are already in memory, as other programs hold them -> a sheet or logs."""
 
 from __future__ import annotations
 
@@ -12,102 +12,125 @@ import pandas as pd
 import pyarrow as pa
 
 from shardwise.core.errors import Either, InputError
-from shardwise.io.tables.sheet import Sheet, from_frame, made
-from shardwise.io.tables.words import role_words
+from shardwise.io.logs import registry
+from shardwise.io.logs.log import Log
+from shardwise.io.tables.json_rows import sheet_of_json
+from shardwise.io.tables.sheet import Sheet, make_sheet, sheet_of_frame
 
 _TREC_EVAL = re.compile(
     r"(gm_|set_)?(map|ndcg|P|recall|relstring|F)(_|$)|(map|ndcg)_cut_|success_|iprec_at_|num_|bpref$|recip_rank$|Rprec|infAP$|"
     r"11pt_avg$|utility|binG$|G$|relative_P"
-)  # what pytrec_eval calls its measures
+)
+"""What pytrec_eval calls its measures."""
+_Row = tuple[str, str, str, Any]  # system, topic, measure, value
 
 
-def sheet_of(data: Any) -> Sheet:
-    """Turn anything in memory that holds scores into a sheet, or refuse it.
+def read_object(data: Any) -> Sheet | list[Log]:
+    """Turn anything in memory that holds scores into a sheet or logs, or refuse it.
 
     Parameters
     ----------
     data
-        A data frame of pandas or polars, a table of Arrow; ``{system: {topic: score}}`` or ``{system: scores}``; what
-        pytrec_eval returns, for one system or ``{system: …}``; Metrics of ir_measures, likewise; ranx runs that were
-        evaluated; or a list of rows, a dictionary each.
+        A data frame of pandas or polars, a table of Arrow, a dataset of Hugging Face; ``{system: {topic: score}}`` or
+        ``{system: scores}``; what pytrec_eval returns, for one system or ``{system: …}``; Metrics of ir_measures,
+        likewise; ranx runs that were evaluated; what pt.Experiment returns; logs of inspect_ai; or a list of rows, a
+        dictionary each.
 
-    >>> list(sheet_of({"bm25": {"q1": {"map": 0.5}, "q2": {"map": 0.25}}}).columns)
+    >>> list(read_object({"bm25": {"q1": {"map": 0.5}, "q2": {"map": 0.25}}}).columns)
     ['system', 'topic', 'measure', 'value']
     """
+    if isinstance(data, tuple) and data and all(isinstance(part, pd.DataFrame) for part in data):
+        # pt.Experiment(perquery="both") returns means and scores
+        detailed = [part for part in data if {"qid", "measure", "value"} <= set(map(str, part.columns))]
+        data = detailed[0] if len(detailed) == 1 else data
+    logs = registry.read_object(data)
+    if logs is not None:
+        return logs
     if isinstance(data, pd.DataFrame):
-        return from_frame(_indexed(data))
+        return sheet_of_frame(data)
     if isinstance(data, pd.Series):
-        return from_frame((data if data.name else data.rename("score")).reset_index())
+        return sheet_of_frame((data if data.name else data.rename("score")).reset_index())
+    if isinstance(data, Mapping) and data and all(hasattr(part, "to_pandas") for part in data.values()):
+        return _read_splits(data)
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "to_arrow"):
         table = data if isinstance(data, pa.Table) else pa.table(data)
-        return made(table, "table", lambda row: f"table:row {row + 1}")
+        return make_sheet(table, "table", lambda row: f"table:row {row + 1}")
+    if hasattr(data, "to_pandas"):
+        return sheet_of_frame(data.to_pandas())
     if _is_ranx(data, "Report"):
         raise InputError(
-            "a ranx Report has means only", remedy="give its runs, which keep the scores: [run_1, run_2]"
+            "a ranx Report contains only aggregate means",
+            remedy="give its runs, which keep the scores: [run_1, run_2]",
         )
     if isinstance(data, Mapping):
-        return _from_mapping(data)
+        return _read_mapping(data)
     if isinstance(data, Iterable) and not isinstance(data, str | bytes | np.ndarray):
         items = list(data)
         if items and all(isinstance(item, Mapping) for item in items):
-            return from_frame(pd.DataFrame(items))
+            return sheet_of_json([dict(item) for item in items], "table", "table")
         if items and all(_is_ranx(item, "Run") for item in items):
-            return _long(
-                row for k, run in enumerate(items) for row in _of_system(run.name or f"run{k + 1}", run)
+            return _sheet_of_rows(
+                row for k, run in enumerate(items) for row in _list_scores(run.name or f"run{k + 1}", run)
             )
         if items and all(_is_metric(item) for item in items):
-            return _long(_of_system("system", items))
+            return _sheet_of_rows(_list_scores("system", items))
     if _is_ranx(data, "Run"):
-        return _long(_of_system(data.name or "run", data))
+        return _sheet_of_rows(_list_scores(data.name or "run", data))
     raise InputError(
         f"a {type(data).__name__} holds no scores that can be read",
         remedy="give a table of topics by systems: a data frame, an array, a DataArray or a file",
     )
 
 
-def _indexed(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame whose index, where it says more than row numbers, names the topics."""
-    unnamed = len(frame.index.names) == 1 and frame.index.name is None
-    if not unnamed or isinstance(frame.index, pd.RangeIndex):
-        return frame
-    known = any(role_words(str(name)) == {"topic"} for name in frame.columns)
-    return frame if known else frame.rename_axis("topic")
+def _read_splits(data: Mapping[Any, Any]) -> Sheet:
+    """The one part of a DatasetDict of Hugging Face."""
+    if len(data) > 1:
+        raise InputError(
+            f"has {len(data)} parts: {', '.join(map(str, data))}",
+            remedy=f"choose one, as in dataset[{str(next(iter(data)))!r}]",
+        )
+    return sheet_of_frame(next(iter(data.values())).to_pandas())
 
 
-def _from_mapping(data: Mapping[Any, Any]) -> Sheet:
+def _read_mapping(data: Mapping[Any, Any]) -> Sheet:
     if not data:
         raise InputError(
             "the table has no systems", remedy=Either("give {system: {topic: score}}", "give some")
         )
     inner = list(data.values())
     if all(isinstance(one, Mapping) and one and all(_TREC_EVAL.match(str(k)) for k in one) for one in inner):
-        return _long(_of_system("system", data))
-    return _long(row for system, scores in data.items() for row in _of_system(str(system), scores))
+        return _sheet_of_rows(_list_scores("system", data))
+    plain = all(isinstance(one, Mapping) and not any(isinstance(v, Mapping) for v in one.values()) for one in inner)
+    lists = all(isinstance(one, Sequence | np.ndarray | pd.Series) and not isinstance(one, str) for one in inner)
+    if plain:
+        return sheet_of_json({str(k): dict(v) for k, v in data.items()}, "table", "table")
+    if lists and not any(_is_metric(item) for one in inner for item in list(one)[:1]):
+        if all(isinstance(one, pd.Series) for one in inner):
+            return sheet_of_frame(pd.DataFrame(dict(data)))
+        return sheet_of_json({str(k): list(v) for k, v in data.items()}, "table", "table")
+    return _sheet_of_rows(row for system, scores in data.items() for row in _list_scores(str(system), scores))
 
 
-_Row = tuple[str, str, str, Any]  # system, topic, measure, value
-
-
-def _of_system(system: str, scores: Any) -> Iterator[_Row]:
-    """The scores of one system, one by one."""
+def _list_scores(system: str, scores: Any) -> Iterator[_Row]:
+    """Yield the scores of one system, one by one."""
     if _is_ranx(scores, "Run"):
         if not scores.scores:
             raise InputError(
                 f"run {system!r} was not evaluated", remedy="call ranx.evaluate(qrels, run, metrics) first"
             )
-        for measure, found in scores.scores.items():
-            for topic, value in found.items():
+        for measure, by_topic in scores.scores.items():
+            for topic, value in by_topic.items():
                 yield system, str(topic), str(measure), value
     elif isinstance(scores, Mapping):
         for topic, value in scores.items():
             if isinstance(value, Mapping):
-                for measure, one in value.items():
-                    if isinstance(one, Mapping):
+                for measure, score in value.items():
+                    if isinstance(score, Mapping):
                         raise InputError(
                             "the dictionary is four levels deep",
                             remedy="give {system: {topic: {measure: score}}}",
                         )
-                    yield system, str(topic), str(measure), one
+                    yield system, str(topic), str(measure), score
             else:
                 yield system, str(topic), "", value
     else:
@@ -119,12 +142,12 @@ def _of_system(system: str, scores: Any) -> Iterator[_Row]:
                 yield system, str(k), "", item
 
 
-def _long(rows: Iterable[_Row]) -> Sheet:
+def _sheet_of_rows(rows: Iterable[_Row]) -> Sheet:
     frame = pd.DataFrame(list(rows), columns=["system", "topic", "measure", "value"])
     if frame.empty:
         raise InputError("the table has no scores", remedy="give some")
     unnamed = frame["measure"] == ""
-    return from_frame(frame.drop(columns="measure") if unnamed.all() else frame)
+    return sheet_of_frame(frame.drop(columns="measure") if unnamed.all() else frame)
 
 
 def _is_metric(value: Any) -> bool:
@@ -137,7 +160,7 @@ def _is_ranx(value: Any, kind: str) -> bool:
 
 def are_paths(data: Any) -> bool:
     """Whether something is a path or a list of them."""
-    one = (str, os.PathLike)
-    return isinstance(data, one) or (
-        isinstance(data, Sequence) and bool(data) and all(isinstance(item, one) for item in data)
+    kinds = (str, os.PathLike)
+    return isinstance(data, kinds) or (
+        isinstance(data, Sequence) and bool(data) and all(isinstance(item, kinds) for item in data)
     )

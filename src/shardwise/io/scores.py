@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -15,24 +13,28 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core.arguments import chosen
-from shardwise.core.errors import InputError
+from shardwise.core.claim import counted
+from shardwise.core.errors import InputError, Option, unknown
 from shardwise.io.atomic import write_atomically
-from shardwise.io.files import PathLike, bare_name, compressed, expand, read_padded, read_text
-from shardwise.io.logs import inspect, lm_eval
-from shardwise.io.logs.log import Log, joined
-from shardwise.io.objects import are_paths, sheet_of
+from shardwise.io.files import PathLike, bare_name, compressed, expand, read_padded
+from shardwise.io.logs import registry
+from shardwise.io.logs.log import Log, join_logs
+from shardwise.io.objects import are_paths, read_object
 from shardwise.io.spreadsheets import guarded_frame
 from shardwise.io.stores import ENDING, is_store, read_store, write_store
-from shardwise.io.tables.delimited import EMPTY, from_text
-from shardwise.io.tables.evaluation import from_evaluation, is_evaluation
-from shardwise.io.tables.json_rows import from_json_lines, from_objects
-from shardwise.io.tables.parquet import from_parquet, parquet_bytes
-from shardwise.io.tables.records import ITEM_LABELS, Records, records
-from shardwise.io.tables.roles import Columns
-from shardwise.io.tables.sheet import Sheet, first_line, from_excel
-from shardwise.io.tables.tensor import Missing, tensor
+from shardwise.io.tables.delimited import EMPTY, read_delimited
+from shardwise.io.tables.evaluation import is_evaluation, read_evaluation
+from shardwise.io.tables.json_rows import read_json
+from shardwise.io.tables.numerals import Decimal
+from shardwise.io.tables.parquet import parquet_bytes, read_parquet
+from shardwise.io.tables.records import ITEM_LABELS, Missing, Records, Wishes, make_records
+from shardwise.io.tables.roles import Choice, Columns
+from shardwise.io.tables.sheet import Sheet
+from shardwise.io.tables.tensor import make_dataset, with_counts
+from shardwise.io.tables.workbook import read_workbook
 
 Layout = Literal["long", "wide"]
+PairBy = Literal["item", "position"]
 
 _NETCDF = (".nc", ".nc4", ".netcdf", ".h5")
 _PARQUET = (".parquet", ".pq")
@@ -45,65 +47,102 @@ def read_scores(
     source: Any,
     *,
     measure: str | None = None,
-    missing: Missing = "leave",
+    missing: Missing | None = None,
     columns: Columns | None = None,
     system: str | Sequence[str] = (),
     factors: Sequence[str] = (),
+    task: str | Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    pair_by: PairBy = "item",
+    decimal: Decimal | None = None,
+    sheet: str = "",
 ) -> xr.DataArray | xr.Dataset:
     """Read scores: a DataArray if they are of one measure, a Dataset with a variable each if of several.
 
-    A table may be long (columns for item, system, perhaps instance, shard, split, and one column a measure, or measure
-    + value) or wide (one row an item, one column a system; items are numbered from 1 where no column names them).
-    Columns may have the user's own names (question, model, seed, correct and so on); the attributes ``topic_noun``,
-    ``system_noun``, ``instance_noun`` keep them, and ``read_as`` says in a line what was understood. Columns such as
-    ``task`` and ``cluster`` become labels of the items. Logs of lm-evaluation-harness and inspect_ai hold a model on a
-    task each. Empty cells are NaN; the attributes ``undefined`` and ``missing`` count them: a cell is undefined where
-    all systems lack a score on a shard, and missing elsewhere.
+    A table may be long (columns for item, system, perhaps repeat, shard, split, and one column a measure, or measure
+    + value) or wide (one row an item, one column a system; or one row a system, one column an item). Which column is
+    what is decided by headers, labels and numbers; a table that can be read in several ways is refused with the
+    ``columns`` that choose. Rows and columns that sum up others are left out. The attribute ``read_as`` says in a line
+    what was understood, ``topic_noun``, ``system_noun``, ``instance_noun`` keep the user's words, ``repeats_kind``
+    says what repeats are where the source does. Columns such as ``task`` and ``cluster`` become labels of the items.
+    Empty cells are NaN; the attributes ``undefined`` and ``missing`` count them: a cell is undefined where all systems
+    lack a score on a shard, and missing elsewhere.
 
     Parameters
     ----------
     source
         Scores in memory (a data frame of pandas or polars, a table of Arrow, dictionaries, results of pytrec_eval,
-        ir_measures and ranx), or a file: CSV or TSV (also compressed), JSON lines, Parquet, xlsx, NetCDF as written by
-        `write_scores`, a Zarr store (of which is read what is looked at), what ``trec_eval -q`` and
-        ``ir_measures --by_query`` print (one file a system), ``samples_*.jsonl`` of lm-evaluation-harness, ``.eval``
-        and ``.json`` of inspect_ai. Several files are put together.
+        ir_measures, ranx, PyTerrier and inspect_ai), or a file: CSV or TSV (also compressed), JSON, JSON lines,
+        Parquet, xlsx, NetCDF as written by `write_scores`, a Zarr store (of which is read what is looked at), what
+        ``trec_eval -q`` and ``ir_measures --by_query`` print (one file a system), result files of evaluation tools
+        (lm-evaluation-harness, inspect_ai, promptfoo, deepeval, HELM, lighteval and others), or a folder of these.
+        Several files are put together.
     measure
         Picks one measure, or names it in a table that does not.
     missing
-        What becomes of rows that are not there: ``"leave"`` (NaN), ``"refuse"`` or ``"zero"``.
+        What becomes of scores that are not there: ``"leave"`` (NaN), ``"refuse"`` or ``"zero"``. Without it, empty
+        cells and absent rows are left, and words among the scores are refused.
     columns
-        Which column is what, where the headers do not say it: item, system, instance, score, cluster, task, shard,
-        split or measure -> a column's name. Several columns of systems name those of a wide table.
+        Which column is what, where the headers do not say it: item, system, repeat, score, cluster, task, shard,
+        split or measure -> a column's name, or ``#1`` for the first. Several columns of systems name those of a wide
+        table.
     system
         What to call the systems of files that hold one each, in their order.
     factors
         Columns that are further dimensions, such as judge or annotator; labels of the items, where every item has one.
+    task
+        Tasks to read, of logs and tables that have several.
+    exclude
+        Systems and items that are left out.
+    pair_by
+        ``"position"`` pairs the rows of files that do not name their items.
+    decimal
+        The decimal mark, ``"point"`` or ``"comma"``, where the numbers do not say it.
+    sheet
+        Which sheet of a workbook to read.
+
+    Returns
+    -------
+    Scores by topic and system, with further dimensions where the source has them.
 
     >>> table = read_scores(pd.DataFrame({"question": [1, 2], "gpt": [1, 0], "llama": [0, 1]}))
     >>> table.dims, table.sel(topic="2", system="llama").item()
     (('topic', 'system'), 1.0)
     >>> table.attrs["read_as"]
-    'read as 2 questions × 2 systems'
+    'read as 2 questions × 2 systems (gpt, llama)'
     """
-    named = [system] if isinstance(system, str) else list(system)
+    chosen(pair_by, "pair_by", get_args(PairBy))
+    if decimal is not None:
+        chosen(decimal, "decimal", get_args(Decimal))
+    wishes = Wishes(
+        measure=measure,
+        columns=columns,
+        factors=tuple(factors),
+        exclude=_as_tuple(exclude),
+        missing=missing,
+        decimal=decimal or "",
+        sheet=sheet,
+        tasks=_as_tuple(task),
+        by_position=pair_by == "position",
+    )
+    systems = list(_as_tuple(system))
     if not are_paths(source):
-        parts = [records(sheet_of(source), measure, columns, *named[:1], factors=factors)]
+        content = read_object(source)
+        content = content if isinstance(content, list) else [content]
+        parts = _make_parts(content, [], wishes, systems)
     else:
         paths = score_files(source)
         if len(paths) == 1 and is_store(paths[0]):
-            return _picked(read_store(paths[0]), measure, str(paths[0]))
+            return _pick_measure(read_store(paths[0]), measure, str(paths[0]))
         if len(paths) == 1 and paths[0].suffix.lower() in _NETCDF:
-            return _picked(_netcdf().read_netcdf(paths[0]), measure, str(paths[0]))
-        if named and len(named) != len(paths):
-            raise InputError(
-                f"{len(named)} names of systems for {len(paths)} files",
-                remedy="name one a file",
-                argument="system",
-            )
-        read = [read_file(path) for path in paths]
-        parts = _records(read, paths, measure, columns, named, factors)
-    return _picked(tensor(parts, missing), measure, parts[0].source)
+            return _pick_measure(_netcdf().read_netcdf(paths[0]), measure, str(paths[0]))
+        parts = _make_parts(read_files(paths, wishes), paths, wishes, systems)
+    data = make_dataset(_keep_tasks(parts, wishes.tasks), missing)
+    return _pick_measure(data, measure, parts[0].source)
+
+
+def _as_tuple(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: Layout = "long") -> None:
@@ -163,7 +202,13 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
 
 
 def score_files(source: PathLike | Sequence[PathLike]) -> list[Path]:
-    """List the files meant by paths and patterns; of a folder, the logs in it; a store stands for itself."""
+    """List the files meant by paths and patterns; of a folder, the logs in it; a store stands for itself.
+
+    Parameters
+    ----------
+    source
+        Paths, patterns and folders.
+    """
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
     if stores := [Path(item) for item in given if is_store(Path(item))]:
         if len(given) > 1:
@@ -173,56 +218,78 @@ def score_files(source: PathLike | Sequence[PathLike]) -> list[Path]:
                 remedy="combine them with xarray.concat",
             )
         return stores
-    found: list[PathLike] = []
+    files: list[PathLike] = []
     for item in given:
-        if Path(item).is_dir():
-            inside = sorted(path for path in Path(item).rglob("*") if _is_log_file(path))
-            if not inside:
-                raise InputError(
-                    "is a folder, not a file", where=str(item), remedy="name the files of scores in it"
-                )
-            found += inside
-        else:
-            found.append(item)
-    return expand(found)
-
-
-def _is_log_file(path: Path) -> bool:
-    """Whether a file is a log, by its name and, for JSON, by its first bytes."""
-    if path.suffix == ".json":
-        with path.open("rb") as stream:
-            return b'"eval"' in stream.read(1000)
-    return path.suffix == ".eval" or (path.suffix == ".jsonl" and "samples_" in path.name)
+        files += registry.find_logs(Path(item)) if Path(item).is_dir() else [item]
+    return expand(files)
 
 
 def are_score_files(paths: Sequence[Path]) -> bool:
-    """Whether all files end as tables or logs do, and none as runs."""
+    """Whether all files end as tables or logs do, and none as runs.
+
+    Parameters
+    ----------
+    paths
+        Files or folders.
+    """
     endings = (*_PARQUET, *_EXCEL, *_LINES, ".eval", ".json", ".csv")
-    return all(path.is_dir() or Path(bare_name(path)).suffix.lower() in endings for path in paths)
+    tables = all(path.is_dir() or Path(bare_name(path)).suffix.lower() in endings for path in paths)
+    return tables and not registry.are_rankings(paths)
 
 
-def read_file(path: Path) -> Sheet | Log:
-    """What a file holds, by its ending and its first bytes."""
+def read_files(paths: Sequence[Path], wishes: Wishes | None = None) -> list[Sheet | list[Log]]:
+    """Read files by what they hold; files of means beside logs are passed over.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    wishes
+        What the caller says of tables: decimal mark, sheet of a workbook.
+    """
+    contents: list[Sheet | list[Log]] = []
+    beside: list[InputError] = []
+    for path in paths:
+        try:
+            contents.append(read_file(path, wishes or Wishes()))
+        except registry.MeansOnly as error:
+            beside.append(error)
+    if beside and not any(isinstance(content, list) for content in contents):
+        raise beside[0]
+    return contents
+
+
+def read_file(path: Path, wishes: Wishes) -> Sheet | list[Log]:
+    """Return what a file holds, by its ending and its first bytes: a sheet, or logs.
+
+    Parameters
+    ----------
+    path
+        The file.
+    wishes
+        What the caller says of tables.
+    """
     ending = Path(bare_name(path)).suffix.lower()
-    if ending in _PARQUET:
-        return from_parquet(path)
-    if ending in _EXCEL:
-        return from_excel(path)
     if ending in _NETCDF:
         raise InputError(
             "NetCDF files are read one at a time", where=str(path), remedy="combine them with xarray.concat"
         )
-    if inspect.is_eval(path):
-        return inspect.read_eval(path)
-    if ending in _LINES:
-        return _read_json(read_text(path), path, lines=True)
-    read = read_padded(path)
-    if read.head(64).lstrip()[:1] in (b"{", b"["):
-        text = bytes(read.whole())
-        del read  # which may be large
-        return _read_json(text, path)
-    head = read.head(1 << 16)
-    return from_evaluation(bytes(read.whole()), path) if is_evaluation(head) else from_text(read, path)
+    logs = registry.read_logs(path)
+    if logs is not None:
+        return logs
+    if ending in _PARQUET:
+        return read_parquet(path)
+    if ending in _EXCEL:
+        return read_workbook(path, wishes.sheet, wishes.decimal)
+    text = read_padded(path)
+    if ending in _LINES or text.head(64).lstrip()[:1] in (b"{", b"["):
+        content = bytes(text.whole())
+        # the buffer may be large
+        del text
+        return read_json(content, path, lines=ending in _LINES)
+    if is_evaluation(text.head(1 << 16)):
+        return read_evaluation(bytes(text.whole()), path)
+    return read_delimited(text, path, wishes.decimal)
 
 
 def _netcdf() -> Any:
@@ -230,91 +297,161 @@ def _netcdf() -> Any:
     return import_module("shardwise.io.netcdf")
 
 
-def _is_object(line: bytes) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _read_json(text: bytes, path: Path, *, lines: bool = False) -> Sheet | Log:
-    first = text.lstrip().split(b"\n", 1)[0]
-    if lines or _is_object(first):
-        if _is_object(first) and lm_eval.is_samples(json.loads(first)):
-            return lm_eval.read_samples(text, path)
-        if lines or text.count(b"\n", 0, len(text.rstrip())):
-            return from_json_lines(text, path)
-    try:
-        whole = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"is not JSON ({first_line(error)})", where=str(path), remedy="check it") from None
-    if isinstance(whole, list):
-        return from_objects(whole, path)
-    if inspect.is_log(whole):
-        return inspect.read_json(whole, path)
-    if lm_eval.is_results(whole):
-        raise InputError(
-            "has means only, from which nothing can be told",
-            where=str(path),
-            remedy="give the samples_*.jsonl beside it, which lm_eval --log_samples writes",
-        )
-    try:
-        return replace(sheet_of(whole), source=str(path))
-    except InputError as error:
-        raise error.placed(str(path)) from None
-
-
-def _records(
-    read: Sequence[Sheet | Log],
-    paths: Sequence[Path],
-    measure: str | None,
-    columns: Columns | None,
-    systems: Sequence[str],
-    factors: Sequence[str],
+def _make_parts(
+    contents: Sequence[Sheet | list[Log]], paths: Sequence[Path], wishes: Wishes, systems: Sequence[str]
 ) -> list[Records]:
-    """Scores of all files; logs are named together, so that models keep apart."""
-    logs = [one for one in read if isinstance(one, Log)]
-    if len(logs) == len(read):
-        return joined(logs, systems, columns)
+    """Scores of all sources; logs are named together, so that models keep apart."""
+    if all(isinstance(content, list) for content in contents):
+        logs = [log for content in contents if isinstance(content, list) for log in content]
+        logs = _keep_logs(logs, wishes.tasks)
+        if systems and len(systems) != len(logs):
+            raise _refuse_names(systems, len(logs), "log")
+        return join_logs(logs, systems, wishes)
+    if systems and len(systems) != max(1, len(paths)):
+        raise _refuse_names(systems, len(paths), "file")
     sheets = []
-    for one, path in zip(read, paths, strict=True):
-        if not isinstance(one, Sheet):
+    for content, path in zip(contents, paths or [Path("table")], strict=True):
+        if not isinstance(content, Sheet):
             raise InputError(
                 "is of another kind than the other files", where=str(path), remedy="read the files apart"
             )
-        sheets.append(one)
-    names = systems or [""] * len(sheets)
-    parts = [
-        records(one, measure, columns, name, factors=factors) for one, name in zip(sheets, names, strict=True)
-    ]
-    if _one_each(parts) or (systems and all(part.wide for part in parts)):
-        return [
-            records(one, measure, columns, name, single=True) for one, name in zip(sheets, names, strict=True)
-        ]
-    return parts
+        sheets.append(content)
+    names = list(systems) or [""] * len(sheets)
+    if len(sheets) == 1:
+        return [_one_table(sheets[0], wishes, names[0])]
+    return _several_tables(sheets, wishes, names)
 
 
-def _one_each(parts: Sequence[Records]) -> bool:
-    """Whether files have the same columns for the same items: then a file is a system, and a column a measure."""
-    if len(parts) < 2 or not all(part.wide for part in parts):
-        return False
-    first, second = (parts[k].labels for k in (0, 1))
-    return first["system"].names == second["system"].names and bool(
-        set(first["topic"].names) & set(second["topic"].names)
+def _refuse_names(systems: Sequence[str], count: int, what: str) -> InputError:
+    return InputError(
+        f"{len(systems)} names of systems for {counted(count, what)}",
+        remedy=f"name one a {what}",
+        argument="system",
     )
 
 
-def _picked(data: xr.Dataset, measure: str | None, source: str) -> xr.DataArray | xr.Dataset:
+def _keep_logs(logs: Sequence[Log], tasks: Sequence[str]) -> list[Log]:
+    """The logs of the tasks that were asked for."""
+    known = dict.fromkeys(log.task for log in logs)
+    absent = [task for task in tasks if task not in known]
+    if absent:
+        raise unknown("task", absent[0], known)
+    return [log for log in logs if not tasks or log.task in tasks]
+
+
+def _keep_tasks(parts: list[Records], tasks: Sequence[str]) -> list[Records]:
+    """The scores of the tasks that were asked for, of tables that have a column of tasks."""
+    if not tasks or all(part.what for part in parts):
+        return parts
+    kept = []
+    for part in parts:
+        if "task" not in part.labels:
+            raise InputError("has no tasks", where=part.source, remedy=("leave out ", Option("task")))
+        labels = part.labels["task"]
+        absent = [task for task in tasks if task not in labels.names]
+        if absent:
+            raise unknown("task", absent[0], labels.names)
+        rows = np.flatnonzero(np.isin(labels.codes, [list(labels.names).index(task) for task in tasks]))
+        kept.append(part.keep_rows(rows))
+    return kept
+
+
+def _one_table(sheet: Sheet, wishes: Wishes, system: str) -> Records:
+    """The scores of the only table; measures of one system are refused, as nothing can be compared."""
+    part = make_records(sheet, wishes, system)
+    measures = list(part.measures.names)
+    if part.unnamed and len(measures) > 1 and wishes.measure is None and not (wishes.columns or {}).get("score"):
+        raise InputError(
+            f"holds {counted(len(measures), 'measure')} of one system ({', '.join(measures[:6])})",
+            where=sheet.source,
+            remedy=(
+                "give a file for each system, or say which columns are systems: ",
+                Option("columns", Choice({"system": "+".join(measures[:3])})),
+                "; name the one system with ",
+                Option("system", sheet.system),
+            ),
+            argument="columns",
+        )
+    return part
+
+
+def _several_tables(sheets: Sequence[Sheet], wishes: Wishes, names: Sequence[str]) -> list[Records]:
+    """The scores of several tables: a file a system, or systems and items spread over files."""
+    heads = [set(sheet.columns) for sheet in sheets]
+    parts = [make_records(sheet, wishes, name) for sheet, name in zip(sheets, names, strict=True)]
+    named = any(names)
+    if (all(head == heads[0] for head in heads) or named) and all(part.wide for part in parts):
+        same = all(list(p.labels["system"].names) == list(parts[0].labels["system"].names) for p in parts)
+        shared = set(parts[0].labels["topic"].names) & set(parts[1].labels["topic"].names)
+        if named or (same and (shared or parts[0].numbered)):
+            parts = [
+                make_records(sheet, wishes, name, single=True) for sheet, name in zip(sheets, names, strict=True)
+            ]
+    _refuse_unpaired(parts, wishes)
+    return parts
+
+
+def _refuse_unpaired(parts: Sequence[Records], wishes: Wishes) -> None:
+    """Refuse files of different systems that nothing pairs: items without names, or no item in common."""
+    systems = [set(part.labels["system"].names) for part in parts]
+    if any(part.numbered for part in parts):
+        rows = {len(part.labels["topic"].names) for part in parts}
+        if not wishes.by_position:
+            raise InputError(
+                "has no column of items that pairs its rows with those of the other files",
+                where=next(part.source for part in parts if part.numbered),
+                remedy=("add one, or pair rows by their order with ", Option("pair_by", "position")),
+            )
+        if len(rows) > 1:
+            raise InputError(
+                f"has {len(parts[1].labels['topic'].names)} rows, and {parts[0].source} has {len(parts[0].labels['topic'].names)}",
+                where=parts[1].source,
+                remedy="give files with the same rows to pair them by position",
+            )
+        return
+    for k, part in enumerate(parts):
+        items = set(part.labels["topic"].names)
+        others = [j for j in range(len(parts)) if j != k and systems[j] != systems[k]]
+        if others and not any(items & set(parts[j].labels["topic"].names) for j in others):
+            first = next(iter(part.labels["topic"].names), "")
+            other = next(iter(parts[others[0]].labels["topic"].names), "")
+            raise InputError(
+                f"shares no item with {parts[others[0]].source} ({first!r}, {other!r})",
+                where=part.source,
+                remedy="give files of the same items, named alike",
+            )
+
+
+def _pick_measure(data: xr.Dataset, measure: str | None, source: str) -> xr.DataArray | xr.Dataset:
+    """One measure of several, without items that have no score of it."""
     names = [str(name) for name in data.data_vars]
     if measure is not None and measure not in names:
+        # metrics of lm-evaluation-harness may end in their filter
         filtered = [name for name in names if name.split(",")[0] == measure.removesuffix(",none")]
-        if not filtered:  # metrics of lm-evaluation-harness may end in their filter
-            raise InputError(f"has no measure {measure!r}", where=source, remedy=f"it has {', '.join(names)}")
+        if not filtered:
+            raise InputError(
+                f"has no measure {measure!r}",
+                where=source,
+                remedy=f"it has {', '.join(names)}",
+                argument="measure",
+                value=measure,
+                choices=names,
+            )
         measure = filtered[0]
     if measure is None and len(names) > 1:
         return data
     picked = data[measure or names[0]]
-    return picked.assign_attrs({**data.attrs, **picked.attrs})
+    picked = picked.assign_attrs({**data.attrs, **picked.attrs})
+    if len(names) > 1 and "task" in picked.coords:
+        # a measure of some tasks only
+        others = [dim for dim in picked.dims if dim != "topic"]
+        scored = ~picked.isnull().all(others)
+        if not bool(scored.all()) and bool(scored.any()):
+            kept = picked.isel(topic=np.flatnonzero(scored.to_numpy()))
+            tasks = dict.fromkeys(map(str, kept["task"].to_numpy().tolist()))
+            note = f"{picked.attrs['read_as']}; {picked.name} of {', '.join(tasks)} only"
+            picked = with_counts(kept.assign_attrs(read_as=note))
+    return picked
 
 
 def _dataset(scores: xr.DataArray | xr.Dataset) -> xr.Dataset:

@@ -1,33 +1,114 @@
-"""Logs of inspect_ai, ``.eval`` and ``.json``, read without the package: a model on a task, epochs and scorers."""
+"""Logs of inspect_ai, ``.eval`` and ``.json``, read without the package: a model on a task, epochs and scorers.
+
+What its ``samples_df()`` returns, in memory or saved, is read too; there the model is that of a column, or the key of
+``model_usage``.
+"""
 
 from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Log, Row, number
+from shardwise.io.logs.log import Log, Row, parse_verdict
+from shardwise.io.logs.registry import Reader
+from shardwise.io.logs.source import Source, as_object
 from shardwise.io.logs.zipped import DAMAGE, member
 from shardwise.io.tables.sheet import stem
 
-
-def is_eval(path: Path) -> bool:
-    """Whether a file is a log in the compressed format."""
-    return path.suffix.lower() == ".eval" and path.is_file() and zipfile.is_zipfile(path)
+_FRAME = frozenset({"sample_id", "eval_id", "id", "epoch"})
+"""Columns of a table of samples."""
 
 
-def is_log(whole: Mapping[str, Any]) -> bool:
-    """Whether an object is a log in the format of JSON."""
-    return isinstance(whole.get("eval"), dict) and "model" in whole["eval"]
+def recognize_log(source: Source) -> bool:
+    """Whether a file is a log of inspect, or its table of samples."""
+    if source.ending == ".eval":
+        return source.head.startswith(b"PK") and zipfile.is_zipfile(source.path)
+    if source.columns:
+        return _is_frame(source.columns)
+    evaluated = source.fields.get("eval")
+    return isinstance(evaluated, dict) and "model" in evaluated
 
 
-def read_eval(path: Path) -> Log:
-    """Read a compressed log: its header, and the summaries of its samples or else the samples."""
+def read_log(source: Source) -> list[Log]:
+    """Read a log of inspect, or its table of samples."""
+    if source.columns:
+        return _read_frame(source.frame(), str(source.path))
+    if source.ending == ".eval":
+        return [_read_eval(source.path)]
+    return [_make_log(source.fields, source.fields.get("samples") or [], source.path)]
+
+
+def read_inspect_object(data: Any) -> list[Log] | None:
+    """Return the logs that an EvalLog, a list of these, or a table of samples is; None for anything else."""
+    if isinstance(data, pd.DataFrame) and _is_frame([str(name) for name in data.columns]):
+        return _read_frame(data, "samples_df")
+    logs = list(data) if isinstance(data, list | tuple) else [data]
+    if not logs or not all(type(log).__name__ == "EvalLog" and hasattr(log, "model_dump") for log in logs):
+        return None
+    return [
+        _make_log(whole, whole.get("samples") or [], Path(str(whole.get("location") or f"log {k + 1}")))
+        for k, whole in enumerate(log.model_dump(mode="json") for log in logs)
+    ]
+
+
+def _is_frame(names: Sequence[str]) -> bool:
+    return set(names) >= _FRAME and any(name.startswith("score_") for name in names)
+
+
+def _read_frame(frame: pd.DataFrame, where: str) -> list[Log]:
+    """The logs of a table of samples, one for each evaluation."""
+    metrics = [str(name) for name in frame.columns if str(name).startswith("score_")]
+    abouts = [str(name) for name in frame.columns if str(name).startswith("metadata_")]
+    logs = []
+    for number, (run, part) in enumerate(frame.groupby("eval_id", sort=False)):
+        records = part.to_dict("records")
+        rows = [
+            Row(
+                str(record["id"]),
+                str(record["epoch"]),
+                _parse_scores({name.removeprefix("score_"): record[name] for name in metrics}, f"{where}: sample {record['id']}"),
+                {name.removeprefix("metadata_"): record[name] for name in abouts if record[name] == record[name]},
+            )
+            for record in records
+        ]
+        model = _model_of(records[0])
+        task = str(records[0].get("task_name") or records[0].get("task") or "task")
+        logs.append(
+            Log(
+                source=where,
+                names=(model or str(run), f"{model} ({run})", f"{model} ({number + 1})"),
+                task=task,
+                rows=rows,
+                primary=metrics[0].removeprefix("score_"),
+                repeats="epoch",
+                place=lambda row, rows=rows: f"{where}: sample {rows[row].item}, epoch {rows[row].repeat}",  # type: ignore[misc]
+            )
+        )
+    return logs
+
+
+def _model_of(record: Mapping[str, Any]) -> str:
+    """The model of a row of a table of samples."""
+    model = record.get("model")
+    if isinstance(model, str) and model:
+        return model
+    usage = record.get("model_usage")
+    try:
+        used = json.loads(usage) if isinstance(usage, str) else usage
+    except ValueError:
+        used = None
+    return str(next(iter(used))) if isinstance(used, dict) and len(used) == 1 else ""
+
+
+def _read_eval(path: Path) -> Log:
+    """A compressed log: its header, and the summaries of its samples or else the samples."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
@@ -35,18 +116,13 @@ def read_eval(path: Path) -> Log:
             if start not in names:
                 raise InputError("is no log of inspect: it has no header", where=str(path))
             header = _parsed(archive, start, path)
-            return _log(header, _samples(archive, names, path), path)
+            return _make_log(header, _samples(archive, names, path), path)
     except DAMAGE as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
             "is no log of inspect, or damaged", where=str(path), remedy="fetch it again"
         ) from None
-
-
-def read_json(whole: Mapping[str, Any], path: Path) -> Log:
-    """Read a log in the format of JSON."""
-    return _log(whole, whole.get("samples") or [], path)
 
 
 def _samples(archive: zipfile.ZipFile, names: list[str], path: Path) -> Any:
@@ -65,15 +141,15 @@ def _parsed(archive: zipfile.ZipFile, name: str, path: Path) -> Any:
         raise InputError("is not JSON", where=f"{path} ({name})", remedy="fetch it again") from None
 
 
-def _log(header: Any, samples: Any, path: Path) -> Log:
-    about = _object(_object(header).get("eval"))
+def _make_log(header: Any, samples: Any, path: Path) -> Log:
+    about = as_object(as_object(header).get("eval"))
     if not about or not isinstance(samples, list) or not all(isinstance(one, dict) for one in samples):
         raise InputError("is no log of inspect: it has no header, or samples that are none", where=str(path))
-    rows = [_row(sample, path) for sample in samples]
+    rows = [_make_row(sample, path) for sample in samples]
     scorers = dict.fromkeys(name for row in rows for name in row.scores)
     if not scorers:
         raise InputError("has no scores of samples", where=str(path), remedy="score it: inspect score")
-    headline = _object(_object(header.get("results")).get("headline")).get("score")
+    headline = as_object(as_object(header.get("results")).get("headline")).get("score")
     status = str(header.get("status", "success"))
     model = str(about.get("model", stem(path)))
     return Log(
@@ -82,33 +158,41 @@ def _log(header: Any, samples: Any, path: Path) -> Log:
         task=str(about.get("task", "task")),
         rows=rows,
         primary=str(headline) if str(headline) in scorers else next(iter(scorers)),
-        instances="epoch",
-        place=lambda row: f"{path}: sample {rows[row].item}, epoch {rows[row].instance}",
+        repeats="epoch",
+        place=lambda row: f"{path}: sample {rows[row].item}, epoch {rows[row].repeat}",
         notes=() if status == "success" else (f"{path.name} ended with {status}",),
     )
 
 
-def _row(sample: Mapping[str, Any], path: Path) -> Row:
+def _make_row(sample: Mapping[str, Any], path: Path) -> Row:
     item, epoch = str(sample.get("id")), str(sample.get("epoch", 1))
+    values = {
+        scorer: score.get("value") if isinstance(score, dict) else score
+        for scorer, score in as_object(sample.get("scores")).items()
+    }
+    scores = _parse_scores(values, f"{path}: sample {item}, epoch {epoch}")
+    return Row(item, epoch, scores, as_object(sample.get("metadata")))
+
+
+def _parse_scores(values: Mapping[str, Any], where: str) -> dict[str, float]:
+    """Scores of all scorers; one that gives an object of several gives several."""
     scores: dict[str, float] = {}
-    for scorer, score in _object(sample.get("scores")).items():
-        value = score.get("value") if isinstance(score, dict) else score
-        single = (
-            {scorer: value} if not isinstance(value, dict) else {f"{scorer}/{k}": v for k, v in value.items()}
-        )
-        for name, one in single.items():
-            if isinstance(one, list):
+    for scorer, value in values.items():
+        if isinstance(value, str) and value.strip().startswith("{"):
+            try:
+                value = json.loads(value)
+            except ValueError:
+                pass
+        single = {scorer: value} if not isinstance(value, dict) else {f"{scorer}/{k}": v for k, v in value.items()}
+        for name, score in single.items():
+            if isinstance(score, list):
                 continue
-            scores[name] = number(one)
+            scores[name] = parse_verdict(None if score != score else score)
             if np.isinf(scores[name]):
                 raise InputError(
-                    f"{name}: {one!r} is not a number",
-                    where=f"{path}: sample {item}, epoch {epoch}",
-                    remedy="scores are numbers, C, I, P or N",
+                    f"{name}: {score!r} is not a number", where=where, remedy="scores are numbers, C, I, P or N"
                 )
-    return Row(item, epoch, scores, _object(sample.get("metadata")))
+    return scores
 
 
-def _object(value: Any) -> Mapping[str, Any]:
-    """What should be an object of JSON; one without fields where a stranger wrote something else."""
-    return value if isinstance(value, dict) else {}
+READER = Reader("inspect log", recognize_log, read_log, read_object=read_inspect_object)

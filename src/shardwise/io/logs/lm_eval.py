@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Log, Row, number
-from shardwise.io.tables.json_rows import json_lines
+from shardwise.io.logs.log import Log, Row, parse_verdict
+from shardwise.io.logs.registry import Reader
+from shardwise.io.logs.source import Source
 from shardwise.io.tables.sheet import stem
 
 _NAME = re.compile(r"(?P<model>.*?)[-_.]?samples_(?P<task>.+?)(?P<date>_\d{4}-\d\d-\d\dT[\d\-:.]+)?\.jsonl")
@@ -21,26 +22,33 @@ _OWN = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filt
 _NO_SCORE = {"doc_hash", "prompt_hash", "target_hash"}
 
 
-def is_samples(first: Mapping[str, Any]) -> bool:
-    """Whether an object is a line of such a file."""
+def recognize_samples(source: Source) -> bool:
+    """Whether the first line of a file is that of a document and filter."""
+    first = source.first
     return "doc_id" in first and bool({"resps", "filtered_resps", "doc_hash"} & first.keys())
 
 
-def is_results(whole: Mapping[str, Any]) -> bool:
-    """Whether an object is a file of means, as stands beside the samples."""
+def explain_means(source: Source) -> str:
+    """Say where the scores are, if a file holds the means that stand beside the samples."""
+    if not _is_results(source.fields):
+        return ""
+    return "give the samples_*.jsonl beside it, which lm_eval --log_samples writes"
+
+
+def _is_results(whole: Mapping[str, Any]) -> bool:
     return "results" in whole and bool({"configs", "n-shot", "lm_eval_version"} & whole.keys())
 
 
-def read_samples(text: bytes, path: Path) -> Log:
+def read_samples(source: Source) -> list[Log]:
     """Read the scores of one model on one task, by all metrics and filters."""
-    found = list(json_lines(text, path))
-    metrics = _metrics(found)
+    path, lines = source.path, source.rows
+    metrics = _metrics(lines)
     if not metrics:
         raise InputError("has no metric of single answers", where=str(path), remedy="log a task that has one")
-    filters = dict.fromkeys(str(row.get("filter", "none")) for row in found)
+    filters = dict.fromkeys(str(row.get("filter", "none")) for row in lines)
     seen: Counter[tuple[str, str]] = Counter()
     cells: dict[tuple[str, str], Row] = {}
-    for at, row in enumerate(found, start=1):
+    for at, row in enumerate(lines, start=1):
         item, kept = str(row.get("doc_id", at)), str(row.get("filter", "none"))
         seen[item, kept] += 1
         scores = {
@@ -54,15 +62,15 @@ def read_samples(text: bytes, path: Path) -> Log:
         cells[key] = Row(item, key[1], {**before, **scores}, doc if isinstance(doc, dict) else {})
     match = _NAME.fullmatch(path.name)
     names = list(dict.fromkeys(name for rows in cells.values() for name in rows.scores))
-    return Log(
+    return [Log(
         source=str(path),
         names=_names(path, match),
         task=match["task"] if match else stem(path),
         rows=list(cells.values()),
         primary=names[0],
-        instances="repeat",
+        repeats="repeat",
         place=lambda row: f"{path}:{row + 1}",
-    )
+    )]
 
 
 def _metrics(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -79,12 +87,12 @@ def _metrics(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _checked(value: Any, metric: str, path: Path, line: int) -> float:
-    found = number(value)
-    if np.isinf(found):
+    lines = parse_verdict(value)
+    if np.isinf(lines):
         raise InputError(
             f"{metric}: {value!r} is not a number", where=f"{path}:{line}", remedy="mend the line"
         )
-    return found
+    return lines
 
 
 def _names(path: Path, match: re.Match[str] | None) -> tuple[str, ...]:
@@ -100,9 +108,12 @@ def _said(folder: Path, date: str) -> list[str]:
     files = [folder / f"results{date}.json", *sorted(folder.glob("results*.json"), reverse=True)]
     for file in files:
         try:
-            found = json.loads(file.read_bytes())
+            lines = json.loads(file.read_bytes())
         except (OSError, ValueError, RecursionError):
             continue
-        if isinstance(found, dict) and is_results(found) and found.get("model_name"):
-            return [str(found["model_name"])]
+        if isinstance(lines, dict) and _is_results(lines) and lines.get("model_name"):
+            return [str(lines["model_name"])]
     return []
+
+
+READER = Reader("lm-eval samples", recognize_samples, read_samples, explain_means)

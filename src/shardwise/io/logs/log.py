@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from shardwise.core.errors import InputError
-from shardwise.io.tables.column import LETTERS, WORDS, Labels, is_number
-from shardwise.io.tables.records import Records
+from shardwise.io.tables.column import Labels
+from shardwise.io.tables.numerals import is_number
+from shardwise.io.tables.records import Records, Wishes
 from shardwise.io.tables.roles import Columns
-from shardwise.io.tables.words import CLUSTERS, plain
+from shardwise.io.tables.words import CLUSTERS, LETTERS, VERDICTS, plain
 
+MAIN = "score"
+"""The measure that is each task's own, where tasks have none in common."""
 _LONGEST = 80  # characters of a label; the text of a passage is longer, and gets a number
 
 
@@ -23,111 +26,209 @@ class Row:
     """The scores of one answer."""
 
     item: str
-    instance: str
+    repeat: str
     scores: Mapping[str, float]
     about: Mapping[str, Any]  # what the log says of the item
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Log:
-    """One file: a model on a task."""
+    """A model on a task.
+
+    Parameters
+    ----------
+    source
+        The file.
+    names
+        What the model may be called, best first; later ones keep logs of one name apart.
+    task
+        The task.
+    rows
+        The scores, an answer each.
+    primary
+        The score that the tool itself shows first.
+    repeats
+        The tool's word for repeated answers.
+    place
+        Where a row stands, in words.
+    notes
+        What has to be known of the log.
+    item, system
+        The tool's words for them.
+    what
+        What it was recognised as.
+    """
 
     source: str
-    names: tuple[str, ...]  # what the model may be called, best first
+    names: tuple[str, ...]
     task: str
     rows: Sequence[Row]
-    primary: str  # the score that the program itself shows first
-    instances: str  # its word for repeated answers
+    primary: str
+    repeats: str
     place: Callable[[int], str]
     notes: tuple[str, ...] = ()
+    item: str = "question"
+    system: str = "model"
+    what: str = ""
+
+    def called(self, what: str) -> Log:
+        """Return the same log, recognised as something."""
+        return replace(self, what=self.what or what)
 
 
-def number(value: Any) -> float:
+def parse_verdict(value: Any) -> float:
     """Return the number that a verdict stands for, as inspect has it; infinite where it stands for none.
 
-    >>> number("C"), number("I"), number("P"), number("N"), number(True), number("0.25"), number("yes")
-    (1.0, 0.0, 0.5, 0.0, 1.0, 0.25, 1.0)
+    >>> [parse_verdict(value) for value in ("C", "I", "P", "N", True, "0.25", "yes")]
+    [1.0, 0.0, 0.5, 0.0, 1.0, 0.25, 1.0]
     """
     if value is None:
         return np.nan
     if isinstance(value, bool | int | float):
-        return np.inf if abs(value) > 1e308 else float(value)  # whole numbers may have any number of digits
+        # whole numbers may have any number of digits
+        return np.inf if abs(value) > 1e308 else float(value)
     if not isinstance(value, str):
         return np.inf
     text = value.strip()
     if is_number(text):
         return float(text)
-    return (WORDS | LETTERS[0]).get(text.lower(), np.inf)
+    return (VERDICTS | LETTERS[0]).get(text.lower(), np.inf)
 
 
-def joined(logs: Sequence[Log], systems: Sequence[str] = (), columns: Columns | None = None) -> list[Records]:
+def number_repeats(keys: Iterable[Any]) -> list[str]:
+    """Return for each key how many like it came so far.
+
+    >>> number_repeats(["a", "b", "a"])
+    ['1', '1', '2']
+    """
+    seen: dict[Any, int] = {}
+    numbers = []
+    for key in keys:
+        seen[key] = seen.get(key, 0) + 1
+        numbers.append(str(seen[key]))
+    return numbers
+
+
+def join_logs(logs: Sequence[Log], systems: Sequence[str] = (), wishes: Wishes | None = None) -> list[Records]:
     """Turn logs into records: models that have the same name in two logs of a task are called by their files.
 
     Parameters
     ----------
     logs
-        The files.
+        The logs.
     systems
         What to call the model of each.
-    columns
-        ``cluster``: the field of an item that says what it has in common with others.
+    wishes
+        What the caller says: the field of an item that is its cluster, models and items to leave out.
     """
-    called = list(systems) or _called(logs)
-    repeated = any(len({row.instance for row in log.rows}) > 1 for log in logs)
-    key = _cluster_key(logs, columns or {})
-    parts = []
-    for log, system in zip(logs, called, strict=True):
-        names = list(dict.fromkeys(name for row in log.rows for name in row.scores))
-        count = len(log.rows)
-        labels = {
-            "task": Labels.same(log.task, count),
-            "topic": coded(row.item for row in log.rows),
-            "system": Labels.same(system, count),
-        }
-        if repeated:
-            labels["instance"] = coded(row.instance for row in log.rows)
-        if key:
-            labels["cluster"] = coded(_shown(row.about.get(key)) for row in log.rows)
-        parts.append(
-            Records(
-                source=log.source,
-                labels={
-                    role: Labels(np.tile(one.codes, len(names)), one.names) for role, one in labels.items()
-                },
-                measures=Labels(np.repeat(np.arange(len(names), dtype=np.int32), count), names),
-                values=np.array([row.scores.get(name, np.nan) for name in names for row in log.rows]),
-                place=lambda k, log=log: log.place(k % len(log.rows)),  # type: ignore[misc]
-                nouns={"topic": "question", "system": "model", "instance": log.instances}
-                | ({"cluster": key.lower()} if key else {}),
-                notes=log.notes,
-                primary=log.primary,
-                asked=frozenset({"cluster"} if columns and key else ()),
-            )
-        )
+    wishes = wishes or Wishes()
+    if not logs:
+        raise InputError("no logs were given", remedy="name at least one")
+    called = list(systems) or _name_models(logs)
+    kept = [k for k, name in enumerate(called) if name not in wishes.exclude]
+    if not kept:
+        raise InputError("all models are left out", argument="exclude", remedy="keep some")
+    logs, called = [_without(logs[k], wishes.exclude) for k in kept], [called[k] for k in kept]
+    logs, notes = _share_measure(logs, wishes.measure)
+    repeated = any(len({row.repeat for row in log.rows}) > 1 for log in logs)
+    key = _cluster_key(logs, wishes.columns or {})
+    parts = [_make_part(log, name, repeated, key, bool(wishes.columns), notes) for log, name in zip(logs, called, strict=True)]
     shared = set.intersection(*(set(part.measures.names) for part in parts))
-    if not shared:
-        raise InputError(
-            f"has none of the scores of {parts[0].source} ({', '.join(parts[0].measures.names)})",
-            where=parts[1].source,
-            remedy="compare logs of the same tasks",
+    primary = next((log.primary for log in logs if log.primary in shared), "") or next(iter(sorted(shared)), "")
+    return [replace(part, primary=primary) for part in parts]
+
+
+def _without(log: Log, exclude: Sequence[str]) -> Log:
+    return replace(log, rows=[row for row in log.rows if row.item not in exclude]) if exclude else log
+
+
+def _share_measure(logs: Sequence[Log], measure: str | None) -> tuple[list[Log], tuple[str, ...]]:
+    """Logs with a measure in common; where tasks have none, each task's own is added under one name."""
+    names = [{name for row in log.rows for name in row.scores} for log in logs]
+    if set.intersection(*names):
+        return list(logs), ()
+    tasks = dict.fromkeys(log.task for log in logs)
+    by_task = {task: [k for k, log in enumerate(logs) if log.task == task] for task in tasks}
+    main: dict[str, str] = {}
+    for task, places in by_task.items():
+        common = set.intersection(*(names[k] for k in places))
+        if not common:
+            first, second = logs[places[0]], logs[places[1]]
+            raise InputError(
+                f"has none of the scores of {first.source} ({', '.join(sorted(names[places[0]]))})",
+                where=second.source,
+                remedy="compare logs of the same tasks",
+            )
+        own = [logs[k].primary for k in places if logs[k].primary in common]
+        main[task] = own[0] if own else min(common)
+    if measure is not None and any(_is_measure(measure, known) for known in names):
+        return list(logs), ()
+    joined = [
+        replace(
+            log,
+            rows=[replace(row, scores={MAIN: row.scores.get(main[log.task], np.nan), **row.scores}) for row in log.rows],
+            primary=MAIN,
         )
-    first = next((log.primary for log in logs if log.primary in shared), "")
-    return [replace(part, primary=first) for part in parts]
+        for log in logs
+    ]
+    shown = ", ".join(f"{name} ({task})" for task, name in main.items())
+    return joined, (f"{MAIN} is each task's own: {shown}",)
 
 
-def coded(labels: Iterable[str]) -> Labels:
-    """Give labels codes in the order they first appear."""
+def _is_measure(measure: str, known: Iterable[str]) -> bool:
+    """Whether a measure is among those known, with its filter or without."""
+    return any(name == measure or name.split(",")[0] == measure.removesuffix(",none") for name in known)
+
+
+def _make_part(
+    log: Log, system: str, repeated: bool, key: str, asked: bool, notes: tuple[str, ...]
+) -> Records:
+    names = list(dict.fromkeys(name for row in log.rows for name in row.scores))
+    count = len(log.rows)
+    labels = {
+        "task": Labels.same(log.task, count),
+        "topic": code_labels(row.item for row in log.rows),
+        "system": Labels.same(system, count),
+    }
+    if repeated:
+        labels["instance"] = code_labels(row.repeat for row in log.rows)
+    if key:
+        labels["cluster"] = code_labels(_show(row.about.get(key)) for row in log.rows)
+    nouns = {"topic": log.item, "system": log.system, "instance": log.repeats} | ({"cluster": key.lower()} if key else {})
+    return Records(
+        source=log.source,
+        labels={role: Labels(np.tile(one.codes, len(names)), one.names) for role, one in labels.items()},
+        measures=Labels(np.repeat(np.arange(len(names), dtype=np.int32), count), names),
+        values=np.array([row.scores.get(name, np.nan) for name in names for row in log.rows]),
+        place=lambda k: log.place(k % count),
+        nouns={dim: word for dim, word in nouns.items() if word != dim},
+        notes=(*log.notes, *notes),
+        primary=log.primary,
+        asked=frozenset({"cluster"} if asked and key else ()),
+        repeats_kind="samples",
+        what=log.what,
+    )
+
+
+def code_labels(labels: Iterable[str]) -> Labels:
+    """Give labels codes in the order they first appear.
+
+    Parameters
+    ----------
+    labels
+        A label for each row.
+    """
     names: dict[str, int] = {}
     codes = np.array([names.setdefault(label, len(names)) for label in labels], dtype=np.int32)
     return Labels(codes, list(names))
 
 
-def _called(logs: Sequence[Log]) -> list[str]:
+def _name_models(logs: Sequence[Log]) -> list[str]:
     """The best names that keep logs of the same task apart."""
     for level in range(max(len(log.names) for log in logs)):
-        found = [log.names[min(level, len(log.names) - 1)] for log in logs]
-        if len({(name, log.task) for name, log in zip(found, logs, strict=True)}) == len(logs):
-            return found
+        names = [log.names[min(level, len(log.names) - 1)] for log in logs]
+        if len({(name, log.task) for name, log in zip(names, logs, strict=True)}) == len(logs):
+            return names
     raise InputError(
         "is the same log as another, or has its name and its task",
         where=logs[-1].source,
@@ -158,10 +259,21 @@ def _cluster_key(logs: Sequence[Log], columns: Columns) -> str:
                 value=given,
             )
         return given
-    found = (key for key in rows[0].about if plain(key) in CLUSTERS)
-    return next((key for key in found if all(row.about.get(key) is not None for row in rows)), "")
+    if not rows:
+        return ""
+    keys = (key for key in rows[0].about if plain(key) in CLUSTERS)
+    return next((key for key in keys if all(row.about.get(key) is not None for row in rows)), "")
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     text = str(value).strip()
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 9]}…{zlib.crc32(text.encode()):08x}"
+
+
+def shorten(value: Any) -> str:
+    """Return a text that may be long as the label of an item.
+
+    >>> shorten("What is 1+1?")
+    'What is 1+1?'
+    """
+    return _show(value)

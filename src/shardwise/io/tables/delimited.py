@@ -1,15 +1,17 @@
-"""CSV and TSV -> a sheet.
+"""Text -> a sheet: CSV, TSV, columns of spaces, Markdown; title lines, units and headers are told from data.
 
-Plain text is read by compiled code, anything else by Arrow; only what Arrow stumbles over is read again line by line,
-to find the place.
+Short texts are read cell by cell, long ones by Arrow; what Arrow cannot read is read again to find the line.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,174 +19,385 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from shardwise.core.arrays import Bytes
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.io.files import Padded, decoded
 from shardwise.io.spreadsheets import unguarded
-from shardwise.io.tables.cells import DONE, NOT_WHOLE, NUMBER, TEXT, WHOLE, plain_columns
-from shardwise.io.tables.column import NOTHING, is_number
-from shardwise.io.tables.kernels import fixed, loses_zeros
-from shardwise.io.tables.names import MANY
-from shardwise.io.tables.sheet import Sheet, made, stem
-from shardwise.io.tables.words import LABELS, role_words
+from shardwise.io.tables.numerals import find_marks, is_number, parse_texts
+from shardwise.io.tables.sheet import Sheet, make_sheet, stem
+from shardwise.io.tables.words import LABELS, MISSING, is_numbered, is_score, list_roles
 
 EMPTY = "nan"  # in every cell of a column of scores that are all missing; one in which nothing stands is none
-_EMPTY = [*NOTHING, "NaN", "NA", "N/A", "NULL", "None", "Null", "Nan"]
+SHORT = 1 << 20  # bytes of a text that is read cell by cell
+LOOK = 200  # rows that tell how cells are separated
+_NULLS = ["", "nan", "NaN", "NA", "N/A", "#N/A", "null", "NULL", "None", "none", "Null", "Nan", "<NA>", "-"]
 _TRUE, _FALSE = (["true", "True", "TRUE"], ["false", "False", "FALSE"])
-_NO_TEXT = {word.lower() for word in (*_EMPTY, *_TRUE, *_FALSE, "inf", "infinity")}
-"""What begins as a word does and may be none."""
+_RULE = re.compile(r"[|:\-+=\s]+")
+_SPACES = re.compile(r"\s{2,}|\t")
+_UNIT = re.compile(r"[\[(]?(%|ms|s|sec|min|h|usd|eur|\$|€|pts?|points?|0\s*[-–]\s*1|[a-z]{1,4})[\])]?|", re.IGNORECASE)
 
 
-def from_text(text: Padded, path: Path) -> Sheet:
-    """Read CSV or TSV: separated by commas, semicolons, tabs or, failing these, spaces; the first row has the names."""
-    first = next((line for line in io.BytesIO(text.head()) if line.strip()), b"")
-    if not first:
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a text is a table: what separates its cells, and where its rows begin."""
+
+    delimiter: str  # "" where spaces separate, "|" with outer bars for Markdown
+    header: tuple[str, ...]
+    header_line: int  # 1 is the first line of the text
+    first_line: int  # of the rows
+    notes: tuple[str, ...] = ()
+    headerless: bool = False
+
+
+def read_delimited(text: Padded, path: Path, decimal: str = "") -> Sheet:
+    """Read a table of text: separated by commas, semicolons, tabs, bars or, failing these, spaces.
+
+    Parameters
+    ----------
+    text
+        The content of the file.
+    path
+        The file, for errors.
+    decimal
+        The decimal mark, where the caller says it.
+    """
+    text = _normalize(text)
+    head = text.head()
+    lines = decoded(head, path, cut=True).split("\n")
+    if not any(line.strip() for line in lines):
         raise InputError("the file is empty", where=str(path), remedy="give a table of scores")
-    delimiter = next((mark for mark in "\t,;" if mark.encode() in first), None)
-    if delimiter == "," and first.count(b";") > first.count(b","):
-        delimiter = ";"
-    comma = delimiter == ";"
-    header, start = _header(text, delimiter, path)
-    if len(header) == 6 and header[1] in ("Q0", "0"):
+    dialect = find_dialect(lines if len(head) == text.size else lines[:-1], path)
+    if len(dialect.header) == 6 and dialect.header[1] in ("Q0", "0"):
         raise InputError(
             "is a run, not a table of scores",
             where=str(path),
             remedy="give the judgments first: qrels.txt and runs",
         )
-    line = _line_of(text.whole(), delimiter, path)
-    how: dict[str, Any] = {"system": stem(path), "comma": comma, "text": True}
-    body = text.whole()[start:]
-    if not bytes(body[: 1 << 20]).strip():
-        raise InputError("the table has no rows", where=line(-1), remedy="give at least one topic")
-    start_rows = _start(body, delimiter, len(header))
-    try:
-        if delimiter is None:
-            raise pa.ArrowInvalid("nothing separates the columns")
-        point = not (comma and _has_decimal_comma(bytes(body[:4096])))
-        table = _plain(text.buffer[start:], len(body), header, delimiter, start_rows) if point else None
-        if table is None:
-            table = _arrow(body, header, delimiter, point, start_rows)
-    except pa.ArrowException:  # read again, which finds the place
-        table = _careful(text.whole(), header, delimiter, path)
-    sheet = made(table, str(path), line, **how)
-    stated = [
-        n for n, cells in zip(header, start_rows, strict=False) if cells == {EMPTY} and n in sheet.columns
-    ]
-    return replace(sheet, empty=frozenset(n for n in stated if np.isnan(sheet.columns[n].values).all()))
+    if text.size <= SHORT or dialect.delimiter in ("", "|"):
+        return _read_short(text, dialect, path, decimal)
+    return _read_long(text, dialect, path, decimal)
 
 
-def _start(body: memoryview, delimiter: str | None, columns: int) -> list[set[str]]:
-    """What stands in each column of the first rows, of those without quotes and line breaks in them."""
-    lines = bytes(body[: 1 << 13]).decode("utf-8", "replace").splitlines()
-    rows = [line.split(delimiter) for line in lines[: max(len(lines) - 1, 1)]]
-    return [
-        {cell.strip() for cell in cells}
-        for cells in zip(*(r for r in rows if len(r) == columns), strict=True)
-    ]
-
-
-def _header(text: Padded, delimiter: str | None, path: Path) -> tuple[list[str], int]:
-    """Names of the columns, and where the rows begin."""
-    head = text.head()
-    rows = _fields(io.StringIO(decoded(head, path, cut=True)), delimiter, path)
-    number, fields = next(rows, (0, []))
-    if not fields:
-        raise InputError("the first row has no names", where=str(path), remedy="add a header")
-    header = [unguarded(name.strip()) for name in fields]
-    start = -1
-    for _ in range(number):
-        before, start = start, head.find(b"\n", start + 1)
-        if start < 0 and len(head) < text.size:  # a row of names longer than what was read of it
-            start = bytes(text.whole()).find(b"\n", before + 1)
-        if start < 0:
-            start = text.size
-            break
-    twice = next((name for k, name in enumerate(header) if name and name in header[:k]), None)
-    if twice is not None:
-        raise InputError(f"two columns are called {twice!r}", where=f"{path}:{number}", remedy="rename one")
-    if all("." in name and is_number(name) for name in header):
-        raise InputError(
-            "the first row has numbers instead of names", where=f"{path}:{number}", remedy="add a header"
-        )
-    return header, min(start + 1, text.size)
-
-
-def _plain(
-    body: Bytes, size: int, header: list[str], delimiter: str, first: Sequence[set[str]]
-) -> pa.Table | None:
-    """Read a long text if it is plain; None for others, and for what the first rows do not tell."""
-    if size < 4 * MANY or len(first) < len(header) or len(set(header)) < len(header):
-        return None
-    told = [_kind(name, cells) for name, cells in zip(header, first, strict=True)]
-    kinds = [kind for kind in told if kind is not None]
-    if len(kinds) < len(told):
-        return None
-    ended, columns = plain_columns(body, size, delimiter, kinds)
-    if ended == NOT_WHOLE:
-        texts = [TEXT if kind == WHOLE else kind for kind in kinds]
-        ended, columns = plain_columns(body, size, delimiter, texts)
-    return pa.table(columns, names=header) if ended == DONE else None
-
-
-def _kind(name: str, cells: set[str]) -> int | None:
-    """What a column holds by its name and its first cells, as `_arrow` has it read; None where these do not tell."""
-    if role_words(name) & LABELS:
-        return WHOLE if all(map(str.isdigit, cells)) else TEXT
-    if all(map(is_number, cells)):
-        return NUMBER
-    words = (cell for cell in cells if cell[:1].isalpha() and cell[:1].isascii())
-    return TEXT if any(cell.lower() not in _NO_TEXT for cell in words) else None
-
-
-def _arrow(
-    body: memoryview, header: list[str], delimiter: str, point: bool, first: Sequence[set[str]]
-) -> pa.Table:
-    """Read labels as the text they are; where they are plain whole numbers as these, which takes half the time."""
-    seen = dict(zip(header, first, strict=False))
-    labels = {name: pa.string() for name in header if role_words(name) & LABELS}
-    numbers = {name: pa.int64() for name in labels if name in seen and all(map(str.isdigit, seen[name]))}
-    if numbers and not _odd_zeros(body):
+def _normalize(text: Padded) -> Padded:
+    """The same text in UTF-8 and with newlines, where it is in UTF-16 or has carriage returns alone."""
+    head = text.head(1 << 16)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         try:
-            table = _csv(body, header, delimiter, point, labels | numbers)
-        except pa.ArrowInvalid:  # some labels are no numbers
-            return _csv(body, header, delimiter, point, labels)
-        if not any(table.column(name).null_count for name in numbers):
-            return table
-    return _csv(body, header, delimiter, point, labels)
+            content = bytes(text.whole()).decode("utf-16").encode()
+        except UnicodeDecodeError:
+            return text
+        return Padded(np.frombuffer(content + b"\n", dtype=np.uint8), len(content))
+    if b"\r" in head and b"\n" not in head:
+        content = bytes(text.whole()).replace(b"\r", b"\n")
+        return Padded(np.frombuffer(content + b"\n", dtype=np.uint8), len(content))
+    return text
 
 
-def _odd_zeros(body: memoryview) -> bool:
-    """Whether some field may begin with a zero that its number would lose, as 007 and -0 do."""
-    text = fixed(np.frombuffer(body, dtype=np.uint8))
-    first = len(text) > 1 and text[0] == ord("0") and text[1] >= ord("0") and text[1] != ord(";")
-    if first or bytes(body[-2:]) == b"-0":
+def find_dialect(lines: Sequence[str], path: Path) -> Dialect:
+    """Say how a text is a table, from its first lines.
+
+    Parameters
+    ----------
+    lines
+        The first lines of the text.
+    path
+        The file, for errors.
+    """
+    start, notes = 0, []
+    told = re.fullmatch(r"\s*sep=(.)\s*", next((line for line in lines if line.strip()), ""))
+    if told:
+        start = next(k for k, line in enumerate(lines) if line.strip()) + 1
+    delimiter = told[1] if told else _find_delimiter(lines, path)
+    rows = list(_limit(_split_rows(lines, delimiter, path, start), LOOK))
+    if not rows:
+        raise InputError("the first row has no names", where=str(path), remedy="add a header")
+    width = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
+    if width == 1:
+        width = max(len(cells) for _, cells in rows)
+    # lines before the first full row are titles
+    first = next(k for k, (_, cells) in enumerate(rows) if len(cells) >= width)
+    titles = [cells for _, cells in rows[:first]]
+    while first + 1 < len(rows) and _is_title(rows[first][1], rows[first + 1][1]):
+        titles.append(rows[first][1])
+        first += 1
+    texts = [" ".join(cell for cell in cells if cell.strip()).strip() for cells in titles]
+    notes += [f"title left out: {text[:60]}" for text in texts if text]
+    number, header = rows[first]
+    body = [cells for _, cells in rows[first + 1 :]]
+    header = _name_columns(header, width)
+    if body and _is_second_header(header, body):
+        raise InputError(
+            "has two rows of headers",
+            where=f"{path}:{number}",
+            remedy="join them into one name a column, such as bm25_AP",
+        )
+    if _is_headerless(header, body):
+        names = tuple(str(k + 1) for k in range(len(header)))
+        return Dialect(delimiter, names, number, number, tuple(notes), headerless=True)
+    skipped = 0
+    if body and _is_unit_row(header, body):
+        notes.append(f"row of units left out: {', '.join(dict.fromkeys(c for c in body[0] if c.strip()))}")
+        skipped = 1
+    first_line = rows[first + 1 + skipped][0] if first + 1 + skipped < len(rows) else number + 1 + skipped
+    # a quoted cell may begin on an earlier line than it ends
+    begins = rows[first + skipped][0] + 1
+    return Dialect(delimiter, tuple(header), number, min(begins, first_line), tuple(notes))
+
+
+def _find_delimiter(lines: Sequence[str], path: Path) -> str:
+    """What separates the cells: of those that make rows of equal length, the one that does so earliest."""
+    filled = [line for line in lines if line.strip()][:LOOK]
+    if filled[0].lstrip().startswith("|") or (len(filled) > 1 and _RULE.fullmatch(filled[1]) and "|" in filled[1]):
+        return "|"
+    ranked = []
+    for place, mark in enumerate("\t;,|"):
+        counts = [len(cells) for _, cells in _limit(_split_rows(lines, mark, path), LOOK)]
+        width, times = Counter(counts).most_common(1)[0]
+        if width > 1:
+            ranked.append((counts.index(width), -times / len(counts), place, mark))
+        elif max(counts) > 1 and counts[0] > 1:
+            ranked.append((len(counts), 0.0, place, mark))
+    return min(ranked)[3] if ranked else ""
+
+
+def _limit(rows: Iterable[Any], count: int) -> Iterator[Any]:
+    for _, row in zip(range(count), rows, strict=False):
+        yield row
+
+
+def _split_rows(
+    lines: Iterable[str], delimiter: str, path: Path, start: int = 0
+) -> Iterator[tuple[int, list[str]]]:
+    """Line number and cells of every row that is not blank; the number is that of the row's last line."""
+    lines = lines if start == 0 else list(lines)[start:]
+    if delimiter in ("", "|"):
+        for number, line in enumerate(lines, start=start + 1):
+            if not line.strip() or (delimiter and _RULE.fullmatch(line)):
+                continue
+            if delimiter:
+                bars = line.strip()
+                cells = (bars[1:] if bars.startswith("|") else bars).removesuffix("|").split("|")
+                yield number, [cell.strip() for cell in cells]
+            else:
+                wide = _SPACES.split(line.strip())
+                yield number, wide if len(wide) > 1 else line.split()
+        return
+    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter)
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield start + reader.line_num, cells
+    except csv.Error as error:
+        raise InputError(
+            f"not a table of scores ({error})", where=str(path), remedy="check the quotes"
+        ) from None
+
+
+def _name_columns(cells: Sequence[str], width: int) -> list[str]:
+    names = [unguarded(cell.strip()) for cell in cells]
+    if names[0].startswith("#") and len(names[0]) > 1:
+        names[0] = names[0].lstrip("# ").strip()
+    while len(names) > width and not names[-1]:
+        names.pop()
+    return names
+
+
+def _is_title(cells: Sequence[str], following: Sequence[str]) -> bool:
+    """Whether a full row is a title above the header: one text over columns that the next row names."""
+    filled = {cell.strip() for cell in cells if cell.strip()}
+    below = [cell.strip() for cell in following]
+    return len(filled) == 1 and len(cells) > 2 and sum(map(bool, below)) > 1 and not any(map(_is_value, below))
+
+
+def _is_value(cell: str) -> bool:
+    """Whether a cell may be a score."""
+    text = cell.strip()
+    return bool(text) and bool(np.isfinite(parse_texts([text], "comma").values[0]))
+
+
+def _is_second_header(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row below names columns too: words in several columns that hold numbers further down."""
+    first, rest = body[0], body[1:]
+    if not rest or len(first) != len(header):
+        return False
+    numeric = [k for k in range(len(header)) if _share_of_values([row[k] for row in rest if k < len(row)]) > 0.9]
+    words = [k for k in numeric if first[k].strip() and not _is_value(first[k]) and first[k].strip().lower() not in MISSING]
+    repeated = len({header[k] for k in numeric}) < len(numeric)
+    units = all(_UNIT.fullmatch(first[k].strip()) for k in words)
+    return len(words) > 1 and len(words) == len(numeric) and (repeated or not units or bool(first[0].strip()))
+
+
+def _share_of_values(cells: Sequence[str]) -> float:
+    filled = [cell for cell in cells if cell.strip().lower() not in MISSING]
+    return sum(map(_is_value, filled)) / len(filled) if filled else 0.0
+
+
+def _is_unit_row(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row below the header holds units: no label, and no number where others have one."""
+    first, rest = body[0], body[1:]
+    if not rest or len(first) != len(header) or first[0].strip():
+        return False
+    filled = [cell.strip() for cell in first if cell.strip()]
+    return bool(filled) and all(_UNIT.fullmatch(cell) and not is_number(cell) for cell in filled)
+
+
+def _is_headerless(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row is data: its cells are of the kind of those below, where names would not be."""
+    rows = [row for row in body if len(row) >= len(header)]
+    if not rows:
+        return all("." in name and is_number(name) for name in header)
+    cells = [[row[k].strip() for row in rows] for k in range(len(header))]
+    numeric = [k for k in range(len(header)) if _share_of_values(cells[k]) > 0.9]
+    labels = [k for k in range(len(header)) if k not in numeric]
+    if not numeric or not all(_is_value(header[k]) for k in numeric):
+        # names above numbers; above labels, a header is one of its own labels only where no number tells
+        return False
+    if any(header[k] and header[k] in cells[k] for k in labels):
         return True
-    if len(text) > 10 * MANY:
-        return loses_zeros(text)
-    before, at, after = text[:-2], text[1:-1], text[2:]
-    starts = ((before < ord("0")) & (before != ord("."))) | (before == ord(";"))
-    lost = starts & (after >= ord("0")) & (after != ord(";"))
-    lost |= (before == ord("-")) & ((after < ord(".")) | (after == ord(";")))
-    return bool((lost & (at == ord("0"))).any())
+    if any(_is_known(header[k]) for k in range(len(header))):
+        return False
+    if any(is_numbered([header[k], *cells[k][:20]]) for k in labels):
+        return True
+    named = parse_texts([header[k] for k in numeric], "").values
+    values = parse_texts(list(dict.fromkeys(cell for k in numeric for cell in cells[k])), "").values
+    values = values[np.isfinite(values)]
+    outside = (named > 2 * values.max()) | (named < min(0.0, 2 * values.min()))
+    counting = np.array_equal(named, np.arange(len(named))) or np.array_equal(named, np.arange(1, len(named) + 1))
+    fractions = not np.array_equal(values, np.round(values))
+    return not ((outside.all() and len(named) > 0) or (counting and fractions and len(named) > 1))
 
 
-def _csv(
-    body: memoryview, header: list[str], delimiter: str, point: bool, types: Mapping[str, pa.DataType]
+def _is_known(name: str) -> bool:
+    return bool(name) and not is_number(name) and (bool(list_roles(name)) or is_score(name))
+
+
+def _read_short(text: Padded, dialect: Dialect, path: Path, decimal: str) -> Sheet:
+    """Every cell as text, with the line of every row."""
+    lines = decoded(text.whole(), path).split("\n")
+    width, numbers, kept = len(dialect.header), [], []
+    for number, cells in _split_rows(lines, dialect.delimiter, path, dialect.first_line - 1):
+        row = list(cells)
+        while len(row) > width and not row[-1].strip():
+            row.pop()
+        if len(row) != width:
+            raise _ragged(path, number, len(row), width)
+        numbers.append(number)
+        kept.append(row)
+    if not kept:
+        raise InputError(
+            "the table has no rows", where=f"{path}:{dialect.header_line}", remedy="give at least one topic"
+        )
+    table = pa.table(
+        [pa.array(column, pa.string()) for column in zip(*kept, strict=True)], names=list(dialect.header)
+    )
+    return _finish(table, dialect, path, decimal, lambda row: f"{path}:{numbers[row]}")
+
+
+def _ragged(path: Path, line: int, found: int, width: int) -> InputError:
+    return InputError(
+        f"{counted(found, 'column')} instead of {width}",
+        where=f"{path}:{line}",
+        remedy="give every row as many columns as the header",
+    )
+
+
+def _finish(
+    table: pa.Table, dialect: Dialect, path: Path, decimal: str, place: Callable[[int], str]
+) -> Sheet:
+    stated = [
+        name
+        for name, data in zip(table.column_names, table.columns, strict=True)
+        if pa.types.is_string(data.type) and set(data.slice(0, 50).to_pylist()) == {EMPTY}
+    ]
+    names = list(dialect.header)
+    twice = next((name for k, name in enumerate(names) if name and name in names[:k]), None)
+    if twice is not None:
+        raise InputError(
+            f"two columns are called {twice!r}", where=f"{path}:{dialect.header_line}", remedy="rename one"
+        )
+    sheet = make_sheet(
+        table,
+        str(path),
+        place,
+        system=stem(path),
+        decimal=decimal,
+        mixed=dialect.delimiter == ";",
+        text=True,
+        notes=dialect.notes,
+    )
+    empty = frozenset(
+        name for name in stated if name in sheet.columns and np.isnan(sheet.columns[name].values).all()
+    )
+    return replace(sheet, empty=empty, headerless=dialect.headerless)
+
+
+def _read_long(text: Padded, dialect: Dialect, path: Path, decimal: str) -> Sheet:
+    """Read by Arrow: labels as text, other columns as what they are."""
+    whole = text.whole()
+    start = _offset_of_line(whole, dialect.first_line)
+    body = whole[start:]
+    place = _line_finder(whole, dialect, path)
+    if not bytes(body[: 1 << 16]).strip():
+        raise InputError(
+            "the table has no rows", where=f"{path}:{dialect.header_line}", remedy="give at least one topic"
+        )
+    names = list(dialect.header)
+    types = _choose_types(names, bytes(body[: 1 << 16]).decode("utf-8", "replace"), dialect, path)
+    point = not any(kind == "comma" for kind in types.values())
+    if len(set(names)) == len(names) and point:
+        try:
+            table = _read_arrow(body, names, dialect.delimiter, types)
+        except pa.ArrowException:
+            # read again below, which finds the line
+            pass
+        else:
+            return _finish(table, dialect, path, decimal, place)
+    return _read_short(text, dialect, path, decimal)
+
+
+def _offset_of_line(text: memoryview, line: int) -> int:
+    start = 0
+    content = bytes(text[: 1 << 22])
+    for _ in range(line - 1):
+        start = content.find(b"\n", start) + 1
+    return start
+
+
+def _choose_types(names: Sequence[str], start: str, dialect: Dialect, path: Path) -> dict[str, Any]:
+    """The columns that are read as text: labels, and numbers whose marks have to be looked at one by one."""
+    lines = start.split("\n")
+    rows = [cells for _, cells in _split_rows(lines[:-1] or lines, dialect.delimiter, path)]
+    types: dict[str, Any] = {}
+    for k, name in enumerate(names):
+        cells = [row[k].strip() for row in rows if len(row) == len(names)]
+        filled = [cell for cell in cells if cell.lower() not in MISSING]
+        plain = bool(filled) and all(is_number(cell) for cell in filled)
+        odd = plain and bool(parse_texts(list(dict.fromkeys(filled)), "", mixed=dialect.delimiter == ";").problem)
+        whole = plain and all(cell.lstrip("+-").isdecimal() for cell in filled)
+        label = set(list_roles(name)) & LABELS
+        if label or not plain or odd or (whole and not is_score(name) and len(set(filled)) > 2):
+            types[name] = pa.dictionary(pa.int32(), pa.string())
+        if find_marks(filled[:50]) == "comma":
+            types[name] = "comma"
+    return types
+
+
+def _read_arrow(
+    body: memoryview, names: list[str], delimiter: str, types: Mapping[str, Any]
 ) -> pa.Table:
     table = pyarrow.csv.read_csv(
         pa.py_buffer(body),
-        read_options=pyarrow.csv.ReadOptions(column_names=header),
+        read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=1 << 22),
         parse_options=pyarrow.csv.ParseOptions(
             delimiter=delimiter, newlines_in_values=b'"' in bytes(body[: 1 << 20])
         ),
         convert_options=pyarrow.csv.ConvertOptions(
             column_types=dict(types),
-            null_values=_EMPTY,
+            null_values=_NULLS,
             true_values=_TRUE,
             false_values=_FALSE,
-            decimal_point="." if point else ",",
             timestamp_parsers=[],
+            strings_can_be_null=False,
         ),
     )
     if any(pa.types.is_binary(kind) for kind in table.schema.types):
@@ -192,56 +405,13 @@ def _csv(
     return table
 
 
-def _has_decimal_comma(start: bytes) -> bool:
-    return any(a.isdigit() and b.isdigit() for a, b in _around(start.decode("utf-8", "replace")))
-
-
-def _around(text: str) -> Iterable[tuple[str, str]]:
-    return ((text[k - 1 : k], text[k + 1 : k + 2]) for k, mark in enumerate(text) if mark == ",")
-
-
-def _careful(text: memoryview, header: list[str], delimiter: str | None, path: Path) -> pa.Table:
-    """The table row by row, with file and line where it cannot be read."""
-    rows = _fields(io.StringIO(decoded(text, path)), delimiter, path)
-    next(rows)
-    kept: list[list[str]] = []
-    for line, fields in rows:
-        if len(fields) != len(header):
-            raise InputError(
-                f"{counted(len(fields), 'column')} instead of {len(header)}",
-                where=f"{path}:{line}",
-                remedy="give every row as many columns as the header",
-            )
-        kept.append(fields)
-    if not kept:
-        raise InputError("the table has no rows", where=str(path), remedy="give at least one topic")
-    return pa.table([pa.array(column, pa.string()) for column in zip(*kept, strict=True)], names=header)
-
-
-def _fields(stream: Iterable[str], delimiter: str | None, path: Path) -> Any:
-    """Line number and fields of every row that is not blank."""
-    if delimiter is None:
-        for number, line in enumerate(stream, start=1):
-            if line.strip():
-                yield number, line.split()
-        return
-    reader = csv.reader(stream, delimiter=delimiter)
-    try:
-        for fields in reader:
-            if fields and (len(fields) > 1 or fields[0].strip()):
-                yield reader.line_num, fields
-    except csv.Error as error:
-        raise InputError(
-            f"not a table of scores ({error})", where=str(path), remedy="check the quotes"
-        ) from None
-
-
-def _line_of(text: memoryview, delimiter: str | None, path: Path) -> Callable[[int], str]:
-    """Where a row stands in a text, found by reading up to it; -1 is the header."""
+def _line_finder(text: memoryview, dialect: Dialect, path: Path) -> Callable[[int], str]:
+    """Where a row stands in a long text, found by reading up to it."""
 
     def place(row: int) -> str:
-        rows = _fields(io.StringIO(str(text, "utf-8", "replace")), delimiter, path)
-        line = next(number for k, (number, _) in enumerate(rows, start=-1) if k == row)
-        return f"{path}:{line}"
+        lines = io.StringIO(str(text, "utf-8", "replace"))
+        stripped = (line.rstrip("\n") for line in lines)
+        rows = _split_rows(list(stripped), dialect.delimiter, path, dialect.first_line - 1)
+        return f"{path}:{next(number for k, (number, _) in enumerate(rows) if k == row)}"
 
     return place

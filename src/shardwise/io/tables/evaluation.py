@@ -9,23 +9,42 @@ import pyarrow as pa
 
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
-from shardwise.io.tables.column import is_number
-from shardwise.io.tables.sheet import Sheet, made, stem
+from shardwise.io.tables.numerals import is_number
+from shardwise.io.tables.sheet import Sheet, make_sheet, stem
+from shardwise.io.tables.words import is_measure
 
 _SUMMARY = "all"  # their name for the mean over topics
 _HEAD = ("runid", "relstring")
+_COUNTS = ("num_", "iprec_at_recall", "gm_", "set_", "11pt", "Rprec", "relative_", "utility", "binG", "G", "infAP")
+"""How further names of trec_eval begin."""
+_LOOK = 200  # lines that tell what a file is
 
 
 def is_evaluation(text: bytes) -> bool:
-    """Whether a text has three columns, the last with numbers from the first row on."""
-    first = next((line for line in text[: 1 << 16].split(b"\n") if line.strip()), b"")
-    fields = first.decode("utf-8", "replace").split()
-    if b"," in first or b";" in first or len(fields) != 3:
+    """Whether a text has three columns without a header: measure, topic and value, in the order of either tool.
+
+    Parameters
+    ----------
+    text
+        The first bytes of a file.
+    """
+    lines = [line for line in text[: 1 << 16].split(b"\n") if line.strip()][:_LOOK]
+    rows = [line.decode("utf-8", "replace").split() for line in lines]
+    if not rows or len(rows[0]) != 3 or b"," in lines[0] or b";" in lines[0]:
         return False
-    return fields[0] in _HEAD or is_number(fields[2])
+    if rows[0][0] in _HEAD:
+        return True
+    cells = [row for row in rows if len(row) == 3]
+    measures = any(sum(_is_known(row[k]) for row in cells) >= len(cells) / 2 for k in (0, 1))
+    return is_number(rows[0][2]) and measures
 
 
-def from_evaluation(text: bytes, path: Path) -> Sheet:
+def _is_known(name: str) -> bool:
+    """Whether a name is that of a measure."""
+    return is_measure(name) or name.startswith(_COUNTS)
+
+
+def read_evaluation(text: bytes, path: Path) -> Sheet:
     """Read measure, topic, value (trec_eval) or topic, measure, value (ir_measures)."""
     rows: list[tuple[int, str, str, str]] = []
     for number, line in enumerate(text.decode("utf-8", "replace").splitlines(), start=1):
@@ -46,7 +65,7 @@ def from_evaluation(text: bytes, path: Path) -> Sheet:
     lines, topics, measures, values = zip(*named, strict=True)
     at = np.array(lines)
     table = pa.table({"topic": topics, "measure": measures, "value": values})
-    return made(table, str(path), lambda row: f"{path}:{at[row]}", system=system)
+    return make_sheet(table, str(path), lambda row: f"{path}:{at[row]}", system=system)
 
 
 def _measure_first(first: list[str], second: list[str]) -> bool:

@@ -16,10 +16,10 @@ from shardwise.core.errors import InputError
 from shardwise.io.bounds import most_inside
 from shardwise.io.checksums import KEY, check, fingerprint
 from shardwise.io.files import read_text
-from shardwise.io.tables.sheet import Sheet, first_line, from_frame, made, stem
+from shardwise.io.tables.sheet import Sheet, first_line, make_sheet, sheet_of_frame, stem
 
 
-def from_parquet(path: Path) -> Sheet:
+def read_parquet(path: Path) -> Sheet:
     """Read a Parquet file."""
     blob = read_text(path)
     try:
@@ -51,8 +51,8 @@ def from_parquet(path: Path) -> Sheet:
                 where=str(path),
                 remedy="it may be damaged: fetch it again",
             ) from None
-        return replace(from_frame(frame, str(path)), system=stem(path))
-    sheet = made(table, str(path), lambda row: f"{path}:row {row + 1}", system=stem(path))
+        return sheet_of_frame(frame, str(path), system=stem(path))
+    sheet = make_sheet(table, str(path), lambda row: f"{path}:row {row + 1}", system=stem(path))
     return replace(sheet, empty=empty)
 
 

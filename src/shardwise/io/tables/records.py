@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
 from shardwise.core.arrays import Codes, Floats, Ints
-from shardwise.core.claim import DIMENSIONS
+from shardwise.core.claim import DIMENSIONS, counted
 from shardwise.core.errors import InputError
 from shardwise.io.tables.column import Labels
-from shardwise.io.tables.names import numbered, places_of
-from shardwise.io.tables.roles import Columns, Reading, fault, own_factors, understood
+from shardwise.io.tables.readings import choose_reading, refuse_words
+from shardwise.io.tables.roles import Columns, Reading, find_factors
 from shardwise.io.tables.sheet import Sheet
-from shardwise.io.tables.words import SUMMARIES, VALUES, plain
+from shardwise.io.tables.words import is_value
 
 ITEM_LABELS = ("task", "cluster")  # what an item may belong to
+Missing = Literal["leave", "refuse", "zero"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,71 +36,116 @@ class Records:
     asked: frozenset[str] = field(default_factory=frozenset)  # item labels that have a column of their own
     wide: bool = False  # whether its systems were the columns of a table
     factors: tuple[str, ...] = ()  # labels that are further dimensions
+    numbered: bool = False  # whether items are called by the numbers of their rows, as nothing names them
+    unnamed: bool = False  # whether its one system is called by its file, as nothing names it
+    repeats_kind: str = ""  # samples or seeds, where the source says it
+    what: str = ""  # what a log was recognised as
+
+    def keep_rows(self, rows: Ints) -> Records:
+        """Return some of the scores."""
+        labels = {role: labels.taken(rows) for role, labels in self.labels.items()}
+        place = self.place
+        return replace(
+            self,
+            labels=labels,
+            measures=self.measures.taken(rows),
+            values=self.values[rows],
+            place=lambda k: place(int(rows[k])),
+        )
 
 
-def records(
-    sheet: Sheet,
-    measure: str | None = None,
-    columns: Columns | None = None,
-    system: str = "",
-    *,
-    single: bool = False,
-    factors: Sequence[str] = (),
-) -> Records:
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the caller says of a table."""
+
+    measure: str | None = None
+    columns: Columns | None = None
+    factors: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    missing: Missing | None = None
+    decimal: str = ""
+    sheet: str = ""
+    tasks: tuple[str, ...] = ()
+    by_position: bool = False
+
+
+def make_records(sheet: Sheet, wishes: Wishes, system: str = "", *, single: bool = False) -> Records:
     """Take the scores out of a sheet.
 
     Parameters
     ----------
     sheet
         The table.
-    measure
-        Picks a column of scores, or names scores that have no name.
-    columns
-        Which column is what, where the headers do not say it.
+    wishes
+        What the caller says of it: columns, measure, what is left out, what becomes of words among the scores.
     system
         What to call the one system of a table that names none.
     single
         Whether the columns are measures of one system, and not systems.
-    factors
-        Columns that are further dimensions, where the table has them.
     """
-    further = own_factors(sheet, factors, columns)
-    reading = understood(sheet, columns, measure, single=single, factors=further)
-    rows, notes = _items(sheet, reading)
+    further = find_factors(sheet, wishes.factors, wishes.columns)
+    reading = choose_reading(
+        sheet, wishes.columns, wishes.measure, single=single, factors=further, exclude=wishes.exclude
+    )
+    return records_of_reading(sheet, reading, wishes, system, further)
+
+
+def records_of_reading(
+    sheet: Sheet, reading: Reading, wishes: Wishes, system: str = "", further: Sequence[str] = ()
+) -> Records:
+    """Take the scores out of a sheet whose reading is known.
+
+    Parameters
+    ----------
+    sheet
+        The table as it was read.
+    reading
+        Which column is what, with the sheet that it is of.
+    wishes
+        What the caller says.
+    system
+        What to call the one system of a table that names none.
+    further
+        Columns that are further dimensions.
+    """
+    whole, sheet = sheet, reading.sheet
+    rows, excluded = _keep_rows(sheet, reading, wishes.exclude)
     labels = {
         role: _labels(sheet, name).taken(rows)
         for role, name in reading.roles.items()
         if role in DIMENSIONS or role in ITEM_LABELS
     }
-    labels |= {name: _labels(sheet, name).taken(rows) for name in further}
-    if "topic" not in labels:
-        every = np.arange(sheet.rows, dtype=np.int32)
-        labels["topic"] = Labels(every, numbered(np.arange(1, sheet.rows + 1)))
-    for name in reading.scores:
-        if np.isinf(sheet.columns[name].values).any():
-            raise fault(sheet, name)
-    parts = [sheet.columns[name].values for name in reading.scores]
+    labels |= {name: _labels(replace_columns(sheet, whole), name).taken(rows) for name in further}
+    numbered = "topic" not in labels
+    if numbered:
+        kept = np.arange(sheet.rows) if rows is None else rows
+        labels["topic"] = Labels(np.arange(len(kept), dtype=np.int32), [str(k + 1) for k in kept.tolist()])
+    parts = [_score_values(sheet, name, rows, wishes.missing) for name in reading.scores]
     times, count = len(parts), sheet.rows if rows is None else len(rows)
-    if reading.wide:
+    unnamed = False
+    if reading.parts:
+        labels, measures = _part_labels(reading, labels, count)
+    elif reading.wide:
         labels["system"] = Labels(np.arange(times, dtype=np.int32), list(reading.scores))
-        measures = Labels.same(measure or "score", times * count)
+        measures = Labels.same(wishes.measure or "score", times * count)
     else:
         if "system" not in labels:
+            unnamed = not system
             labels["system"] = Labels.same(system or sheet.system, count)
-        _number_repeats(sheet, labels)
-        measures = _measures(sheet, reading, measure, rows, count)
+        _number_repeats(labels)
+        measures = _measures(sheet, reading, wishes.measure, rows, count)
     if times > 1 or reading.wide:
         labels = {
             role: Labels(np.repeat(one.codes, count), one.names)
-            if reading.wide and role == "system"
+            if (reading.wide or reading.parts) and role == "system"
             else Labels(np.tile(one.codes, times), one.names)
             for role, one in labels.items()
         }
-    kept = parts if rows is None else [part[rows] for part in parts]
-    values = kept[0] if times == 1 else np.concatenate(kept)
-    left = [f"{name} ({why})" for name, why in reading.left.items()]
-    same = [f"{name} has {sheet.columns[name].values[0]:g} in every row" for name in reading.flat]
-    told = (*notes, *same, *([f"left out: {', '.join(left)}"] if left else []))
+    values = parts[0][0] if times == 1 else np.concatenate([part for part, _ in parts])
+    words = sum(changed for _, changed in parts)
+    notes = [*reading.notes, *excluded, *_column_notes(sheet, reading)]
+    if words:
+        notes.append(f"{counted(words, 'cell')} of words read as {'missing' if wishes.missing == 'leave' else 'zero'}")
     return Records(
         source=sheet.source,
         labels=labels,
@@ -106,72 +153,127 @@ def records(
         values=values,
         place=lambda k: sheet.place(k % count if rows is None else int(rows[k % count])),
         nouns=reading.nouns,
-        notes=told,
+        notes=tuple(notes),
         asked=frozenset(role for role in ITEM_LABELS if role in labels),
         wide=reading.wide,
-        factors=further,
+        factors=tuple(further),
+        numbered=numbered,
+        unnamed=unnamed,
+        repeats_kind=reading.repeats_kind if "instance" in labels else "",
     )
 
 
-def _items(sheet: Sheet, reading: Reading) -> tuple[Ints | None, tuple[str, ...]]:
-    """The rows that are of items, and not their mean; None where all are."""
-    if "topic" not in reading.roles:
-        return None, ()
-    codes, names, _ = sheet.columns[reading.roles["topic"]].labels
-    means = places_of(SUMMARIES, names)
-    if not means:
-        return None, ()
-    kept = np.flatnonzero(~np.isin(codes, means))
-    if not len(kept):
-        raise InputError(
-            "has means over items only", where=sheet.source, remedy="give the scores of each item"
-        )
-    return kept, (f"rows of means passed over: {', '.join(names[k] for k in means)}",)
+def replace_columns(sheet: Sheet, whole: Sheet) -> Sheet:
+    """Return the sheet that still has the columns of factors; rows were dropped from both alike.
+
+    Parameters
+    ----------
+    sheet
+        The sheet of a reading.
+    whole
+        The table as it was read.
+    """
+    return whole if whole.rows == sheet.rows else sheet
+
+
+def _column_notes(sheet: Sheet, reading: Reading) -> list[str]:
+    """What is said of columns: those left out, those that never change, marks that were taken away."""
+    notes = [f"{name} has {sheet.columns[name].values[0]:g} in every row" for name in reading.flat]
+    notes += dict.fromkeys(note for name in reading.scores for note in sheet.columns[name].parsed.notes)
+    omitted = [f"{name or '#1'} ({why})" for name, why in reading.omitted.items() if name or why != "text"]
+    return [*notes, *([f"left out: {', '.join(omitted)}"] if omitted else [])]
+
+
+def _keep_rows(sheet: Sheet, reading: Reading, exclude: Sequence[str]) -> tuple[Ints | None, list[str]]:
+    """The rows without items and systems that the caller leaves out; None where all stay."""
+    if not exclude:
+        return None, []
+    kept = np.ones(sheet.rows, dtype=bool)
+    gone = [name for name in exclude if name not in sheet.columns and name not in reading.scores]
+    for role in ("topic", "system"):
+        if role in reading.roles:
+            codes, names, _ = sheet.columns[reading.roles[role]].labels
+            kept &= ~np.isin(codes, [k for k, name in enumerate(names) if name in gone])
+    note = [f"left out as asked: {', '.join(exclude)}"]
+    return (None if kept.all() else np.flatnonzero(kept)), note
+
+
+def _score_values(sheet: Sheet, name: str, rows: Ints | None, missing: Missing | None) -> tuple[Floats, int]:
+    """The numbers of a column of scores, and how many words became missing or zero."""
+    column = sheet.columns[name]
+    values = column.values if rows is None else column.values[rows]
+    words = np.isinf(values)
+    if column.parsed.problem or (words.any() and missing not in ("leave", "zero")):
+        raise refuse_words(sheet, name)
+    if not words.any():
+        return values, 0
+    return np.where(words, np.nan if missing == "leave" else 0.0, values), int(words.sum())
+
+
+def _part_labels(
+    reading: Reading, labels: dict[str, Labels], count: int
+) -> tuple[dict[str, Labels], Labels]:
+    """Systems and measures of columns such as bm25_AP."""
+    pairs = [reading.parts[name] for name in reading.scores]
+    systems = list(dict.fromkeys(system for system, _ in pairs))
+    measures = list(dict.fromkeys(measure for _, measure in pairs))
+    labels = labels | {
+        "system": Labels(np.array([systems.index(system) for system, _ in pairs], dtype=np.int32), systems)
+    }
+    codes = np.array([measures.index(measure) for _, measure in pairs], dtype=np.int32)
+    return labels, Labels(np.repeat(codes, count), measures)
 
 
 def _labels(sheet: Sheet, name: str) -> Labels:
-    found = sheet.columns[name].labels
-    if "" in found.names:
-        row = int(np.flatnonzero(found.codes == found.names.index(""))[0])
+    labels = sheet.columns[name].labels
+    if "" in labels.names:
+        row = int(np.flatnonzero(labels.codes == list(labels.names).index(""))[0])
         raise InputError(f"column {name!r} is empty", where=sheet.place(row), remedy="fill it in")
-    return found
+    return labels
 
 
 def _measures(sheet: Sheet, reading: Reading, measure: str | None, rows: Ints | None, count: int) -> Labels:
     if "measure" in reading.roles:
         return _labels(sheet, reading.roles["measure"]).taken(rows)
-    nameless = len(reading.scores) == 1 and plain(reading.scores[0]) in VALUES
+    nameless = len(reading.scores) == 1 and is_value(reading.scores[0])
     names = [
-        (measure if measure and nameless else "score") if plain(name) in VALUES else name
-        for name in reading.scores
+        (measure if measure and nameless else "score") if is_value(name) else name for name in reading.scores
     ]
+    if len(set(names)) < len(names):
+        names = list(reading.scores)
     if len(names) == 1:
         return Labels.same(names[0], count)
     return Labels(np.repeat(np.arange(len(names), dtype=np.int32), count), names)
 
 
-def _number_repeats(sheet: Sheet, labels: dict[str, Labels]) -> None:
-    """Seeds that are different in every row say only that there are repeats: these are numbered for each cell."""
-    if "instance" not in labels or len(labels["instance"].names) < sheet.rows or sheet.rows < 2:
+def _number_repeats(labels: dict[str, Labels]) -> None:
+    """Number repeats within each cell, where systems or rows have repeats of their own names."""
+    if "instance" not in labels:
+        return
+    repeats, systems = labels["instance"], labels["system"]
+    rows = len(repeats.codes)
+    pairs = repeats.codes.astype(np.int64) * len(systems.names) + systems.codes
+    own = len(repeats.names) > 1 and len(systems.names) > 1 and len(np.unique(pairs)) == len(repeats.names)
+    if not own and (len(repeats.names) < rows or rows < 2):
         return
     cells = {role: one for role, one in labels.items() if role in DIMENSIONS and role != "instance"}
-    numbers = occurrences(cells)
+    numbers = count_before(cells)
     del labels["instance"]
     if numbers.max(initial=0) > 0:
         labels["instance"] = Labels(numbers, [str(k + 1) for k in range(int(numbers.max()) + 1)])
 
 
-def occurrences(labels: Mapping[str, Labels]) -> Codes:
-    """How many rows with the same labels stand before each row.
+def count_before(labels: Mapping[str, Labels]) -> Codes:
+    """Return how many rows with the same labels stand before each row.
 
-    >>> occurrences({"topic": Labels(np.array([0, 1, 0, 0]), ["a", "b"])}).tolist()
+    >>> count_before({"topic": Labels(np.array([0, 1, 0, 0]), ["a", "b"])}).tolist()
     [0, 0, 1, 2]
     """
-    at = np.zeros(len(next(iter(labels.values())).codes), dtype=np.int64)
+    keys = np.zeros(len(next(iter(labels.values())).codes), dtype=np.int64)
     for one in labels.values():
-        at = at * len(one.names) + one.codes
-    order = np.argsort(at, kind="stable")
-    starts = np.flatnonzero(np.concatenate([[True], np.diff(at[order]) != 0]))
-    found = np.empty(len(at), dtype=np.int32)
-    found[order] = np.arange(len(at)) - np.repeat(starts, np.diff(np.append(starts, len(at))))
-    return found
+        keys = keys * len(one.names) + one.codes
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(keys[order]) != 0]))
+    counts = np.empty(len(keys), dtype=np.int32)
+    counts[order] = np.arange(len(keys)) - np.repeat(starts, np.diff(np.append(starts, len(keys))))
+    return counts

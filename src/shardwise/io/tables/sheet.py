@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +12,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardwise.core.arrays import Bools
+from shardwise.core.arrays import Bools, Ints
 from shardwise.core.errors import InputError
-from shardwise.io.bounds import most_inside
-from shardwise.io.files import bare_name, read_text
+from shardwise.io.files import bare_name
 from shardwise.io.tables.column import Column, is_text
+from shardwise.io.tables.numerals import find_marks
 
 MORE = "…"  # in place of a cell that holds more than one value
+INDEX = ""  # name of the column that an unnamed index becomes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,59 +31,128 @@ class Sheet:
     columns: Mapping[str, Column]
     place: Callable[[int], str]  # where a row stands, in words
     empty: frozenset[str] = frozenset()  # columns of scores that are all missing, and say so
+    notes: tuple[str, ...] = ()  # what was left out or changed while it was read
+    headerless: bool = False  # whether the first row is data, and columns are called by their numbers
 
     @property
     def rows(self) -> int:
         """Number of rows."""
         return len(next(iter(self.columns.values())).data) if self.columns else 0
 
+    def without_rows(self, dropped: Ints) -> Sheet:
+        """Return the sheet without some rows."""
+        kept = np.setdiff1d(np.arange(self.rows), dropped)
+        columns = {name: replace(column, data=_take(column.data, kept)) for name, column in self.columns.items()}
+        place = self.place
+        return replace(self, columns=columns, place=lambda row: place(int(kept[row])))
 
-def made(
+    def without_columns(self, names: Iterable[str]) -> Sheet:
+        """Return the sheet without some columns."""
+        dropped = set(names)
+        kept = {name: column for name, column in self.columns.items() if name not in dropped}
+        return replace(self, columns=kept)
+
+
+def _take(data: pa.ChunkedArray, rows: Ints) -> pa.ChunkedArray:
+    plain = pc.cast(data, pa.string()) if pa.types.is_dictionary(data.type) else data
+    return plain.take(pa.array(rows))
+
+
+def make_sheet(
     table: pa.Table,
     source: str,
     place: Callable[[int], str],
     *,
     system: str = "",
-    comma: bool = False,
+    decimal: str = "",
+    mixed: bool = False,
     text: bool = False,
+    notes: Sequence[str] = (),
 ) -> Sheet:
-    """Make a sheet of a table, without the rows and nameless columns in which nothing stands."""
-    names = [str(name) for name in table.column_names]
-    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
-    if twice is not None:
-        raise InputError(f"two columns are called {twice!r}", where=source, remedy="rename one")
-    table = pa.table([_plain(one) for one in table.columns], names=names)
-    kept = [k for k, name in enumerate(names) if name or table.column(k).null_count < len(table)]
-    table = table.select(kept)
+    """Make a sheet of a table, without the rows and nameless columns in which nothing stands.
+
+    Parameters
+    ----------
+    table
+        The columns.
+    source
+        What to call the table in errors.
+    place
+        Where a row stands, in words.
+    system
+        What to call the one system, should no column name it.
+    decimal
+        The decimal mark, "point" or "comma", where the caller says it.
+    mixed
+        Whether cells such as 1.234 may be thousands.
+    text
+        Whether the cells were read from text.
+    notes
+        What was left out or changed before.
+    """
+    names = [str(name).strip() for name in table.column_names]
+    kept = [k for k, name in enumerate(names) if name or not _is_blank(table.column(k))]
+    names, arrays = [names[k] for k in kept], [table.column(k) for k in kept]
     if not kept:
         raise InputError("nothing stands in it", where=source, remedy="give a table of scores")
-    columns = {name: Column(name, table.column(name), comma, text) for name in table.column_names}
-    blank = _blank_rows(columns.values(), len(table))
-    if blank.any():
-        rows, before = np.flatnonzero(~blank), place
-        plain = [pc.cast(one, pa.string()) if is_text(one.type) else one for one in table.columns]
-        table = pa.table(plain, names=table.column_names).take(pa.array(rows))  # no codes of rows that went
-        columns = {name: Column(name, table.column(name), comma, text) for name in table.column_names}
+    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
+    if twice is not None:
+        raise InputError(
+            f"two columns are called {twice!r}" if twice else "two columns have no name",
+            where=source,
+            remedy="rename one",
+        )
+    moments = [pa.types.is_temporal(one.type) and not pa.types.is_duration(one.type) for one in arrays]
+    plain = pa.table([_simplify(one) for one in arrays], names=names)
+    decimal = decimal or _find_decimal(plain)
+    columns = {
+        name: Column(name, plain.column(k), decimal, mixed, text, moments[k]) for k, name in enumerate(names)
+    }
+    sheet = Sheet(source, system or Path(source).stem, columns, place, notes=tuple(notes))
+    blank = _blank_rows(columns.values(), len(plain))
+    return sheet.without_rows(np.flatnonzero(blank)) if blank.any() else sheet
 
-        def place(row: int) -> str:
-            return before(int(rows[row]))
 
-    return Sheet(source, system or Path(source).stem, columns, place)
+def _is_blank(data: pa.ChunkedArray) -> bool:
+    if data.null_count == len(data):
+        return True
+    if pa.types.is_string(data.type):
+        return all(not text.strip() for text in pc.unique(data).to_pylist() if text is not None)
+    return False
 
 
-def _plain(data: pa.ChunkedArray) -> pa.ChunkedArray:
-    """One kind of text for all that there are; what is no single value in a cell says nothing."""
+def _find_decimal(table: pa.Table) -> str:
+    """The decimal mark that cells of a table prove; none where they prove both."""
+    proofs = set()
+    for data in table.columns:
+        if pa.types.is_string(data.type) and len(data):
+            start = [text.strip() for text in data.slice(0, 2000).to_pylist() if text is not None]
+            proofs.add(find_marks([text for text in start if text[:1] in "+-.,0123456789"]))
+    proofs.discard("")
+    return proofs.pop() if len(proofs) == 1 else ""
+
+
+def _simplify(data: pa.ChunkedArray) -> pa.ChunkedArray:
+    """One kind of text for all that there are; durations in seconds; what is no single value in a cell says nothing."""
     kind = data.type
-    if pa.types.is_dictionary(kind) and pa.types.is_large_string(kind.value_type):
-        return pc.cast(data, pa.dictionary(pa.int32(), pa.string()))
+    if pa.types.is_dictionary(kind):
+        if pa.types.is_large_string(kind.value_type):
+            return pc.cast(data, pa.dictionary(pa.int32(), pa.string()))
+        return data if pa.types.is_string(kind.value_type) else pc.cast(data, kind.value_type)
     if pa.types.is_nested(kind) or pa.types.is_binary(kind):
         return pa.chunked_array([pa.repeat(pa.scalar(MORE), len(data))])
+    if pa.types.is_duration(kind):
+        scale = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[kind.unit]
+        return pc.divide(pc.cast(pc.cast(data, pa.int64()), pa.float64()), scale)
+    if pa.types.is_decimal(kind):
+        return pc.cast(data, pa.float64())
     texts = (pa.types.is_large_string, pa.types.is_string_view, pa.types.is_temporal)
     if not any(is_one(kind) for is_one in texts):
         return data
     try:
         return pc.cast(data, pa.string())
-    except pa.ArrowNotImplementedError:  # views of strings, before Arrow could cast them
+    except pa.ArrowNotImplementedError:
+        # views of strings, before Arrow could cast them
         return pa.chunked_array([data.to_pylist()], pa.string())
 
 
@@ -96,7 +164,7 @@ def _blank_rows(columns: Iterable[Column], rows: int) -> Bools:
             break
         if is_text(column.data.type):
             codes, names, _ = column.labels
-            blank &= codes == names.index("") if "" in names else False
+            blank &= codes == list(names).index("") if "" in names else False
         elif column.data.null_count or pa.types.is_floating(column.data.type):
             empty = pc.is_null(column.data, nan_is_null=pa.types.is_floating(column.data.type))
             blank &= empty.to_numpy()
@@ -105,8 +173,8 @@ def _blank_rows(columns: Iterable[Column], rows: int) -> Bools:
     return blank
 
 
-def from_frame(frame: pd.DataFrame, source: str = "table") -> Sheet:
-    """Make a sheet of a data frame; a named index counts as columns.
+def sheet_of_frame(frame: pd.DataFrame, source: str = "table", *, system: str = "", notes: Sequence[str] = ()) -> Sheet:
+    """Make a sheet of a data frame; an index that says more than row numbers counts as columns.
 
     Parameters
     ----------
@@ -114,44 +182,42 @@ def from_frame(frame: pd.DataFrame, source: str = "table") -> Sheet:
         A table in memory.
     source
         What to call it in errors.
+    system
+        What to call the one system, should no column name it.
+    notes
+        What was left out or changed before.
     """
-    if any(name is not None for name in frame.index.names):
-        frame = frame.reset_index()
+    if isinstance(frame.columns, pd.MultiIndex):
+        raise InputError(
+            "has two rows of headers",
+            where=source,
+            remedy="give one name a column, as in frame.columns = ['_'.join(c) for c in frame.columns]",
+        )
+    index = frame.index
+    named = any(name is not None for name in index.names)
+    if named or not (isinstance(index, pd.RangeIndex) or _counts_rows(index)):
+        levels = [INDEX if name is None else str(name) for name in index.names]
+        if len(levels) == 1 or named:
+            taken = {str(name) for name in frame.columns}
+            frame = frame.reset_index(names=[level if level not in taken else f"{level} (index)" for level in levels])
     names = [str(name) for name in frame.columns]
-    arrays = [array(frame.iloc[:, k]) for k in range(len(names))]
-    return made(pa.table(arrays, names=names), source, lambda row: f"{source}:row {row + 1}")
+    arrays = [make_array(frame.iloc[:, k]) for k in range(len(names))]
+    table = pa.table(arrays, names=names)
+    return make_sheet(table, source, lambda row: f"{source}:row {row + 1}", system=system, notes=notes)
 
 
-def array(column: pd.Series[Any]) -> pa.Array:
-    """A column of a data frame as Arrow has it; as text where numbers and words stand side by side."""
+def _counts_rows(index: pd.Index[Any]) -> bool:
+    """Whether an index only numbers the rows, in their order."""
+    whole = pd.api.types.is_integer_dtype(index.dtype)
+    return bool(whole and np.array_equal(index.to_numpy(), np.arange(len(index))))
+
+
+def make_array(column: pd.Series[Any]) -> pa.Array:
+    """Return a column of a data frame as Arrow has it; as text where numbers and words stand side by side."""
     try:
         return pa.array(column, from_pandas=True)
-    except (
-        pa.ArrowInvalid,
-        pa.ArrowTypeError,
-        pa.ArrowNotImplementedError,
-    ):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         return pa.array([None if value is None or value != value else str(value) for value in column])
-
-
-def from_excel(path: Path) -> Sheet:
-    """Read the first sheet of a workbook."""
-    blob = read_text(path)
-    try:
-        with zipfile.ZipFile(io.BytesIO(blob)) as book:
-            if sum(one.file_size for one in book.infolist()) > most_inside(len(blob)):
-                raise ValueError("it would inflate beyond belief")
-        frame = pd.read_excel(io.BytesIO(blob), engine="openpyxl")
-    except ImportError:
-        raise InputError(
-            "workbooks are read by openpyxl, which is not installed",
-            where=str(path),
-            remedy="pip install openpyxl, or save the sheet as CSV",
-        ) from None
-    except Exception as error:
-        raise InputError(f"not a workbook ({first_line(error)})", where=str(path)) from None
-    sheet = from_frame(frame, str(path))
-    return replace(sheet, system=stem(path), place=lambda row: f"{path}:row {row + 2}")
 
 
 def stem(path: Path) -> str:

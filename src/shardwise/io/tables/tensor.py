@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeVar, get_args
+from typing import TypeVar, get_args
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import xarray as xr
 from xarray.indexes import PandasIndex
 
@@ -20,18 +19,16 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import missing_cells, undefined_cells
 from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.column import Labels
-from shardwise.io.tables.kernels import put_scores, text_array
-from shardwise.io.tables.names import MANY, Names, at_places, letters
-from shardwise.io.tables.records import ITEM_LABELS, Records
+from shardwise.io.tables.records import ITEM_LABELS, Missing, Records
 
-Missing = Literal["leave", "refuse", "zero"]
 Scores = TypeVar("Scores", xr.DataArray, xr.Dataset)
 
+SHOWN = 10  # systems that are named
 _NUMBERED = ("split", "instance")
 _SPARSE = 200  # cells a score, beyond which a column was surely misunderstood
 
 
-def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
+def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr.Dataset:
     """Put scores into a Dataset; refuse doubles. Items keep their task and cluster as labels.
 
     The attribute ``read_as`` says in one line what was read. An instance that a system was not run for (a seed) is
@@ -42,9 +39,10 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
     parts
         Scores one by one, from one table or several.
     missing
-        What becomes of scores without a row: ``"leave"`` (NaN), ``"refuse"`` or ``"zero"``.
+        What becomes of scores without a row: ``"leave"`` (NaN, as without), ``"refuse"`` or ``"zero"``.
     """
-    chosen(missing, "missing", get_args(Missing), what="policy for missing rows")
+    if missing is not None:
+        chosen(missing, "missing", get_args(Missing), what="policy for missing rows")
     nouns = {dim: word for part in reversed(parts) for dim, word in part.nouns.items()}
     further = dict.fromkeys(name for part in parts for name in part.factors)
     roles = [
@@ -58,13 +56,13 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
                     where=part.source,
                     remedy="add it, or read the files apart",
                 )
-    labelled = {role: _joined([part.labels[role] for part in parts]) for role in dict.fromkeys(roles)}
-    labelled |= _nested(labelled)
+    labelled = {role: _join_labels([part.labels[role] for part in parts]) for role in dict.fromkeys(roles)}
+    labelled |= _name_within_tasks(labelled)
     meant = {"system"} if any(part.wide for part in parts) else set()  # columns and files stand in an order
-    found = {role: _Axis(*one[:2]) if role in meant else _ordered(one) for role, one in labelled.items()}
+    found = {role: _Axis(*one[:2]) if role in meant else _order_labels(one) for role, one in labelled.items()}
     nested = [name for name in further if _within(found[name], found["topic"])]
     dims = [dim for dim in (*DIMENSIONS, *further) if dim in found and dim != "task" and dim not in nested]
-    measured = _Axis(*_joined([part.measures for part in parts])[:2])
+    measured = _Axis(*_join_labels([part.measures for part in parts])[:2])
     taken = next((name for name in measured.names if name in found or name in DIMENSIONS), None)
     if taken is not None:
         raise InputError(
@@ -75,18 +73,18 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
     values = parts[0].values if len(parts) == 1 else np.concatenate([part.values for part in parts])
     shape = (len(measured.names), *(len(found[dim].names) for dim in dims))
     _refuse_sparse(shape, len(values), found, nouns, parts)
-    where = [measured, *(found[dim] for dim in dims)]
-    there, out = np.zeros(shape, dtype=bool), np.empty(shape)
-    filled = _filled(where, values, there.reshape(-1), out.reshape(-1))
+    axes = [measured, *(found[dim] for dim in dims)]
+    present, out = np.zeros(shape, dtype=bool), np.empty(shape)
+    filled = _fill_cells(axes, values, present.reshape(-1), out.reshape(-1))
     if filled < len(values):
-        raise _double(_flat(where), parts, dims, found, measured, nouns)
-    run = there
-    if filled < there.size:
-        run = _was_run(there, dims)
-        gaps = run & ~there
+        raise _refuse_double(_flat_places(axes), parts, dims, found, measured, nouns)
+    run = present
+    if filled < present.size:
+        run = _was_run(present, dims)
+        gaps = run & ~present
         if missing == "refuse" and gaps.any():
-            raise _gap(gaps, dims, found, measured, nouns, parts[0].source)
-        out[~there] = np.nan
+            raise _refuse_gap(gaps, dims, found, measured, nouns, parts[0].source)
+        out[~present] = np.nan
         if missing == "zero":
             out[gaps] = 0.0
     labels = {
@@ -98,9 +96,12 @@ def tensor(parts: Sequence[Records], missing: Missing = "leave") -> xr.Dataset:
     labels = {role: one for role, one in labels.items() if _worth(one, role in asked)}
     indexes = {dim: _index(dim, found[dim].names) for dim in dims}
     coords = {dim: one for index in indexes.values() for dim, one in index.create_variables().items()}
-    said = read_as(out, run, dims, list(measured.names), nouns, labels, parts)
+    said = describe_reading(out, run, dims, list(measured.names), nouns, labels, parts, found["system"].names)
     attrs = {f"{dim}_noun": word for dim, word in nouns.items() if dim in dims or dim in labels}
-    absent = {"missing_rows": there.size - filled} if filled < there.size else {}
+    kinds = {part.repeats_kind for part in parts}
+    if "instance" in dims and len(kinds) == 1 and kinds != {""}:
+        attrs["repeats_kind"] = kinds.pop()
+    absent = {"missing_rows": present.size - filled} if filled < present.size else {}
     data = xr.Dataset(
         {name: (dims, out[m], {**attrs, **absent, "read_as": said}) for m, name in enumerate(measured.names)},
         coords=xr.Coordinates({**coords, **{role: ("topic", one) for role, one in labels.items()}}, indexes),
@@ -119,7 +120,7 @@ def with_counts(scores: Scores) -> Scores:
     return scores.assign_attrs(undefined=undefined, missing=missing)
 
 
-def read_as(
+def describe_reading(
     values: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
     run: Bools,
     dims: Sequence[str],
@@ -127,11 +128,14 @@ def read_as(
     nouns: dict[str, str],
     labels: dict[str, list[str]],
     parts: Sequence[Records],
+    systems: Sequence[str],
 ) -> str:
     """What was read, in one line and in the user's words."""
     sizes = dict(zip(dims, values.shape[1:], strict=True))
     sizes = {"topic": sizes.pop("topic"), "system": sizes.pop("system"), **sizes}
     words = [counted(n, nouns.get(dim, dim)) for dim, n in sizes.items() if dim != "instance"]
+    shown = [str(name) for name in systems[:SHOWN]]
+    words[1] += f" ({', '.join(shown)}{', …' if len(systems) > SHOWN else ''})"
     if "instance" in dims:
         axes = tuple(1 + k for k, dim in enumerate(dims) if dim not in ("system", "instance"))
         each = run.any(axis=(0, *axes)).sum(axis=-1)
@@ -147,10 +151,12 @@ def read_as(
     counts = {"undefined": undefined, "missing": int(np.count_nonzero(empty)) - undefined}
     gaps = [f"{n:,} of {int(run.sum()):,} {what}" for what, n in counts.items() if n]
     notes = dict.fromkeys(note for part in parts for note in part.notes)
-    return "; ".join([f"read as {' '.join([' × '.join(words), *inside])}{called}", *gaps, *notes])
+    sources = dict.fromkeys(part.what for part in parts if part.what)
+    what = f"{', '.join(sources)}, " if sources else ""
+    return "; ".join([f"read as {what}{' '.join([' × '.join(words), *inside])}{called}", *gaps, *notes])
 
 
-def _joined(parts: Sequence[Labels]) -> Labels:
+def _join_labels(parts: Sequence[Labels]) -> Labels:
     """Labels of several parts under common codes, in the order in which the parts list them."""
     if len(parts) == 1:
         return parts[0]
@@ -176,17 +182,17 @@ class _Axis:
         return self.given if self.to is None else self.to[self.given]
 
 
-def _ordered(labels: Labels) -> _Axis:
+def _order_labels(labels: Labels) -> _Axis:
     """Labels in the order of their names: nothing may depend on the order of rows."""
     order = np.arange(len(labels.names)) if labels.ordered else natural_order(labels.names)
     if np.array_equal(order, np.arange(len(order))):
         return _Axis(labels.codes, labels.names)
     to = np.empty(len(order), dtype=np.int32)
     to[order] = np.arange(len(order), dtype=np.int32)
-    return _Axis(labels.codes, at_places(labels.names, order), to)
+    return _Axis(labels.codes, [labels.names[k] for k in order.tolist()], to)
 
 
-def _nested(found: dict[str, Labels]) -> dict[str, Labels]:
+def _name_within_tasks(found: dict[str, Labels]) -> dict[str, Labels]:
     """Items of different tasks are different, also where they have the same name."""
     if "task" not in found:
         return {}
@@ -202,7 +208,7 @@ def _nested(found: dict[str, Labels]) -> dict[str, Labels]:
     return {"topic": Labels(codes.astype(np.int32), names)}
 
 
-def _flat(labels: Sequence[_Axis]) -> Ints:
+def _flat_places(labels: Sequence[_Axis]) -> Ints:
     """Where each score stands in the array, a dimension a label."""
     at: Ints = np.zeros(len(labels[0].codes), dtype=np.int64)
     for one in labels:
@@ -211,28 +217,20 @@ def _flat(labels: Sequence[_Axis]) -> Ints:
     return at
 
 
-def _filled(labels: Sequence[_Axis], values: Floats, there: Bools, out: Floats) -> int:
+def _fill_cells(axes: Sequence[_Axis], values: Floats, present: Bools, out: Floats) -> int:
     """Put scores into their cells and mark these; return how many cells have one."""
-    several = [one for one in labels if len(one.names) > 1]
-    if len(values) >= MANY:
-        axes = [
-            (one.given, np.arange(len(one.names), dtype=np.int32) if one.to is None else one.to)
-            for one in several
-        ]
-        put_scores(axes, values, there, out)
-    else:
-        at = _flat(labels)
-        there[at] = True
-        out[at] = values
-    return int(np.count_nonzero(there))
+    places = _flat_places(axes)
+    present[places] = True
+    out[places] = values
+    return int(np.count_nonzero(present))
 
 
-def _was_run(there: Bools, dims: Sequence[str]) -> Bools:
+def _was_run(present: Bools, dims: Sequence[str]) -> Bools:
     """Whether the instance of the system has a row anywhere; always, where there are no instances."""
     if "instance" not in dims:
-        return np.ones_like(there)
+        return np.ones_like(present)
     others = tuple(1 + axis for axis, dim in enumerate(dims) if dim not in ("system", "instance"))
-    return np.broadcast_to(there.any(axis=others, keepdims=True), there.shape)
+    return np.broadcast_to(present.any(axis=others, keepdims=True), present.shape)
 
 
 def _of_items(topics: _Axis, labels: _Axis, role: str, parts: Sequence[Records]) -> list[str]:
@@ -285,7 +283,7 @@ def _find(parts: Sequence[Records], row: int) -> tuple[Records, int]:
     return parts[p], row - int(ends[p] - len(parts[p].values))
 
 
-def _double(
+def _refuse_double(
     at: Ints, parts: Sequence[Records], dims: Sequence[str], found: dict[str, _Axis], measured: _Axis,
     nouns: dict[str, str],
 ) -> InputError:  # fmt: skip
@@ -302,7 +300,7 @@ def _double(
     )
 
 
-def _gap(
+def _refuse_gap(
     gaps: Bools,
     dims: Sequence[str],
     found: dict[str, _Axis],
@@ -329,11 +327,8 @@ def _index(dim: str, names: Sequence[str]) -> PandasIndex:
     """The index that xarray makes of names: of whole numbers if they are of splits or instances, else of text."""
     if dim in _NUMBERED and all(name.isdecimal() and name.isascii() and len(name) < 19 for name in names):
         return PandasIndex(np.array(list(names), dtype=np.int64), dim)
-    kind: Any = pd.Index(np.array(["a"])).dtype
-    if isinstance(names, Names) and getattr(kind, "storage", "") == "pyarrow":  # no object is made for each
-        text, sizes = letters(names)
-        if text and text.isascii() and b"\0" not in text:  # which arrays of text would lose
-            own = kind.__from_arrow__(names.texts.cast(pa.large_string()))
-            return PandasIndex(pd.Index(own), dim, np.dtype(f"<U{sizes.max()}"))
-    array = text_array(names)
+    array = np.array(list(names), dtype=np.str_)
+    if any(name.endswith("\0") for name in names):
+        # arrays of text lose zero bytes at the end
+        array = np.array(list(names), dtype=object)
     return PandasIndex(array, dim, array.dtype)

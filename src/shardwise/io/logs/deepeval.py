@@ -1,0 +1,53 @@
+"""Test runs of deepeval: ``test_run_*.json`` with test cases and the scores of their metrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict, shorten
+from shardwise.io.logs.registry import Reader
+from shardwise.io.logs.source import Source, as_list, as_object
+
+
+def recognize_run(source: Source) -> bool:
+    """Whether a file is a test run."""
+    cases = source.fields.get("testCases")
+    return isinstance(cases, list) and "metricsScores" in source.fields
+
+
+def read_run(source: Source) -> list[Log]:
+    """Read the scores of all metrics; the model is that of the hyperparameters, else the folder."""
+    path, whole = source.path, source.fields
+    cases = [as_object(case) for case in [*as_list(whole.get("testCases")), *as_list(whole.get("conversationalTestCases"))]]
+    items = [shorten(case.get("input") or case.get("name")) for case in cases]
+    rows = [
+        Row(item, repeat, _scores(case), as_object(case.get("metadata")) or as_object(case.get("additionalMetadata")))
+        for case, item, repeat in zip(cases, items, number_repeats(items), strict=True)
+    ]
+    model = as_object(whole.get("hyperparameters")).get("model")
+    generic = source.stem.startswith("test_run")
+    name = str(model) if model else source.folder.name if generic else source.stem
+    return [
+        Log(
+            source=str(path),
+            names=(name, source.folder.name if generic else source.stem, f"{name} ({source.stem})", str(path)),
+            task="deepeval",
+            rows=rows,
+            primary="success",
+            repeats="repeat",
+            place=lambda row: f"{path}: test case {rows[row].item}",
+            item="test case",
+        )
+    ]
+
+
+def _scores(case: dict[str, Any]) -> dict[str, float]:
+    """Success of a case, and the score of each metric; a metric in error has none."""
+    scores = {"success": parse_verdict(case.get("success"))}
+    for metric in as_list(case.get("metricsData")):
+        fields = as_object(metric)
+        scores[str(fields.get("name"))] = parse_verdict(fields.get("score"))
+    return scores
+
+
+READER = Reader("deepeval test run", recognize_run, read_run)

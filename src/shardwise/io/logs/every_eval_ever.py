@@ -1,0 +1,67 @@
+"""Every Eval Ever: ``*_samples.jsonl``, one line a sample and measure, as its converters write it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict
+from shardwise.io.logs.registry import Reader
+from shardwise.io.logs.source import Source, as_object
+
+
+def recognize_samples(source: Source) -> bool:
+    """Whether the first line of a file is a sample."""
+    return {"schema_version", "model_id", "evaluation_name", "sample_id", "evaluation"} <= source.first.keys()
+
+
+def explain_means(source: Source) -> str:
+    """Say where the scores are, if a file is the aggregate beside the samples."""
+    known = {"schema_version", "evaluation_results", "model_info"} <= source.fields.keys()
+    return "give the *_samples.jsonl beside it" if known else ""
+
+
+def read_samples(source: Source) -> list[Log]:
+    """Read the scores of every model and evaluation of a file."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for line in source.rows:
+        groups.setdefault((str(line.get("model_id")), str(line.get("evaluation_name"))), []).append(line)
+    return [_make_log(model, task, lines, source) for (model, task), lines in groups.items()]
+
+
+def _make_log(model: str, task: str, lines: Sequence[dict[str, Any]], source: Source) -> Log:
+    path = source.path
+    keys = [(str(line.get("sample_id")), str(line.get("evaluation_result_id") or "score")) for line in lines]
+    repeats = number_repeats(keys)
+    cells: dict[tuple[str, str], dict[str, float]] = {}
+    for line, (item, measure), repeat in zip(lines, keys, repeats, strict=True):
+        scores = cells.setdefault((item, repeat), {})
+        scores[measure] = parse_verdict(as_object(line.get("evaluation")).get("score"))
+    notes: tuple[str, ...] = ()
+    if _are_averages(cells):
+        cells = {key: scores for key, scores in cells.items() if key[1] == "1"}
+        notes = ("repeats were averaged by the converter",)
+    rows = [Row(item, repeat, scores, {}) for (item, repeat), scores in cells.items()]
+    measures = list(dict.fromkeys(name for row in rows for name in row.scores))
+    return Log(
+        source=str(path),
+        names=(model, f"{model} ({source.stem})", str(path)),
+        task=task,
+        rows=rows,
+        primary=measures[0] if measures else "",
+        repeats="repeat",
+        place=lambda row: f"{path}: sample {rows[row].item}",
+        notes=notes,
+        item="sample",
+    )
+
+
+def _are_averages(cells: dict[tuple[str, str], dict[str, float]]) -> bool:
+    """Whether all repeats of every sample have the same scores: the converter writes their mean into each."""
+    repeats = {repeat for _, repeat in cells}
+    return len(repeats) > 1 and all(
+        scores == cells.get((item, "1")) for (item, _), scores in cells.items()
+    )
+
+
+READER = Reader("Every Eval Ever samples", recognize_samples, read_samples, explain_means)

@@ -1,0 +1,150 @@
+"""Readers of logs by name: ours, and those of other packages, which register them as entry points.
+
+A package adds a format by an entry point of the group ``shardwise.readers`` that names a `Reader`; it is asked before
+ours, so that it may also replace one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from shardwise.core.errors import InputError
+from shardwise.io.logs.log import Log
+from shardwise.io.logs.source import Source
+
+GROUP = "shardwise.readers"
+_OWN = (
+    "inspect", "lm_eval", "promptfoo", "deepeval", "helm", "lighteval", "every_eval_ever", "swe_bench", "openai_evals",
+    "human_eval", "evalplus", "alpaca_eval", "mt_bench", "mteb", "ranx", "tira",
+)  # fmt: skip
+"""Modules of this package that hold a reader each, in the order in which they are asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How the files of one tool are recognised and read.
+
+    Parameters
+    ----------
+    name
+        What to call them, as in "promptfoo results".
+    recognize
+        Whether a file is one of them, by its name and content.
+    read
+        The logs that it holds.
+    explain_means
+        Why a file of the tool holds no scores of single items, and where they are; nothing where it may hold some.
+    read_object
+        The logs that an object in memory is; None where it is no such object.
+    """
+
+    name: str
+    recognize: Callable[[Source], bool]
+    read: Callable[[Source], list[Log]]
+    explain_means: Callable[[Source], str] | None = None
+    read_object: Callable[[Any], list[Log] | None] | None = None
+
+
+class MeansOnly(InputError):
+    """A file beside logs that holds no scores of single items."""
+
+
+@cache
+def list_readers() -> tuple[Reader, ...]:
+    """Return all readers, those of other packages first."""
+    others = [point.load() for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)]
+    own: list[Reader] = [import_module(f"shardwise.io.logs.{name}").READER for name in _OWN]
+    names = {reader.name for reader in others}
+    return (*others, *(reader for reader in own if reader.name not in names))
+
+
+def find_reader(source: Source) -> Reader | None:
+    """Return the reader that recognises a file, if any does.
+
+    Parameters
+    ----------
+    source
+        The file.
+    """
+    return next((reader for reader in list_readers() if reader.recognize(source)), None)
+
+
+def read_logs(path: Path) -> list[Log] | None:
+    """Return the logs that a file holds; None where no reader knows it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
+    if not path.is_file():
+        return None
+    source = Source(path)
+    reader = find_reader(source)
+    if reader is not None:
+        return [log.called(reader.name) for log in reader.read(source)]
+    _refuse_means(source)
+    return None
+
+
+def _refuse_means(source: Source) -> None:
+    for reader in list_readers():
+        remedy = reader.explain_means(source) if reader.explain_means is not None else ""
+        if remedy:
+            raise MeansOnly(
+                "contains only aggregate means; per-item scores are required",
+                where=str(source.path),
+                remedy=remedy,
+            )
+
+
+def find_logs(folder: Path) -> list[Path]:
+    """List the files below a folder that readers know.
+
+    Parameters
+    ----------
+    folder
+        Where to look.
+    """
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    known = [path for path in files if find_reader(Source(path)) is not None]
+    if not known:
+        for path in files:
+            _refuse_means(Source(path))
+        raise InputError(
+            "is a folder, not a file", where=str(folder), remedy="name the files of scores in it"
+        )
+    return known
+
+
+def read_object(data: Any) -> list[Log] | None:
+    """Return the logs that an object in memory is; None where no reader knows it.
+
+    Parameters
+    ----------
+    data
+        Any object.
+    """
+    for reader in list_readers():
+        logs = reader.read_object(data) if reader.read_object is not None else None
+        if logs is not None:
+            return [log.called(reader.name) for log in logs]
+    return None
+
+
+def are_rankings(paths: Sequence[Path]) -> bool:
+    """Whether files are runs and judgments in JSON, as ranx saves them, rather than scores.
+
+    Parameters
+    ----------
+    paths
+        Files.
+    """
+    ranx = import_module("shardwise.io.logs.ranx")
+    return len(paths) > 1 and all(path.is_file() and ranx.is_ranking(Source(path)) for path in paths)

@@ -1,0 +1,193 @@
+"""Cells of text -> numbers: decimal and thousands marks, percent signs, currencies, verdicts in words.
+
+A column is read one way only, decided over all its cells. Where ``1,234`` may be both 1234 and 1.234, nothing is
+decided: the column says so, and whoever needs it as scores refuses it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from shardwise.core.arrays import Floats
+from shardwise.io.tables.words import LETTERS, MISSING, VERDICTS, remove_accents
+
+Decimal = Literal["point", "comma"]
+
+_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_GROUPS = {
+    # thousands mark -> a number that has one
+    ",": re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?"),
+    ".": re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?"),
+    "'": re.compile(r"[+-]?\d{1,3}(['’\u00a0\u202f ]\d{3})+([.,]\d+)?"),
+}
+_SHORT = {
+    # numbers of one group of three digits, which may be thousands or thousandths
+    ",": re.compile(r"[+-]?[1-9]\d{0,2},\d{3}"),
+    ".": re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}"),
+}
+_CURRENCY = re.compile(r"^(?:[$€£¥₹₽]|usd|eur|gbp|chf|jpy)\s*(?=[\d.,+-])|(?<=\d)\s*(?:[$€£¥₹₽]|usd|eur|gbp|chf|jpy)$", re.IGNORECASE)
+_UNIT = re.compile(r"(?<=\d)\s*(ms|sec|s|min|h|kb|mb|gb|pts?|points?|punkte|°)$", re.IGNORECASE)
+_BOLD = re.compile(r"^(\*\*|__|\\textbf\{|<b>|\*)(.+?)(\*\*|__|\}|</b>|\*)$")
+_MARKS = re.compile(r"(?<=\d)\s*[*†‡§¶▲▼△▽↑↓]+$")
+_DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d{1,2}:\d\d.*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d\d)|\d{1,2}:\d\d(:\d\d)?|"
+    r"\d{1,2}[-. ]?(jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]*[-. ]?(\d\d|\d{4})?|"
+    r"(jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]*[-. ]\d{1,4}",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parsed:
+    """Texts as numbers: NaN where a score is missing, infinite where a word stands."""
+
+    values: Floats
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def is_number(text: str) -> bool:
+    """Whether text is a plain decimal number."""
+    return _PLAIN.fullmatch(text) is not None
+
+
+def is_date(text: str) -> bool:
+    """Whether text is a date or a time of day.
+
+    >>> is_date("2026-01-02"), is_date("1.2.2026"), is_date("10:05"), is_date("3-Mar"), is_date("0.5")
+    (True, True, True, True, False)
+    """
+    return _DATE.fullmatch(text.strip()) is not None
+
+
+def find_marks(texts: Sequence[str]) -> str:
+    """Return what the commas and points of some texts prove of a table: "comma", "point" or nothing.
+
+    >>> find_marks(["0,5", "1"]), find_marks(["1,234.5"]), find_marks(["1,234"])
+    ('comma', 'point', '')
+    """
+    for text in texts:
+        comma, group = _COMMA.fullmatch(text), _GROUPS[","].fullmatch(text)
+        if (comma and not group) or (group and re.fullmatch(r"[+-]?0,\d+", text)):
+            return "comma"
+        if _GROUPS["."].fullmatch(text) and (text.count(".") > 1 or "," in text):
+            return "comma"
+        if group and (text.count(",") > 1 or "." in text):
+            return "point"
+    return ""
+
+
+def parse_texts(texts: Sequence[str], decimal: str = "", *, mixed: bool = False) -> Parsed:
+    """Read the different texts of a column as numbers.
+
+    Parameters
+    ----------
+    texts
+        What stands in the cells, each once.
+    decimal
+        The decimal mark, "point" or "comma", where it is known.
+    mixed
+        Whether points that may be thousands are refused too, as in tables with semicolons between cells.
+
+    Returns
+    -------
+    The numbers, notes on what was taken away from all cells, and what cannot be decided.
+
+    >>> parse_texts(["7,5", "8"]).values.tolist(), parse_texts(["12 %", "3 %"]).values.tolist()
+    ([7.5, 8.0], [12.0, 3.0])
+    >>> parse_texts(["1,234", "891"]).problem
+    "'1,234' may be 1234 or 1.234"
+    """
+    stripped = [text.strip() for text in texts]
+    values = np.full(len(stripped), np.nan)
+    filled = [k for k, text in enumerate(stripped) if text.lower() not in MISSING]
+    letters = _find_letters([stripped[k].lower() for k in range(len(stripped))])
+    if letters is not None:
+        filled = [k for k, text in enumerate(stripped) if text.lower() in letters or text.lower() not in MISSING]
+    cells = [stripped[k] for k in filled]
+    cells, notes = _strip_affixes(cells)
+    mark, problem = _choose_mark(cells, decimal, mixed)
+    words = VERDICTS if letters is None else {**VERDICTS, **letters}
+    for k, cell in zip(filled, cells, strict=True):
+        values[k] = _parse_cell(cell, mark, words)
+    return Parsed(values, tuple(notes), problem)
+
+
+def _find_letters(lower: Sequence[str]) -> dict[str, float] | None:
+    """The verdicts of one letter that all cells are, if they are; missing cells aside."""
+    for known in LETTERS:
+        seen = {text for text in lower if text and (text not in MISSING or text in known)}
+        telling = {"c", "i"} if "c" in known else {"+"} if "+" in known else set(known)
+        if seen and seen <= set(known) and seen & telling:
+            return known
+    return None
+
+
+def _strip_affixes(cells: list[str]) -> tuple[list[str], list[str]]:
+    """Take away what stands around all numbers: percent signs, currencies, units; and marks of some."""
+    notes: list[str] = []
+    bold = [_BOLD.fullmatch(cell) for cell in cells]
+    if any(bold):
+        cells = [match[2].strip() if match else cell for match, cell in zip(bold, cells, strict=True)]
+    marked = [cell for cell in cells if _MARKS.search(cell)]
+    if marked and all(_looks_numeric(_MARKS.sub("", cell)) for cell in marked):
+        cells = [_MARKS.sub("", cell) for cell in cells]
+        notes.append(f"marks such as {marked[0][-1]} taken away")
+    if cells and all(cell.endswith(("%", "％")) for cell in cells):
+        cells = [cell[:-1].strip() for cell in cells]
+        notes.append("in percent")
+    for pattern in (_CURRENCY, _UNIT):
+        parts = {match[0].strip().lower() if (match := pattern.search(cell)) else "" for cell in cells}
+        if len(parts) == 1 and "" not in parts:
+            cells = [pattern.sub("", cell).strip() for cell in cells]
+            notes.append(f"in {parts.pop()}")
+    return cells, notes
+
+
+def _looks_numeric(cell: str) -> bool:
+    return _PLAIN.fullmatch(cell) is not None or _COMMA.fullmatch(cell) is not None
+
+
+def _choose_mark(cells: Sequence[str], decimal: str, mixed: bool) -> tuple[str, str]:
+    """The thousands mark to take away, or "decimal comma"; and what cannot be decided."""
+    commas = [cell for cell in cells if "," in cell]
+    points = [cell for cell in cells if "." in cell]
+    if not commas and not points:
+        return ("'" if any(_GROUPS["'"].fullmatch(cell) for cell in cells) else ""), ""
+    proven = find_marks(cells)
+    if commas:
+        # a column that proves its own marks is read by them, another as the table says
+        known = proven or decimal
+        if known == "comma":
+            return "comma", ""
+        if known == "point":
+            return ",", ""
+        if all(_SHORT[","].fullmatch(cell) for cell in commas):
+            digits = commas[0].replace(",", "")
+            return "", f"{commas[0]!r} may be {digits} or {commas[0].replace(',', '.')}"
+        return "comma", ""
+    if decimal == "comma" and all(_GROUPS["."].fullmatch(cell) for cell in points):
+        return "comma", ""
+    whole = [cell for cell in cells if re.fullmatch(r"[+-]?\d{1,3}", cell)]
+    short = all(_SHORT["."].fullmatch(cell) for cell in points)
+    if not decimal and short and len(points) > 1 and (mixed or whole):
+        return "", f"{points[0]!r} may be {points[0].replace('.', '')} or {points[0]}"
+    return "", ""
+
+
+def _parse_cell(cell: str, mark: str, words: dict[str, float]) -> float:
+    if mark == "comma":
+        if _COMMA.fullmatch(cell) or _GROUPS["."].fullmatch(cell):
+            return float(cell.replace(".", "").replace(",", "."))
+    elif mark and _GROUPS[mark].fullmatch(cell):
+        return float(re.sub(r"['’\u00a0\u202f ,]", "", cell))
+    if _PLAIN.fullmatch(cell):
+        return float(cell)
+    lower = remove_accents(cell).lower()
+    return words.get(lower, np.inf)

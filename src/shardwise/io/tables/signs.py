@@ -1,0 +1,142 @@
+"""What numbers say of a table: rows and columns that sum up others, columns of another kind than the scores.
+
+Pure functions of arrays. None of these signs drops anything by itself: `readings` asks for a second one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from shardwise.core.arrays import Floats
+
+MANY_VALUES = 10  # different cells from which numbers alone may say something
+NEARLY_ALL = 0.8  # share of columns, or rows, in which a statistic has to agree
+FAR = 10.0  # how many times above the others a column is of another scale
+LOOSE = frozenset({"max", "min", "median", "count"})
+"""Statistics that an ordinary row may equal by chance: an easy topic is the best everywhere."""
+
+
+def decimals_of(value: float) -> int:
+    """Return how many decimals a number is written with.
+
+    >>> decimals_of(0.5963), decimals_of(12.0), decimals_of(1e-7)
+    (4, 0, 7)
+    """
+    text = np.format_float_positional(value, trim="-")
+    return len(text.partition(".")[2])
+
+
+def agrees(shown: float, exact: float) -> bool:
+    """Whether a number that was rounded is another one."""
+    if not (np.isfinite(shown) and np.isfinite(exact)):
+        return False
+    return bool(abs(shown - exact) <= 0.6 * 10.0 ** -decimals_of(shown) + 1e-9 * abs(exact))
+
+
+def statistics_of(values: Floats) -> dict[str, Floats]:
+    """Return mean, sum, deviation and order statistics along the first axis, gaps left out.
+
+    Parameters
+    ----------
+    values
+        Rows by columns.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        count = np.isfinite(values).sum(axis=0).astype(float)
+        spread = np.nanstd(values, axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1:], np.nan)
+        found = {
+            "mean": np.nanmean(values, axis=0),
+            "sum": np.nansum(values, axis=0),
+            "standard deviation": spread,
+            "deviation": np.nanstd(values, axis=0),
+            "standard error": spread / np.sqrt(count),
+            "variance": spread**2,
+            "max": np.nanmax(values, axis=0),
+            "min": np.nanmin(values, axis=0),
+            "median": np.nanmedian(values, axis=0),
+            "count": count,
+        }
+        if (values[np.isfinite(values)] > 0).all():
+            found["geometric mean"] = np.exp(np.nanmean(np.log(values), axis=0))
+    return found
+
+
+def find_statistic(row: Floats, rows: Floats) -> str:
+    """Return which statistic of other rows a row is, in nearly all columns; nothing where it is none.
+
+    >>> find_statistic(np.array([0.5, 0.25]), np.array([[0.25, 0.0], [0.75, 0.5]]))
+    'mean'
+    """
+    filled = np.isfinite(row)
+    if not filled.any() or not len(rows):
+        return ""
+    for name, exact in statistics_of(rows).items():
+        hits = [agrees(float(a), float(b)) for a, b in zip(row[filled], exact[filled], strict=True)]
+        if np.mean(hits) >= NEARLY_ALL:
+            return name
+    return ""
+
+
+def find_derivation(column: Floats, others: Mapping[str, Floats]) -> str:
+    """Return what a column is of the others, in nearly all rows: their mean, max, difference …; or nothing.
+
+    >>> find_derivation(np.array([0.5, 0.25]), {"a": np.array([0.0, 0.5]), "b": np.array([1.0, 0.0])})
+    'mean of the others'
+    """
+    table = np.column_stack(list(others.values()))
+    filled = np.isfinite(column)
+    if filled.sum() < 2:
+        return ""
+    if table.shape[1] > 1:
+        for name, exact in statistics_of(table.T).items():
+            if name == "count":
+                continue
+            hits = [agrees(float(a), float(b)) for a, b in zip(column[filled], exact[filled], strict=True)]
+            if np.mean(hits) >= NEARLY_ALL:
+                return f"{name} of the others"
+    names = list(others)
+    if len(names) <= 20:
+        for k, first in enumerate(names):
+            for second in names[k + 1 :]:
+                gap = others[first] - others[second]
+                for sign in (1.0, -1.0):
+                    pairs = zip(column[filled], sign * gap[filled], strict=True)
+                    if np.mean([agrees(float(a), float(b)) for a, b in pairs]) >= NEARLY_ALL:
+                        return f"difference of {first} and {second}"
+    return ""
+
+
+def is_of_another_scale(column: Floats, others: Sequence[Floats]) -> bool:
+    """Whether a column is far above the range that the others share."""
+    finite = column[np.isfinite(column)]
+    rest = np.concatenate([other[np.isfinite(other)] for other in others]) if len(others) else np.zeros(0)
+    if not len(finite) or not len(rest):
+        return False
+    top = max(float(np.abs(rest).max()), 1e-12)
+    return bool(np.median(np.abs(finite)) >= FAR * top)
+
+
+def is_of_another_kind(column: Floats, others: Sequence[Floats]) -> bool:
+    """Whether a column has whole numbers of its own range where all others have fractions."""
+    finite = column[np.isfinite(column)]
+    if not len(finite) or not np.array_equal(finite, np.round(finite)) or not len(others):
+        return False
+    rest = [other[np.isfinite(other)] for other in others]
+    fractions = all(len(other) and not np.array_equal(other, np.round(other)) for other in rest)
+    return fractions and float(np.abs(finite).max()) > max(float(np.abs(other).max()) for other in rest)
+
+
+def is_year(column: Floats) -> bool:
+    """Whether all numbers are years of our time."""
+    finite = column[np.isfinite(column)]
+    return bool(len(finite)) and bool(((finite >= 1900) & (finite <= 2100) & (finite == np.round(finite))).all())
+
+
+def has_many_values(values: Floats) -> bool:
+    """Whether a table has so many different cells that numbers alone may say something."""
+    finite = values[np.isfinite(values)]
+    return len(np.unique(finite)) >= MANY_VALUES

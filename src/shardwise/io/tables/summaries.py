@@ -1,0 +1,143 @@
+"""Rows that sum up others: left out by two signs, and named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from shardwise.core.arrays import Floats, Ints
+from shardwise.core.errors import InputError, Option
+from shardwise.io.tables import signs
+from shardwise.io.tables.roles import Reading
+from shardwise.io.tables.sheet import Sheet
+from shardwise.io.tables.words import is_numbered, is_summary, is_summary_header, share_of_items
+
+EDGE = 8  # rows at an end of a table in which summaries stand
+
+
+def drop_summary_rows(reading: Reading) -> Reading:
+    """Return the reading without rows that sum up others; refuse those of which only one sign speaks.
+
+    Parameters
+    ----------
+    reading
+        The roles of the columns of a table.
+    """
+    if "topic" not in reading.roles or not reading.scores or reading.turned:
+        return reading
+    dropped = _find_wide(reading) if _is_wide(reading) else _find_long(reading)
+    if not len(dropped):
+        return reading
+    sheet = reading.sheet
+    labels = sheet.columns[reading.roles["topic"]].labels
+    names = dict.fromkeys(labels.names[labels.codes[row]] or "(no name)" for row in dropped.tolist())
+    kept = sheet.without_rows(dropped)
+    if not kept.rows:
+        raise InputError(
+            "contains only aggregate means", where=sheet.source, remedy="give the scores of each item"
+        )
+    note = f"summary rows left out: {', '.join(names)}"
+    return replace(reading, sheet=kept, notes=(*reading.notes, note))
+
+
+def _is_wide(reading: Reading) -> bool:
+    """Whether a row is an item, whatever its columns are."""
+    return "system" not in reading.roles
+
+
+def _find_wide(reading: Reading) -> Ints:
+    """Rows of a wide table that sum up others."""
+    sheet = reading.sheet
+    labels = sheet.columns[reading.roles["topic"]].labels
+    names = [labels.names[code] for code in labels.codes[: 1 << 16].tolist()]
+    rows = len(labels.codes)
+    edge = [*range(min(2, rows)), *range(max(2, rows - EDGE), rows)]
+    codes = {k for k, name in enumerate(labels.names) if not name or is_summary(name) or _sums_up(name)}
+    if rows > 1 << 16:
+        # of long tables by words alone
+        worded = np.flatnonzero(np.isin(labels.codes, [k for k in codes if is_summary(labels.names[k])]))
+        return _check_worded(sheet, worded, labels.names, labels.codes)
+    candidates = [row for row in range(rows) if labels.codes[row] in codes]
+    candidates = [row for row in candidates if row in edge or not names[row] or is_summary(names[row])]
+    table = np.column_stack([sheet.columns[name].values for name in reading.scores])
+    if not candidates:
+        candidates = _find_unlabelled(sheet, table, names)
+    body = np.delete(table, candidates, axis=0)
+    body = np.where(np.isfinite(body), body, np.nan)
+    ordinary = [name for row, name in enumerate(names) if row not in candidates]
+    dropped = []
+    for row in candidates:
+        name = names[row]
+        statistic = signs.find_statistic(table[row], body) if len(body) > 1 else ""
+        formulas = bool(np.isinf(table[row]).any())
+        worded = is_summary(name) or _sums_up(name)
+        apart = is_numbered(ordinary) or share_of_items(ordinary[:50]) > 0.8 or len(ordinary) < 3
+        if not name and not statistic:
+            raise InputError(
+                f"column {reading.roles['topic']!r} is empty", where=sheet.place(row), remedy="fill it in"
+            )
+        if statistic or (worded and row in edge and (apart or formulas)):
+            dropped.append(row)
+        elif is_summary(name) or row in edge:
+            raise _refuse_row(sheet, row, name)
+    return np.array(dropped, dtype=np.int64)
+
+
+def _sums_up(name: str) -> bool:
+    return is_summary_header(name)
+
+
+def _find_unlabelled(sheet: Sheet, table: Floats, names: Sequence[str]) -> list[int]:
+    """The last row, where its numbers alone say that it sums up all above: their mean, sum or deviation."""
+    last = len(table) - 1
+    if last < 3 or table.shape[1] < 2 or not signs.has_many_values(table) or not np.isfinite(table).any():
+        return []
+    statistic = signs.find_statistic(table[last], np.where(np.isfinite(table[:last]), table[:last], np.nan))
+    if not statistic or statistic in signs.LOOSE:
+        return []
+    if is_numbered([*names]):
+        raise _refuse_row(sheet, last, names[last], statistic)
+    return [last]
+
+
+def _check_worded(sheet: Sheet, rows: Ints, names: Sequence[str], codes: Ints) -> Ints:
+    return rows
+
+
+def _refuse_row(sheet: Sheet, row: int, name: str, statistic: str = "") -> InputError:
+    what = f"is the {statistic} of the rows above" if statistic else "may be an item, or sum up others"
+    return InputError(
+        f"row {name!r} {what}",
+        where=sheet.place(row),
+        remedy=("leave it out with ", Option("exclude", name), ", or rename it if it is an item"),
+    )
+
+
+def _find_long(reading: Reading) -> Ints:
+    """Rows of a long table whose items sum up others."""
+    sheet = reading.sheet
+    items = sheet.columns[reading.roles["topic"]].labels
+    codes = [k for k, name in enumerate(items.names) if is_summary(name)]
+    if not codes:
+        return np.zeros(0, dtype=np.int64)
+    dropped = []
+    systems = sheet.columns[reading.roles["system"]].labels.codes
+    values = sheet.columns[reading.scores[0]].values
+    body = ~np.isin(items.codes, codes)
+    ordinary = [name for k, name in enumerate(items.names) if k not in codes][:50]
+    apart = is_numbered(ordinary) or share_of_items(ordinary) > 0.8 or len(ordinary) < 3
+    for code in codes:
+        rows = np.flatnonzero(items.codes == code)
+        others = np.flatnonzero(body)
+        edge = not len(others) or rows.min() > others.max() or rows.max() < others.min()
+        matches = []
+        for row in rows.tolist():
+            column = values[body & (systems == systems[row])]
+            matches.append(bool(signs.find_statistic(values[[row]], np.where(np.isfinite(column), column, np.nan)[:, None])))
+        if (edge and apart) or np.mean(matches) >= signs.NEARLY_ALL:
+            dropped.append(rows)
+        else:
+            raise _refuse_row(sheet, int(rows[0]), items.names[code])
+    return np.concatenate(dropped)
