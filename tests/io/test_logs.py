@@ -43,7 +43,7 @@ def test_means_of_lm_eval_are_those_of_its_results(llm: Path) -> None:
     assert len(set(found["cluster"].values)) == 40
     assert nouns_of(found["acc"])["system"] == "model"
     assert sw.as_scores([str(p) for p in sorted((llm / "lm-eval").glob("*samples*"))]).name == "acc"
-    with pytest.raises(InputError, match=r"m1-results.json: has means only.*samples_\*.jsonl"):
+    with pytest.raises(InputError, match=r"m1-results.json: contains only aggregate means.*samples_\*.jsonl"):
         read_scores(llm / "lm-eval" / "m1-results.json")
 
 
@@ -57,7 +57,9 @@ def test_means_of_inspect_are_those_of_its_results(llm: Path) -> None:
     table = read_scores(llm / "tables" / "inspect_scores.csv")
     np.testing.assert_array_equal(found.values, table.values)
     assert read_scores(llm / "inspect").equals(found), "a folder is the logs in it"
-    assert found.attrs["read_as"].startswith("read as 60 questions × 3 models × 3 epochs in 12 passages")
+    assert found.attrs["read_as"].startswith(
+        "read as inspect log, 60 questions × 3 models (mockllm/a, mockllm/b, mockllm/c) × 3 epochs in 12 passages"
+    )
 
 
 def row(doc: int, score: float, *, kept: str = "none", **more: Any) -> dict[str, Any]:
@@ -88,7 +90,7 @@ def test_models_are_called_by_results_folder_or_option(tmp_path: Path) -> None:
     assert read_scores(files)["system"].values.tolist() == ["org/one", "two"]
     assert read_scores(tmp_path)["system"].values.tolist() == ["org/one", "two"]
     assert read_scores(files, system=["x", "y"])["system"].values.tolist() == ["x", "y"]
-    with pytest.raises(InputError, match="1 names of systems for 2 files"):
+    with pytest.raises(InputError, match="1 names of systems for 2 logs"):
         read_scores(files, system="x")
 
 

@@ -66,7 +66,7 @@ def test_a_ranx_report_has_means_only_and_its_runs_have_scores() -> None:
     )
     assert done.stdout.splitlines() == [
         "run 'x' was not evaluated; call ranx.evaluate(qrels, run, metrics) first",
-        "a ranx Report has means only; give its runs, which keep the scores: [run_1, run_2]",
+        "a ranx Report contains only aggregate means; give its runs, which keep the scores: [run_1, run_2]",
         "[0.5, 1.0]",
     ], done.stderr
 

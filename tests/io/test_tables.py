@@ -19,6 +19,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.io.natural_order import natural_key, natural_order
 from shardwise.io.scores import read_scores
+from shardwise.io.tables.words import is_summary
 
 
 def file(folder: Path, text: str, name: str = "scores.csv") -> Path:
@@ -38,30 +39,30 @@ def said(found: xr.DataArray) -> str:
 
 
 REAL = {
-    "bool": ("read as 20 items × 2 systems, score = correct", {"topic": "item"}),
-    "inspect_scores": ("read as 60 topics × 3 systems × 3 instances, score = acc", {}),
+    "bool": ("read as 20 items × 2 systems (A, B), score = correct", {"topic": "item"}),
+    "inspect_scores": ("read as 60 topics × 3 systems (mockllm/a, mockllm/b, mockllm/c) × 3 instances, score = acc", {}),
     "llm1": (
-        "read as 20 questions × 2 models × 3 seeds",
+        "read as 20 questions × 2 models (A, B) × 3 seeds",
         {"topic": "question", "system": "model", "instance": "seed"},
     ),
     "llm2": (
-        "read as 20 items × 2 models × 3 epochs, score = accuracy",
+        "read as 20 items × 2 models (A, B) × 3 epochs, score = accuracy",
         {"topic": "item", "system": "model", "instance": "epoch"},
     ),
     "llm3": (
-        "read as 20 items × 2 systems × 3 seeds, score = accuracy",
+        "read as 20 items × 2 systems (A, B) × 3 seeds, score = accuracy",
         {"topic": "item", "instance": "seed"},
     ),
-    "llm4": ("read as 20 items × 2 systems × 3 instances, score = accuracy", {"topic": "item"}),
+    "llm4": ("read as 20 items × 2 systems (A, B) × 3 instances, score = accuracy", {"topic": "item"}),
     "llm5": (
-        "read as 20 items × 2 systems × 3 instances in 5 clusters, score = accuracy",
+        "read as 20 items × 2 systems (A, B) × 3 instances in 5 clusters, score = accuracy",
         {"topic": "item"},
     ),
     "llm6": (
-        "read as 20 items × 2 systems × 3 instances, score = accuracy; left out: comment (text)",
+        "read as 20 items × 2 systems (A, B) × 3 instances, score = accuracy; left out: comment (text)",
         {"topic": "item"},
     ),
-    "task": ("read as 40 items × 2 systems in 2 tasks", {"topic": "item"}),
+    "task": ("read as 40 items × 2 systems (A, B) in 2 tasks", {"topic": "item"}),
 }
 
 
@@ -86,7 +87,7 @@ def test_every_real_table_is_among_them(data: Path) -> None:
 
 def test_a_run_table_of_means_is_refused(data: Path) -> None:
     path = data / "trec-covid-r1" / "round1.csv"
-    with pytest.raises(InputError, match="has one row for each run: means, from which nothing can be told"):
+    with pytest.raises(InputError, match="has one row for each run: contains only aggregate means"):
         read_scores(path)
 
 
@@ -187,7 +188,7 @@ def test_every_format_gives_the_same_scores(tmp_path: Path, name: str, layout: s
 def test_means_are_no_items(tmp_path: Path, word: str) -> None:
     found = read(tmp_path, f"question,a,b\n1,0,1\n2,1,1\n{word},.5,1\n")
     assert found["topic"].values.tolist() == ["1", "2"]
-    assert said(found) == f"read as 2 questions × 2 systems; rows of means passed over: {word}"
+    assert said(found) == f"read as 2 questions × 2 systems (a, b); summary rows left out: {word}"
     rows = "".join(f"{q},{m},1\n" for q in ("1", "2", word) for m in "ab")
     assert read(tmp_path, f"question,model,correct\n{rows}").sizes["topic"] == 2
 
@@ -199,7 +200,7 @@ def test_ids_and_constants_are_no_systems(tmp_path: Path) -> None:
         assert found["system"].values.tolist() == ["A", "B"], header
         assert found["topic"].values.tolist() == [str(100 + k) for k in range(6)], header
         assert "year (constant, so no system unless columns names it)" in said(found)
-        assert "hash (a number of its own in every row)" in said(found)
+        assert "hash (of another scale than the scores)" in said(found)
     named = read(tmp_path, f"question,A,B,year,hash\n{rows}", columns={"system": "A+B+year"})
     assert named["system"].values.tolist() == ["A", "B", "year"]
 
@@ -234,7 +235,7 @@ def test_text_is_left_out_and_a_score_beside_other_numbers_is_found(tmp_path: Pa
     found = read(tmp_path, text)
     assert found.name == "correct"
     assert said(found) == (
-        "read as 3 questions × 2 models, score = correct; left out: answer (text), tokens (no score)"
+        "read as 3 questions × 2 models (a, b), score = correct; left out: answer (text), tokens (no score)"
     )
     tokens = read(tmp_path, text, measure="tokens")
     assert tokens.sel(topic="2", system="b") == 52
@@ -271,7 +272,7 @@ def test_seeds_of_their_own_are_numbered(tmp_path: Path) -> None:
 def test_unequal_seeds_are_counted_and_stay_missing(tmp_path: Path) -> None:
     rows = [f"{q},{m},{s},{1.0}" for q in range(4) for m, n in (("a", 5), ("b", 3)) for s in range(n)]
     found = read(tmp_path, "question,model,seed,score\n" + "\n".join(rows[:-1]))
-    assert said(found) == "read as 4 questions × 2 models × 3 to 5 seeds; 1 of 32 missing"
+    assert said(found) == "read as 4 questions × 2 models (a, b) × 3 to 5 seeds; 1 of 32 missing"
     assert found.mean(["topic", "instance"]).values.tolist() == [1.0, 1.0]
     assert int(found.isnull().sum()) == 4 * 2 + 1
 
@@ -288,11 +289,11 @@ AMBIGUOUS = [
         "columns={'item': 'colour', 'system': 'flavour'}",
     ),
     (
-        "question,flavour,colour,points\n1,x,p,1\n1,y,q,2\n2,x,p,3\n2,y,q,4\n",
+        "question,flavour,colour,points\n1,x,p,1\n1,y,q,2\n2,x,q,3\n2,y,p,4\n",
         "'flavour' and 'colour' could both be the systems; say columns={'system': 'flavour'} or",
     ),
     ("model,score\na,1\nb,0\na,0\nb,1\n", "has no column of items"),
-    ("name,map,ndcg\nbm25,.3,.4\nqld,.2,.5\n", r"has one row for each name: means.*perquery=True"),
+    ("name,map,ndcg\nbm25,.3,.4\nqld,.2,.5\n", r"has one row for each name: contains only aggregate means.*perquery=True"),
 ]
 
 
@@ -361,7 +362,7 @@ labels = st.text(st.characters(whitelist_categories=("L", "N"), max_codepoint=0x
 
 
 @given(
-    questions=st.lists(labels.filter(lambda s: s.lower() not in {"all", "mean", "average", "avg", "total"}),
+    questions=st.lists(labels.filter(lambda s: not is_summary(s)),
                        min_size=1, max_size=5, unique=True),
     models=st.lists(labels, min_size=1, max_size=3, unique=True),
     draw=st.data(),
@@ -410,7 +411,7 @@ def test_columns_that_are_factors(tmp_path: Path) -> None:
     assert found.sel(topic="3", system="b", judge="bob") == 4
     prompts = text.replace("judge", "prompt")  # a second word for the item
     assert read(tmp_path, prompts, factors=["question", "prompt"]).sizes["prompt"] == 2
-    with pytest.raises(InputError, match="a second score"):
+    with pytest.raises(InputError, match="if 'judge' tells repeats apart, say columns="):
         read(tmp_path, text)
 
 

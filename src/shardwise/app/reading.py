@@ -17,7 +17,9 @@ from shardwise.io.files import bare_name
 from shardwise.io.kinds import kind_of
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_file, read_scores
-from shardwise.io.tables.roles import SAID, Reading, understood
+from shardwise.io.tables.readings import choose_reading
+from shardwise.io.tables.records import Wishes
+from shardwise.io.tables.roles import SAID, Reading
 from shardwise.io.tables.sheet import Sheet
 from shardwise.report.embedded import read_report
 
@@ -38,7 +40,7 @@ def understand(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, 
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     found: dict[str, Any] = {
         "kind": "scores", "inputs": [], "files": [], "columns": [], "wide": False, "systems": [], "measures": [],
-        "primary": "", "sizes": [], "nouns": {}, "dims": [], "said": "", "notes": [], "problem": "",
+        "primary": "", "sizes": [], "nouns": {}, "dims": [], "said": "", "notes": [], "problem": "", "readings": [],
     }  # fmt: skip
     try:
         kinds = {path: kind_of(path) for path in paths}
@@ -57,7 +59,33 @@ def understand(folder: Path, choices: Mapping[str, Sequence[str]]) -> dict[str, 
             found |= _of_scores(inputs, choices, found)
     except InputError as error:
         found["problem"] = in_words(error)
+        if error.argument == "columns":
+            found["readings"] = [
+                {"columns": str(choice), "words": describe_choice(choice)}
+                for choice in error.choices
+                if isinstance(choice, Mapping)
+            ]
     return found
+
+
+def describe_choice(choice: Mapping[str, str]) -> str:
+    """Return a competing reading as a person chooses it.
+
+    Parameters
+    ----------
+    choice
+        Columns by role.
+
+    >>> describe_choice({"item": "question", "system": "a+b"})
+    'items are in question, systems are the columns a, b'
+    """
+    parts = []
+    for role, names in choice.items():
+        several = names.split("+")
+        noun = {"item": "items", "system": "systems", "score": "scores", "repeat": "repeats"}.get(role, role)
+        where = f"the columns {', '.join(several[:8])}" if len(several) > 1 else f"in {names}"
+        parts.append(f"{noun} are {where}")
+    return ", ".join(parts)
 
 
 def _chosen(kinds: Mapping[Path, str]) -> tuple[str, list[Path]]:
@@ -113,12 +141,14 @@ def _of_scores(
 ) -> dict[str, Any]:
     columns = roles_of_columns(choices.get("columns", ()))
     if Path(bare_name(inputs[0])).suffix.lower() not in (".nc", ".nc4", ".netcdf", ".h5"):
-        first = read_file(inputs[0])
+        first = read_file(inputs[0], Wishes())
         if isinstance(first, Sheet):
-            found["columns"] = _columns(first, None)  # shown also where no reading is found
-            own = understood(first, columns)
-            found |= {"columns": _columns(first, own), "wide": own.wide}
-    scores = read_scores(list(inputs), columns=columns)
+            # shown also where no reading is chosen
+            found["columns"] = _columns(first, None)
+            reading = choose_reading(first, columns)
+            found |= {"columns": _columns(first, reading), "wide": reading.wide}
+    missing: Any = next(iter(choices.get("missing", ())), None) or None
+    scores = read_scores(list(inputs), columns=columns, missing=missing)
     if isinstance(scores, xr.DataArray):
         scores = scores.to_dataset(name=scores.name or "score", promote_attrs=False)
     measures = [str(name) for name in scores.data_vars]
@@ -141,13 +171,13 @@ def _columns(sheet: Sheet, reading: Reading | None) -> list[dict[str, Any]]:
     if reading is not None:
         roles = {name: SAID.get(role, role) for role, name in reading.roles.items()}
         roles |= dict.fromkeys(reading.scores, "system" if reading.wide else "score")
-    left = reading.left if reading is not None else {}
+    omitted = reading.omitted if reading is not None else {}
     return [
         {
             "name": name,
             "samples": [str(value) for value in column.data.slice(0, SAMPLES).to_pylist()],
             "role": roles.get(name, ""),
-            "why": left.get(name, ""),
+            "why": omitted.get(name, ""),
         }
         for name, column in list(sheet.columns.items())[:MOST_COLUMNS]
     ]

@@ -152,6 +152,8 @@ def _find_delimiter(lines: Sequence[str], path: Path) -> str:
     ranked = []
     for place, mark in enumerate("\t;,|"):
         counts = [len(cells) for _, cells in _limit(_split_rows(lines, mark, path), LOOK)]
+        if not counts:
+            continue
         width, times = Counter(counts).most_common(1)[0]
         if width > 1:
             ranked.append((counts.index(width), -times / len(counts), place, mark))

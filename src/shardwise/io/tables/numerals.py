@@ -114,8 +114,14 @@ def parse_texts(texts: Sequence[str], decimal: str = "", *, mixed: bool = False)
     cells, notes = _strip_affixes(cells)
     mark, problem = _choose_mark(cells, decimal, mixed)
     words = VERDICTS if letters is None else {**VERDICTS, **letters}
+    verdicts = []
     for k, cell in zip(filled, cells, strict=True):
         values[k] = _parse_cell(cell, mark, words)
+        if np.isfinite(values[k]) and not any(map(str.isdecimal, cell)):
+            verdicts.append(k)
+    if verdicts and not np.isin(values[np.isfinite(values)], (0.0, 0.5, 1.0)).all():
+        # a verdict among grades is no score
+        values[verdicts] = np.inf
     return Parsed(values, tuple(notes), problem)
 
 

@@ -26,9 +26,8 @@ from shardwise.io.tables.sheet import Sheet, make_sheet
 from shardwise.io.tables.summaries import drop_summary_rows
 from shardwise.io.tables.words import (
     BOOKKEEPING,
-    CLUSTERS,
+    NAMELESS,
     SWING,
-    TASKS,
     is_bookkeeping,
     is_measure,
     is_numbered,
@@ -121,7 +120,8 @@ class _Facts:
     @cached_property
     def numbers(self) -> tuple[str, ...]:
         """Columns that may hold scores."""
-        return tuple(name for name, column in self.sheet.columns.items() if _is_numeric(column))
+        empty = self.sheet.empty
+        return tuple(name for name, column in self.sheet.columns.items() if name in empty or _is_numeric(column))
 
     def column(self, name: str) -> Column:
         return self.sheet.columns[name]
@@ -202,6 +202,9 @@ def _choose_pair(facts: _Facts) -> _Pair | None:
     """The columns of items and systems of a long table; None where there is no such pair."""
     sheet, rows = facts.sheet, facts.sheet.rows
     values = _candidate_values(facts)
+    if not values and facts.by_word("topic") and facts.by_word("system"):
+        problem = "has a column of measures but none of values" if facts.by_word("measure") else "has no column of scores"
+        raise InputError(problem, where=sheet.source, remedy="add one, called after the measure")
     if not values or rows == 0:
         return None
     labels = [name for name in sheet.columns if _may_label(facts, name)]
@@ -244,7 +247,9 @@ def _candidate_values(facts: _Facts) -> list[str]:
 def _may_label(facts: _Facts, name: str) -> bool:
     """Whether a column may name items or systems."""
     column = facts.column(name)
-    if column.blank or name in facts.named.get("value", ()) or name == facts.measure:
+    if name in facts.named.get("value", ()) or name == facts.measure:
+        return False
+    if column.blank and facts.words(name)[:1] != ("topic",):
         return False
     if name in facts.taken:
         return name in (facts.roles.get("topic"), facts.roles.get("system"))
@@ -267,11 +272,13 @@ def _may_pair(facts: _Facts, item: str, system: str, values: Sequence[str]) -> b
     items, systems = facts.column(item), facts.column(system)
     known = "system" in roles[1] or system == facts.roles.get("system")
     if systems.distinct == 1:
-        return known and facts.sheet.rows > 1 or ("topic" in roles[0] and known)
+        return known and (not _is_numeric(systems) or plain(system) not in SWING or system in facts.taken)
     if items.distinct == facts.sheet.rows or systems.distinct == facts.sheet.rows:
         # every item once: only words can say that this is long
         both = known and ("topic" in roles[0][:1] or item == facts.roles.get("topic"))
-        return both and systems.distinct < facts.sheet.rows and not _has_several_scores(values)
+        once = systems.distinct == facts.sheet.rows and items.distinct > 1
+        plainly = plain(system) not in SWING and plain(item) not in SWING and any(map(is_score, values))
+        return both and (plainly or not once) and not _has_several_scores(values)
     if known:
         return True
     # a column that no word calls a system is one only beside a single score
@@ -352,8 +359,13 @@ def _weigh_pair(facts: _Facts, points: float, item: str, system: str) -> _Pair:
     ]
     crossed = sheet.columns[item].distinct * sheet.columns[system].distinct
     share = min(1.0, count_keys([sheet.columns[item], sheet.columns[system]]) / crossed)
-    points += 2.0 if share > 0.95 else 1.0 if share > 0.5 else -2.0 if share < 0.2 else 0.0
+    plainly = plain(item) not in SWING and plain(system) not in SWING and "topic" in facts.words(item) and "system" in facts.words(system)
+    points += 2.0 if share > 0.95 else 1.0 if share > 0.5 else -2.0 if share < 0.2 and not plainly else 0.0
     points -= 0.0 if unique else 3.0
+    # items without a word for them have scores of all systems; means of runs do not
+    worded = {"topic", "task", "cluster"} & set(facts.words(item)) or item in facts.taken
+    listed = bool(repeat) and sheet.columns[repeat].unique and repeat not in facts.taken
+    points -= 4.0 if not worded and (share < 0.9 or listed) else 0.0
     # runs of a method are repeats of it
     points -= 5.0 if nested and plain(system) in SWING and system not in facts.taken else 0.0
     return _Pair(item, system, repeat, points, unique)
@@ -385,7 +397,8 @@ def _prefer_id(facts: _Facts, best: _Pair, pairs: Iterable[_Pair]) -> _Pair:
     if best.item in facts.taken or plain(best.item).endswith("id"):
         return best
     for pair in pairs:
-        alike = pair.system == best.system and plain(pair.item).endswith("id") and "topic" in facts.words(pair.item)
+        called = plain(pair.item).endswith("id") and plain(pair.item) not in NAMELESS
+        alike = pair.system == best.system and called and "topic" in facts.words(pair.item)
         if alike and _are_alike(facts.column(pair.item), facts.column(best.item)):
             return replace(best, item=pair.item)
     return best
@@ -443,7 +456,7 @@ def _read_long(facts: _Facts, pair: _Pair) -> Reading:
         for name in facts.by_word(role):
             if name in roles.values() or role in roles:
                 continue
-            if sheet.columns[name].constant and role != "measure":
+            if sheet.columns[name].constant and role in ("task", "cluster"):
                 omitted[name] = "constant"
             elif role == "measure" and _is_numeric(sheet.columns[name]):
                 continue
@@ -454,7 +467,11 @@ def _read_long(facts: _Facts, pair: _Pair) -> Reading:
     else:
         # one score a cell: seeds that differ from row to row say nothing
         spare = [name for name in facts.by_word("instance") if name not in roles.values()]
-        omitted |= dict.fromkeys(spare, "constant" if len(spare) == 1 and sheet.columns[spare[0]].constant else "no repeats")
+        cells = sheet.columns[pair.item].distinct * sheet.columns[pair.system].distinct
+        if pair.unique and len(spare) == 1 and 2 * sheet.rows >= cells * sheet.columns[spare[0]].distinct:
+            roles["instance"] = spare[0]
+        else:
+            omitted |= dict.fromkeys(spare, "no repeats")
     rest = [name for name in sheet.columns if name not in roles.values() and name not in omitted]
     if not pair.unique and not pair.repeat:
         _refuse_unknown_repeats(facts, roles, rest)
@@ -496,7 +513,7 @@ def _choose_scores(
     sheet = facts.sheet
     if "value" in facts.named:
         return facts.named["value"], {}
-    numbers = [name for name in rest if _is_numeric(sheet.columns[name])]
+    numbers = [name for name in rest if name in facts.numbers]
     texts = {name: _why_text(sheet.columns[name]) for name in rest if name not in numbers}
     if facts.measure in numbers:
         return (str(facts.measure),), {}
@@ -515,10 +532,7 @@ def _choose_scores(
             )
         return (values[0],), texts
     if words:
-        constant = [name for name in words if sheet.columns[name].constant and sheet.rows >= FEW]
-        kept = [name for name in words if name not in constant] if len(constant) < len(words) else words
-        others = {name: "no score" for name in numbers if name not in kept}
-        return tuple(kept), texts | others | {name: "constant" for name in words if name not in kept}
+        return tuple(words), texts | {name: "no score" for name in numbers if name not in words}
     kept = [name for name in numbers if not _is_kept_beside(name) and not sheet.columns[name].counts]
     varied = [name for name in kept if not sheet.columns[name].constant]
     kept = varied if varied and sheet.rows >= FEW else kept
@@ -603,7 +617,7 @@ def _wide_roles(facts: _Facts) -> tuple[dict[str, str], dict[str, str]]:
             numeric = _is_numeric(sheet.columns[name]) and role == "measure"
             if role in roles or name in roles.values() or numeric:
                 continue
-            if sheet.columns[name].constant and sheet.rows > 1:
+            if sheet.columns[name].constant and sheet.rows > 1 and role in ("task", "cluster"):
                 omitted[name] = "constant"
             else:
                 roles[role] = name
@@ -717,7 +731,7 @@ def _turn(facts: _Facts, roles: Mapping[str, str], rest: Sequence[str]) -> Readi
     if points <= 0.0:
         return None
     kept = [name for name in numbers if not _is_kept_beside(name)]
-    if kept and all(map(is_score, kept)):
+    if kept and 2 * sum(map(is_score, kept)) > len(kept):
         if "system" not in list_roles(label) and forced is None:
             return None
         raise _refuse_means(sheet, label)
@@ -817,11 +831,12 @@ def _choose_systems(
             _refuse_lost_system(sheet, name, after=place > first, numbers=numbers)
             omitted[name] = _why_text(sheet.columns[name])
     if not numbers:
-        words = [word for name in names for word in sheet.columns[name].words[:1] if not is_text(name)]
-        shown = f": cells such as {words[0]!r} are neither numbers nor known verdicts" if words else ""
+        spoilt = [name for name in names if sheet.columns[name].words and not is_text(name)]
+        shown = f": {sheet.columns[spoilt[0]].words[0]!r} is neither a number nor a known verdict" if spoilt else ""
+        row = int(np.flatnonzero(np.isinf(sheet.columns[spoilt[0]].values))[0]) if spoilt else 0
         raise InputError(
             f"has no columns of scores{shown}",
-            where=sheet.source,
+            where=sheet.place(row) if spoilt else sheet.source,
             remedy="give one column a system, with numbers such as 1 and 0",
         )
     numbers, more, parts = _split_measures(sheet, numbers)
@@ -845,6 +860,8 @@ def _choose_systems(
 def _holds_scores(facts: _Facts, name: str) -> bool:
     """Whether a column is one of scores, perhaps with words among them."""
     column = facts.column(name)
+    if "system" in facts.words(name) and plain(name) not in SWING:
+        return False
     if name in facts.sheet.empty or _is_numeric(column):
         return True
     if column.blank or column.dates or is_text(name) or _is_kept_beside(name) or facts.words(name):
@@ -1125,7 +1142,7 @@ def _fill_down(sheet: Sheet) -> tuple[Sheet, tuple[str, ...]]:
     cells = [(cell or "").strip() for cell in first.data.to_pylist()]
     starts = np.flatnonzero([bool(cell) for cell in cells])
     lengths = np.diff(np.append(starts, len(cells)))
-    if not len(starts) or starts[0] or lengths.min() < 2 or len(set(lengths.tolist())) > 1:
+    if len(starts) < 2 or starts[0] or lengths.min() < 2 or len(set(lengths.tolist())) > 1:
         return sheet, ()
     if second.distinct != int(lengths[0]):
         return sheet, ()

@@ -13,7 +13,7 @@ from shardwise.io.tables.words import NAMELESS, SAMPLED, list_roles, plain
 
 Columns = Mapping[str, str | Sequence[str]]
 
-SAID = {"topic": "item", "value": "score", "instance": "repeat"}  # what the caller calls our roles
+SAID = {"topic": "item", "value": "score"}  # what the caller calls our roles
 ROLES = {
     **ROLE_OF, "cluster": "cluster", "score": "value", "value": "value", "measure": "measure", "repeat": "instance",
 }  # fmt: skip

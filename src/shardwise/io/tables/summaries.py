@@ -73,7 +73,7 @@ def _find_wide(reading: Reading) -> Ints:
         statistic = signs.find_statistic(table[row], body) if len(body) > 1 else ""
         formulas = bool(np.isinf(table[row]).any())
         worded = is_summary(name) or _sums_up(name)
-        apart = is_numbered(ordinary) or share_of_items(ordinary[:50]) > 0.8 or len(ordinary) < 3
+        apart = is_numbered(ordinary) or share_of_items(ordinary[:50]) > 0.8
         if not name and not statistic:
             raise InputError(
                 f"column {reading.roles['topic']!r} is empty", where=sheet.place(row), remedy="fill it in"
@@ -86,7 +86,7 @@ def _find_wide(reading: Reading) -> Ints:
 
 
 def _sums_up(name: str) -> bool:
-    return is_summary_header(name)
+    return is_summary_header(name) and len(name.strip()) > 2
 
 
 def _find_unlabelled(sheet: Sheet, table: Floats, names: Sequence[str]) -> list[int]:
@@ -120,14 +120,14 @@ def _find_long(reading: Reading) -> Ints:
     sheet = reading.sheet
     items = sheet.columns[reading.roles["topic"]].labels
     codes = [k for k, name in enumerate(items.names) if is_summary(name)]
-    if not codes:
+    if not codes or len(items.names) - len(codes) < 2:
         return np.zeros(0, dtype=np.int64)
     dropped = []
     systems = sheet.columns[reading.roles["system"]].labels.codes
     values = sheet.columns[reading.scores[0]].values
     body = ~np.isin(items.codes, codes)
     ordinary = [name for k, name in enumerate(items.names) if k not in codes][:50]
-    apart = is_numbered(ordinary) or share_of_items(ordinary) > 0.8 or len(ordinary) < 3
+    apart = is_numbered(ordinary) or share_of_items(ordinary) > 0.8
     for code in codes:
         rows = np.flatnonzero(items.codes == code)
         others = np.flatnonzero(body)

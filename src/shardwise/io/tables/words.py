@@ -150,10 +150,10 @@ _FILLERS = frozenset(
 
 MISSING = frozenset(("", "nan", "na", "n/a", "#n/a", "#na", "null", "none", "<na>", "nil", "-", "--", "—", "–", "nat"))
 """Cells in which a score is not there."""
-_TRUE = """true yes pass passed correct right success ok okay win won resolved solved good hit ja wahr richtig korrekt bestanden
+_TRUE = """true yes pass passed correct right success ok okay win won resolved solved ja wahr richtig korrekt bestanden
     oui vrai juste si verdadero cierto correcto vero corretto sim verdadeiro certo correto да верно правда tak prawda evet
     dogru 是 对 正确 對 正確 はい 正解 예 맞음 ✓ ✔ ✅ ☑"""
-_FALSE = """false no fail failed incorrect wrong failure unresolved unsolved bad miss loss lost lose nein falsch inkorrekt
+_FALSE = """false no fail failed incorrect wrong failure unresolved unsolved loss lost lose nein falsch inkorrekt
     durchgefallen non faux incorrecto falso incorretto sbagliato nao errado incorreto нет неверно ложь nie falsz hayir
     yanlis 否 错 错误 錯 錯誤 不正解 いいえ 아니오 틀림 ✗ ✘ ❌ ☒"""
 VERDICTS = {**dict.fromkeys(_TRUE.split(), 1.0), **dict.fromkeys(_FALSE.split(), 0.0), "tie": 0.5, "draw": 0.5}
@@ -282,15 +282,14 @@ def is_text(header: str) -> bool:
 
 
 def is_summary(label: str) -> bool:
-    """Whether a label of a row says that it sums up other rows.
+    """Whether a label of a row says that it sums up other rows; one or two Latin letters say too little.
 
     >>> [is_summary(label) for label in ("Average:", "Mean ± SD", "Mittelwert", "Macro avg", "q1", "all things")]
     [True, True, True, True, False, False]
     """
     words = split_words(label) or list(label.strip().lower())
-    return any(word in SUMMARIES for word in words) and all(
-        word in SUMMARIES or word in _FILLERS for word in words
-    )
+    telling = [word for word in words if word in SUMMARIES and not (word.isascii() and len(word) < 3 and word != "sd")]
+    return bool(telling) and all(word in SUMMARIES or word in _FILLERS for word in words)
 
 
 def is_summary_header(header: str) -> bool:
