@@ -60,9 +60,10 @@ def judge_scores(scores: xr.DataArray, case: dict[str, Any]) -> str:
     if table.sizes["topic"] != case["items"]:
         return f"{table.sizes['topic']} items instead of {case['items']}"
     for factor in case.get("scale") or [1]:
-        if all(_same_cells(table.sel(system=name).values, cells, factor) for name, cells in case["cells"].items()):
-            if _same_rows(table, case, factor):
-                return ""
+        if all(
+            _same_cells(table.sel(system=name).values, cells, factor) for name, cells in case["cells"].items()
+        ) and _same_rows(table, case, factor):
+            return ""
     return "other scores"
 
 
@@ -75,13 +76,18 @@ def _same_rows(table: xr.DataArray, case: dict[str, Any], factor: float) -> bool
     names = sorted(case["cells"])
     expected = [[np.nan if cell is None else cell * factor for cell in case["cells"][name]] for name in names]
     rows = [tuple(np.round(row, 9)) for row in np.array(expected, dtype=float).T.tolist()]
-    read = [tuple(np.round(row, 9)) for row in table.sel(system=names).transpose("topic", "system").values.tolist()]
+    read = [
+        tuple(np.round(row, 9))
+        for row in table.sel(system=names).transpose("topic", "system").values.tolist()
+    ]
     return Counter(map(str, rows)) == Counter(map(str, read))
 
 
 def main() -> None:
     """Print a line for each case, then counts by what was expected."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--folder", type=Path, default=DATA / "spreadsheets")
     parser.add_argument("--only", default="", help="exact, refused, misread, several or crash")
     parser.add_argument("--match", default="", help="part of the name of a case")

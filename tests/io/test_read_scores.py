@@ -210,9 +210,18 @@ def test_tasks_and_clusters_are_labels_of_items(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("topic,a\n1,.5\n2,good\n", r"scores.csv:3: a: 'good' is not a number; correct it, or treat such cells as missing with missing='leave'"),
-        ("topic,a\n1,inf\n", r"scores.csv:2: has no columns of scores: 'inf' is neither a number nor a known verdict"),
-        ("topic,a\n1,1_0\n", r"scores.csv:2: has no columns of scores: '1_0' is neither a number nor a known verdict"),
+        (
+            "topic,a\n1,.5\n2,good\n",
+            r"scores.csv:3: a: 'good' is not a number; correct it, or treat such cells as missing with missing='leave'",
+        ),
+        (
+            "topic,a\n1,inf\n",
+            r"scores.csv:2: has no columns of scores: 'inf' is neither a number nor a known verdict",
+        ),
+        (
+            "topic,a\n1,1_0\n",
+            r"scores.csv:2: has no columns of scores: '1_0' is neither a number nor a known verdict",
+        ),
         ("topic,a,b\n1,.5,.5\n\n2,.5\n", r"scores.csv:4: 2 columns instead of 3; give every row"),
         ("topic,a,a\n1,.5,.5\n", r"scores.csv:1: two columns are called 'a'"),
         (

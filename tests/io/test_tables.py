@@ -40,7 +40,10 @@ def said(found: xr.DataArray) -> str:
 
 REAL = {
     "bool": ("read as 20 items × 2 systems (A, B), score = correct", {"topic": "item"}),
-    "inspect_scores": ("read as 60 topics × 3 systems (mockllm/a, mockllm/b, mockllm/c) × 3 instances, score = acc", {}),
+    "inspect_scores": (
+        "read as 60 topics × 3 systems (mockllm/a, mockllm/b, mockllm/c) × 3 instances, score = acc",
+        {},
+    ),
     "llm1": (
         "read as 20 questions × 2 models (A, B) × 3 seeds",
         {"topic": "question", "system": "model", "instance": "seed"},
@@ -293,7 +296,10 @@ AMBIGUOUS = [
         "'flavour' and 'colour' could both be the systems; say columns={'system': 'flavour'} or",
     ),
     ("model,score\na,1\nb,0\na,0\nb,1\n", "has no column of items"),
-    ("name,map,ndcg\nbm25,.3,.4\nqld,.2,.5\n", r"has one row for each name: contains only aggregate means.*perquery=True"),
+    (
+        "name,map,ndcg\nbm25,.3,.4\nqld,.2,.5\n",
+        r"has one row for each name: contains only aggregate means.*perquery=True",
+    ),
 ]
 
 

@@ -75,6 +75,10 @@ class Tables:
     measure: Annotated[list[str], opt.MEASURE] = several()
     columns: Annotated[list[str], opt.COLUMNS] = several()
     system: Annotated[list[str], opt.SYSTEM] = several()
+    task: Annotated[list[str], opt.TASK] = several()
+    pair_by: Annotated[str, opt.PAIR_BY] = "item"
+    decimal: Annotated[str, opt.DECIMAL] = ""
+    sheet: Annotated[str, opt.SHEET] = ""
     missing: Annotated[str, opt.MISSING] = ""
     max_memory: Annotated[str, opt.MAX_MEMORY] = ""
 

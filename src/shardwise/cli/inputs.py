@@ -54,7 +54,7 @@ BYTES_NEEDED = 12
 """Bytes of memory that reading a byte of a table takes at most: 10.6 GB for 0.9 GB of CSV."""
 BYTES_OF_RUNS, GROWTH_OF_RUNS = 1, 5
 """Bytes of memory that a byte of a run takes, and how many times its size a compressed run has."""
-REPEATED = ("measure", "columns", "system", "exclude", "random", "instances", "deterministic")
+REPEATED = ("measure", "columns", "system", "task", "exclude", "random", "instances", "deterministic")
 """Options that hold lists."""
 
 
@@ -105,6 +105,10 @@ class InputReader:
     missing: str = ""
     columns: tuple[str, ...] = ()
     system: tuple[str, ...] = ()
+    task: tuple[str, ...] = ()
+    pair_by: str = "item"
+    decimal: str = ""
+    sheet: str = ""
     random: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     range: str = ""
@@ -223,7 +227,7 @@ class InputReader:
             read = self._read_scores() if self.is_table else self._read_runs()
         if self.deterministic and "instance" in read.dims and self.is_table:
             read = replace(read, scores=flag_deterministic(read.scores, self.deterministic))
-        if self.exclude:
+        if self.exclude and not self.is_table:
             read = replace(read, scores=exclude_systems(read.scores, self.exclude, str(read.files[0])))
         if limits := parse_range(self.range):
             read = replace(read, scores=read.scores.map(lambda one: one.assign_attrs({RANGE: limits})))
@@ -350,15 +354,22 @@ class InputReader:
         return split(collection, shards, n_splits=self.splits, seed=self.seed, **how)
 
     def _read_scores(self) -> Read:
-        policy: Any = self.missing or "leave"
+        how: dict[str, Any] = {
+            "missing": self.missing or None,
+            "decimal": self.decimal or None,
+            "pair_by": self.pair_by,
+        }
         files = score_files(self.inputs)
         scores = read_scores(
             files,
             measure=self.measure[0] if len(self.measure) == 1 else None,
-            missing=policy,
             columns=roles_of_columns(self.columns),
             system=self.system,
             factors=self.random,
+            task=self.task,
+            exclude=self.exclude,
+            sheet=self.sheet,
+            **how,
         )
         if isinstance(scores, xr.DataArray):
             scores = scores.to_dataset(name=scores.name or UNNAMED, promote_attrs=False)

@@ -274,6 +274,22 @@ SYSTEM = Declaration(
     "--system", metavar="NAME", group=INPUT, only_with=(when.SCORES, when.IN_MEMORY),
     help="Name of the system in each file that holds one, in the order of the files.",
 )  # fmt: skip
+TASK = Declaration(
+    "--task", metavar="NAME", group=INPUT, only_with=(when.SCORES, when.IN_MEMORY),
+    help="Task to read, of logs and tables that have several.",
+)  # fmt: skip
+PAIR_BY = Declaration(
+    "--pair-by", metavar="HOW", group=INPUT, only_with=(when.SCORES, when.IN_MEMORY),
+    help="What pairs the rows of several files: item, or position where nothing names the items.",
+)  # fmt: skip
+DECIMAL = Declaration(
+    "--decimal", metavar="MARK", group=INPUT, only_with=(when.SCORES, when.IN_MEMORY),
+    help="Decimal mark, point or comma, where 1,234 may be both.",
+)  # fmt: skip
+SHEET = Declaration(
+    "--sheet", metavar="NAME", group=INPUT, only_with=(when.SCORES, when.IN_MEMORY),
+    help="Sheet of a workbook, where several hold tables.",
+)  # fmt: skip
 INSTANCES = Declaration(
     "--instances", metavar="PATTERN", group=INPUT, only_with=(when.RUNS,),
     help="Which run is which repeat of which system: '{system}_seed{instance}.run', folder, or a CSV file.",
@@ -359,7 +375,7 @@ RANGE = Declaration(
 )  # fmt: skip
 EXCLUDE = Declaration(
     "--exclude", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,),
-    help="Leave out this system, such as a broken run that widens all intervals; repeatable.",
+    help="Leave out this system, such as a broken run that widens all intervals; of a table also an item. Repeatable.",
 )  # fmt: skip
 LOWER_IS_BETTER = Declaration(
     "--lower-is-better", group=QUESTION, help="Lower scores are better, such as errors or costs.",

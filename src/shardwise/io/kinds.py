@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import zstandard
 
+from shardwise.io.logs.registry import holds_means
 from shardwise.io.scores import are_score_files
 
 Kind = Literal["qrels", "run", "report", "results", "scores"]
@@ -42,7 +43,7 @@ def kind_of(path: Path) -> Kind:
     start = _read_start(path)
     if b"<html" in start[:500].lower():
         return "report"
-    if "results" in path.name and path.suffix == ".json" and b'"results"' in start:
+    if path.suffix == ".json" and holds_means(path):
         return "results"
     if are_score_files([path]):
         return "scores"

@@ -9,7 +9,6 @@ import numpy as np
 
 from shardwise.core.arrays import Ints
 
-
 MANY = 20_000
 """Names from which those without a common beginning are ordered by their letters alone."""
 

@@ -100,8 +100,12 @@ def _read_mapping(data: Mapping[Any, Any]) -> Sheet:
     inner = list(data.values())
     if all(isinstance(one, Mapping) and one and all(_TREC_EVAL.match(str(k)) for k in one) for one in inner):
         return _sheet_of_rows(_list_scores("system", data))
-    plain = all(isinstance(one, Mapping) and not any(isinstance(v, Mapping) for v in one.values()) for one in inner)
-    lists = all(isinstance(one, Sequence | np.ndarray | pd.Series) and not isinstance(one, str) for one in inner)
+    plain = all(
+        isinstance(one, Mapping) and not any(isinstance(v, Mapping) for v in one.values()) for one in inner
+    )
+    lists = all(
+        isinstance(one, Sequence | np.ndarray | pd.Series) and not isinstance(one, str) for one in inner
+    )
     if plain:
         return sheet_of_json({str(k): dict(v) for k, v in data.items()}, "table", "table")
     if lists and not any(_is_metric(item) for one in inner for item in list(one)[:1]):

@@ -19,7 +19,15 @@ from shardwise.core.errors import Either, InputError, Option
 from shardwise.io.collection import Collection
 from shardwise.io.files import bare_name, expand, read_text
 from shardwise.io.natural_order import natural_key
-from shardwise.io.run_tables import Table, from_ir_datasets, qrels_table, run_tables
+from shardwise.io.run_tables import (
+    Table,
+    from_ir_datasets,
+    is_json,
+    json_run,
+    qrels_table,
+    read_json_ranking,
+    run_tables,
+)
 from shardwise.io.trec.assemble import assemble
 from shardwise.io.trec.conventions import Conventions, Missing, Order, Precision, Unjudged, parse_conventions
 from shardwise.io.trec.interning import Interner
@@ -168,6 +176,8 @@ def _parse(
 ) -> Parsed:
     sources = _run_sources(runs)
     qrels = from_ir_datasets(qrels)
+    if isinstance(qrels, str | os.PathLike) and is_json(Path(qrels)):
+        qrels = read_json_ranking(Path(qrels))
     texts = {path: read_text(path) for path in expand(qrels)} if _are_paths(qrels) else {}
     labelled_texts = texts
     if conventions.comments == "skip":
@@ -263,7 +273,7 @@ def _are_paths(value: Any) -> bool:
 
 def _run_sources(runs: Any) -> list[Path | Table]:
     if _are_paths(runs):
-        return list(expand(runs))
+        return [json_run(path) if is_json(path) else path for path in expand(runs)]
     if (
         isinstance(runs, Iterable)
         and not isinstance(runs, Mapping | list | tuple)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pandas as pd
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
+from shardwise.io.files import bare_name, read_text
 from shardwise.io.trec.names import MAX_NAME
 
 IRDS = "irds:"
@@ -57,6 +60,39 @@ def run_tables(runs: Any, name: str = "run") -> list[Table]:
         f"cannot read runs from {type(runs).__name__}",
         remedy="give paths, data frames, dictionaries {topic: {document: score}} or ranx runs",
     )
+
+
+def read_json_ranking(path: Path) -> Any:
+    """Read a run or judgments that ranx saved: ``{query: {document: number}}``.
+
+    Parameters
+    ----------
+    path
+        A file of JSON.
+    """
+    try:
+        whole = json.loads(read_text(path))
+    except (ValueError, RecursionError):
+        whole = None
+    if not isinstance(whole, dict):
+        raise InputError("is no run or judgments in JSON", where=str(path), remedy="save it with ranx again")
+    return whole
+
+
+def is_json(path: Path) -> bool:
+    """Whether a file ends as JSON does, compressed or not."""
+    return Path(bare_name(path)).suffix.lower() == ".json"
+
+
+def json_run(path: Path) -> Table:
+    """Read a run in JSON, called by its file.
+
+    Parameters
+    ----------
+    path
+        A file of JSON.
+    """
+    return _from_dict(read_json_ranking(path), Path(bare_name(path)).stem)
 
 
 def from_ir_datasets(qrels: Any) -> Any:

@@ -127,9 +127,7 @@ def read_scores(
     )
     systems = list(_as_tuple(system))
     if not are_paths(source):
-        content = read_object(source)
-        content = content if isinstance(content, list) else [content]
-        parts = _make_parts(content, [], wishes, systems)
+        parts = _make_parts([read_object(source)], [], wishes, systems)
     else:
         paths = score_files(source)
         if len(paths) == 1 and is_store(paths[0]):
@@ -233,8 +231,19 @@ def are_score_files(paths: Sequence[Path]) -> bool:
         Files or folders.
     """
     endings = (*_PARQUET, *_EXCEL, *_LINES, ".eval", ".json", ".csv")
-    tables = all(path.is_dir() or Path(bare_name(path)).suffix.lower() in endings for path in paths)
+    tables = all(
+        path.is_dir() or Path(bare_name(path)).suffix.lower() in endings or _prints_scores(path)
+        for path in paths
+    )
     return tables and not registry.are_rankings(paths)
+
+
+def _prints_scores(path: Path) -> bool:
+    """Whether a file holds what trec_eval or ir_measures print, which may have any ending."""
+    if not path.is_file() or Path(bare_name(path)).suffix.lower() in _NETCDF:
+        return False
+    with path.open("rb") as stream:
+        return is_evaluation(stream.read(1 << 14))
 
 
 def read_files(paths: Sequence[Path], wishes: Wishes | None = None) -> list[Sheet | list[Log]]:
@@ -360,7 +369,12 @@ def _one_table(sheet: Sheet, wishes: Wishes, system: str) -> Records:
     """The scores of the only table; measures of one system are refused, as nothing can be compared."""
     part = make_records(sheet, wishes, system)
     measures = list(part.measures.names)
-    if part.unnamed and len(measures) > 1 and wishes.measure is None and not (wishes.columns or {}).get("score"):
+    if (
+        part.unnamed
+        and len(measures) > 1
+        and wishes.measure is None
+        and not (wishes.columns or {}).get("score")
+    ):
         raise InputError(
             f"holds {counted(len(measures), 'measure')} of one system ({', '.join(measures[:6])})",
             where=sheet.source,
@@ -385,7 +399,8 @@ def _several_tables(sheets: Sequence[Sheet], wishes: Wishes, names: Sequence[str
         shared = set(parts[0].labels["topic"].names) & set(parts[1].labels["topic"].names)
         if named or (same and (shared or parts[0].numbered)):
             parts = [
-                make_records(sheet, wishes, name, single=True) for sheet, name in zip(sheets, names, strict=True)
+                make_records(sheet, wishes, name, single=True)
+                for sheet, name in zip(sheets, names, strict=True)
             ]
     _refuse_unpaired(parts, wishes)
     return parts
@@ -404,7 +419,7 @@ def _refuse_unpaired(parts: Sequence[Records], wishes: Wishes) -> None:
             )
         if len(rows) > 1:
             raise InputError(
-                f"has {len(parts[1].labels['topic'].names)} rows, and {parts[0].source} has {len(parts[0].labels['topic'].names)}",
+                f"has another number of rows than {parts[0].source} ({', '.join(map(str, sorted(rows)))})",
                 where=parts[1].source,
                 remedy="give files with the same rows to pair them by position",
             )

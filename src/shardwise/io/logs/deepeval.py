@@ -18,10 +18,18 @@ def recognize_run(source: Source) -> bool:
 def read_run(source: Source) -> list[Log]:
     """Read the scores of all metrics; the model is that of the hyperparameters, else the folder."""
     path, whole = source.path, source.fields
-    cases = [as_object(case) for case in [*as_list(whole.get("testCases")), *as_list(whole.get("conversationalTestCases"))]]
+    cases = [
+        as_object(case)
+        for case in [*as_list(whole.get("testCases")), *as_list(whole.get("conversationalTestCases"))]
+    ]
     items = [shorten(case.get("input") or case.get("name")) for case in cases]
     rows = [
-        Row(item, repeat, _scores(case), as_object(case.get("metadata")) or as_object(case.get("additionalMetadata")))
+        Row(
+            item,
+            repeat,
+            _scores(case),
+            as_object(case.get("metadata")) or as_object(case.get("additionalMetadata")),
+        )
         for case, item, repeat in zip(cases, items, number_repeats(items), strict=True)
     ]
     model = as_object(whole.get("hyperparameters")).get("model")
@@ -30,7 +38,12 @@ def read_run(source: Source) -> list[Log]:
     return [
         Log(
             source=str(path),
-            names=(name, source.folder.name if generic else source.stem, f"{name} ({source.stem})", str(path)),
+            names=(
+                name,
+                source.folder.name if generic else source.stem,
+                f"{name} ({source.stem})",
+                str(path),
+            ),
             task="deepeval",
             rows=rows,
             primary="success",

@@ -59,9 +59,7 @@ def _make_log(model: str, task: str, lines: Sequence[dict[str, Any]], source: So
 def _are_averages(cells: dict[tuple[str, str], dict[str, float]]) -> bool:
     """Whether all repeats of every sample have the same scores: the converter writes their mean into each."""
     repeats = {repeat for _, repeat in cells}
-    return len(repeats) > 1 and all(
-        scores == cells.get((item, "1")) for (item, _), scores in cells.items()
-    )
+    return len(repeats) > 1 and all(scores == cells.get((item, "1")) for (item, _), scores in cells.items())
 
 
 READER = Reader("Every Eval Ever samples", recognize_samples, read_samples, explain_means)

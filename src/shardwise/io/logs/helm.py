@@ -47,7 +47,11 @@ def read_stats(source: Source) -> list[Log]:
             if _NO_SCORE.match(name):
                 continue
             changed = perturbed or as_object(as_object(stat.get("name")).get("perturbation")).get("name")
-            parts = [name, *([_split_of(stat)] if len(splits) > 1 else []), *([str(changed)] if changed else [])]
+            parts = [
+                name,
+                *([_split_of(stat)] if len(splits) > 1 else []),
+                *([str(changed)] if changed else []),
+            ]
             scores[",".join(parts)] = parse_verdict(stat.get("mean"))
     kept = [Row(item, trial, scores, {}) for (item, trial), scores in rows.items()]
     spec = _read_spec(source)
@@ -60,7 +64,9 @@ def read_stats(source: Source) -> list[Log]:
             names=(model, f"{model} ({source.folder.parent.name})", str(path)),
             task=re.sub(r",model=[^,]*", "", str(folder)),
             rows=kept,
-            primary=next((name for name in names if name.startswith("exact_match")), names[0] if names else ""),
+            primary=next(
+                (name for name in names if name.startswith("exact_match")), names[0] if names else ""
+            ),
             repeats="trial",
             place=lambda row: f"{path}: instance {kept[row].item}",
             item="instance",

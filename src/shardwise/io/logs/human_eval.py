@@ -10,7 +10,11 @@ from shardwise.io.logs.source import Source
 def recognize_results(source: Source) -> bool:
     """Whether the first line of a file is a completion with its outcome."""
     first = source.first.keys()
-    return {"task_id", "passed"} <= first and bool({"completion", "result", "solution"} & first) and "model" not in first
+    return (
+        {"task_id", "passed"} <= first
+        and bool({"completion", "result", "solution"} & first)
+        and "model" not in first
+    )
 
 
 def read_results(source: Source) -> list[Log]:

@@ -6,6 +6,7 @@ What its ``samples_df()`` returns, in memory or saved, is read too; there the mo
 
 from __future__ import annotations
 
+import contextlib
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -68,13 +69,20 @@ def _read_frame(frame: pd.DataFrame, where: str) -> list[Log]:
     abouts = [str(name) for name in frame.columns if str(name).startswith("metadata_")]
     logs = []
     for number, (run, part) in enumerate(frame.groupby("eval_id", sort=False)):
-        records = part.to_dict("records")
+        records: list[dict[str, Any]] = part.to_dict("records")  # type: ignore[assignment]
         rows = [
             Row(
                 str(record["id"]),
                 str(record["epoch"]),
-                _parse_scores({name.removeprefix("score_"): record[name] for name in metrics}, f"{where}: sample {record['id']}"),
-                {name.removeprefix("metadata_"): record[name] for name in abouts if record[name] == record[name]},
+                _parse_scores(
+                    {name.removeprefix("score_"): record[name] for name in metrics},
+                    f"{where}: sample {record['id']}",
+                ),
+                {
+                    name.removeprefix("metadata_"): record[name]
+                    for name in abouts
+                    if record[name] == record[name]
+                },
             )
             for record in records
         ]
@@ -179,18 +187,20 @@ def _parse_scores(values: Mapping[str, Any], where: str) -> dict[str, float]:
     scores: dict[str, float] = {}
     for scorer, value in values.items():
         if isinstance(value, str) and value.strip().startswith("{"):
-            try:
+            with contextlib.suppress(ValueError):
                 value = json.loads(value)
-            except ValueError:
-                pass
-        single = {scorer: value} if not isinstance(value, dict) else {f"{scorer}/{k}": v for k, v in value.items()}
+        single = (
+            {scorer: value} if not isinstance(value, dict) else {f"{scorer}/{k}": v for k, v in value.items()}
+        )
         for name, score in single.items():
             if isinstance(score, list):
                 continue
             scores[name] = parse_verdict(None if score != score else score)
             if np.isinf(scores[name]):
                 raise InputError(
-                    f"{name}: {score!r} is not a number", where=where, remedy="scores are numbers, C, I, P or N"
+                    f"{name}: {score!r} is not a number",
+                    where=where,
+                    remedy="scores are numbers, C, I, P or N",
                 )
     return scores
 

@@ -49,7 +49,9 @@ def read_details(source: Source) -> list[Log]:
 
 
 def _scores(metric: dict[str, Any]) -> dict[str, float]:
-    return {name: parse_verdict(value) for name, value in metric.items() if not isinstance(value, list | dict)}
+    return {
+        name: parse_verdict(value) for name, value in metric.items() if not isinstance(value, list | dict)
+    }
 
 
 READER = Reader("lighteval details", recognize_details, read_details, explain_means)

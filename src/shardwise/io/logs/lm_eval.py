@@ -62,15 +62,17 @@ def read_samples(source: Source) -> list[Log]:
         cells[key] = Row(item, key[1], {**before, **scores}, doc if isinstance(doc, dict) else {})
     match = _NAME.fullmatch(path.name)
     names = list(dict.fromkeys(name for rows in cells.values() for name in rows.scores))
-    return [Log(
-        source=str(path),
-        names=_names(path, match),
-        task=match["task"] if match else stem(path),
-        rows=list(cells.values()),
-        primary=names[0],
-        repeats="repeat",
-        place=lambda row: f"{path}:{row + 1}",
-    )]
+    return [
+        Log(
+            source=str(path),
+            names=_names(path, match),
+            task=match["task"] if match else stem(path),
+            rows=list(cells.values()),
+            primary=names[0],
+            repeats="repeat",
+            place=lambda row: f"{path}:{row + 1}",
+        )
+    ]
 
 
 def _metrics(rows: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -109,7 +109,9 @@ def number_repeats(keys: Iterable[Any]) -> list[str]:
     return numbers
 
 
-def join_logs(logs: Sequence[Log], systems: Sequence[str] = (), wishes: Wishes | None = None) -> list[Records]:
+def join_logs(
+    logs: Sequence[Log], systems: Sequence[str] = (), wishes: Wishes | None = None
+) -> list[Records]:
     """Turn logs into records: models that have the same name in two logs of a task are called by their files.
 
     Parameters
@@ -124,18 +126,51 @@ def join_logs(logs: Sequence[Log], systems: Sequence[str] = (), wishes: Wishes |
     wishes = wishes or Wishes()
     if not logs:
         raise InputError("no logs were given", remedy="name at least one")
+    logs = logs if systems else _merge_parts(logs)
     called = list(systems) or _name_models(logs)
     kept = [k for k, name in enumerate(called) if name not in wishes.exclude]
     if not kept:
         raise InputError("all models are left out", argument="exclude", remedy="keep some")
     logs, called = [_without(logs[k], wishes.exclude) for k in kept], [called[k] for k in kept]
     logs, notes = _share_measure(logs, wishes.measure)
+    logs, averaged = _even_repeats(logs)
+    notes = (*notes, *averaged)
     repeated = any(len({row.repeat for row in log.rows}) > 1 for log in logs)
     key = _cluster_key(logs, wishes.columns or {})
-    parts = [_make_part(log, name, repeated, key, bool(wishes.columns), notes) for log, name in zip(logs, called, strict=True)]
+    parts = [
+        _make_part(log, name, repeated, key, bool(wishes.columns), notes)
+        for log, name in zip(logs, called, strict=True)
+    ]
     shared = set.intersection(*(set(part.measures.names) for part in parts))
-    primary = next((log.primary for log in logs if log.primary in shared), "") or next(iter(sorted(shared)), "")
+    primary = next((log.primary for log in logs if log.primary in shared), "") or next(
+        iter(sorted(shared)), ""
+    )
     return [replace(part, primary=primary) for part in parts]
+
+
+def _merge_parts(logs: Sequence[Log]) -> list[Log]:
+    """Logs of one model and task that share no item as one log: some tools write a file for each item."""
+    groups: dict[tuple[str, str], list[Log]] = {}
+    for log in logs:
+        groups.setdefault((log.names[0], log.task), []).append(log)
+    merged = []
+    for parts in groups.values():
+        items = [{row.item for row in log.rows} for log in parts]
+        if len(parts) == 1 or sum(map(len, items)) > len(set[str]().union(*items)):
+            merged += parts
+            continue
+        merged.append(_chain(parts))
+    return merged
+
+
+def _chain(parts: Sequence[Log]) -> Log:
+    rows = [(log, k) for log in parts for k in range(len(log.rows))]
+    return replace(
+        parts[0],
+        rows=[log.rows[k] for log, k in rows],
+        place=lambda row: rows[row][0].place(rows[row][1]),
+        notes=tuple(dict.fromkeys(note for log in parts for note in log.notes)),
+    )
 
 
 def _without(log: Log, exclude: Sequence[str]) -> Log:
@@ -166,13 +201,45 @@ def _share_measure(logs: Sequence[Log], measure: str | None) -> tuple[list[Log],
     joined = [
         replace(
             log,
-            rows=[replace(row, scores={MAIN: row.scores.get(main[log.task], np.nan), **row.scores}) for row in log.rows],
+            rows=[
+                replace(row, scores={MAIN: row.scores.get(main[log.task], np.nan), **row.scores})
+                for row in log.rows
+            ],
             primary=MAIN,
         )
         for log in logs
     ]
     shown = ", ".join(f"{name} ({task})" for task, name in main.items())
     return joined, (f"{MAIN} is each task's own: {shown}",)
+
+
+def _even_repeats(logs: Sequence[Log]) -> tuple[list[Log], tuple[str, ...]]:
+    """Logs whose repeats are averaged where tasks have different numbers of them."""
+    counts: dict[str, int] = {}
+    for log in logs:
+        counts[log.task] = max(counts.get(log.task, 0), len({row.repeat for row in log.rows}))
+    if len(set(counts.values())) < 2:
+        return list(logs), ()
+    shown = ", ".join(f"{count} ({task})" for task, count in counts.items())
+    return [_average_repeats(log) for log in logs], (
+        f"repeats differ between tasks and are averaged: {shown}",
+    )
+
+
+def _average_repeats(log: Log) -> Log:
+    cells: dict[str, list[Row]] = {}
+    for row in log.rows:
+        cells.setdefault(row.item, []).append(row)
+    rows = []
+    for item, group in cells.items():
+        names = dict.fromkeys(name for row in group for name in row.scores)
+        values = {
+            name: [row.scores[name] for row in group if not np.isnan(row.scores.get(name, np.nan))]
+            for name in names
+        }
+        scores = {name: float(np.mean(given)) if given else np.nan for name, given in values.items()}
+        rows.append(Row(item, "1", scores, group[0].about))
+    return replace(log, rows=rows, place=lambda row: f"{log.source}: {rows[row].item}")
 
 
 def _is_measure(measure: str, known: Iterable[str]) -> bool:
@@ -194,7 +261,9 @@ def _make_part(
         labels["instance"] = code_labels(row.repeat for row in log.rows)
     if key:
         labels["cluster"] = code_labels(_show(row.about.get(key)) for row in log.rows)
-    nouns = {"topic": log.item, "system": log.system, "instance": log.repeats} | ({"cluster": key.lower()} if key else {})
+    nouns = {"topic": log.item, "system": log.system, "instance": log.repeats} | (
+        {"cluster": key.lower()} if key else {}
+    )
     return Records(
         source=log.source,
         labels={role: Labels(np.tile(one.codes, len(names)), one.names) for role, one in labels.items()},

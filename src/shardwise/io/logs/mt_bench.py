@@ -15,7 +15,9 @@ from shardwise.io.logs.source import Source
 def recognize_judgments(source: Source) -> bool:
     """Whether the first line of a file is a judgment."""
     first = source.first.keys()
-    return {"question_id", "judge"} <= first and ({"model", "score", "turn"} <= first or {"model_1", "model_2"} <= first)
+    return {"question_id", "judge"} <= first and (
+        {"model", "score", "turn"} <= first or {"model_1", "model_2"} <= first
+    )
 
 
 def read_judgments(source: Source) -> list[Log]:
@@ -25,7 +27,7 @@ def read_judgments(source: Source) -> list[Log]:
         raise InputError(
             "holds votes: judgments of pairs of models",
             where=str(path),
-            remedy="votes and pairwise comparisons cannot be read as scores; give the judgments of single answers",
+            remedy="votes are not scores; give the judgments of single answers",
         )
     groups: dict[str, list[dict[str, Any]]] = {}
     for line in source.rows:

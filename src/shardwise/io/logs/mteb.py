@@ -25,7 +25,9 @@ def read_task(source: Source) -> list[Log]:
     """Read the main score of the test split, the mean over subsets of the task."""
     path = source.path
     scores = as_object(source.fields.get("scores"))
-    split = next((name for name in ("test", "validation", "dev", "train") if name in scores), next(iter(scores), ""))
+    split = next(
+        (name for name in ("test", "validation", "dev", "train") if name in scores), next(iter(scores), "")
+    )
     values = [as_object(subset).get("main_score") for subset in as_list(scores.get(split))]
     numbers = [float(value) for value in values if isinstance(value, int | float)]
     if not numbers:

@@ -23,7 +23,9 @@ def read_record(source: Source) -> list[Log]:
     scored = [(item, scores) for item, scores in events if scores]
     if not scored:
         raise InputError(
-            "has no events with scores of samples", where=str(path), remedy="record an eval that matches answers"
+            "has no events with scores of samples",
+            where=str(path),
+            remedy="record an eval that matches answers",
         )
     repeats = number_repeats((item, *sorted(scores)) for item, scores in scored)
     cells: dict[tuple[str, str], dict[str, float]] = {}

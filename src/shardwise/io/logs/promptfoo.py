@@ -68,7 +68,10 @@ def _make_log(name: str, rows: list[dict[str, Any]], source: Source) -> Log:
             {
                 "success": parse_verdict(row.get("success")),
                 "score": parse_verdict(row.get("score")),
-                **{f"namedScores.{key}": parse_verdict(value) for key, value in as_object(row.get("namedScores")).items()},
+                **{
+                    f"namedScores.{key}": parse_verdict(value)
+                    for key, value in as_object(row.get("namedScores")).items()
+                },
             },
             {**as_object(row.get("vars")), **as_object(as_object(row.get("testCase")).get("metadata"))},
         )

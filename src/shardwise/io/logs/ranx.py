@@ -26,7 +26,9 @@ def is_ranking(source: Source) -> bool:
 
 
 def _are_numbers(part: Mapping[Any, Any]) -> bool:
-    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in islice(part.values(), 20))
+    return all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in islice(part.values(), 20)
+    )
 
 
 def explain_means(source: Source) -> str:

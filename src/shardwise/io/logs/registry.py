@@ -93,15 +93,31 @@ def read_logs(path: Path) -> list[Log] | None:
     return None
 
 
+def holds_means(path: Path) -> bool:
+    """Whether a file of a known tool holds no scores of single items.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
+    source = Source(path)
+    return find_reader(source) is None and bool(_explain_means(source))
+
+
+def _explain_means(source: Source) -> str:
+    texts = (reader.explain_means(source) for reader in list_readers() if reader.explain_means is not None)
+    return next((text for text in texts if text), "")
+
+
 def _refuse_means(source: Source) -> None:
-    for reader in list_readers():
-        remedy = reader.explain_means(source) if reader.explain_means is not None else ""
-        if remedy:
-            raise MeansOnly(
-                "contains only aggregate means; per-item scores are required",
-                where=str(source.path),
-                remedy=remedy,
-            )
+    remedy = _explain_means(source)
+    if remedy:
+        raise MeansOnly(
+            "contains only aggregate means; per-item scores are required",
+            where=str(source.path),
+            remedy=remedy,
+        )
 
 
 def find_logs(folder: Path) -> list[Path]:

@@ -103,7 +103,8 @@ class Source:
         try:
             if self.ending in _TEXT:
                 return pd.read_csv(io.BytesIO(self.text))
-            return pyarrow.parquet.read_table(pa.BufferReader(self.text)).to_pandas()
+            frame: pd.DataFrame = pyarrow.parquet.read_table(pa.BufferReader(self.text)).to_pandas()
+            return frame
         except (OSError, ValueError, pa.ArrowException) as error:
             raise InputError(
                 f"cannot be read ({first_line(error)})", where=str(self.path), remedy="fetch it again"

@@ -119,7 +119,9 @@ class Column:
         """The different cells that are neither numbers nor verdicts nor missing."""
         if not is_text(self.data.type):
             return []
-        return [name for name, value in zip(self.labels.names, self.parsed.values, strict=True) if np.isinf(value)]
+        return [
+            name for name, value in zip(self.labels.names, self.parsed.values, strict=True) if np.isinf(value)
+        ]
 
     @cached_property
     def numeric(self) -> float:

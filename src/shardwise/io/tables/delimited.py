@@ -34,7 +34,9 @@ _NULLS = ["", "nan", "NaN", "NA", "N/A", "#N/A", "null", "NULL", "None", "none",
 _TRUE, _FALSE = (["true", "True", "TRUE"], ["false", "False", "FALSE"])
 _RULE = re.compile(r"[|:\-+=\s]+")
 _SPACES = re.compile(r"\s{2,}|\t")
-_UNIT = re.compile(r"[\[(]?(%|ms|s|sec|min|h|usd|eur|\$|€|pts?|points?|0\s*[-–]\s*1|[a-z]{1,4})[\])]?|", re.IGNORECASE)
+_UNIT = re.compile(
+    r"[\[(]?(%|ms|s|sec|min|h|usd|eur|\$|€|pts?|points?|0\s*[-–]\s*1|[a-z]{1,4})[\])]?|", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,9 @@ def find_dialect(lines: Sequence[str], path: Path) -> Dialect:
 def _find_delimiter(lines: Sequence[str], path: Path) -> str:
     """What separates the cells: of those that make rows of equal length, the one that does so earliest."""
     filled = [line for line in lines if line.strip()][:LOOK]
-    if filled[0].lstrip().startswith("|") or (len(filled) > 1 and _RULE.fullmatch(filled[1]) and "|" in filled[1]):
+    if filled[0].lstrip().startswith("|") or (
+        len(filled) > 1 and _RULE.fullmatch(filled[1]) and "|" in filled[1]
+    ):
         return "|"
     ranked = []
     for place, mark in enumerate("\t;,|"):
@@ -208,7 +212,9 @@ def _is_title(cells: Sequence[str], following: Sequence[str]) -> bool:
     """Whether a full row is a title above the header: one text over columns that the next row names."""
     filled = {cell.strip() for cell in cells if cell.strip()}
     below = [cell.strip() for cell in following]
-    return len(filled) == 1 and len(cells) > 2 and sum(map(bool, below)) > 1 and not any(map(_is_value, below))
+    return (
+        len(filled) == 1 and len(cells) > 2 and sum(map(bool, below)) > 1 and not any(map(_is_value, below))
+    )
 
 
 def _is_value(cell: str) -> bool:
@@ -222,8 +228,14 @@ def _is_second_header(header: Sequence[str], body: Sequence[Sequence[str]]) -> b
     first, rest = body[0], body[1:]
     if not rest or len(first) != len(header):
         return False
-    numeric = [k for k in range(len(header)) if _share_of_values([row[k] for row in rest if k < len(row)]) > 0.9]
-    words = [k for k in numeric if first[k].strip() and not _is_value(first[k]) and first[k].strip().lower() not in MISSING]
+    numeric = [
+        k for k in range(len(header)) if _share_of_values([row[k] for row in rest if k < len(row)]) > 0.9
+    ]
+    words = [
+        k
+        for k in numeric
+        if first[k].strip() and not _is_value(first[k]) and first[k].strip().lower() not in MISSING
+    ]
     repeated = len({header[k] for k in numeric}) < len(numeric)
     units = all(_UNIT.fullmatch(first[k].strip()) for k in words)
     return len(words) > 1 and len(words) == len(numeric) and (repeated or not units or bool(first[0].strip()))
@@ -264,7 +276,9 @@ def _is_headerless(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool
     values = parse_texts(list(dict.fromkeys(cell for k in numeric for cell in cells[k])), "").values
     values = values[np.isfinite(values)]
     outside = (named > 2 * values.max()) | (named < min(0.0, 2 * values.min()))
-    counting = np.array_equal(named, np.arange(len(named))) or np.array_equal(named, np.arange(1, len(named) + 1))
+    counting = np.array_equal(named, np.arange(len(named))) or np.array_equal(
+        named, np.arange(1, len(named) + 1)
+    )
     fractions = not np.array_equal(values, np.round(values))
     return not ((outside.all() and len(named) > 0) or (counting and fractions and len(named) > 1))
 
@@ -374,7 +388,9 @@ def _choose_types(names: Sequence[str], start: str, dialect: Dialect, path: Path
         cells = [row[k].strip() for row in rows if len(row) == len(names)]
         filled = [cell for cell in cells if cell.lower() not in MISSING]
         plain = bool(filled) and all(is_number(cell) for cell in filled)
-        odd = plain and bool(parse_texts(list(dict.fromkeys(filled)), "", mixed=dialect.delimiter == ";").problem)
+        odd = plain and bool(
+            parse_texts(list(dict.fromkeys(filled)), "", mixed=dialect.delimiter == ";").problem
+        )
         whole = plain and all(cell.lstrip("+-").isdecimal() for cell in filled)
         label = set(list_roles(name)) & LABELS
         if label or not plain or odd or (whole and not is_score(name) and len(set(filled)) > 2):
@@ -384,9 +400,7 @@ def _choose_types(names: Sequence[str], start: str, dialect: Dialect, path: Path
     return types
 
 
-def _read_arrow(
-    body: memoryview, names: list[str], delimiter: str, types: Mapping[str, Any]
-) -> pa.Table:
+def _read_arrow(body: memoryview, names: list[str], delimiter: str, types: Mapping[str, Any]) -> pa.Table:
     table = pyarrow.csv.read_csv(
         pa.py_buffer(body),
         read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=1 << 22),

@@ -15,7 +15,19 @@ from shardwise.io.tables.words import is_measure
 
 _SUMMARY = "all"  # their name for the mean over topics
 _HEAD = ("runid", "relstring")
-_COUNTS = ("num_", "iprec_at_recall", "gm_", "set_", "11pt", "Rprec", "relative_", "utility", "binG", "G", "infAP")
+_COUNTS = (
+    "num_",
+    "iprec_at_recall",
+    "gm_",
+    "set_",
+    "11pt",
+    "Rprec",
+    "relative_",
+    "utility",
+    "binG",
+    "G",
+    "infAP",
+)
 """How further names of trec_eval begin."""
 _LOOK = 200  # lines that tell what a file is
 

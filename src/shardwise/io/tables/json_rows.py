@@ -13,7 +13,16 @@ import pyarrow.json
 
 from shardwise.core.errors import InputError
 from shardwise.io.files import decoded
-from shardwise.io.tables.sheet import INDEX, MORE, Sheet, first_line, make_array, make_sheet, sheet_of_frame, stem
+from shardwise.io.tables.sheet import (
+    INDEX,
+    MORE,
+    Sheet,
+    first_line,
+    make_array,
+    make_sheet,
+    sheet_of_frame,
+    stem,
+)
 
 _ROWS = ("data", "results", "rows", "records", "samples", "items", "scores", "examples")
 """Keys below which a file keeps its rows."""
@@ -119,9 +128,15 @@ def sheet_of_json(whole: Any, source: str, system: str) -> Sheet:
         raise InputError("not a table of scores", where=source, remedy="give a list of objects")
     if {"columns", "data"} <= whole.keys() and isinstance(whole["data"], list):
         return _sheet_of_split(whole, source, system)
-    rows = [key for key in _ROWS if isinstance(whole.get(key), list) and all(isinstance(r, dict) for r in whole[key])]
+    rows = [
+        key
+        for key in _ROWS
+        if isinstance(whole.get(key), list) and all(isinstance(r, dict) for r in whole[key])
+    ]
     rows = [key for key in rows if whole[key]]
-    if len(rows) == 1 and not any(isinstance(v, dict | list) and k != rows[0] and v for k, v in whole.items()):
+    if len(rows) == 1 and not any(
+        isinstance(v, dict | list) and k != rows[0] and v for k, v in whole.items()
+    ):
         return sheet_of_rows(whole[rows[0]], source, system)
     if all(isinstance(value, list) for value in whole.values()):
         return _sheet_of_columns(whole, source, system)
@@ -178,7 +193,9 @@ def _sheet_of_split(whole: Mapping[str, Any], source: str, system: str) -> Sheet
         if whole.get("index") is not None:
             frame.index = pd.Index(whole["index"])
     except (ValueError, TypeError) as error:
-        raise InputError(f"not a table of scores ({first_line(error)})", where=source, remedy="check it") from None
+        raise InputError(
+            f"not a table of scores ({first_line(error)})", where=source, remedy="check it"
+        ) from None
     return sheet_of_frame(frame, source, system=system)
 
 
@@ -211,11 +228,18 @@ def sheet_of_mappings(whole: Mapping[Any, Mapping[Any, Any]], source: str, syste
     """
     deep = any(isinstance(value, Mapping | list) for inner in whole.values() for value in inner.values())
     if deep:
-        rows = [{"system": str(name), "item": str(item), **_flat(value)} for name, inner in whole.items() for item, value in inner.items()]
+        rows = [
+            {"system": str(name), "item": str(item), **_flat(value)}
+            for name, inner in whole.items()
+            for item, value in inner.items()
+        ]
         return sheet_of_rows(rows, source, system)
     rows_of = dict.fromkeys(str(key) for inner in whole.values() for key in inner)
     columns = {str(name): {str(key): value for key, value in inner.items()} for name, inner in whole.items()}
-    arrays = {name: make_array(pd.Series([inner.get(key) for key in rows_of], dtype=object)) for name, inner in columns.items()}
+    arrays = {
+        name: make_array(pd.Series([inner.get(key) for key in rows_of], dtype=object))
+        for name, inner in columns.items()
+    }
     numbered = list(rows_of) == [str(k) for k in range(len(rows_of))]
     texts = any(isinstance(value, str) for inner in whole.values() for value in inner.values())
     if not (numbered and texts):

@@ -31,7 +31,10 @@ _SHORT = {
     ",": re.compile(r"[+-]?[1-9]\d{0,2},\d{3}"),
     ".": re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}"),
 }
-_CURRENCY = re.compile(r"^(?:[$€£¥₹₽]|usd|eur|gbp|chf|jpy)\s*(?=[\d.,+-])|(?<=\d)\s*(?:[$€£¥₹₽]|usd|eur|gbp|chf|jpy)$", re.IGNORECASE)
+_CURRENCY = re.compile(
+    r"^(?:[$€£¥₹₽]|usd|eur|gbp|chf|jpy)\s*(?=[\d.,+-])|(?<=\d)\s*(?:[$€£¥₹₽]|usd|eur|gbp|chf|jpy)$",
+    re.IGNORECASE,
+)
 _UNIT = re.compile(r"(?<=\d)\s*(ms|sec|s|min|h|kb|mb|gb|pts?|points?|punkte|°)$", re.IGNORECASE)
 _BOLD = re.compile(r"^(\*\*|__|\\textbf\{|<b>|\*)(.+?)(\*\*|__|\}|</b>|\*)$")
 _MARKS = re.compile(r"(?<=\d)\s*[*†‡§¶▲▼△▽↑↓]+$")
@@ -109,7 +112,9 @@ def parse_texts(texts: Sequence[str], decimal: str = "", *, mixed: bool = False)
     filled = [k for k, text in enumerate(stripped) if text.lower() not in MISSING]
     letters = _find_letters([stripped[k].lower() for k in range(len(stripped))])
     if letters is not None:
-        filled = [k for k, text in enumerate(stripped) if text.lower() in letters or text.lower() not in MISSING]
+        filled = [
+            k for k, text in enumerate(stripped) if text.lower() in letters or text.lower() not in MISSING
+        ]
     cells = [stripped[k] for k in filled]
     cells, notes = _strip_affixes(cells)
     mark, problem = _choose_mark(cells, decimal, mixed)

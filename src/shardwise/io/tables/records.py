@@ -12,7 +12,8 @@ from shardwise.core.arrays import Codes, Floats, Ints
 from shardwise.core.claim import DIMENSIONS, counted
 from shardwise.core.errors import InputError
 from shardwise.io.tables.column import Labels
-from shardwise.io.tables.readings import choose_reading, refuse_words
+from shardwise.io.tables.facts import refuse_words
+from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.roles import Columns, Reading, find_factors
 from shardwise.io.tables.sheet import Sheet
 from shardwise.io.tables.words import is_value
@@ -145,7 +146,9 @@ def records_of_reading(
     words = sum(changed for _, changed in parts)
     notes = [*reading.notes, *excluded, *_column_notes(sheet, reading)]
     if words:
-        notes.append(f"{counted(words, 'cell')} of words read as {'missing' if wishes.missing == 'leave' else 'zero'}")
+        notes.append(
+            f"{counted(words, 'cell')} of words read as {'missing' if wishes.missing == 'leave' else 'zero'}"
+        )
     return Records(
         source=sheet.source,
         labels=labels,
@@ -210,9 +213,7 @@ def _score_values(sheet: Sheet, name: str, rows: Ints | None, missing: Missing |
     return np.where(words, np.nan if missing == "leave" else 0.0, values), int(words.sum())
 
 
-def _part_labels(
-    reading: Reading, labels: dict[str, Labels], count: int
-) -> tuple[dict[str, Labels], Labels]:
+def _part_labels(reading: Reading, labels: dict[str, Labels], count: int) -> tuple[dict[str, Labels], Labels]:
     """Systems and measures of columns such as bm25_AP."""
     pairs = [reading.parts[name] for name in reading.scores]
     systems = list(dict.fromkeys(system for system, _ in pairs))

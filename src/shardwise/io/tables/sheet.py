@@ -42,7 +42,9 @@ class Sheet:
     def without_rows(self, dropped: Ints) -> Sheet:
         """Return the sheet without some rows."""
         kept = np.setdiff1d(np.arange(self.rows), dropped)
-        columns = {name: replace(column, data=_take(column.data, kept)) for name, column in self.columns.items()}
+        columns = {
+            name: replace(column, data=_take(column.data, kept)) for name, column in self.columns.items()
+        }
         place = self.place
         return replace(self, columns=columns, place=lambda row: place(int(kept[row])))
 
@@ -173,7 +175,9 @@ def _blank_rows(columns: Iterable[Column], rows: int) -> Bools:
     return blank
 
 
-def sheet_of_frame(frame: pd.DataFrame, source: str = "table", *, system: str = "", notes: Sequence[str] = ()) -> Sheet:
+def sheet_of_frame(
+    frame: pd.DataFrame, source: str = "table", *, system: str = "", notes: Sequence[str] = ()
+) -> Sheet:
     """Make a sheet of a data frame; an index that says more than row numbers counts as columns.
 
     Parameters
@@ -199,7 +203,9 @@ def sheet_of_frame(frame: pd.DataFrame, source: str = "table", *, system: str = 
         levels = [INDEX if name is None else str(name) for name in index.names]
         if len(levels) == 1 or named:
             taken = {str(name) for name in frame.columns}
-            frame = frame.reset_index(names=[level if level not in taken else f"{level} (index)" for level in levels])
+            frame = frame.reset_index(
+                names=[level if level not in taken else f"{level} (index)" for level in levels]
+            )
     names = [str(name) for name in frame.columns]
     arrays = [make_array(frame.iloc[:, k]) for k in range(len(names))]
     table = pa.table(arrays, names=names)

@@ -133,7 +133,9 @@ def is_of_another_kind(column: Floats, others: Sequence[Floats]) -> bool:
 def is_year(column: Floats) -> bool:
     """Whether all numbers are years of our time."""
     finite = column[np.isfinite(column)]
-    return bool(len(finite)) and bool(((finite >= 1900) & (finite <= 2100) & (finite == np.round(finite))).all())
+    return bool(len(finite)) and bool(
+        ((finite >= 1900) & (finite <= 2100) & (finite == np.round(finite))).all()
+    )
 
 
 def has_many_values(values: Floats) -> bool:

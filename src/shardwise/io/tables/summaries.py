@@ -57,8 +57,7 @@ def _find_wide(reading: Reading) -> Ints:
     codes = {k for k, name in enumerate(labels.names) if not name or is_summary(name) or _sums_up(name)}
     if rows > 1 << 16:
         # of long tables by words alone
-        worded = np.flatnonzero(np.isin(labels.codes, [k for k in codes if is_summary(labels.names[k])]))
-        return _check_worded(sheet, worded, labels.names, labels.codes)
+        return np.flatnonzero(np.isin(labels.codes, [k for k in codes if is_summary(labels.names[k])]))
     candidates = [row for row in range(rows) if labels.codes[row] in codes]
     candidates = [row for row in candidates if row in edge or not names[row] or is_summary(names[row])]
     table = np.column_stack([sheet.columns[name].values for name in reading.scores])
@@ -72,13 +71,13 @@ def _find_wide(reading: Reading) -> Ints:
         name = names[row]
         statistic = signs.find_statistic(table[row], body) if len(body) > 1 else ""
         formulas = bool(np.isinf(table[row]).any())
-        worded = is_summary(name) or _sums_up(name)
+        by_word = is_summary(name) or _sums_up(name)
         apart = is_numbered(ordinary) or share_of_items(ordinary[:50]) > 0.8
         if not name and not statistic:
             raise InputError(
                 f"column {reading.roles['topic']!r} is empty", where=sheet.place(row), remedy="fill it in"
             )
-        if statistic or (worded and row in edge and (apart or formulas)):
+        if statistic or (by_word and row in edge and (apart or formulas)):
             dropped.append(row)
         elif is_summary(name) or row in edge:
             raise _refuse_row(sheet, row, name)
@@ -100,10 +99,6 @@ def _find_unlabelled(sheet: Sheet, table: Floats, names: Sequence[str]) -> list[
     if is_numbered([*names]):
         raise _refuse_row(sheet, last, names[last], statistic)
     return [last]
-
-
-def _check_worded(sheet: Sheet, rows: Ints, names: Sequence[str], codes: Ints) -> Ints:
-    return rows
 
 
 def _refuse_row(sheet: Sheet, row: int, name: str, statistic: str = "") -> InputError:
@@ -135,7 +130,13 @@ def _find_long(reading: Reading) -> Ints:
         matches = []
         for row in rows.tolist():
             column = values[body & (systems == systems[row])]
-            matches.append(bool(signs.find_statistic(values[[row]], np.where(np.isfinite(column), column, np.nan)[:, None])))
+            matches.append(
+                bool(
+                    signs.find_statistic(
+                        values[[row]], np.where(np.isfinite(column), column, np.nan)[:, None]
+                    )
+                )
+            )
         if (edge and apart) or np.mean(matches) >= signs.NEARLY_ALL:
             dropped.append(rows)
         else:

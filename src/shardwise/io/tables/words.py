@@ -11,46 +11,65 @@ from functools import lru_cache
 
 from shardwise.core.scores import ROLE_OF
 
-ITEMS = frozenset(
-    """topic topic_id query query_id qid q_id item item_id question question_id prompt prompt_id example example_id
-    sample_id problem problem_id case case_id test_case testcase test test_id task_id doc_id instance_id doc datapoint
-    record record_id utterance sentence sentence_id segment segment_id seg_id sent_id image image_id user user_id
-    user_input session_id input input_id puzzle exercise claim claim_id scenario turn_id participant participant_id
-    frage fragen frage_id anfrage thema aufgabe fall beispiel satz eintrag
-    requete sujet exemple exercice phrase pregunta consulta tema elemento ejemplo ejercicio caso domanda esempio
-    pergunta exemplo item_no vraag opgave voorbeeld fraga sporsmal sporgsmal kysymys pytanie zapytanie zadanie otazka
-    вопрос запрос пример задача 问题 問題 题目 題目 查询 样本 例子 質問 設問 質問文 문제 질문 soru ornek سؤال""".split()
-)
+
+def _words(text: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
+    return frozenset(text.split())
+
+
+ITEMS = _words("""
+    topic topic_id query query_id qid q_id item item_id question question_id prompt prompt_id example example_id
+    sample_id problem problem_id case case_id test_case testcase test test_id task_id doc_id instance_id doc
+    datapoint record record_id utterance sentence sentence_id segment segment_id seg_id sent_id image image_id
+    user user_id user_input session_id input input_id puzzle exercise claim claim_id scenario turn_id
+    participant participant_id frage fragen frage_id anfrage thema aufgabe fall beispiel satz eintrag requete
+    sujet exemple exercice phrase pregunta consulta tema elemento ejemplo ejercicio caso domanda esempio
+    pergunta exemplo item_no vraag opgave voorbeeld fraga sporsmal sporgsmal kysymys pytanie zapytanie zadanie
+    otazka вопрос запрос пример задача 问题 問題 题目 題目 查询 样本 例子 質問 設問 質問文 문제 질문 soru ornek سؤال
+""")
 """Headers of the column that names what is scored."""
-SYSTEMS = frozenset(
-    """system system_id system_name model model_name model_id modelname engine retriever ranker checkpoint method
-    method_name approach algorithm algo variant tool llm provider agent team submission generator solver classifier
-    technique strategy architecture pipeline config configuration setup experiment arm treatment
-    modell methode verfahren ansatz algorithmus variante werkzeug technik
-    modele systeme approche algorithme outil modelo sistema metodo enfoque algoritmo herramienta modello approccio
-    strumento abordagem metoda podejscie algorytm modely menetelma malli
-    модель система метод алгоритм подход 模型 系统 系統 方法 算法 モデル システム 手法 모델 시스템 방법 yontem""".split()
-)
+SYSTEMS = _words("""
+    system system_id system_name model model_name model_id modelname engine retriever ranker checkpoint method
+    method_name approach algorithm algo variant tool llm provider agent team submission generator solver
+    classifier technique strategy architecture pipeline config configuration setup experiment arm treatment
+    modell methode verfahren ansatz algorithmus variante werkzeug technik modele systeme approche algorithme
+    outil modelo sistema metodo enfoque algoritmo herramienta modello approccio strumento abordagem metoda
+    podejscie algorytm modely menetelma malli модель система метод алгоритм подход
+    模型 系统 系統 方法 算法 モデル システム 手法 모델 시스템 방법 yontem
+""")
 """Headers of the column that names who is scored."""
-REPEATS = frozenset(
-    """instance replicate seed random_seed epoch trial trial_id repeat repeat_id repetition rep attempt attempt_id
-    iteration iter generation rollout try
-    wiederholung durchlauf versuch zufallszahl graine essai repeticion semilla intento ripetizione tentativo
-    repeticao tentativa herhaling poging повтор попытка 种子 種子 次数 重复 シード 試行 시드 반복""".split()
-)
+REPEATS = _words("""
+    instance replicate seed random_seed epoch trial trial_id repeat repeat_id repetition rep attempt attempt_id
+    iteration iter generation rollout try wiederholung durchlauf versuch zufallszahl graine essai repeticion
+    semilla intento ripetizione tentativo repeticao tentativa herhaling poging повтор попытка
+    种子 種子 次数 重复 シード 試行 시드 반복
+""")
 """Headers of the column that tells repeated scores apart."""
-SAMPLED = frozenset("sample sample_no sample_idx generation rollout completion attempt epoch".split())
+SAMPLED = _words("sample sample_no sample_idx generation rollout completion attempt epoch")
 """Headers of repeats that were drawn anew for each item (METHODS, 10.6)."""
-TASKS = frozenset(
-    """task task_name dataset dataset_name benchmark subset subject suite domain datensatz
-    jeu_de_donnees conjunto_de_datos 数据集 データセット""".split()
-)
-CLUSTERS = frozenset(
-    """cluster cluster_id passage passage_id group group_id context_id conversation conversation_id document
-    document_id story_id gruppe groupe grupo gruppo""".split()
-)
+TASKS = _words("""
+    task task_name dataset dataset_name benchmark subset subject suite domain datensatz jeu_de_donnees
+    conjunto_de_datos 数据集 データセット
+""")
+CLUSTERS = _words("""
+    cluster cluster_id passage passage_id group group_id context_id conversation conversation_id document
+    document_id story_id gruppe groupe grupo gruppo
+""")
 """Headers of what several items have in common."""
-MEASURE_COLUMNS = frozenset("measure metric metric_name measure_name mass metrik metrique metrica 指标 指標".split())
+MEASURE_COLUMNS = frozenset(
+    [
+        "measure",
+        "metric",
+        "metric_name",
+        "measure_name",
+        "mass",
+        "metrik",
+        "metrique",
+        "metrica",
+        "指标",
+        "指標",
+    ]
+)
 SWING = {
     "run": ("system", "instance"),
     "run_id": ("system", "instance"),
@@ -68,31 +87,63 @@ SWING = {
     "filename": ("topic",),
     "subject": ("task", "topic"),
     **dict.fromkeys(
-        ("id", "idx", "index", "key", "no", "no.", "nr", "nr.", "number", "#", "uid", "unnamed:_0", "row", ""),
+        (
+            "id",
+            "idx",
+            "index",
+            "key",
+            "no",
+            "no.",
+            "nr",
+            "nr.",
+            "number",
+            "#",
+            "uid",
+            "unnamed:_0",
+            "row",
+            "",
+        ),
         ("topic",),
     ),
 }
 """Headers that mean the first of these roles that no other column has."""
 NAMELESS = frozenset(
-    ("id", "idx", "index", "key", "no", "no.", "nr", "nr.", "number", "#", "uid", "unnamed:_0", "", "name", "tag", "row")
+    (
+        "id",
+        "idx",
+        "index",
+        "key",
+        "no",
+        "no.",
+        "nr",
+        "nr.",
+        "number",
+        "#",
+        "uid",
+        "unnamed:_0",
+        "",
+        "name",
+        "tag",
+        "row",
+    )
 )
 """Headers that say nothing of what the rows are."""
 
-VALUES = frozenset(
-    """score scores value wert punkte punktzahl bewertung ergebnis valeur resultat puntuacion puntaje valor resultado
-    punteggio valore risultato pontuacao waarde оценка балл 得分 分数 分數 值 スコア 点数 점수 puan""".split()
-)
+VALUES = _words("""
+    score scores value wert punkte punktzahl bewertung ergebnis valeur resultat puntuacion puntaje valor
+    resultado punteggio valore risultato pontuacao waarde оценка балл 得分 分数 分數 值 スコア 点数 점수 puan
+""")
 """Headers of numbers that do not say what of."""
-OUTCOMES = frozenset(
-    """correct is_correct accuracy acc acc_norm exact_match em exact f1 judge judge_score rating grade reward passed
-    pass success result outcome resolved solved win correctness quality points reciprocal_rank
-    bleu sacrebleu chrf ter comet bleurt meteor bertscore wer cer mae mse rmse auc auroc auprc loss nll perplexity ppl
-    regret utility mcc kappa iou dice psnr ssim faithfulness relevancy answer_relevancy answer_relevance
-    context_precision context_recall answer_correctness answer_similarity semantic_similarity factual_correctness
-    string_present helpfulness harmlessness toxicity fluency adequacy coherence completeness hallucination
-    richtig korrekt genauigkeit trefferquote note correcto acierto exactitud correta acerto corretto accuratezza
-    juste exactitude juist goed poprawnosc точность 正确 準確率 准确率 正解 정확도 dogru""".split()
-)
+OUTCOMES = _words("""
+    correct is_correct accuracy acc acc_norm exact_match em exact f1 judge judge_score rating grade reward
+    passed pass success result outcome resolved solved win correctness quality points reciprocal_rank bleu
+    sacrebleu chrf ter comet bleurt meteor bertscore wer cer mae mse rmse auc auroc auprc loss nll perplexity
+    ppl regret utility mcc kappa iou dice psnr ssim faithfulness relevancy answer_relevancy answer_relevance
+    context_precision context_recall answer_correctness answer_similarity semantic_similarity
+    factual_correctness string_present helpfulness harmlessness toxicity fluency adequacy coherence completeness
+    hallucination richtig korrekt genauigkeit trefferquote note correcto acierto exactitud correta acerto
+    corretto accuratezza juste exactitude juist goed poprawnosc точность 正确 準確率 准确率 正解 정확도 dogru
+""")
 """Headers of scores; where there are any, other numbers of a long table are none."""
 _RANKED = re.compile(
     r"(g?map|ap|n?dcg|ndcg_cut|map_cut|mrr|rr|recip_rank|err|rbp|bpref|infap|recall|precision|success|hits?|hit_rate|"
@@ -101,62 +152,86 @@ _RANKED = re.compile(
     r"rouge_?(\d|l|lsum|w|su)?|(pass|acc|maj|cons)@\d+|bleu_?\d"
 )
 
-BOOKKEEPING = frozenset(
-    """latency latenz latence latencia latenza time times zeit temps tiempo tempo duration dauer duree duracion durata
-    runtime elapsed seconds sec secs ms msec millis timestamp ts date datum fecha when created updated started finished
-    year jahr annee ano anno month monat hour 时间 時間 延迟 日期 年份 время дата год
-    cost costs kosten cout costo custo price preis prix precio prezzo preco usd eur dollars euro 成本 价格 費用 цена стоимость
-    token tokens length laenge lange longueur longitud lunghezza comprimento len chars characters words bytes kb mb size
-    grosse groesse taille tamano count counts anzahl nombre cantidad numero n num docs turns steps calls retries errors
-    长度 數量 数量 длина количество
-    position pos order reihenfolge offset line page rank rang platz ranking
-    version fold falte temperature temp batch gpu memory mem ram level niveau weight gewicht peso poids
-    gold target label labels expected reference truth groundtruth ziel etiqueta etikett prediction predicted pred
-    difficulty schwierigkeit difficulte dificultad difficolta dificuldade сложность 难度 難易度
-    votes stimmen likes views age alter edad zip plz postcode postal lat lon lng hash checksum confidence logprob
-    prob shots topp topk port turn step""".split()
-)
+BOOKKEEPING = _words("""
+    latency latenz latence latencia latenza time times zeit temps tiempo tempo duration dauer duree duracion
+    durata runtime elapsed seconds sec secs ms msec millis timestamp ts date datum fecha when created updated
+    started finished year jahr annee ano anno month monat hour 时间 時間 延迟 日期 年份 время дата год cost costs kosten
+    cout costo custo price preis prix precio prezzo preco usd eur dollars euro 成本 价格 費用 цена стоимость token
+    tokens length laenge lange longueur longitud lunghezza comprimento len chars characters words bytes kb mb
+    size grosse groesse taille tamano count counts anzahl nombre cantidad numero n num docs turns steps calls
+    retries errors 长度 數量 数量 длина количество position pos order reihenfolge offset line page rank rang platz
+    ranking version fold falte temperature temp batch gpu memory mem ram level niveau weight gewicht peso poids
+    gold target label labels expected reference truth groundtruth ziel etiqueta etikett prediction predicted
+    pred difficulty schwierigkeit difficulte dificultad difficolta dificuldade сложность 难度 難易度 votes stimmen
+    likes views age alter edad zip plz postcode postal lat lon lng hash checksum confidence logprob prob shots
+    topp topk port turn step
+""")
 """Parts of headers of numbers that are kept beside scores."""
-TEXTS = frozenset(
-    """answer answers antwort reponse respuesta risposta response responses output outputs prediction completion text
-    comment comments kommentar bemerkung notes explanation reason rationale feedback judgment message messages prompt
-    context contexts retrieved_contexts reference generation transcript trace error errors status metadata meta tags
-    url link author annotator judge language lang category kategorie kind type source uuid hash label gold target
-    expected ground_truth input user_input user_prompt instruction title description titel""".split()
-)
+TEXTS = _words("""
+    answer answers antwort reponse respuesta risposta response responses output outputs prediction completion
+    text comment comments kommentar bemerkung notes explanation reason rationale feedback judgment message
+    messages prompt context contexts retrieved_contexts reference generation transcript trace error errors
+    status metadata meta tags url link author annotator judge language lang category kategorie kind type source
+    uuid hash label gold target expected ground_truth input user_input user_prompt instruction title description
+    titel
+""")
 """Headers of text beside the scores."""
 
-_MEANS = """mean mean_score avg average averages amean gmean hmean gm mittel mittelwert durchschnitt schnitt mw moyenne moy
-    promedio media prom medio gemiddelde gem srednia среднее средняя 平均 平均值 均值 平均値 평균 ø μ µ ortalama medel
-    medelvarde gjennomsnitt gennemsnit keskiarvo prumer atlag"""
-_SUMS = """sum total totals summe gesamt insgesamt somme suma totale totaal totalt soma итого всего сумма 合计 合計 总计 總計
-    합계 σ_sum ∑ Σ subtotal toplam razem celkem"""
-_SPREADS = """std stddev stdev std_dev sd stdv σ standardabweichung stabw ecart desviacion desvio desv deviazione afwijking stderr
-    sem se var variance varianz ci iqr range odchylenie 标准差 標準偏差 표준편차"""
-_ORDERS = """median mediane mediana zentralwert медиана 中位数 中央値 중앙값 max maximum min minimum minimo maximo best worst top
-    bester bestes mejor meilleur migliore melhor oracle 最大 最小 最大值 最小值 максимум минимум percentile quantile"""
+_MEANS = """
+    mean mean_score avg average averages amean gmean hmean gm mittel mittelwert durchschnitt schnitt mw moyenne
+    moy promedio media prom medio gemiddelde gem srednia среднее средняя
+    平均 平均值 均值 平均値 평균 ø μ µ ortalama medel medelvarde gjennomsnitt gennemsnit keskiarvo prumer atlag
+"""
+_SUMS = """
+    sum total totals summe gesamt insgesamt somme suma totale totaal totalt soma итого всего сумма 合计 合計 总计 總計
+    합계 σ_sum ∑ Σ subtotal toplam razem celkem
+"""
+_SPREADS = """
+    std stddev stdev std_dev sd stdv σ standardabweichung stabw ecart desviacion desvio desv deviazione
+    afwijking stderr sem se var variance varianz ci iqr range odchylenie 标准差 標準偏差 표준편차
+"""
+_ORDERS = """
+    median mediane mediana zentralwert медиана 中位数 中央値 중앙값 max maximum min minimum minimo maximo best worst top
+    bester bestes mejor meilleur migliore melhor oracle 最大 最小 最大值 最小值 максимум минимум percentile quantile
+"""
 _COUNTS = "count counts n anzahl nombre num"
-_WHOLES = """all overall overal macro micro aggregate aggregated summary zusammenfassung resumen resume gesamtergebnis alle alles
-    tous todos tutti weighted combined 总体 全体 全部 総合 전체"""
-_DIFFERENCES = """diff difference delta δ gain improvement improv lift unterschied differenz ecart diferencia differenza rel_diff
-    verbesserung rank rang platz ranking winner sieger p_value pvalue p_val significance significant sig ratio 差 排名 順位"""
+_WHOLES = """
+    all overall overal macro micro aggregate aggregated summary zusammenfassung resumen resume gesamtergebnis
+    alle alles tous todos tutti weighted combined 总体 全体 全部 総合 전체
+"""
+_DIFFERENCES = """
+    diff difference delta δ gain improvement improv lift unterschied differenz ecart diferencia differenza
+    rel_diff verbesserung rank rang platz ranking winner sieger p_value pvalue p_val significance significant
+    sig ratio 差 排名 順位
+"""
 SUMMARIES = frozenset(" ".join((_MEANS, _SUMS, _SPREADS, _ORDERS, _COUNTS, _WHOLES)).lower().split())
 """Words for a row or column that sums up others."""
-SUMMARY_COLUMNS = SUMMARIES | frozenset(_DIFFERENCES.split())
-_FILLERS = frozenset(
-    "of the and over per row column value score scores across topics questions items dev error geo geom geometric "
-    "arithmetic standard type typ + - ± / & : = in % des der de la el du moyen media avg. all".split()
-)
+SUMMARY_COLUMNS = SUMMARIES | _words(_DIFFERENCES)
+_FILLERS = _words("""
+    of the and over per row column value score scores across topics questions items dev error geo geom geometric
+    arithmetic standard type typ + - ± / & : = in % des der de la el du moyen media avg. all
+""")
 
-MISSING = frozenset(("", "nan", "na", "n/a", "#n/a", "#na", "null", "none", "<na>", "nil", "-", "--", "—", "–", "nat"))
+MISSING = frozenset(
+    ("", "nan", "na", "n/a", "#n/a", "#na", "null", "none", "<na>", "nil", "-", "--", "—", "–", "nat")
+)
 """Cells in which a score is not there."""
-_TRUE = """true yes pass passed correct right success ok okay win won resolved solved ja wahr richtig korrekt bestanden
-    oui vrai juste si verdadero cierto correcto vero corretto sim verdadeiro certo correto да верно правда tak prawda evet
-    dogru 是 对 正确 對 正確 はい 正解 예 맞음 ✓ ✔ ✅ ☑"""
-_FALSE = """false no fail failed incorrect wrong failure unresolved unsolved loss lost lose nein falsch inkorrekt
-    durchgefallen non faux incorrecto falso incorretto sbagliato nao errado incorreto нет неверно ложь nie falsz hayir
-    yanlis 否 错 错误 錯 錯誤 不正解 いいえ 아니오 틀림 ✗ ✘ ❌ ☒"""
-VERDICTS = {**dict.fromkeys(_TRUE.split(), 1.0), **dict.fromkeys(_FALSE.split(), 0.0), "tie": 0.5, "draw": 0.5}
+_TRUE = """
+    true yes pass passed correct right success ok okay win won resolved solved ja wahr richtig korrekt bestanden
+    oui vrai juste si verdadero cierto correcto vero corretto sim verdadeiro certo correto да верно правда tak
+    prawda evet dogru 是 对 正确 對 正確 はい 正解 예 맞음 ✓ ✔ ✅ ☑
+"""
+_FALSE = """
+    false no fail failed incorrect wrong failure unresolved unsolved loss lost lose nein falsch inkorrekt
+    durchgefallen non faux incorrecto falso incorretto sbagliato nao errado incorreto нет неверно ложь nie falsz
+    hayir yanlis 否 错 错误 錯 錯誤 不正解 いいえ 아니오 틀림 ✗ ✘ ❌ ☒
+"""
+VERDICTS = {
+    **dict.fromkeys(_TRUE.split(), 1.0),
+    **dict.fromkeys(_FALSE.split(), 0.0),
+    "tie": 0.5,
+    "draw": 0.5,
+}
 """Cells that are a verdict in a word."""
 LETTERS = (
     {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0},
@@ -174,9 +249,10 @@ LABELS = frozenset({"topic", "system", "instance", "shard", "split", "task", "cl
 
 _MODELS = re.compile(
     r"bm25|tf-?idf|\bqld?\b|\bdph\b|\brm3\b|dense|sparse|hybrid|colbert|splade|\bdpr\b|\bance\b|rerank|monot5|duot5|\bbert|roberta|"
-    r"deberta|\bt5\b|flan|gpt|\bo[134]\b|claude|sonnet|opus|haiku|gemini|gemma|palm|llama|vicuna|alpaca|mistral|mixtral|qwen|"
-    r"\byi\b|phi-?\d|falcon|deepseek|kimi|command-?r|cohere|grok|olmo|pythia|bloom|mpnet|minilm|\be5\b|\bgte\b|\bbge\b|"
-    r"baseline|random forest|svm|xgboost|lightgbm|resnet|\bvit\b|lstm|\bcnn\b|\bmlp\b|ensemble|\d+(\.\d+)?[bm]\b|[-_]v\d"
+    r"deberta|\bt5\b|flan|gpt|\bo[134]\b|claude|sonnet|opus|haiku|gemini|gemma|palm|llama|vicuna|alpaca|mistral|mixtral|"
+    r"qwen|\byi\b|phi-?\d|falcon|deepseek|kimi|command-?r|cohere|grok|olmo|pythia|bloom|mpnet|minilm|\be5\b|\bgte\b|\bbge\b|"
+    r"baseline|random forest|svm|xgboost|lightgbm|resnet|\bvit\b|lstm|\bcnn\b|\bmlp\b|ensemble|"
+    r"\d+(\.\d+)?[bm]\b|[-_]v\d"
 )
 _BENCHMARKS = re.compile(
     r"mmlu|gsm8k|\bmath\b|hellaswag|winogrande|\barc\b|arc_|truthfulqa|boolq|piqa|siqa|humaneval|mbpp|\bbbh\b|drop\b|squad|"
@@ -184,8 +260,12 @@ _BENCHMARKS = re.compile(
     r"cqadupstack|climate|sts\d|stsb|stsbenchmark|sick-?r|banking77|imdb|emotion|massive|glue|sst-?2|\bcola\b|mnli|qnli|\brte\b|"
     r"gpqa|ifeval|musr|swe-?bench|aime|livecodebench|mt-?bench|alpacaeval|flores|xnli|xquad|mteb|beir"
 )
-_ITEM_NAME = re.compile(r"(q|t|topic|query|question|item|ex|example|doc|case|test|frage|task|sample|prompt|no|nr|#)[\s_\-#.:]*\d+")
-_SYSTEM_NAME = re.compile(r"(s|sys|system|run|m|model|method|variant|config|agent|team|v|algo|approach)[\s_\-#.:]*\d+")
+_ITEM_NAME = re.compile(
+    r"(q|t|topic|query|question|item|ex|example|doc|case|test|frage|task|sample|prompt|no|nr|#)[\s_\-#.:]*\d+"
+)
+_SYSTEM_NAME = re.compile(
+    r"(s|sys|system|run|m|model|method|variant|config|agent|team|v|algo|approach)[\s_\-#.:]*\d+"
+)
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 
 
@@ -288,7 +368,11 @@ def is_summary(label: str) -> bool:
     [True, True, True, True, False, False]
     """
     words = split_words(label) or list(label.strip().lower())
-    telling = [word for word in words if word in SUMMARIES and not (word.isascii() and len(word) < 3 and word != "sd")]
+    telling = [
+        word
+        for word in words
+        if word in SUMMARIES and not (word.isascii() and len(word) < 3 and word != "sd")
+    ]
     return bool(telling) and all(word in SUMMARIES or word in _FILLERS for word in words)
 
 
@@ -296,7 +380,9 @@ def is_summary_header(header: str) -> bool:
     """Whether a header says that its column sums up other columns."""
     words = split_words(header) or list(header.strip().lower())
     named = plain(header) in SUMMARY_COLUMNS or any(word in SUMMARY_COLUMNS for word in words)
-    return named and (plain(header) in SUMMARY_COLUMNS or all(word in SUMMARY_COLUMNS | _FILLERS for word in words))
+    return named and (
+        plain(header) in SUMMARY_COLUMNS or all(word in SUMMARY_COLUMNS | _FILLERS for word in words)
+    )
 
 
 def share_of_models(names: list[str]) -> float:

@@ -84,14 +84,18 @@ def read_workbook(path: Path, title: str = "", decimal: str = "") -> Sheet:
 def _load_pages(path: Path) -> list[_Page]:
     blob = read_text(path)
     try:
-        import openpyxl
+        import openpyxl  # type: ignore[import-untyped]
 
         with zipfile.ZipFile(io.BytesIO(blob)) as book:
             if sum(member.file_size for member in book.infolist()) > most_inside(len(blob)):
                 raise ValueError("it would inflate beyond belief")
         computed = openpyxl.load_workbook(io.BytesIO(blob), data_only=True)
         written = openpyxl.load_workbook(io.BytesIO(blob))
-        return [_load_page(computed[name], written[name]) for name in computed.sheetnames if _is_table(computed[name])]
+        return [
+            _load_page(computed[name], written[name])
+            for name in computed.sheetnames
+            if _is_table(computed[name])
+        ]
     except ImportError:
         raise InputError(
             "workbooks are read by openpyxl, which is not installed",
@@ -151,9 +155,14 @@ def _choose_page(pages: Sequence[_Page], title: str, path: Path) -> tuple[_Page,
         chosen = [page for page in pages if page.title == title]
         if not chosen:
             raise InputError(
-                f"has no sheet {title!r}", where=str(path), remedy=f"it has {', '.join(titles)}", argument="sheet"
+                f"has no sheet {title!r}",
+                where=str(path),
+                remedy=f"it has {', '.join(titles)}",
+                argument="sheet",
             )
-        return chosen[0], [f"sheets left out: {', '.join(t for t in titles if t != title)}"] if len(titles) > 1 else []
+        return chosen[0], [f"sheets left out: {', '.join(t for t in titles if t != title)}"] if len(
+            titles
+        ) > 1 else []
     holding = [page for page in pages if page.scores > 1]
     if len(holding) > 1:
         raise InputError(
