@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from command_line import shardwise
@@ -115,6 +116,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for name, (head, rows) in tables.items():
         (where / name).write_text("\n".join([head, *rows]) + "\n")
+    tasks = [f"{row},t{k // 3 % 2}" for k, row in enumerate(plain)]
+    (where / "tasks.csv").write_text("\n".join(["question,model,score,task", *tasks]) + "\n")
+    pd.DataFrame([row.split(",") for row in plain], columns=["question", "model", "score"]).to_excel(
+        where / "book.xlsx", sheet_name="scores", index=False
+    )
     (where / "runs").mkdir()
     qrels, intents = [], []
     for topic in range(1, 13):
@@ -145,6 +151,11 @@ MATRIX: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "measure": (RUNS, ("P@10",)),
     "columns": (("plain.csv",), ("item=question,system=model,score=score",)),
     "system": (("plain.csv",), ("x",)),
+    "task": (("tasks.csv",), ("t1",)),
+    "exclude": (("plain.csv",), ("c3",)),
+    "pair_by": (("plain.csv",), ("item",)),
+    "decimal": (("plain.csv",), ("point",)),
+    "sheet": (("book.xlsx",), ("scores",)),
     "missing": (("plain.csv",), ("refuse",)),
     "max_memory": (("plain.csv",), ("1GB",)),
     "names": (RUNS, ("file",)),

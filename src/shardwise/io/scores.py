@@ -290,6 +290,8 @@ def read_file(path: Path, wishes: Wishes) -> Sheet | list[Log]:
         return read_parquet(path)
     if ending in _EXCEL:
         return read_workbook(path, wishes.sheet, wishes.decimal)
+    if wishes.sheet:
+        raise InputError("is no workbook", where=str(path), remedy=("leave out ", Option("sheet")))
     text = read_padded(path)
     if ending in _LINES or text.head(64).lstrip()[:1] in (b"{", b"["):
         content = bytes(text.whole())

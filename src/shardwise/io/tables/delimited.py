@@ -69,12 +69,6 @@ def read_delimited(text: Padded, path: Path, decimal: str = "") -> Sheet:
     if not any(line.strip() for line in lines):
         raise InputError("the file is empty", where=str(path), remedy="give a table of scores")
     dialect = find_dialect(lines if len(head) == text.size else lines[:-1], path)
-    if len(dialect.header) == 6 and dialect.header[1] in ("Q0", "0"):
-        raise InputError(
-            "is a run, not a table of scores",
-            where=str(path),
-            remedy="give the judgments first: qrels.txt and runs",
-        )
     if text.size <= SHORT or dialect.delimiter in ("", "|"):
         return _read_short(text, dialect, path, decimal)
     return _read_long(text, dialect, path, decimal)
@@ -127,6 +121,12 @@ def find_dialect(lines: Sequence[str], path: Path) -> Dialect:
     number, header = rows[first]
     body = [cells for _, cells in rows[first + 1 :]]
     header = _name_columns(header, width)
+    if len(header) == 6 and header[1] in ("Q0", "0"):
+        raise InputError(
+            "is a run, not a table of scores",
+            where=str(path),
+            remedy="give the judgments first: qrels.txt and runs",
+        )
     if body and _is_second_header(header, body):
         raise InputError(
             "has two rows of headers",

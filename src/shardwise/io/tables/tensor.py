@@ -24,6 +24,7 @@ from shardwise.io.tables.records import ITEM_LABELS, Missing, Records
 Scores = TypeVar("Scores", xr.DataArray, xr.Dataset)
 
 SHOWN = 10  # systems that are named
+LONGEST = 40  # characters of a name that are shown
 _NUMBERED = ("split", "instance")
 _SPARSE = 200  # cells a score, beyond which a column was surely misunderstood
 
@@ -134,7 +135,7 @@ def describe_reading(
     sizes = dict(zip(dims, values.shape[1:], strict=True))
     sizes = {"topic": sizes.pop("topic"), "system": sizes.pop("system"), **sizes}
     words = [counted(n, nouns.get(dim, dim)) for dim, n in sizes.items() if dim != "instance"]
-    shown = [str(name) for name in systems[:SHOWN]]
+    shown = [name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…" for name in systems[:SHOWN]]
     words[1] += f" ({', '.join(shown)}{', …' if len(systems) > SHOWN else ''})"
     if "instance" in dims:
         axes = tuple(1 + k for k, dim in enumerate(dims) if dim not in ("system", "instance"))
