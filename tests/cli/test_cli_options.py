@@ -165,7 +165,6 @@ MATRIX: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "judged_only": (RUNS, ()),
     "subtopics": (RUNS, ()),
     "intents": ((*RUNS, "--subtopics"), ("intents.txt",)),
-    "exclude": (("plain.csv",), ("c3",)),
     "range": (("plain.csv",), ("-1,2",)),
     "instances": (RUNS, ("{system}_seed{instance}.run",)),
     "deterministic": (("repeats.csv",), ("a1",)),

@@ -245,7 +245,7 @@ def test_without_zarr_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         sw.write_scores(sharded(), tmp_path / "s.zarr")
 
 
-@pytest.mark.parametrize("how", [(), ("--stream",)])
+@pytest.mark.parametrize("how", [(), ("--max-memory", "1KB")])
 def test_the_command_writes_a_store(tmp_path: Path, how: tuple[str, ...]) -> None:
     runs = write_runs(tmp_path)
     words = ("score", tmp_path / "qrels", *runs, "--shards", "2", "--splits", "2", "-q", *how)

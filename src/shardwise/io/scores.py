@@ -135,8 +135,15 @@ def read_scores(
         if len(paths) == 1 and paths[0].suffix.lower() in _NETCDF:
             return _pick_measure(_netcdf().read_netcdf(paths[0]), measure, str(paths[0]))
         parts = _make_parts(read_files(paths, wishes), paths, wishes, systems)
+    absent = [name for name in wishes.exclude if not any(name in part.excluded for part in parts)]
+    if absent:
+        raise unknown("exclude", absent[0], _all_systems(parts), what="system or item")
     data = make_dataset(_keep_tasks(parts, wishes.tasks), missing)
     return _pick_measure(data, measure, parts[0].source)
+
+
+def _all_systems(parts: Sequence[Records]) -> list[str]:
+    return list(dict.fromkeys(name for part in parts for name in part.labels["system"].names))
 
 
 def _as_tuple(value: str | Sequence[str]) -> tuple[str, ...]:

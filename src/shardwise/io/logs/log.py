@@ -129,6 +129,8 @@ def join_logs(
     logs = logs if systems else _merge_parts(logs)
     called = list(systems) or _name_models(logs)
     kept = [k for k, name in enumerate(called) if name not in wishes.exclude]
+    known = {*called, *(row.item for log in logs for row in log.rows)} if wishes.exclude else set()
+    met = frozenset(name for name in wishes.exclude if name in known)
     if not kept:
         raise InputError("all models are left out", argument="exclude", remedy="keep some")
     logs, called = [_without(logs[k], wishes.exclude) for k in kept], [called[k] for k in kept]
@@ -145,7 +147,7 @@ def join_logs(
     primary = next((log.primary for log in logs if log.primary in shared), "") or next(
         iter(sorted(shared)), ""
     )
-    return [replace(part, primary=primary) for part in parts]
+    return [replace(part, primary=primary, excluded=met) for part in parts]
 
 
 def _merge_parts(logs: Sequence[Log]) -> list[Log]:

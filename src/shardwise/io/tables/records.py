@@ -41,6 +41,7 @@ class Records:
     unnamed: bool = False  # whether its one system is called by its file, as nothing names it
     repeats_kind: str = ""  # samples or seeds, where the source says it
     what: str = ""  # what a log was recognised as
+    excluded: frozenset[str] = frozenset()  # names that the caller leaves out and that were there
 
     def keep_rows(self, rows: Ints) -> Records:
         """Return some of the scores."""
@@ -111,6 +112,7 @@ def records_of_reading(
     """
     whole, sheet = sheet, reading.sheet
     rows, excluded = _keep_rows(sheet, reading, wishes.exclude)
+    excluded |= {name for name in wishes.exclude if name in whole.columns}
     labels = {
         role: _labels(sheet, name).taken(rows)
         for role, name in reading.roles.items()
@@ -144,7 +146,9 @@ def records_of_reading(
         }
     values = parts[0][0] if times == 1 else np.concatenate([part for part, _ in parts])
     words = sum(changed for _, changed in parts)
-    notes = [*reading.notes, *excluded, *_column_notes(sheet, reading)]
+    notes = [*reading.notes, *_column_notes(sheet, reading)]
+    if excluded:
+        notes.append(f"left out as asked: {', '.join(sorted(excluded))}")
     if words:
         notes.append(
             f"{counted(words, 'cell')} of words read as {'missing' if wishes.missing == 'leave' else 'zero'}"
@@ -163,6 +167,7 @@ def records_of_reading(
         numbered=numbered,
         unnamed=unnamed,
         repeats_kind=reading.repeats_kind if "instance" in labels else "",
+        excluded=frozenset(excluded),
     )
 
 
@@ -187,18 +192,17 @@ def _column_notes(sheet: Sheet, reading: Reading) -> list[str]:
     return [*notes, *([f"left out: {', '.join(omitted)}"] if omitted else [])]
 
 
-def _keep_rows(sheet: Sheet, reading: Reading, exclude: Sequence[str]) -> tuple[Ints | None, list[str]]:
-    """The rows without items and systems that the caller leaves out; None where all stay."""
-    if not exclude:
-        return None, []
+def _keep_rows(sheet: Sheet, reading: Reading, exclude: Sequence[str]) -> tuple[Ints | None, set[str]]:
+    """The rows without items and systems that the caller leaves out, None where all stay; and the names met."""
     kept = np.ones(sheet.rows, dtype=bool)
-    gone = [name for name in exclude if name not in sheet.columns and name not in reading.scores]
+    met: set[str] = set()
     for role in ("topic", "system"):
-        if role in reading.roles:
+        if exclude and role in reading.roles:
             codes, names, _ = sheet.columns[reading.roles[role]].labels
-            kept &= ~np.isin(codes, [k for k, name in enumerate(names) if name in gone])
-    note = [f"left out as asked: {', '.join(exclude)}"]
-    return (None if kept.all() else np.flatnonzero(kept)), note
+            dropped = [k for k, name in enumerate(names) if name in exclude]
+            met |= {names[k] for k in dropped}
+            kept &= ~np.isin(codes, dropped)
+    return (None if kept.all() else np.flatnonzero(kept)), met
 
 
 def _score_values(sheet: Sheet, name: str, rows: Ints | None, missing: Missing | None) -> tuple[Floats, int]:
