@@ -8,7 +8,6 @@ Nothing is done where it is there already. Wheels that are built afterwards hold
 
 from __future__ import annotations
 
-import csv
 import os
 import pickle
 import shutil
@@ -97,7 +96,8 @@ def work(share: str, place: Path) -> None:
     """Small analyses of every kind: of runs, or of tables of scores."""
     try:
         with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
-            runs(place) if share == "pairs" else tables(place)
+            if share == "pairs":
+                runs(place)
             procedures(paired=share == "pairs")
     finally:
         shutil.rmtree(place)
@@ -116,29 +116,6 @@ def runs(place: Path) -> None:
     )
     command("score", *given, "--shards", 2, "--splits", 2, "--out", place / "shards.nc")
     command("stability", *given, "--shards", 2, "--splits", 2)
-
-
-def tables(place: Path) -> None:
-    """Reading tables of scores, of as many rows and items as reading them is compiled for."""
-    import numpy as np
-    import pandas as pd
-
-    import shardwise as sw
-    from shardwise.io.tables.kernels import Coder, text_array, united
-
-    many = 20_000
-    for name in ("", "q"):
-        rows = {"question": [f"{name}{many - k}" for k in range(many)], "model": "a", "seed": 1, "score": 0.5}
-        frame = pd.DataFrame(rows)
-        frame.to_csv(place / "many.csv", index=False)
-        frame.to_csv(
-            place / "quoted.csv", index=False, quoting=csv.QUOTE_NONNUMERIC
-        )  # which is left to Arrow
-        frame.to_parquet(place / "many.parquet", index=False)
-        for file in ("many.csv", "quoted.csv", "many.parquet"):
-            sw.read_scores(place / file)
-    text_array([f"q{k}" for k in range(many)])  # as xarray wants names before pandas 3
-    united([Coder(), Coder()], [np.zeros(0, dtype=np.int32)] * 2)  # as several workers do
 
 
 def procedures(paired: bool) -> None:

@@ -375,7 +375,10 @@ def _offset_of_line(text: memoryview, line: int) -> int:
     start = 0
     content = bytes(text[: 1 << 22])
     for _ in range(line - 1):
-        start = content.find(b"\n", start) + 1
+        end = content.find(b"\n", start)
+        if end < 0:
+            return len(text)
+        start = end + 1
     return start
 
 
