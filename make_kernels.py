@@ -124,16 +124,16 @@ def procedures(paired: bool) -> None:
     import xarray as xr
 
     import shardwise as sw
-    from shardwise.procedures.vocabulary import DEFAULT
+    from shardwise.methods.registry import DEFAULTS
 
     rng = np.random.default_rng(1)
-    for dims, usual in DEFAULT.items():
+    for dims, default in DEFAULTS.items():
         sizes = {**dict.fromkeys(dims, 3), "topic": 12, "system": 5}
         values = rng.beta(2.0, 4.0, size=[sizes[dim] for dim in dims]).round(2)
         scores = xr.DataArray(
             values, dims=dims, coords={dim: [f"{dim}{i}" for i in range(sizes[dim])] for dim in dims}
         )
-        methods = [name for name in usual if name.startswith(PAIRED) == paired]
+        methods = [name for name in default.shown if name.startswith(PAIRED) == paired]
         for method in (*methods, *(name for name in ALSO.get(dims, ()) if name.startswith(PAIRED) == paired)):
             sw.compare(scores, method, seed=1)
         if methods:

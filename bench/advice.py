@@ -24,7 +24,7 @@ from bench.replication import markdown
 from shardwise.lab.calibrate import CLAIMS, calibrate
 from shardwise.lab.looks import status
 from shardwise.lab.verdict import two_digits
-from shardwise.procedures.vocabulary import parse
+from shardwise.methods.registry import parse_procedure
 
 ALPHA = 0.05
 BUDGET = 400  # tables of a world where the advice is asked
@@ -64,7 +64,7 @@ def asked(name: str, half: int, scores: xr.DataArray) -> list[dict[str, Any]]:
                 "data": name,
                 "half": half,
                 "claim": verdict.claim,
-                "promise": one.promise,
+                "error_rate": one.error_rate,
                 "advised": one.method,
             }
             head |= {
@@ -86,7 +86,7 @@ def tried(advice: pd.DataFrame, other: xr.DataArray) -> list[dict[str, Any]]:
         wanted.setdefault(alpha, set()).add(method)
     tables = REPETITIONS[SHARDS if "shard" in other.dims else TABLE]
     how: dict[str, Any] = {
-        "claims": [parse(rival).claim],
+        "claims": [parse_procedure(rival).claim],
         "repetitions": tables,
         "seed": 101 + int(first["half"]),
     }
@@ -128,14 +128,14 @@ def held(folder: Path, advice: pd.DataFrame | None) -> pd.DataFrame:
 def table(rows: pd.DataFrame) -> str:
     """One row a case; the two directions beside each other."""
     shown = []
-    for (data, claim, promise), both in rows.groupby(["data", "claim", "promise"], sort=False):
+    for (data, claim, error_rate), both in rows.groupby(["data", "claim", "error_rate"], sort=False):
         advice = dict.fromkeys(
             f"{m} at {a:g}" if a != ALPHA else m for m, a in zip(both["advised"], both["alpha"], strict=True)
         )
         states = dict.fromkeys(both["status"])
         first = both.iloc[0]
         beside = ["–", "–"]
-        if promise == "family":
+        if error_rate == "family":
             beside = [
                 f"{_percent(both['rival_rate'])} ({first['rival']})",
                 f"{_percent(both['rival_at_level'])} (at {' / '.join(f'{x:.2g}' for x in both['level'])})",
@@ -145,7 +145,7 @@ def table(rows: pd.DataFrame) -> str:
             for r, low, high, null in zip(both["rate"], both["low"], both["high"], both["null"], strict=True)
         ]
         told = [" / ".join(x) for x in (advice, [_percent(both["home"])], tries, states)]
-        shown.append([data, claim, ABOUT[promise], *told, *beside])
+        shown.append([data, claim, ABOUT[error_rate], *told, *beside])
     head = ["data", "claim", "promise about", "advised", "there, %", "on the other half, %", "which"]
     return markdown([*head, "HSD on the other half, %", "and at its calibrated level, %"], shown)
 

@@ -11,9 +11,9 @@ import xarray as xr
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
+from shardwise.comparing.compare import compare
 from shardwise.core.model import MD6
 from shardwise.methods.anova.fit import anova
-from shardwise.procedures.running import compare
 from shardwise.stats import studentized_range
 
 PEER_SIZES = [(10, 8, 3), (20, 12, 4), (25, 20, 5), (30, 30, 5), (40, 30, 5)]

@@ -24,7 +24,7 @@ from bench.replication import load, markdown
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
 from shardwise.lab.calibrate import Calibration, calibrate
-from shardwise.procedures.vocabulary import DEFAULT
+from shardwise.methods.registry import DEFAULTS
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
@@ -72,7 +72,7 @@ def designs(scores: xr.DataArray) -> list[dict[str, int]]:
 def tried(name: str, scores: xr.DataArray, pool: Executor) -> pd.DataFrame:
     """Like 20 of the systems at their own size, as `calibrate` chooses them; then others, to check the advice."""
     dims = SHARDS if "shard" in scores.dims else TABLE
-    methods = list(dict.fromkeys([*DEFAULT[dims], *EXTRA[dims]]))
+    methods = list(dict.fromkeys([*DEFAULTS[dims].shown, *EXTRA[dims]]))
     step = max(1, scores.sizes["system"] // 20)
     some = scores.isel(system=slice(0, 20 * step, step))
     own = " × ".join(str(some.sizes[d]) for d in dims)
@@ -118,7 +118,7 @@ def rates_table(own: pd.DataFrame) -> str:
     order = own.groupby("method")["rate"].max().sort_values(kind="stable").index
     for method in order:
         mine = own[own["method"] == method]
-        promise = ABOUT[mine["promise"].iloc[0]]
+        error_rate = ABOUT[mine["error_rate"].iloc[0]]
         cells = []
         for name in names:
             cell = mine[mine["data"] == name]
@@ -130,7 +130,9 @@ def rates_table(own: pd.DataFrame) -> str:
             text = f"{low:.1f}–{high:.1f}"
             cells.append(f"**{text}** ({failed} of {len(cell)})" if failed else text)
         power = mine["power"].mean()
-        rows.append([method, promise, "yes" if mine["meant"].iloc[0] else "", *cells, f"{100 * power:.0f}"])
+        rows.append(
+            [method, error_rate, "yes" if mine["meant"].iloc[0] else "", *cells, f"{100 * power:.0f}"]
+        )
     return markdown(["method", "promises about", "made for it", *names, "power"], rows)
 
 

@@ -132,7 +132,7 @@ def error_rates() -> pd.DataFrame:
             rate = count / 400
             half = 1.96 * np.sqrt(max(rate * (1 - rate), 1 / 400) / 400)
             limits = {"low": max(rate - half, 0.0), "high": min(rate + half, 1.0), "nominal": 0.05}
-            rows.append({"method": name, "claim": claim, "promise": "family", "rate": rate} | limits)
+            rows.append({"method": name, "claim": claim, "error_rate": "family", "rate": rate} | limits)
     return pd.DataFrame(rows)
 
 

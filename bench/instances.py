@@ -12,9 +12,10 @@ import numpy as np
 import xarray as xr
 
 from bench.timing import Seconds, best_of
+from shardwise.comparing.compare import compare
+from shardwise.comparing.instances import compare_instances
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.mixed.posterior import posterior
-from shardwise.procedures.running import compare, compare_instances
 
 SIZE = (2, 100, 50)
 MANY = (3, 5, 14_000)

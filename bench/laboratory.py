@@ -8,14 +8,14 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
+from shardwise.comparing.compare import compare, paired_tests
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.calibrate import calibrate
 from shardwise.lab.simulate_scores import MEAN
 from shardwise.lab.worlds.base import NormalWorld
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.procedures.running import compare, paired_tests
-from shardwise.procedures.vocabulary import DEFAULT
+from shardwise.methods.registry import DEFAULTS
 
 SHARDS = ("topic", "system", "shard")
 SHAPE = (50, 20, 5)
@@ -50,7 +50,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def run() -> str:
-    methods = DEFAULT[SHARDS]
+    methods = DEFAULTS[SHARDS].shown
     lab = {
         name: timed(
             lambda chosen=chosen: calibrate(

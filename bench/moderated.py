@@ -137,7 +137,7 @@ def top_sizes(y: Floats, topics: int, chunk: tuple[int, int]) -> Floats:
     best, (ia, ib) = int(y.mean(axis=0).argmax()), pairs_of(y.shape[1])
     for i in range(*chunk):
         x = redrawn(y, topics, np.random.default_rng(i))
-        group = resampled(x, ia, ib, statistics(x), key_of(i), DRAWS, jobs=1).top_group(ALPHA)
+        group = resampled(x, ia, ib, statistics(x), key_of(i), DRAWS, jobs=1).best(ALPHA)
         first = int(x.mean(axis=0).argmax())
         with_first = ((ia == first) | (ib == first)) & (hsd(x, i) > ALPHA)
         alike = np.union1d(np.concatenate([ia[with_first], ib[with_first]]), first)

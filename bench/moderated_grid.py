@@ -27,7 +27,6 @@ from scipy import stats
 
 from bench.crew import crew
 from bench.replication import load, markdown
-from shardwise.comparing.decisions import Decisions
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
@@ -40,10 +39,11 @@ from shardwise.lab.worlds.base import World
 from shardwise.lab.worlds.from_scores import ResampledWorld, data_null
 from shardwise.lab.worlds.tilt import similar_systems, tilted_world
 from shardwise.lab.worlds.vine import vine_world
+from shardwise.methods.decisions import Decisions
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.plot.saving import save_chart
 from shardwise.plot.theme import bare, data, records
-from shardwise.procedures.vocabulary import parse
 from shardwise.scoring.scoring import score
 
 ROOT = Path(__file__).parent.parent
@@ -177,13 +177,13 @@ def figures(y: Floats, design: Design) -> list[Figure]:
         return []
     repetitions = FEW if design.systems > MANY else REPETITIONS
     truth = Truth.of(world.truth)
-    methods = [parse(name) for name in METHODS]
+    methods = [parse_procedure(name) for name in METHODS]
     tallies: dict[str, list[tuple[Floats, ...]]] = {name: [] for name in METHODS}
     tops: list[Bools] = []
     for tables in simulated_tables(world, repetitions):
         for name, method in zip(METHODS, methods, strict=True):
             decided = method.decide(tables)
-            seen = tally(decided, truth, method.promise, ALPHA)
+            seen = tally(decided, truth, method.error_rate, ALPHA)
             nothing = np.full(CHUNK, np.nan)
             found = nothing if not len(truth.sizes) else seen.right_way / (~truth.null).sum()
             tallies[name].append((seen.family, seen.together, found))
@@ -224,7 +224,7 @@ def top_figures(y: Floats, design: Design, repetitions: int) -> list[float]:
     """The columns of the top group alone, for a cell that has a world."""
     world = world_of(y, design)
     assert world is not None, "a cell of the file has a world"
-    method = parse("moderated")
+    method = parse_procedure("moderated")
     tops = [top_of(method.decide(tables)) for tables in simulated_tables(world, repetitions)]
     return of_group(np.concatenate(tops), world.truth)
 

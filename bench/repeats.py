@@ -9,9 +9,9 @@ import numpy as np
 from scipy import stats
 
 from shardwise.core.arrays import Bools, Floats
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.repeats.unified import instance_effect, instance_spread
 from shardwise.methods.tables import INSTANCES, Tables
-from shardwise.procedures.vocabulary import parse
 
 TOPICS = 60
 DRAWS = 399
@@ -75,7 +75,7 @@ def tables(world: World, size: int, seed: int, lift: float = 0.0) -> Floats:
 def alarms(y: Floats) -> list[Bools]:
     """(size,) whether any pair is told apart: by each method, and where a test decides between seeds and samples."""
     batch = Tables(y, INSTANCES, n_resamples=DRAWS)
-    found = [(parse(name).decide(batch).p_adjusted <= 0.05).any(axis=1) for name in METHODS]
+    found = [(parse_procedure(name).decide(batch).p_adjusted <= 0.05).any(axis=1) for name in METHODS]
     p = instance_effect(instance_spread(y)).p
     return [*found, *(np.where(p <= level, found[0], found[2]) for level in FIRST)]
 

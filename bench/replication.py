@@ -17,12 +17,12 @@ import pandas as pd
 import xarray as xr
 
 import shardwise as sw
+from shardwise.comparing.compare import compare
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.papers.page import table
-from shardwise.procedures.running import compare
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split

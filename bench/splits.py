@@ -16,8 +16,8 @@ import shardwise as sw
 from bench.replication import load
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.worlds.resplit import ResplitWorld
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import SPLITS, Tables
-from shardwise.procedures.vocabulary import parse
 
 ROOT = Path(__file__).parent.parent
 SD = VarianceComponents.of({"topic": 0.20, "topic:system": 0.08, "error": 0.06}, kind="sd")
@@ -37,7 +37,7 @@ def rules_in_worlds(repetitions: int, seed: int = 1) -> pd.DataFrame:
             for first in range(0, repetitions, 20):
                 tables = Tables(world.draw(first, min(20, repetitions - first), seed), SPLITS)
                 for rule in RULES:
-                    found = parse(f"{rule} MD6 holm").decide(tables).p_adjusted <= 0.05
+                    found = parse_procedure(f"{rule} MD6 holm").decide(tables).p_adjusted <= 0.05
                     told[rule] += (found.any(axis=1) if what == "family" else found.mean(axis=1)).tolist()
             rows += [
                 {"share": share, "figure": what, "rule": rule, "rate": np.mean(x)} for rule, x in told.items()

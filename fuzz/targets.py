@@ -38,6 +38,7 @@ from fuzz.guard import guarded, guarded_parser
 from fuzz.mutate import NASTY, mutated
 from shardwise.cli.config import AnalysisFile
 from shardwise.cli.main import main
+from shardwise.comparing.compare import paired_tests
 from shardwise.core.errors import InputError
 from shardwise.io.collection import Collection
 from shardwise.io.files import PADDING, Padded, compressed, padded
@@ -46,7 +47,6 @@ from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores, write_scores
 from shardwise.io.tables import delimited
 from shardwise.io.trec.probes import parse_number, parse_plain
-from shardwise.procedures.running import paired_tests
 from shardwise.report.embedded import read_report
 from shardwise.scoring.measures.names import parse_measure
 from shardwise.scoring.scoring import score
@@ -503,8 +503,8 @@ def _try_words(case: tuple[str, str]) -> str:
         if str(parse_measure(str(one))) != str(one):
             raise Wrong(f"{one} does not read back")
     elif kind == "procedure":
-        one = sw.procedures.parse(text)
-        if sw.procedures.parse(str(one)) != one:
+        one = sw.methods.parse_procedure(text)
+        if sw.methods.parse_procedure(str(one)) != one:
             raise Wrong(f"{one} does not read back")
     elif kind == "model":
         sw.Model.parse(text)

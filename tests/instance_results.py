@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shardwise.comparing.comparisons import Comparisons, size
+from shardwise.comparing import instances
+from shardwise.comparing.comparisons import Comparisons, describe_size
 from shardwise.core.arrays import Floats
 from shardwise.methods.paired import kernels
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.repeats.unified import complete_moments, instance_spread
 from shardwise.methods.repeats.unified import unified as unified_of
-from shardwise.procedures import running
 from shardwise.stats import student
 from shardwise.stats.resampling import key_of
 
@@ -35,15 +35,15 @@ class One:
         return getattr(self.comparisons, name)
 
     @property
-    def size(self) -> str:
-        return size(self.effect_size)
+    def describe_size(self) -> str:
+        return describe_size(self.effect_size)
 
     def __str__(self) -> str:
         return str(self.comparisons)
 
 
 def compare_instances(*arguments: Any, **options: Any) -> One:
-    return One(running.compare_instances(*arguments, **options))
+    return One(instances.compare_instances(*arguments, **options))
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import numpy as np
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.decisions import Decisions
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
+from shardwise.methods.decisions import Decisions
+from shardwise.methods.procedure import Procedure
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import Dims, Tables
-from shardwise.procedures.procedure import Procedure
-from shardwise.procedures.vocabulary import parse
 
 ALPHA = 0.1
 
@@ -42,7 +42,7 @@ def decide_all(
 ) -> list[Shown]:
     """What procedures say of the same tables, which share what is computed of them."""
     batch = Tables(np.asarray(y, float), dims, seed, first, n_resamples)
-    return [shown(parse(name).decide(batch), alpha) for name in names]
+    return [shown(parse_procedure(name).decide(batch), alpha) for name in names]
 
 
 def shown(found: Decisions, alpha: float) -> Shown:
@@ -90,7 +90,7 @@ def answer(found: Comparisons) -> Answer:
         (int(names[a]), int(names[b])): k for k, (a, b) in enumerate(zip(found.ia, found.ib, strict=True))
     }
     try:
-        frame = found.difference_intervals(1.0 - ALPHA)
+        frame = found.intervals(1.0 - ALPHA, kind="difference")
         lower, upper = frame["lower"].to_numpy(), frame["upper"].to_numpy()
     except InputError:
         lower = upper = np.full(len(found), np.nan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shardwise.comparing.equivalence import SettingSeries as SettingSeries
 from shardwise.comparing.equivalence import posterior_probability as posterior_probability
 from shardwise.comparing.equivalence import smallest_setting as smallest_setting
+from shardwise.comparing.instances import single_instance_tests as single_instance_tests
 from shardwise.io.instances import InstanceRuns as InstanceRuns
 from shardwise.io.instances import flag_deterministic as flag_deterministic
 from shardwise.io.instances import read_instance_scores as read_instance_scores
@@ -14,7 +15,6 @@ from shardwise.methods.mixed.posterior import posterior as posterior
 from shardwise.methods.repeats.kinds import Repeats as Repeats
 from shardwise.methods.repeats.kinds import seeds_or_samples as seeds_or_samples
 from shardwise.planning.instances import p_value_spread as p_value_spread
-from shardwise.procedures.running import single_instance_tests as single_instance_tests
 
 __all__ = [
     "InstanceRuns",

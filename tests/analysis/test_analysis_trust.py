@@ -17,8 +17,10 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
 from shardwise.analysis.answer import of_all
 from shardwise.analysis.trust import sentences, trust_in, usual_budget
-from shardwise.methods.anova.method import ByModel
-from shardwise.procedures.procedure import Procedure
+from shardwise.comparing.run import make_tables, run_procedure
+from shardwise.lab.trial import choose_numbered_pairs
+from shardwise.methods.anova.method import AnovaMethod
+from shardwise.methods.procedure import Procedure
 from shardwise.report.downloads import report_json
 from shardwise.report.html import html
 
@@ -116,7 +118,7 @@ def test_it_can_be_left_out_and_says_why_it_cannot_be_done(tmp_path: Path) -> No
 
 def test_the_usual_alternatives_are_tried_beside_any_procedure() -> None:
     scores = sw.simulate.scores(topics=10, systems=3, seed=2)
-    own = Procedure(ByModel(sw.Model.parse("topic + system")), "scheffe", sw.Claim("topic"))
+    own = Procedure(AnovaMethod(sw.Model.parse("topic + system")), "scheffe", sw.Claim("topic"))
     found = trust_in(scores, (own,), alpha=0.05, budget=20, seed=0)
     assert found.calibration is not None
     assert found.used == (own.name,)
@@ -172,14 +174,14 @@ def test_pairs_with_a_baseline_are_decided_as_compare_does() -> None:
     scores = sw.simulate.scores(topics=25, systems=6, sd={"topic": 0.2, "error": 0.1}, effects=0.1, seed=4)
     names = [str(name) for name in scores["system"].values]
     for name in ("t holm", "MD1 dunnett topic", "MD1 bh topic", "moderated"):
-        procedure = sw.procedures.parse(name)
-        tables = procedure.tables_of(scores)
-        found = procedure.decide(tables, (2,))
-        ia, ib = tables.pairs
-        asked = (ia == 2) | (ib == 2)
-        assert np.isnan(found.p_adjusted[0, ~asked]).all()
-        frame = procedure.run(scores, baseline=names[2]).to_frame()
+        procedure = sw.methods.parse_procedure(name)
+        tables = make_tables(procedure, scores)
+        pairs = choose_numbered_pairs(tables.systems, (2,))
+        assert pairs is not None
+        ia, ib = pairs
+        found = procedure.decide(tables, pairs)
+        frame = run_procedure(procedure, scores, baseline=names[2]).to_frame()
         other = [a if b == names[2] else b for a, b in zip(frame["a"], frame["b"], strict=True)]
         expected = dict(zip(other, frame["p_adjusted"], strict=True))
-        own = [names[a] if b == 2 else names[b] for a, b in zip(ia[asked], ib[asked], strict=True)]
-        np.testing.assert_allclose(found.p_adjusted[0, asked], [expected[one] for one in own], rtol=1e-9)
+        own = [names[a] if b == 2 else names[b] for a, b in zip(ia, ib, strict=True)]
+        np.testing.assert_allclose(found.p_adjusted[0], [expected[one] for one in own], rtol=1e-9)

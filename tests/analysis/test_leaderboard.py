@@ -14,8 +14,8 @@ from scipy import stats
 
 from report_pages import simulated
 from shardwise import analyze, as_scores, compare
-from shardwise.analysis.claims import MOST_GROUPS
-from shardwise.analysis.leaderboard import leaderboard, mean_intervals
+from shardwise.analysis.analysis import MOST_GROUPS
+from shardwise.analysis.leaderboard import leaderboard
 from shardwise.core.errors import InputError
 
 DRAWS = 199
@@ -32,10 +32,10 @@ def test_ranks_are_counts_of_significant_pairs() -> None:
     told = frame[frame["p_adjusted"] <= 0.05]
     better = told.groupby("b")["a"].count().reindex(board.systems, fill_value=0)
     worse = told.groupby("a")["b"].count().reindex(board.systems, fill_value=0)
-    assert board.table["lowest"].tolist() == (1 + better).tolist()
-    assert board.table["highest"].tolist() == (12 - worse).tolist()
+    assert board.table["rank_best"].tolist() == (1 + better).tolist()
+    assert board.table["rank_worst"].tolist() == (12 - worse).tolist()
     assert (
-        (board.table["lowest"] <= board.table["rank"]) & (board.table["rank"] <= board.table["highest"])
+        (board.table["rank_best"] <= board.table["rank"]) & (board.table["rank"] <= board.table["rank_worst"])
     ).all()
     assert board.table["mean"].is_monotonic_decreasing
     assert board.table["to_best"].iloc[0] == 0.0
@@ -64,7 +64,7 @@ def test_seeds_widen_the_interval_as_a_two_way_layout_says() -> None:
     scores = xr.DataArray(y, dims=("topic", "system", "instance"), coords={"system": list("xyz")})
     found = analyze(scores)
     assert found.procedure.claim.over == ("topic", "instance")
-    board = mean_intervals(found)
+    board = found.comparisons.intervals().rename(columns={"estimate": "mean"})
     for k, name in enumerate("xyz"):
         own = y[:, k]
         ms_t = m * own.mean(axis=1).var(ddof=1)
@@ -80,12 +80,14 @@ def test_seeds_widen_the_interval_as_a_two_way_layout_says() -> None:
         np.testing.assert_allclose(board.loc[name, "upper"] - board.loc[name, "mean"], half, rtol=1e-9)
 
 
-def test_a_system_that_lacks_scores_has_no_interval() -> None:
+def test_a_system_that_lacks_scores_has_the_interval_of_those_it_has() -> None:
     scores = whole(4)
     scores.values[3, 1] = np.nan
     board = analyze(scores, n_resamples=DRAWS).leaderboard().table.set_index("system")
-    assert np.isnan(board.loc["run001", "lower"])
-    assert board.drop(index="run001")[["lower", "upper"]].notna().all().all()
+    for name, row in board.iterrows():
+        own = scores.sel(system=name).dropna("topic").to_numpy()
+        wanted = stats.t.interval(0.95, len(own) - 1, own.mean(), stats.sem(own))
+        assert (row["lower"], row["upper"]) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("systems", [3, 8, 20, 60])
@@ -103,7 +105,7 @@ def test_further_measures_have_their_own_ranks() -> None:
     board = leaderboard(analyze(first, n_resamples=DRAWS), analyze(second, n_resamples=DRAWS))
     other = analyze(second, n_resamples=DRAWS).leaderboard().table.set_index("system")
     assert list(board.others) == ["P@10"]
-    own = other.loc[list(board.systems), ["rank", "lowest", "highest", "mean", "lower", "upper"]]
+    own = other.loc[list(board.systems), ["rank", "rank_best", "rank_worst", "mean", "lower", "upper"]]
     pd.testing.assert_frame_equal(board.others["P@10"], own)
     assert board.to_frame()["P@10 mean"].tolist() == own["mean"].tolist()
     assert "P@10" in board.shown()
@@ -156,10 +158,10 @@ def test_the_interval_of_a_rank_holds_the_rank(systems: int, topics: int, seed: 
     rng = np.random.default_rng(seed)
     table = pd.DataFrame(rng.integers(0, 4, (topics, systems)) / 3.0)
     board = analyze(as_scores(table.to_numpy()), method="t holm").leaderboard().table
-    assert (board["lowest"] <= board["rank"]).all()
-    assert (board["rank"] <= board["highest"]).all()
-    assert board["highest"].max() == systems
-    assert board["lowest"].min() == 1
+    assert (board["rank_best"] <= board["rank"]).all()
+    assert (board["rank"] <= board["rank_worst"]).all()
+    assert board["rank_worst"].max() == systems
+    assert board["rank_best"].min() == 1
 
 
 @pytest.mark.calibration
@@ -181,8 +183,8 @@ def test_ranks_of_leaderboards_with_ties_hold_together(groups: int, trec3: Path,
         drawn = z[np.random.default_rng(i).integers(len(z), size=50)]
         table = xr.DataArray(drawn, dims=("topic", "system"), coords={"system": names})
         ranks = compare(table, "moderated", n_resamples=999, seed=i).ranks().loc[names]
-        held += bool((ranks["lowest"] <= best).all() and (ranks["highest"] >= worst).all())
-        width += float((ranks["highest"] - ranks["lowest"]).mean()) / n
+        held += bool((ranks["rank_best"] <= best).all() and (ranks["rank_worst"] >= worst).all())
+        width += float((ranks["rank_worst"] - ranks["rank_best"]).mean()) / n
     assert held / n > 0.95 - 3.5 * np.sqrt(0.05 * 0.95 / n)
     assert groups == 1 or width < 15  # of 19: they say something
     print(f"{held} of {n} leaderboards, mean width {width:.1f}")

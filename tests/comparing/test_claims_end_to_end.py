@@ -34,7 +34,7 @@ class TestFacts:
         found = sw.compare(fit, "hsd")
         assert round(fit.table.loc["system", "omega_sq"], 4) == omega_sq
         assert (len(found), int(found.reject(0.05).sum())) == (8256, pairs)
-        assert top is None or len(found.top_group(0.05)) == top
+        assert top is None or len(found.best(0.05)) == top
 
     def test_trec_3(self, trec3: Path) -> None:
         table = sw.read_scores(trec3)
@@ -110,7 +110,7 @@ class TestEdges:
         values = np.random.default_rng(0).normal(size=(8, 1, 3)) + np.zeros((1, 4, 1))
         pairs = sw.compare(sw.anova(tensor(values), sw.MD6))
         assert not pairs.reject().any()
-        assert len(pairs.top_group()) == 4
+        assert len(pairs.best()) == 4
 
     def test_a_topic_without_any_spread_and_two_systems(self) -> None:
         values = np.random.default_rng(0).normal(size=(8, 2, 3))

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import COLUMNS, Comparisons
-from shardwise.comparing.intervals import own_variances
+from shardwise.comparing.intervals import estimate_own_variances
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.methods.base import Estimates
-from shardwise.procedures.running import compare
 from shardwise.stats import groups
 from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE
 
@@ -64,7 +64,7 @@ def simulated(seed: int, r: int, t: int = 12, spread: float = 0.1) -> Estimates:
 def test_pairs_told_apart_on_trec(data: Path, file: str, pairs: int, top: int | None) -> None:
     found = compare(read(data / file), "hsd")
     assert int(found.reject().sum()) == pairs
-    assert top is None or len(found.top_group()) == top
+    assert top is None or len(found.best()) == top
 
 
 def test_pairs_told_apart_on_trec3(trec3: Path) -> None:
@@ -149,12 +149,14 @@ def test_rejections_nest_as_theory_says(seed: int, r: int, alpha: float) -> None
 @pytest.mark.parametrize("method", ALL)
 def test_intervals_overlap_exactly_when_not_significant(method: str, seed: int, r: int, alpha: float) -> None:
     found = compare(simulated(seed, r), method)
-    box = found.intervals(1 - alpha)
+    box = found.intervals(1 - alpha, "comparison")
     frame = found.to_frame()
     apart = box.loc[frame.a, "lower"].to_numpy() > box.loc[frame.b, "upper"].to_numpy()
     np.testing.assert_array_equal(apart, found.reject(alpha))
     if method != "holm":
-        np.testing.assert_array_equal(found.difference_intervals(1 - alpha).lower > 0, found.reject(alpha))
+        np.testing.assert_array_equal(
+            found.intervals(1 - alpha, kind="difference").lower > 0, found.reject(alpha)
+        )
 
 
 @pytest.mark.slow
@@ -191,14 +193,14 @@ def test_the_three_intervals_of_the_paper() -> None:
     means = simulated(5, 4, spread=1.0)
     found = compare(means, "hsd")
 
-    def half(kind: str | None) -> Floats:
+    def half(kind: str) -> Floats:
         box = found.intervals(0.9, kind=kind)
         np.testing.assert_allclose(box.estimate, found.estimates.values)
         return (box.upper - box.lower).to_numpy() / 2
 
     se = np.sqrt(means.variance)
     q = stats.studentized_range.isf(0.1, 4, means.df)
-    np.testing.assert_allclose(half(None), q / 2 * se, rtol=1e-6)
+    np.testing.assert_allclose(half("comparison"), q / 2 * se, rtol=1e-6)
     np.testing.assert_allclose(half("tukey"), q / 2 * se, rtol=1e-6)  # F19 eq. 3
     np.testing.assert_allclose(half("anova"), stats.t.isf(0.05, means.df) * se)  # F19 eq. 5
     sem = stats.t.isf(0.05, 11) * means.own_sd / np.sqrt(12)  # F19 eq. 4
@@ -243,7 +245,7 @@ def test_unequal_variances_are_tukey_kramer() -> None:
     expected = stats.tukey_hsd(*samples).pvalue
     matrix = compare(estimates, "hsd").matrix().loc[list("abc"), list("abc")].to_numpy()
     np.testing.assert_allclose(matrix, expected, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(own_variances(estimates), ms / n)
+    np.testing.assert_allclose(estimate_own_variances(estimates), ms / n)
     per_pair = replace(estimates, difference_df=np.full((3, 3), 10.0))
     assert set(compare(per_pair).df) == {10.0}
 
@@ -256,17 +258,17 @@ class Uniform:
     def p_values(self, differences: Floats) -> Floats:
         return np.clip(1 - differences, 0, 1)
 
-    def critical(self, alpha: float) -> float:
-        return 1 - alpha
+    def critical(self, level: Floats) -> Floats:
+        return 1 - np.asarray(level)
 
 
 def test_a_law_instead_of_t() -> None:
-    means = Estimates(("x", "y", "z"), np.array([1.0, 0.5, 0.01]), 0.01, np.nan, "", law=Uniform())
+    means = Estimates(("x", "y", "z"), np.array([1.0, 0.5, 0.01]), 0.01, np.nan, "", distribution=Uniform())
     for method in STEPWISE:
         found = compare(means, method)
         np.testing.assert_allclose(found.p, [0.5, 0.01, 0.51])
         assert np.isnan(found.statistic).all()
-        box = found.intervals(0.95)
+        box = found.intervals(0.95, "comparison")
         frame = found.to_frame()
         apart = box.loc[frame.a, "lower"].to_numpy() > box.loc[frame.b, "upper"].to_numpy()
         np.testing.assert_array_equal(apart, found.reject())
@@ -291,7 +293,7 @@ def test_without_spread_equal_is_equal_and_unequal_is_different(method: str) -> 
     means = Estimates(("x", "y", "z"), np.array([0.3, 0.3 + 1e-17, 0.1]), 1e-40, 98.0, "")
     found = compare(means, method)
     np.testing.assert_array_equal(found.p_adjusted, [1.0, 0.0, 0.0])
-    assert found.top_group() == ("x", "y")
+    assert found.best() == ("x", "y")
 
 
 # --- groups --------------------------------------------------------------------------------------------------------
@@ -337,9 +339,9 @@ def test_letters_beyond_the_alphabet() -> None:
 
 def test_top_group_and_groups_agree() -> None:
     found = compare(simulated(9, 8))
-    assert found.groups()[0] == found.top_group()
-    with pytest.raises(InputError, match="not compared with all others"):
-        compare(simulated(9, 8), "none", baseline="s3").top_group()
+    assert found.groups()[0] == found.best()
+    with pytest.raises(InputError, match="every pair"):
+        compare(simulated(9, 8), "none", baseline="s3").best()
     with pytest.raises(InputError, match="every pair"):
         compare(simulated(9, 8), "none", baseline="s3").groups()
 
@@ -351,8 +353,8 @@ def test_words() -> None:
     found = compare(simulated(2, 5), "hsd")
     assert str(found) == "Tukey HSD, 5 systems, 44 df, error topic:system; claim: topics like these 12"
     lines = found.summary(0.05).splitlines()
-    assert lines[1] == f"{found.reject().sum()} of 10 pairs differ at 0.05"
-    assert lines[2].startswith(f"top group of {len(found.top_group())}: s4")
+    assert lines[1] == f"{found.reject().sum()} of 10 pairs differ significantly (p < 0.05, corrected)"
+    assert lines[2].startswith("best (95% confidence): s4")
     assert "against s1" in str(compare(simulated(2, 5), "dunnett", baseline="s1"))
     assert repr(found).startswith("<Comparisons of 10 pairs: Tukey HSD")
 
@@ -377,7 +379,7 @@ def test_refusals() -> None:
     for call, words in [
         (lambda: compare(means, "lsd"), "no method is called"),
         (lambda: compare(means, "dunnett"), "baseline"),
-        (lambda: compare(means, "holm", baseline="zz"), "no system is called 'zz'"),
+        (lambda: compare(means, "holm", baseline="zz"), "unknown system 'zz'"),
         (lambda: compare(means, "holm", only="s1"), "single name"),
         (lambda: compare(means, "holm", only=["s1"]), "nothing to compare"),
         (lambda: compare(means, "holm", only=[("s1", "s1")]), "with itself"),

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from shardwise.comparing.compare import compare
 from shardwise.comparing.rankings import discriminative_power, kendall_tau, share_significant, tau_ap
 from shardwise.core.errors import InputError
 from shardwise.methods.base import Estimates
-from shardwise.procedures.running import compare
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=15))

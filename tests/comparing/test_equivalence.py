@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from shardwise.comparing.compare import compare, paired_tests
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import equivalence, posterior_probability, smallest_setting
+from shardwise.comparing.instances import compare_instances
 from shardwise.core.errors import InputError
-from shardwise.procedures.running import compare, compare_instances, paired_tests
 
 
 def pair(effect: float = 0.0, n: int = 60, m: int = 8, seed: int = 1, spread: float = 0.02) -> Comparisons:

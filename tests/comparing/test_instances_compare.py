@@ -14,14 +14,15 @@ from scipy import stats
 
 import instance_results as tests
 from instance_results import compare_instances
+from shardwise.comparing.compare import paired_tests
 from shardwise.comparing.comparisons import COLUMNS
+from shardwise.comparing.instances import single_instance_tests
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.io.instances import flag_deterministic
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.mixed.posterior import posterior
 from shardwise.methods.repeats.unified import instance_spread
-from shardwise.procedures.running import paired_tests, single_instance_tests
 
 
 def system(

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from procedure_tables import decide_all
+from shardwise.comparing.compare import paired_tests
 from shardwise.comparing.comparisons import COLUMNS
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.methods.paired.kernels import sign_flips
 from shardwise.methods.tables import TABLE
-from shardwise.procedures.running import paired_tests
 from shardwise.stats import resampling as kernels
 
 GOLD = Path(__file__).parent.parent / "gold"
@@ -131,7 +131,7 @@ def test_agreement_with_scipy() -> None:
         won = int((scores[row.a] > scores[row.b]).sum())
         assert row.statistic == won
         assert row.p == pytest.approx(stats.binomtest(won, 30).pvalue)
-    lower = paired_tests(scores, "t").difference_intervals(0.9)
+    lower = paired_tests(scores, "t").intervals(0.9, kind="difference")
     for row in lower.itertuples():
         ends = stats.ttest_rel(scores[row.a], scores[row.b]).confidence_interval(0.9)
         assert (row.lower, row.upper) == pytest.approx(tuple(ends), rel=1e-9)
@@ -227,7 +227,7 @@ def test_tukey_shuffles_within_topics() -> None:
     exact = np.array([np.mean(ranges >= d - 1e-12) for d in found.difference])
     np.testing.assert_allclose(found.p_adjusted, exact, atol=0.012)
     alpha = 0.3
-    box = found.intervals(1 - alpha)
+    box = found.intervals(1 - alpha, "comparison")
     apart = box.loc[found.to_frame().a, "lower"].to_numpy() > box.loc[found.to_frame().b, "upper"].to_numpy()
     np.testing.assert_array_equal(apart, found.reject(alpha))
 
@@ -291,8 +291,8 @@ def test_scores_as_labelled_array() -> None:
 def test_only_and_words() -> None:
     found = paired_tests(table(15), "t", only=["s0", "s2"], correction="holm")
     assert len(found) == 1
-    assert str(found) == "paired t with Holm, 2 systems; claim: on topics like these 12"
-    assert "Fisher randomization, 4 systems, 100 resamples, seed 4" in str(
+    assert str(found) == "paired t-test with Holm, 2 systems; claim: on topics like these 12"
+    assert "Fisher's randomization test, 4 systems, 100 resamples, seed 4" in str(
         paired_tests(table(15, topics=25), "randomization", n_resamples=100, seed=4)
     )
     pair = paired_tests(table(15), "tukey", only=[("s0", "s2")], n_resamples=2000)
@@ -303,7 +303,7 @@ def test_only_and_words() -> None:
         (sem.upper - sem.lower) / 2, stats.t.isf(0.05, 11) * table(15)[list(sem.index)].std() / np.sqrt(12)
     )
     with pytest.raises(InputError, match="no interval for a difference"):
-        paired_tests(table(15), "sign").difference_intervals()
+        paired_tests(table(15), "sign").intervals(kind="difference")
 
 
 def test_refusals() -> None:

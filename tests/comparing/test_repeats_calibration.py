@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from shardwise.core.arrays import Bools, Floats
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.repeats.unified import instance_effect, instance_spread
 from shardwise.methods.tables import INSTANCES, Tables
-from shardwise.procedures.vocabulary import parse
 
 DEFAULT, SAMPLES = "moderated topic+instance", "moderated samples"
 NOISY = (0.06, 0.06, *[0.01] * 8)
@@ -40,7 +40,7 @@ def tables(world: str, size: int, seed: int, lift: float = 0.0) -> Floats:
 
 def found(name: str, y: Floats) -> Bools:
     """(size,) whether any pair is told apart."""
-    p = parse(name).decide(Tables(y, INSTANCES, n_resamples=399)).p_adjusted
+    p = parse_procedure(name).decide(Tables(y, INSTANCES, n_resamples=399)).p_adjusted
     return np.asarray((p <= 0.05).any(axis=1))
 
 

@@ -16,8 +16,8 @@ from procedure_tables import labelled
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.worlds.resplit import ResplitWorld
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import SPLITS, Tables
-from shardwise.procedures.vocabulary import of_all_splits, parse
 from shardwise.stats.combining import quantile_p
 from shardwise.stats.resplitting import freedom, left, removable, splits_enough
 
@@ -61,7 +61,7 @@ def test_the_mean_over_splits_is_what_numpy_says(share: float) -> None:
     assert found.estimates.df == pytest.approx(df)
     q = found.difference / np.sqrt(variance)
     assert found.p_adjusted == pytest.approx(stats.studentized_range.sf(q, 5, df), abs=1e-6)
-    assert found.claim == "on these 20 topics, whatever the split (6 seen)"
+    assert found.claim == "on these 20 topics, any split (6 seen)"
 
 
 def test_a_test_of_pairs_is_averaged_like_a_model() -> None:
@@ -147,16 +147,21 @@ def test_rules_keep_their_level_and_the_mean_finds_most(share: float) -> None:
     equal = Tables(ResplitWorld(np.full(5, 0.4), SD, shape, share).draw(0, count, 1), SPLITS)
     apart = Tables(ResplitWorld(0.4 + 0.01 * np.arange(5), SD, shape, share).draw(0, 200, 2), SPLITS)
     error = {
-        r: float((parse(f"{r} MD6 hsd").decide(equal).p_adjusted <= 0.05).any(axis=1).mean()) for r in rules
+        r: float((parse_procedure(f"{r} MD6 hsd").decide(equal).p_adjusted <= 0.05).any(axis=1).mean())
+        for r in rules
     }
-    power = {r: float((parse(f"{r} MD6 hsd").decide(apart).p_adjusted <= 0.05).mean()) for r in rules}
+    power = {
+        r: float((parse_procedure(f"{r} MD6 hsd").decide(apart).p_adjusted <= 0.05).mean()) for r in rules
+    }
     for rate in error.values():
         assert rate < 0.05 + 3 * np.sqrt(0.05 * 0.95 / count)
     assert power["mean"] >= power["unanimous"]
     if share:
         assert power["mean"] > max(power["first"], power["majority"], power["unanimous"])
     for rule in ("quantile", "harmonic", "cauchy"):
-        rate = float((parse(f"{rule} MD6 holm").decide(equal).p_adjusted <= 0.05).any(axis=1).mean())
+        rate = float(
+            (parse_procedure(f"{rule} MD6 holm").decide(equal).p_adjusted <= 0.05).any(axis=1).mean()
+        )
         assert rate < 0.05 + 3 * np.sqrt(0.05 * 0.95 / count)
 
 
@@ -199,7 +204,10 @@ def test_several_splits_are_averaged_unless_another_rule_is_named() -> None:
     named = sw.analyze(scores, method="unanimous MD6 hsd topic")
     each = sw.stability.over_splits(scores, sw.MD6, "hsd", generalize="topic")
     assert named.lead.found == int(sw.stability.unanimous(each).reject().sum())
-    assert of_all_splits(parse("banova MD3 marginal-1 bh")).name == "quantile banova MD3 marginal-1 bh"
+    assert (
+        parse_procedure("banova MD3 marginal-1 bh").for_all_splits().name
+        == "quantile banova MD3 marginal-1 bh"
+    )
     with pytest.raises(InputError, match="combines splits, and the scores have none"):
         sw.compare(scores.isel(split=0), "unanimous MD6 hsd")
     with pytest.raises(InputError, match="one split shows no spread"):

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import combined_p, majority, over_splits, unanimous
 from shardwise.comparing.split_tables import (
@@ -28,7 +29,6 @@ from shardwise.core.model import MD1, MD2, MD3, MD6
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.base import Estimates
 from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.procedures.running import compare
 from shardwise.stats.combining import _harmonic_factor, cauchy_p, harmonic_mean_p
 
 
@@ -72,8 +72,8 @@ def test_unanimous_and_majority_by_hand() -> None:
     assert every.reject(0.05).tolist() == [False, True, False]
     assert most.reject(0.05).tolist() == [True, True, True]
     assert "in each of these 3 splits" in every.claim
-    assert every.top_group() == ("x", "y")
-    assert most.top_group() == ("x",)
+    assert every.best() == ("x", "y")
+    assert most.best() == ("x",)
     table = agreement_over_splits(splits, alphas=[0.05])
     assert table[0.05, "pairs"].to_dict() == {"0:3": 1.0, "1:2": 2.0, "divided": 2.0}
     square = agreement_matrix(splits)
@@ -190,7 +190,7 @@ def test_combinations_by_hand() -> None:
     both = [combined_p(splits, how) for how in ("harmonic", "cauchy")]  # type: ignore[arg-type]
     for one in both:
         np.testing.assert_allclose(one.p_adjusted, stats.false_discovery_control(one.p), atol=1e-12)
-        assert "whatever of these 5 splits" in one.claim
+        assert "for any of these 5 splits" in one.claim
     small = both[0].p < 0.2
     assert small.sum() > 10
     assert (both[1].p[small] <= both[0].p[small]).all()
@@ -212,7 +212,7 @@ def test_summary_over_splits_is_what_numpy_says() -> None:
     ]
     assert table.loc["tau", "mean"] == pytest.approx(np.mean(taus))
     assert table.loc["tau", ["least", "most"]].tolist() == pytest.approx([min(taus), max(taus)])
-    width = [2 * (c.intervals()["upper"] - c.intervals()["estimate"]).iloc[0] for c in found]
+    width = [2 * (c.intervals(kind="comparison")["upper"] - c.means).iloc[0] for c in found]
     assert table.loc["interval_width", "mean"] == pytest.approx(np.mean(width))
     assert table.loc["common", "mean"] == unanimous(found).reject().sum()
     assert table.loc["share_significant", "mean"] == pytest.approx(np.mean(significant) / 28)

@@ -8,6 +8,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shardwise.comparing.compare import compare
 from shardwise.comparing.over_splits import over_splits
 from shardwise.comparing.split_tables import half_width
 from shardwise.comparing.stability import (
@@ -21,7 +22,6 @@ from shardwise.comparing.stability import (
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, MD6
 from shardwise.methods.anova.fit import anova
-from shardwise.procedures.running import compare
 from shardwise.scoring.undefined import fill_undefined
 
 

@@ -23,13 +23,13 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shardwise.comparing.compare import paired_tests
 from shardwise.core.errors import InputError
 from shardwise.io import bounds
 from shardwise.io.files import compressed, read_text
 from shardwise.io.netcdf import _loaded, netcdf_bytes
 from shardwise.io.scores import read_scores, write_scores
 from shardwise.io.spreadsheets import guarded, unguarded
-from shardwise.procedures.running import paired_tests
 
 
 def scores(topics: int = 30) -> xr.DataArray:

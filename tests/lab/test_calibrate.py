@@ -313,7 +313,7 @@ def test_progress_counts_tables_and_figures_are_seen_on_the_way() -> None:
     [
         ({"alpha": 1.5}, "not between 0 and 1"),
         ({"repetitions": 3}, "say nothing"),
-        ({"methods": ["MD7 hsd"]}, "no procedure is called"),
+        ({"methods": ["MD7 hsd"]}, "unknown method"),
         ({"methods": ["unified none"]}, "does not fit scores by topic, system, shard"),
         ({"methods": []}, "no method"),
         ({"nulls": ["permute"]}, "made of scores"),

@@ -12,6 +12,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shardwise.comparing.compare import compare
 from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
@@ -21,13 +22,12 @@ from shardwise.lab.holdout.checks import PredictiveCheck, across_collections, sp
 from shardwise.lab.holdout.counts import FIGURES
 from shardwise.lab.holdout.plan import Plan, tables
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.base import Estimates, Outcome, Settled
-from shardwise.methods.paired.method import by_pairs
+from shardwise.methods.base import Clause, Estimates, Method, Outcome
+from shardwise.methods.paired.method import FixedJoint, estimate_by_pairs
+from shardwise.methods.procedure import Procedure
+from shardwise.methods.registry import DEFAULTS
+from shardwise.methods.registry import parse_procedure as parse_procedure
 from shardwise.methods.tables import Tables
-from shardwise.procedures.procedure import Procedure
-from shardwise.procedures.running import compare
-from shardwise.procedures.vocabulary import DEFAULT
-from shardwise.procedures.vocabulary import parse as parse_procedure
 
 TABLE, SHARDS = ("topic", "system"), ("topic", "system", "shard")
 
@@ -45,28 +45,25 @@ class Apart:
         d = means[:, ia] - means[:, ib]
         p = np.where((np.abs(d) >= 0.2) & (np.arange(ia.size) != self.never), 0.0, 1.0)
         nothing = np.full_like(d, np.nan)
-        return Outcome(d, nothing, nothing, nothing, p, Settled(p))
+        return Outcome(d, nothing, nothing, nothing, p, FixedJoint(p, lambda alpha: nothing))
 
 
-@dataclass(frozen=True)
-class ByRule:
-    """A fit of one's own."""
+@dataclass(frozen=True, slots=True)
+class ByRule(Method):
+    """A method of one's own."""
 
     name: str
     never: int = -1
     title: str = "means .2 apart"
     layouts: tuple[tuple[str, ...], ...] = (("topic", "system"),)
     claims: tuple[Claim, ...] = (Claim("topic"),)
-    usual_claim: Claim = Claim("topic")  # noqa: RUF009
     corrections: tuple[str, ...] = ("",)
-    sound: bool = True
-    takes_gaps: bool = False
 
-    def source(self, correction: str, claim: Claim) -> str:
-        return ""
+    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
+        return Clause("a rule of thumb")
 
-    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
-        return by_pairs(tables, Apart(tables, self.never), "")
+    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
+        return estimate_by_pairs(tables, Apart(tables, self.never), "")
 
 
 RULE = Procedure(ByRule("far apart"), "", Claim("topic"))
@@ -328,7 +325,7 @@ def test_usual_procedures_of_each_layout() -> None:
     }
     for dims, scores in layouts.items():
         check = split_half(scores, repeats=2)
-        assert list(check.table.index) == [parse_procedure(name).name for name in DEFAULT[dims]]
+        assert list(check.table.index) == [parse_procedure(name).name for name in DEFAULTS[dims].shown]
         assert check.table["coverage"].notna().all()
 
 

@@ -12,6 +12,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shardwise.comparing.instances import compare_instances
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
@@ -22,7 +23,6 @@ from shardwise.lab.worlds.base import NormalWorld, World, inside_of
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.anova.variance_components import variance_components
 from shardwise.methods.mixed.fit import mixed
-from shardwise.procedures.running import compare_instances
 
 GOLD = Path(__file__).parent.parent / "gold"
 SD = VarianceComponents.of(

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from shardwise.comparing.decisions import Decisions
-from shardwise.core.arrays import Bools, Floats
+from shardwise.core.arrays import Floats
 from shardwise.lab.error_counts import Truth, exact, joined, level_for, rate, ratio, tally
-from shardwise.methods.base import Outcome, Settled
+from shardwise.methods.base import Outcome
+from shardwise.methods.decisions import Decisions
+from shardwise.methods.paired.method import FixedJoint
 
 # systems a, b equal and c better by .2: pairs ab (equal), ac, bc (-.2)
 MEANS = np.array([0.3, 0.3, 0.5])
-
-
-@dataclass(frozen=True)
-class Top:
-    """A joint law that says which systems may be the best, and has no intervals."""
-
-    p_adjusted: Floats
-    group: Bools
-
-    def half_width(self, alpha: float) -> Floats:
-        return np.full(self.p_adjusted.shape, np.nan)
-
-    def top(self, alpha: float) -> Bools | None:
-        return self.group
 
 
 def decided(p: list[list[float]], adjusted: list[list[float]], difference: list[list[float]]) -> Decisions:
@@ -40,7 +25,7 @@ def decided(p: list[list[float]], adjusted: list[list[float]], difference: list[
 def made(difference: Floats, p: Floats, p_adjusted: Floats, half: float) -> Decisions:
     """Decisions whose intervals all have the same half-width."""
     nothing = np.full(p.shape, np.nan)
-    joint = Settled(p_adjusted, lambda alpha: np.full(p.shape, half))
+    joint = FixedJoint(p_adjusted, lambda alpha: np.full(p.shape, half))
     outcome = Outcome(difference, nothing, nothing, nothing, p, joint)
     return Decisions(outcome, p_adjusted, "", 3, None)
 
@@ -69,7 +54,7 @@ def test_by_hand() -> None:
     assert found.found[:, 0].tolist() == [0.5, 0.5, 0.5]
     assert found.smallest.tolist() == [0.06, 0.5, 0.01]
     assert found.blamed.tolist() == [1, 1, 0]  # a and b, in the third table
-    assert np.isnan(found.best).all()  # nothing says which may be the best
+    assert found.best.tolist() == [1, 1, 0]  # c is the best; in the third table a is called better
 
 
 def test_coverage_of_a_discovery_method_is_of_what_it_found() -> None:
@@ -81,13 +66,12 @@ def test_coverage_of_a_discovery_method_is_of_what_it_found() -> None:
     assert tally(one, truth, "pair", 0.05).coverage.tolist() == pytest.approx([1 / 3])
 
 
-def test_the_top_group_holds_the_best_or_a_share_of_them() -> None:
-    """c is the best; with all equal each is, and a group of two holds two thirds of them."""
-    d = np.zeros((2, 3))
-    joint = Top(d + 1, np.array([[True, True, False], [False, True, True]]))
-    one = Decisions(Outcome(d, d, d, d, d + 1, joint), d + 1, "", 3, None)
-    assert tally(one, Truth.of(MEANS), "family", 0.05).best.tolist() == [0.0, 1.0]
-    assert tally(one, Truth.of(np.zeros(3)), "family", 0.05).best.tolist() == pytest.approx([2 / 3, 2 / 3])
+def test_the_best_set_holds_the_best_or_a_share_of_them() -> None:
+    """c is the best; with all equal each is, and where a is called better than c two thirds of them are left."""
+    d = np.array([[0.0, 0.2, 0.0]])
+    one = made(d, np.array([[1.0, 0.01, 1.0]]), np.array([[1.0, 0.01, 1.0]]), 0.1)
+    assert tally(one, Truth.of(MEANS), "family", 0.05).best.tolist() == [0.0]
+    assert tally(one, Truth.of(np.zeros(3)), "family", 0.05).best.tolist() == pytest.approx([2 / 3])
 
 
 def test_methods_without_intervals_have_no_coverage() -> None:
@@ -178,10 +162,9 @@ def test_ratio_of_sums() -> None:
 
 def test_pairs_that_were_not_compared_do_not_count() -> None:
     """Against the first system only: ab (equal) and ac are asked, bc is not."""
-    truth = Truth.of(MEANS)
-    nan = float("nan")
-    p = np.array([[0.01, 0.01, nan]])
-    one = made(np.array([[0.3, -0.2, -0.2]]), p, p, 0.1)
+    truth = Truth.of(MEANS, (np.array([0, 0]), np.array([1, 2])))
+    p = np.array([[0.01, 0.01]])
+    one = made(np.array([[0.3, -0.2]]), p, p, 0.1)
     found = tally(one, truth, "family", 0.05)
     assert (found.raw[0], found.family[0], found.discovery[0]) == (1.0, 1.0, 0.5)
     assert (found.coverage[0], found.together[0], found.found[0, 0]) == (0.5, 0.0, 1.0)

@@ -17,8 +17,8 @@ from shardwise.core.claim import Claim
 from shardwise.lab.causes import causes, culprits
 from shardwise.lab.looks import TOLERANCE, looks, status, tail
 from shardwise.lab.verdict import FIGURE, PROMISES, Verdict, cannot_explode, declared, summary, verdict
+from shardwise.methods.registry import DEFAULTS, list_procedures, parse_procedure
 from shardwise.methods.tables import INSTANCES, SHARDS, SPLITS, TABLE
-from shardwise.procedures.vocabulary import DEFAULT, available, parse
 
 TOPIC = Claim("topic")
 LIKE = "topics like these"
@@ -28,10 +28,20 @@ def rates(*rows: tuple[str, float, float], level: float = np.nan, null: str = "v
     """Figures of methods: name, rate, and half the width of its interval; coverage as promised."""
     found = []
     for name, value, half in rows:
-        method = parse(name)
-        head = {"method": name, "promise": method.promise, "meant": method.claim == TOPIC, "claim": LIKE}
+        method = parse_procedure(name)
+        head = {
+            "method": name,
+            "error_rate": method.error_rate,
+            "meant": method.claim == TOPIC,
+            "claim": LIKE,
+        }
         head |= {"null": null, "planted": False, "for_alarms": True, "for_intervals": False}
-        alarm = {"figure": FIGURE[method.promise], "rate": value, "low": value - half, "high": value + half}
+        alarm = {
+            "figure": FIGURE[method.error_rate],
+            "rate": value,
+            "low": value - half,
+            "high": value + half,
+        }
         found.append(head | alarm)
         if np.isfinite(level) and cannot_explode(method):
             found.append(head | {"figure": "level", "rate": level, "low": level / 2, "high": 2 * level})
@@ -41,14 +51,14 @@ def rates(*rows: tuple[str, float, float], level: float = np.nan, null: str = "v
 def covered(name: str, value: float, half: float) -> pd.DataFrame:
     """The row of a method's intervals."""
     row = rates((name, value, half), null="resample").iloc[[0]]
-    promise = parse(name).promise
-    figure = "together" if promise == "family" else "coverage"
+    error_rate = parse_procedure(name).error_rate
+    figure = "together" if error_rate == "family" else "coverage"
     return row.assign(figure=figure, for_alarms=False, for_intervals=True)
 
 
 def judged(*frames: pd.DataFrame, why: tuple[str, ...] = ()) -> Verdict:
     table = summary(pd.concat(frames, ignore_index=True), 0.05)
-    return verdict(TOPIC, table, [parse(name) for name in table["method"]], TABLE, 0.05, why)
+    return verdict(TOPIC, table, [parse_procedure(name) for name in table["method"]], TABLE, 0.05, why)
 
 
 def test_the_default_stays_though_others_find_more() -> None:
@@ -124,7 +134,9 @@ def test_the_worst_world_counts() -> None:
     ]
 
 
-methods = st.sampled_from(sorted(n for n, m in available(TABLE).items() if m.claim == TOPIC and m.sound))
+methods = st.sampled_from(
+    sorted(n for n, m in list_procedures(TABLE).items() if m.claim == TOPIC and m.method.sound)
+)
 
 
 @settings(max_examples=25)
@@ -137,10 +149,10 @@ def test_there_is_always_advice_that_can_be_typed(
 ) -> None:
     """Whatever the rates: each promise asked for has advice, whose method parses and takes such scores."""
     found = judged(rates(*((name, *pair) for name, pair in figures.items()), level=level))
-    assert {one.promise for one in found.advice} == {parse(name).promise for name in figures}
+    assert {one.error_rate for one in found.advice} == {parse_procedure(name).error_rate for name in figures}
     for one in found.advice:
-        assert TABLE in parse(one.method).dims
-        assert parse(one.method).claim == TOPIC
+        assert TABLE in parse_procedure(one.method).dims
+        assert parse_procedure(one.method).claim == TOPIC
         assert 0 < one.alpha <= 0.05
         assert one.method == one.declared or one.status == "fails"
     named = re.findall(r"compare --method '([^']+)'", found.text(command=True))
@@ -153,19 +165,25 @@ def test_every_usual_claim_has_a_declared_default(dims: tuple[str, ...]) -> None
     from shardwise.lab.calibrate import CLAIMS
 
     for over in CLAIMS[dims]:
-        for promise in PROMISES:
-            found = declared(dims, Claim(*over), promise)
+        for error_rate in PROMISES:
+            found = declared(dims, Claim(*over), error_rate)
             assert found is not None
-            assert (found.claim, found.promise) == (Claim(*over), promise)
-            assert parse(found.name) == found
-            assert dims in found.dims
-            promised = {parse(name).promise for name in DEFAULT[dims]}
-            assert found.name in DEFAULT[dims] or promise not in promised or (dims, over) == (SPLITS, ())
+            assert (found.claim, found.error_rate) == (Claim(*over), error_rate)
+            assert parse_procedure(found.name) == found
+            assert dims in found.layouts
+            promised = {parse_procedure(name).error_rate for name in DEFAULTS[dims].shown}
+            assert (
+                found.name in DEFAULTS[dims].shown
+                or error_rate not in promised
+                or (dims, over) == (SPLITS, ())
+            )
 
 
 def test_the_levels_of_t_do_not_carry_over() -> None:
     steady = {"MD1 hsd topic", "moderated", "moderated bh", "tukey"}
-    assert {n for n in (*steady, "t holm", "max-t", "wilcoxon holm") if cannot_explode(parse(n))} == steady
+    assert {
+        n for n in (*steady, "t holm", "max-t", "wilcoxon holm") if cannot_explode(parse_procedure(n))
+    } == steady
 
 
 def test_looks_double_up_to_the_budget() -> None:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from shardwise.comparing.compare import compare
 from shardwise.comparing.over_splits import over_splits, unanimous
 from shardwise.comparing.split_tables import found_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of_fills
@@ -18,7 +19,6 @@ from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.procedures.running import compare
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
@@ -117,4 +117,4 @@ def test_unanimity_is_stricter_than_any_split_and_rankings_hold(
     summary = summary_over_splits(over_splits(three_shards, MD6), whole)
     assert summary.loc["tau", "mean"] > 0.95
     assert summary.loc["share_common", "mean"] > 0.8
-    assert unanimous(found).top_group()
+    assert unanimous(found).best()

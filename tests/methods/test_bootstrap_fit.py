@@ -14,12 +14,12 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy import stats
 
+from shardwise.comparing.compare import compare
 from shardwise.comparing.over_splits import voorhees_bh
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, MD4, MD5, MD6, Model
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.procedures.running import compare
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.stats.corrections import step_up
 
@@ -57,13 +57,13 @@ def test_default_is_the_t_test_but_for_the_shape_of_the_errors(model: Model) -> 
 
 def test_marginal_law_is_narrower_by_root_two() -> None:
     boot = bootstrap_anova(scores_of(30, 20, 4), MD3)
-    difference = boot.estimates(residuals="raw").law
-    marginal = boot.estimates(null="marginal", tails=2).law
+    difference = boot.estimates(residuals="raw").distribution
+    marginal = boot.estimates(null="marginal", tails=2).distribution
     assert difference is not None
     assert marginal is not None
     ratio = difference.critical(0.05) / marginal.critical(0.05)
     assert ratio == pytest.approx(np.sqrt(2 / (1 - 1 / 20)), rel=2e-3)  # near-normal by now
-    one = boot.estimates(null="marginal", tails=1).law
+    one = boot.estimates(null="marginal", tails=1).distribution
     assert one is not None
     d = np.linspace(0.0, 0.02, 9)
     law = boot.effect_law("s3")
@@ -128,7 +128,7 @@ def test_scores_missing_for_all_systems_alike(model: Model) -> None:
     effects = weighted_refit(scores.to_numpy(), np.hstack(columns), fit.draws.pool.values, 1500)[:, :2]
     for j in range(2):
         assert stats.kstest(effects[:, j], fit.effect_law(f"s{j}").spread.at_most).pvalue > 1e-3
-    law = fit.estimates(residuals="raw", tails=1).law
+    law = fit.estimates(residuals="raw", tails=1).distribution
     assert law is not None
     difference = effects[:, 0] - effects[:, 1]
     assert stats.kstest(difference, lambda x: 1.0 - law.p_values(x)).pvalue > 1e-3

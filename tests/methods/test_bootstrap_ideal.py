@@ -60,14 +60,14 @@ def test_small_cases_equal_complete_enumeration(table: NDArray[np.float64]) -> N
         law = fit.effect_law(system)
         for x in between:
             assert law.cdf(x) == pytest.approx(np.mean(effects[:, j] <= x), abs=1e-10)
-    raw = fit.estimates(null="difference", residuals="raw").law
+    raw = fit.estimates(null="difference", residuals="raw").distribution
     centred = difference - (truth[0] - truth[1])
     assert raw is not None
     for d in np.concatenate([np.abs(between), [abs(truth[0] - truth[1])]]):
         expected = np.mean(np.abs(centred) >= d - 1e-12)
         assert raw.p_values(np.array([d]))[0] == pytest.approx(expected, abs=1e-10)
     for tails in (1, 2):
-        marginal = fit.estimates(null="marginal", tails=tails).law
+        marginal = fit.estimates(null="marginal", tails=tails).distribution
         error = effects[:, 0] - truth[0]
         assert marginal is not None
         for d in np.abs(between):
@@ -83,7 +83,7 @@ def test_enumeration_on_shards_with_four_draws_a_system() -> None:
     residuals = (values - values.mean(axis=2, keepdims=True)).ravel()
     means = np.array(list(product(residuals, repeat=4))).mean(axis=1)  # all 8^4 means of one system
     grid = np.linspace(0.01, 0.3, 9)
-    law = fit.estimates(residuals="raw").law
+    law = fit.estimates(residuals="raw").distribution
     assert law is not None
     differences = np.sort(np.abs(np.subtract.outer(means[::1], means)).ravel())
     expected = 1.0 - np.searchsorted(differences, grid) / differences.size
@@ -202,6 +202,6 @@ def test_smoothing_adds_the_kernel_variance() -> None:
 def test_a_perfect_fit_leaves_no_doubt() -> None:
     table = xr.DataArray(np.add.outer([0.1, 0.2, 0.6], [0.0, 0.1]), dims=("topic", "system"))
     assert anova(table, "topic + system").notes
-    law = bootstrap_anova(table, "topic + system").estimates().law
+    law = bootstrap_anova(table, "topic + system").estimates().distribution
     assert law is not None
     assert law.p_values(np.array([0.0, 0.1])).tolist() == [1.0, 0.0]

@@ -13,8 +13,8 @@ from scipy import stats
 import shardwise as sw
 from command_line import shardwise
 from shardwise.methods.judges.prediction_powered import prediction_powered, variance_with_labels
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
-from shardwise.procedures.vocabulary import parse
 
 GOLD = Path(__file__).parent.parent / "gold"
 
@@ -149,9 +149,9 @@ def test_a_judge_biased_in_one_task_does_no_harm(repetitions: float) -> None:
         seen = np.flatnonzero(task == k)[:20]
         some[:, seen] = h[:, seen]
     error = 3.5 * np.sqrt(0.05 * 0.95 / n)
-    found = parse("ppi none").decide(Tables(f, TABLE, human=some, task=task)).p <= 0.05
+    found = parse_procedure("ppi none").decide(Tables(f, TABLE, human=some, task=task)).p <= 0.05
     assert 0.05 - error < found.mean() < 0.05 + error + 0.005  # λ is fitted to few labels
-    together = parse("ppi none").decide(Tables(f, TABLE, human=some)).p <= 0.05
+    together = parse_procedure("ppi none").decide(Tables(f, TABLE, human=some)).p <= 0.05
     assert together.mean() > 0.2, "labels that are not drawn alike from all tasks"
 
 
@@ -186,9 +186,9 @@ def test_a_biased_judge_of_items_in_clusters(labels: int, whole: bool, repetitio
     order = np.arange(600) if whole else rng.permutation(600)
     some = h.copy()
     some[:, order[labels:]] = np.nan
-    found = parse("ppi none").decide(Tables(f, TABLE, human=some, cluster=cluster)).p <= 0.05
+    found = parse_procedure("ppi none").decide(Tables(f, TABLE, human=some, cluster=cluster)).p <= 0.05
     assert found.mean() == pytest.approx(0.05, abs=3.5 * np.sqrt(0.05 * 0.95 / n) + 0.005)
-    ignored = parse("ppi none").decide(Tables(f, TABLE, human=some)).p <= 0.05
+    ignored = parse_procedure("ppi none").decide(Tables(f, TABLE, human=some)).p <= 0.05
     assert ignored.mean() > 0.08
 
 
@@ -202,10 +202,10 @@ def test_a_biased_judge_does_no_harm(labels: int, repetitions: float) -> None:
     f = h + rng.normal(0, 0.1, h.shape) + [0.04, 0.0]
     some = h.copy()
     some[:, labels:] = np.nan
-    found = parse("ppi none").decide(Tables(f, TABLE, human=some)).p <= 0.05
+    found = parse_procedure("ppi none").decide(Tables(f, TABLE, human=some)).p <= 0.05
     error = 3.5 * np.sqrt(0.05 * 0.95 / n)
     assert 0.05 - error < found.mean() < 0.05 + error + 0.005  # λ is fitted to few labels
-    assert (parse("t none").decide(Tables(f, TABLE)).p <= 0.05).mean() > 0.95
+    assert (parse_procedure("t none").decide(Tables(f, TABLE)).p <= 0.05).mean() > 0.95
 
 
 def test_refusals(items: pd.DataFrame, judged: xr.DataArray) -> None:

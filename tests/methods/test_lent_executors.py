@@ -83,7 +83,7 @@ def test_the_same_figures_whoever_draws(kind: str) -> None:
             here = sw.compare(table(shards), method, **how)  # type: ignore[arg-type]
             there = sw.compare(table(shards), method, executor=executor, **how)  # type: ignore[arg-type]
             pd.testing.assert_frame_equal(there.to_frame(), here.to_frame(), check_exact=True)
-            assert there.top_group() == here.top_group()
+            assert there.best() == here.best()
         moments = sw.ScoreMoments.of(table())
         there = sw.compare(moments, n_resamples=3_000, executor=executor)
         pd.testing.assert_frame_equal(
@@ -129,7 +129,7 @@ def test_what_is_drawn_later_is_drawn_here() -> None:
     with ThreadPoolExecutor(1) as pool:
         found = sw.compare(table(), "moderated", n_resamples=999, executor=pool)
     expected = sw.compare(table(), "moderated", n_resamples=999)
-    assert found.top_group(0.2) == expected.top_group(0.2)  # the pool is closed
+    assert found.best(0.2) == expected.best(0.2)  # the pool is closed
     pd.testing.assert_frame_equal(found.to_frame(0.8), expected.to_frame(0.8), check_exact=True)
 
 

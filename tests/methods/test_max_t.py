@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from procedure_tables import ALPHA, assert_same, decide_all, each, labelled, seeds_of, tables
+from shardwise.comparing.compare import paired_tests
 from shardwise.comparing.comparisons import COLUMNS, Comparisons
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
@@ -19,7 +20,6 @@ from shardwise.methods.paired import statistics as paired
 from shardwise.methods.paired.kernels import sign_flips
 from shardwise.methods.paired.max_t import TIE, flip_topics, u_of
 from shardwise.methods.tables import SHARDS, TABLE
-from shardwise.procedures.running import paired_tests
 from shardwise.stats.resampling import key_of
 
 KEYS = st.integers(0, 2**32 - 1)
@@ -173,13 +173,15 @@ def test_intervals_hold_zero_where_the_single_step_tells_nothing() -> None:
     found = max_t(table(7, 15, 6, 0.02), 399)
     single = found.single_step()
     for level in (0.5, 0.8, 0.95):
-        frame = found.difference_intervals(level)
+        frame = found.intervals(level, kind="difference")
         np.testing.assert_array_equal(frame.lower > 0, single <= 1 - level + 1e-12)
         half = (frame.upper - frame.lower) / 2
         np.testing.assert_allclose(half / found.se, (half / found.se).iloc[0])
-    assert np.isinf(max_t(table(7), 9).difference_intervals(0.95).upper).all()  # nine flips cannot reach .05
+    assert np.isinf(
+        max_t(table(7), 9).intervals(0.95, kind="difference").upper
+    ).all()  # nine flips cannot reach .05
     with pytest.raises(InputError, match="level 95 is not between"):
-        found.difference_intervals(95)
+        found.intervals(95, kind="difference")
 
 
 def test_identical_and_constantly_shifted_systems() -> None:
@@ -194,14 +196,14 @@ def test_identical_and_constantly_shifted_systems() -> None:
         scores.assign(copy=scores["s1"]), 999
     )  # rounding aside, the copy adds nothing to the maxima
     np.testing.assert_allclose(plain.maxima, with_copy.maxima, rtol=1e-9)
-    frame = found.difference_intervals().set_index(["a", "b"])
+    frame = found.intervals(kind="difference").set_index(["a", "b"])
     row = frame.loc[("shifted", "s1")]
     assert row.lower == row.upper == row.difference
     equal = max_t(pd.DataFrame({"x": [0.1, 0.2, 0.3], "y": [0.1, 0.2, 0.3]}), 99)
     assert (equal.p[0], equal.p_adjusted[0], equal.single_step()[0]) == (1.0, 1.0, 1.0)
     two = max_t(pd.DataFrame({"x": [0.5, 0.7], "y": [0.4, 0.2]}), 199)  # half of all flips have an infinite t
     assert 0.3 < two.p[0] < 0.7
-    assert np.isinf(two.difference_intervals().upper).all()
+    assert np.isinf(two.intervals(kind="difference").upper).all()
 
 
 def test_replicates_depend_on_seed_and_index_only() -> None:

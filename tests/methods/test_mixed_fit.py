@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
+from shardwise.comparing.compare import compare
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.io.instances import flag_deterministic
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.mixed.observations import Observations
-from shardwise.procedures.running import compare
 
 
 def scores(

@@ -60,7 +60,7 @@ def test_the_top_group_holds_the_best(data: Path, repetitions: float) -> None:
     def lost(g: np.random.Generator, seed: int) -> bool:
         x = z[g.integers(50, size=50)]
         law = resampled(x, *pairs_of(22), statistics(x), key_of(seed), DRAWS, jobs=1)
-        return 7 not in law.top_group(0.05)
+        return 7 not in law.best(0.05)
 
     found, error = rate(lost, 300 * repetitions)
     assert found < 0.05 + error
@@ -80,7 +80,7 @@ def test_the_top_group_holds_equal_systems_on_few_topics(
     held = []
     for seed, x in enumerate(world.draw(0, int(1000 * repetitions), 1)):
         law = resampled(x, *pairs_of(systems), statistics(x), key_of(seed), DRAWS, jobs=1)
-        held.append(law.top_group(0.05).size / systems)
+        held.append(law.best(0.05).size / systems)
     assert np.mean(held) > 0.95 - 3.5 * np.std(held) / np.sqrt(len(held))
 
 

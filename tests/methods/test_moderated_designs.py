@@ -8,6 +8,7 @@ from scipy import stats
 
 from moderated_by_hand import slow_p_best
 from procedure_tables import labelled
+from shardwise.comparing.compare import compare
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
@@ -20,7 +21,6 @@ from shardwise.methods.moderated.resample import resampled
 from shardwise.methods.moderated.statistics import D0, pairs_of, statistics
 from shardwise.methods.moments.gram import gram
 from shardwise.methods.repeats.unified import complete_moments, instance_spread, unified
-from shardwise.procedures.running import compare
 from shardwise.stats.balanced import Decomposition, all_terms, decompose
 from shardwise.stats.resampling import below, chi_squared, key_of, normal, start, topic_counts
 

@@ -82,7 +82,7 @@ def test_the_joint_law_is_the_limit_of_resampling() -> None:
     )  # 9,999 draws each: the quantile is known to about 1 %
     a, b = (one.to_frame()["p_adjusted"].to_numpy() for one in (drawn, limit))
     np.testing.assert_allclose(a, b, atol=0.02)  # three standard errors of the difference of two p
-    assert drawn.top_group() == limit.top_group()
+    assert drawn.best() == limit.best()
 
 
 def test_draws_do_not_depend_on_workers_or_on_the_order_of_pairs(monkeypatch: pytest.MonkeyPatch) -> None:

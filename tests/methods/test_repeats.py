@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from instance_results import gold_scores
+from shardwise.comparing.compare import compare
+from shardwise.comparing.instances import compare_instances
 from shardwise.core.errors import InputError
 from shardwise.io.instances import flag_deterministic
 from shardwise.methods.repeats.kinds import seeds_or_samples
 from shardwise.methods.repeats.unified import _after_topics, instance_spread
-from shardwise.procedures.running import compare, compare_instances
 
 GOLD = Path(__file__).parent.parent / "gold"
 

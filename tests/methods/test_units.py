@@ -12,8 +12,8 @@ import xarray as xr
 
 import shardwise as sw
 from shardwise.methods.clusters import by_units
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
-from shardwise.procedures.vocabulary import parse
 from shardwise.stats.units import unit_scores
 
 
@@ -146,7 +146,7 @@ def test_clusters_with_gaps_keep_the_level(size: int, repetitions: float) -> Non
     y = y + rng.normal(0, 0.1, (n, 200, 3))
     y[..., 1:][rng.random((n, 200, 2)) < [0.1, 0.33]] = np.nan
     units = unit_scores(y, cluster, np.zeros(200, dtype=int))
-    p = parse("t holm").decide(Tables(units, TABLE)).p_adjusted
+    p = parse_procedure("t holm").decide(Tables(units, TABLE)).p_adjusted
     assert (p <= 0.05).any(axis=1).mean() == pytest.approx(0.045, abs=0.005 + 3.5 * np.sqrt(0.05 * 0.95 / n))
 
 

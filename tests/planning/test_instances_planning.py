@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import instance_results as tests
+from shardwise.comparing.instances import compare_instances
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.mixed.fit import mixed
@@ -28,7 +29,6 @@ from shardwise.planning.instances import (
     variance_grid,
     what_next,
 )
-from shardwise.procedures.running import compare_instances
 
 FRAME = pd.DataFrame(np.eye(3))
 C = VarianceComponents({"topic:system": 0.01, "system:instance": 0.0009, "error": 0.0064})

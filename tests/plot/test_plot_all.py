@@ -30,6 +30,8 @@ STARTS = {
 # what is read, chosen or handed on, not found out
 NOT_DRAWN = {
     "Claim",
+    "Clause",
+    "Outcome",
     "Collection",
     "Estimates",
     "InstanceRuns",

@@ -16,7 +16,7 @@ RATES = pd.DataFrame(
         ("MD6 hsd", "topics like these", "family", 0.99, 0.98, 0.995, 0.05),
         ("MD3 bh", "topics like these", "discovery", 0.24, 0.21, 0.27, 0.05),
     ],
-    columns=["method", "claim", "promise", "rate", "low", "high", "nominal"],
+    columns=["method", "claim", "error_rate", "rate", "low", "high", "nominal"],
 )
 
 
@@ -35,8 +35,8 @@ def test_one_panel_a_claim_with_its_level() -> None:
 
 @pytest.mark.slow
 def test_a_method_with_several_promises_has_several_panels() -> None:
-    coverage = RATES.assign(promise="coverage", rate=0.95, low=0.93, high=0.97, nominal=0.95)
-    chart = error_rate_chart(pd.concat([RATES.assign(promise="family"), coverage]))
+    coverage = RATES.assign(error_rate="coverage", rate=0.95, low=0.93, high=0.97, nominal=0.95)
+    chart = error_rate_chart(pd.concat([RATES.assign(error_rate="family"), coverage]))
     assert [len(row["hconcat"]) for row in chart.to_dict()["vconcat"]] == [2, 2]
     assert '"exponent": 6' in titles(chart)
 

@@ -56,7 +56,7 @@ def test_the_shaded_area_is_the_p_value(n_resamples: int | None) -> None:
 def test_the_p_value_is_that_of_the_marginal_law() -> None:
     fit = bootstrap_anova(simulated(20, topics=20, shards=2), MD3)
     a, b = nearest(fit)
-    law = fit.estimates(null="marginal", tails=1).law
+    law = fit.estimates(null="marginal", tails=1).distribution
     assert law is not None
     p = law.p_values(np.array([fit.effects[a] - fit.effects[b]]))[0]
     assert f"p = {p:.3g}" in titles(fit.plot(pair=(a, b)))

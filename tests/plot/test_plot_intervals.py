@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
 from shardwise.methods.base import Estimates
 from shardwise.plot.intervals import interval_chart
 from shardwise.plot.saving import save_chart
-from shardwise.procedures.running import compare
 
 
 def comparisons(r: int, variance: float = 0.001, claim: str = "on these 50 topics") -> Comparisons:
@@ -26,7 +26,7 @@ def test_every_system_is_drawn_with_its_interval(r: int) -> None:
     pairs = comparisons(r)
     drawn = interval_chart(pairs).to_dict()
     (rows,) = drawn["datasets"].values()
-    expected = pairs.intervals().reset_index().to_dict("records")
+    expected = pairs.intervals(kind="comparison").reset_index().to_dict("records")
     assert [
         {name: row[name] for name in ("system", "estimate", "lower", "upper")} for row in rows
     ] == expected

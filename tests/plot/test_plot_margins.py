@@ -9,12 +9,13 @@ import xarray as xr
 
 from chart_rows import rows_with, titles
 from report_pages import simulated
+from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import Equivalence, SettingSeries, equivalence, smallest_setting
+from shardwise.comparing.instances import compare_instances
 from shardwise.core.model import MD6
 from shardwise.methods.anova.fit import anova
 from shardwise.plot.margins import difference_chart, margin_chart
-from shardwise.procedures.running import compare, compare_instances
 
 
 @pytest.mark.parametrize("side", ["both", "lower", "superior"])

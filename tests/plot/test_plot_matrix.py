@@ -10,6 +10,7 @@ import pytest
 
 from chart_rows import Rows, rows_with
 from report_pages import HOSTILE, simulated
+from shardwise.comparing.compare import compare, paired_tests
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
@@ -18,7 +19,6 @@ from shardwise.methods.base import Estimates
 from shardwise.plot.intervals import interval_chart
 from shardwise.plot.matrix import matrix_chart
 from shardwise.plot.saving import save_chart
-from shardwise.procedures.running import compare, paired_tests
 
 
 def cells(chart: alt.LayerChart) -> Rows:

@@ -8,11 +8,11 @@ from scipy import stats
 
 from chart_rows import rows_with, titles
 from report_pages import simulated
+from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.model import MD1, MD2, MD3, MD6
 from shardwise.methods.anova.fit import anova
 from shardwise.plot.intervals import kind_chart, model_chart
-from shardwise.procedures.running import compare
 
 
 def by_model(systems: int) -> dict[str, Comparisons]:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from report_pages import simulated
+from shardwise.comparing.compare import compare
 from shardwise.core.model import MD6
 from shardwise.methods.anova.fit import anova
 from shardwise.plot.matrix import p_curve_chart
-from shardwise.procedures.running import compare
 
 
 @pytest.mark.parametrize("systems", [4, 40])

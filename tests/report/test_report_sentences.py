@@ -154,7 +154,7 @@ class TestGrid:
         if systems == 2:
             assert ("is better than" in said.split(";")[0]) == bool(told(lead))
             return
-        top = lead.pairs.top_group(0.05)
+        top = lead.pairs.best(0.05)
         assert lead.top == top
         first = said.split(";")[0]
         if lead.may_be_best:
@@ -201,7 +201,7 @@ class TestGrid:
         assert "controls the" not in paragraph
         drawn = any(one.n_resamples for one in found.claims)
         assert (f"{DRAWS} " in paragraph) == drawn
-        promises = {one.procedure.promise for one in found.claims}
+        promises = {one.procedure.error_rate for one in found.claims}
         if systems > 2:
             assert ("family-wise error" in paragraph) == ("family" in promises)
             assert ("false discovery rate" in paragraph) == ("discovery" in promises)
@@ -212,7 +212,7 @@ class TestGrid:
             )
         entries = bibliography(found)
         assert ("RomanoWolf2005" in entries) == any(
-            one.procedure.fit.name == "moderated" and not one.procedure.correction and systems > 2
+            one.procedure.method.name == "moderated" and not one.procedure.correction and systems > 2
             for one in found.claims
         )
         assert ("Hsu1981" in entries) == any(one.may_be_best and systems > 2 for one in found.claims)
@@ -226,7 +226,7 @@ class TestGrid:
         if "exactly when" not in said:
             return
         for one in found.claims:
-            table = one.intervals
+            table = one.bars
             for row in one.pairs.to_frame().itertuples():
                 low, high = sorted(
                     (table.loc[row.a], table.loc[row.b]), key=lambda system: system["estimate"]
@@ -352,7 +352,7 @@ def test_both_claims_are_of_all_splits_and_in_one_order() -> None:
     [
         (None, "For topics like these, all scores are means over the 3 splits", ("HoffmanEtAl2001",)),
         ("hsd", "Differences are means over the 3 splits", ("HoffmanEtAl2001", "FollmannEtAl2003")),
-        ("unanimous MD6 hsd", "only if all 3 splits say so", ("VoorheesEtAl2017",)),
+        ("unanimous MD6 hsd", "only if all 3 splits agree", ("VoorheesEtAl2017",)),
         ("quantile MD6 holm", "smallest corrected quantile", ("MeinshausenEtAl2009",)),
         ("harmonic MD6 holm", "corrected harmonic mean", ("VovkWang2020",)),
         ("cauchy MD6 holm", "Cauchy combination", ("LiuXie2020",)),

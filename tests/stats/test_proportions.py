@@ -13,8 +13,8 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 
 import shardwise as sw
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
-from shardwise.procedures.vocabulary import parse
 from shardwise.stats.proportions import tango, wilson
 
 GOLD = Path(__file__).parent.parent / "gold"
@@ -73,7 +73,7 @@ def test_intervals_of_means_stay_within_0_and_1() -> None:
     ends = found.intervals()
     assert ends.loc["a", "upper"] == 1.0
     assert ends.loc["a", "lower"] == pytest.approx(0.8389, abs=5e-5)
-    assert found.difference_intervals()["upper"].iloc[0] < 1.0
+    assert found.intervals(kind="difference")["upper"].iloc[0] < 1.0
     assert sw.analyze(pd.DataFrame(y, columns=["a", "b"]), method="mcnemar holm").lead.half[0] > 0.0
 
 
@@ -93,11 +93,11 @@ def test_near_the_ceiling(share: float, repetitions: float) -> None:
     error = 3.5 * np.sqrt(0.05 * 0.95 / n)
     tables = Tables(y, TABLE, n_resamples=239)
     rates = {
-        method: (parse(method).decide(tables).p_adjusted <= 0.05).any(axis=1).mean()
+        method: (parse_procedure(method).decide(tables).p_adjusted <= 0.05).any(axis=1).mean()
         for method in ("moderated", "mcnemar holm", "t holm")
     }
     assert 0.05 - error < rates["moderated"] < 0.05 + error
     assert rates["mcnemar holm"] < 0.05
-    lower, upper = parse("mcnemar none").decide(tables).ends(0.05)
+    lower, upper = parse_procedure("mcnemar none").decide(tables).ends(0.05)
     missed = 1.0 - ((lower <= 0.0) & (upper >= 0.0)).mean()
     assert missed < 0.05 + error

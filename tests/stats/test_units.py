@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import linalg
 
 from shardwise.methods.paired import statistics as paired
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
-from shardwise.procedures.vocabulary import parse
 from shardwise.stats.units import unit_df, unit_scores
 
 GOLD = Path(__file__).parent.parent / "gold"
@@ -99,7 +99,7 @@ def test_tasks_keep_the_level(sizes: list[int], repetitions: float) -> None:
     y = np.random.default_rng(4).normal(size=(n, task.size, 3))
     df = unit_df(np.arange(task.size), task)
     tables = Tables(unit_scores(y, np.arange(task.size), task), TABLE, unit_df=df)
-    found = (parse("t holm").decide(tables).p_adjusted <= 0.05).any(axis=1).mean()
+    found = (parse_procedure("t holm").decide(tables).p_adjusted <= 0.05).any(axis=1).mean()
     assert 0.02 < found < 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / n)
 
 
@@ -119,10 +119,10 @@ def test_clusters_keep_the_level(sizes: list[int], method: str, repetitions: flo
     )
     none = np.zeros(code.size, dtype=int)
     units = Tables(unit_scores(y, code, none), TABLE, n_resamples=239, unit_df=unit_df(code, none))
-    found = (parse(method).decide(units).p_adjusted <= 0.05).any(axis=1).mean()
+    found = (parse_procedure(method).decide(units).p_adjusted <= 0.05).any(axis=1).mean()
     error = 3.5 * np.sqrt(0.05 * 0.95 / n)
     # the linearised draws of very unequal clusters cost about one point (docs/clusters.md)
     most = 0.06 if sizes is UNEQUAL else 0.05
     assert (0.025 if method == "t holm" else 0.05 - error) < found < most + error
-    ignored = (parse("t holm").decide(Tables(y, TABLE)).p_adjusted <= 0.05).any(axis=1).mean()
+    ignored = (parse_procedure("t holm").decide(Tables(y, TABLE)).p_adjusted <= 0.05).any(axis=1).mean()
     assert ignored > 0.15

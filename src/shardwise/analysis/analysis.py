@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,42 +17,55 @@ from shardwise.analysis.diagnostics import Remark, Residuals
 from shardwise.analysis.figures import decimals_for
 from shardwise.analysis.power import Power
 from shardwise.analysis.provenance import Hashed, Recipe
-from shardwise.analysis.reasons import plain_title, why
+from shardwise.analysis.reasons import why
 from shardwise.analysis.trust import Trust
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.split_noise import SplitNoise
 from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import counted, plural
+from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.methods.anova.fit import AnovaFit
-from shardwise.procedures.procedure import Procedure
+from shardwise.methods.procedure import Procedure
+from shardwise.stats.groups import letter
 
 if TYPE_CHECKING:
     from shardwise.analysis.leaderboard import Leaderboard
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ClaimResult:
-    """All that one claim says about the systems."""
+MOST_GROUPS = 12
+"""Groups that letters explain; beyond these rank ranges say it better."""
 
-    key: str  # "here" for these topics, "like" for topics like these and wider claims
+
+@dataclass(frozen=True, eq=False)
+class ClaimResult:
+    """All that one claim says about the systems; every figure is that of its comparisons.
+
+    Parameters
+    ----------
+    key : str
+        "here" for these topics, "like" for similar topics and wider claims.
+    procedure : Procedure
+        What was run.
+    pairs : Comparisons
+        What came out.
+    alpha : float
+        Level of significance.
+    order : tuple of str
+        The systems in the order of the analysis; that of the comparisons without it.
+    """
+
+    key: str
     procedure: Procedure
     pairs: Comparisons
-    intervals: pd.DataFrame  # index system, in the order of the analysis; estimate, lower, upper
-    comparison: (
-        bool  # whether these are comparison intervals; else confidence intervals of each mean by itself
-    )
-    half: Floats  # half-width of the interval of each pair's difference, NaN where the test has none
-    letters: (
-        tuple[tuple[str, ...], ...] | None
-    )  # groups of each system, in the order of the analysis; None where they are too many to be named
-    top: tuple[str, ...]  # the best system and all that are not told from it; empty where it did not meet all
-    may_be_best: bool  # whether `top` is Hsu's group, which holds the best with probability 1 - alpha
-    found: int  # pairs told apart
     alpha: float
-    n_resamples: int | None  # of a test that draws
-    resolution: float  # smallest corrected p-value that its resamples can show; 0 where none are drawn
+    order: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The systems in the order of the analysis."""
+        return self.order or self.pairs.names
 
     @property
     def claim(self) -> str:
@@ -63,21 +77,76 @@ class ClaimResult:
         """The system with the highest mean."""
         return self.pairs.names[0]
 
+    @cached_property
+    def found(self) -> int:
+        """Number of significant pairs."""
+        return int(self.pairs.reject(self.alpha).sum())
+
+    @cached_property
+    def top(self) -> tuple[str, ...]:
+        """The best set, empty where not all pairs were compared."""
+        return self.pairs.best(self.alpha) if self.pairs.complete else ()
+
+    @property
+    def may_be_best(self) -> bool:
+        """Whether the best set holds the best system with probability 1 - alpha."""
+        return bool(self.top) and self.pairs.error_rate == "family"
+
+    @property
+    def comparison(self) -> bool:
+        """Whether there are comparison intervals."""
+        return self.pairs.has_comparison_intervals
+
+    @cached_property
+    def intervals(self) -> pd.DataFrame:
+        """Confidence intervals of the systems' means, for tables."""
+        return self.pairs.intervals(1.0 - self.alpha).loc[list(self.names)]
+
+    @cached_property
+    def bars(self) -> pd.DataFrame:
+        """Comparison intervals for charts, or confidence intervals of the means where there are none."""
+        kind = "comparison" if self.comparison else "mean"
+        return self.pairs.intervals(1.0 - self.alpha, kind).loc[list(self.names)]
+
+    @cached_property
+    def half(self) -> Floats:
+        """Half-width of the interval of each pair's difference, NaN where the test has none."""
+        return self.pairs.half_widths(1.0 - self.alpha)
+
+    @cached_property
+    def letters(self) -> tuple[tuple[str, ...], ...] | None:
+        """Letters of each system in the order of the analysis; None with too many groups, or without all pairs."""
+        try:
+            groups = self.pairs.groups(self.alpha, MOST_GROUPS)
+        except InputError:
+            return None
+        if len(groups) > MOST_GROUPS:
+            return None
+        letters: dict[str, list[str]] = {name: [] for name in self.pairs.names}
+        for k, group in enumerate(groups):
+            for name in group:
+                letters[name].append(letter(k))
+        return tuple(tuple(letters[name]) for name in self.names)
+
+    @property
+    def n_resamples(self) -> int | None:
+        """Resamples behind the p-values, where they come from resamples."""
+        return self.pairs.resamples
+
+    @property
+    def resolution(self) -> float:
+        """Smallest corrected p-value that the resamples can show."""
+        return self.pairs.resolution
+
+    @cached_property
+    def critical(self) -> float:
+        """The difference from which on a pair is significant, NaN where no one figure serves all pairs."""
+        return self.pairs.critical_difference(self.alpha)
+
     @property
     def uniform(self) -> bool:
         """Whether one critical difference serves all pairs."""
-        alike = bool(np.ptp(self.half) <= 1e-9 * self.half.max(initial=0.0))
-        return alike and (self.comparison or len(self.pairs) == 1)
-
-    @property
-    def critical(self) -> float:
-        """The difference from which on a pair is told apart, where one serves all: two half-widths of a mean."""
-        if not self.uniform:
-            return float("nan")
-        if not self.comparison:
-            return float(self.half[0])
-        first = self.intervals.iloc[0]
-        return 2.0 * float(first["upper"] - first["estimate"])
+        return self.critical == self.critical and (self.comparison or len(self.pairs) == 1)
 
     def places(self, systems: tuple[str, ...]) -> tuple[Ints, Ints]:
         """Places of the two systems of each pair among others' order of the systems."""
@@ -86,28 +155,26 @@ class ClaimResult:
         return own[self.pairs.ia], own[self.pairs.ib]
 
     def directions(self, systems: tuple[str, ...]) -> Ints:
-        """(R, R): 1 where the system of the row is told to be better, -1 where it is worse, 0 where neither."""
+        """(R, R): 1 where the system of the row is significantly better, -1 where it is worse, 0 where neither."""
         a, b = self.places(systems)
-        sign = np.where(self.reject(), np.where(self.pairs.difference < 0.0, -1, 1), 0)
+        sign = self.pairs.directions(self.alpha)
         square = np.zeros((len(systems), len(systems)), dtype=np.int64)
         square[a, b], square[b, a] = sign, -sign
         return square
 
     def reject(self) -> Bools:
-        """Whether each pair is told apart."""
+        """Whether each pair is significant."""
         return self.pairs.reject(self.alpha)
 
     def found_beyond(self, other: ClaimResult) -> int:
-        """Number of pairs that this claim tells apart, and the other does not tell apart in the same direction."""
+        """Number of pairs that are significant here, and not in the same direction for the other claim."""
         names = self.pairs.names
         own, others = self.directions(names), other.directions(names)
         return int(((own != 0) & (own != others)).sum()) // 2
 
     def in_order(self, names: tuple[str, ...]) -> ClaimResult:
-        """The same, with intervals and letters of the systems in this order."""
-        own = dict(zip(self.pairs.names, self.letters or (), strict=False))
-        letters = None if self.letters is None else tuple(own[name] for name in names)
-        return replace(self, intervals=self.intervals.loc[list(names)], letters=letters)
+        """The same, with systems shown in this order."""
+        return replace(self, order=names)
 
     def same_pairs(self, other: ClaimResult) -> bool:
         """Whether both claims have the same corrected p-values."""
@@ -250,7 +317,7 @@ class Analysis:
         """One line: the measure, how many of what were analysed, the procedure and its claim."""
         dims = sorted(self.scores.sizes, key=lambda d: d not in ("topic", "system"))  # "split" may come first
         sizes = " × ".join(self.counted(int(self.scores.sizes[d]), str(d)) for d in dims)
-        title = plain_title(self.procedure)
+        title = self.procedure.plain_title
         return f"{self.measure}: {sizes}; {self.procedure.name} ({title}), {self.lead.claim}"
 
     def why(self) -> str:

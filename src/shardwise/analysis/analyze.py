@@ -13,7 +13,6 @@ import xarray as xr
 
 from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
-from shardwise.analysis.claims import claim_result
 from shardwise.analysis.diagnostics import (
     Remark,
     remarks_on_gaps,
@@ -24,8 +23,10 @@ from shardwise.analysis.diagnostics import (
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hashed, scores_hash, versions
 from shardwise.analysis.trust import sentences, trust_in
+from shardwise.comparing.compare import choose_default, choose_for_repeats
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.pairs import baselines_of
+from shardwise.comparing.pairs import list_baselines
+from shardwise.comparing.run import leaves_out_gaps, run_procedure
 from shardwise.comparing.split_noise import split_noise
 from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of
@@ -37,17 +38,15 @@ from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of, undefined_cells
 from shardwise.core.text import short
 from shardwise.methods.anova.fit import AnovaFit, anova
-from shardwise.methods.anova.method import ByBootstrap, ByModel
+from shardwise.methods.anova.method import AnovaMethod
 from shardwise.methods.clusters import by_units
 from shardwise.methods.judges.method import HUMAN
+from shardwise.methods.procedure import Procedure
+from shardwise.methods.registry import list_claims, parse_procedure
 from shardwise.methods.repeats.kinds import seeds_or_samples
-from shardwise.methods.tables import SHARDS, TABLE
-from shardwise.procedures.procedure import Procedure
-from shardwise.procedures.running import USUAL, usual, usual_of
-from shardwise.procedures.vocabulary import for_claims, of_all_splits, parse
+from shardwise.methods.tables import SHARDS
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.stats.corrections import CORRECTIONS
-from shardwise.stats.error_terms import supports
 
 HERE, LIKE = Claim(), Claim("topic")
 
@@ -185,7 +184,7 @@ def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> 
     fit = anova(first.mean("instance", keep_attrs=True) if "instance" in first.dims else first, model)
     unused = original.sizes["topic"] - table.sizes["topic"] - (filled if policy == "drop" else 0)
     claims, lead = _in_one_order(
-        [claim_result(table, one, alpha, chosen.run) for one in procedures], chosen, nouns
+        [make_result(table, one, alpha, chosen.run) for one in procedures], chosen, nouns
     )
     repeats, doubt = _repeats(first, lead.procedure, chosen)
     residuals = residual_figures(fit)
@@ -199,14 +198,15 @@ def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> 
         progress=progress,
     )
     steps = table.sizes.get("split", 1)
-    tried = [one for one in claims if steps > 1 and SHARDS in one.procedure.on_one_split.dims]
+    tried = [one for one in claims if steps > 1 and SHARDS in one.procedure.on_one_split.layouts]
     name = chosen.measure or str(table.name or "score")
     planned = any(one.procedure.claim == LIKE for one in claims) and HUMAN not in first.coords
     return Analysis(
         scores=original,
         analysed=table,
-        baselines=baselines_of(chosen.baseline),
-        title=chosen.title or f"{name}: {_question(lead.pairs.names, baselines_of(chosen.baseline), nouns)}",
+        baselines=list_baselines(chosen.baseline),
+        title=chosen.title
+        or f"{name}: {_question(lead.pairs.names, list_baselines(chosen.baseline), nouns)}",
         measure=name,
         method=procedures[0].correction,
         alpha=alpha,
@@ -246,7 +246,7 @@ def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> 
             "alpha": alpha,
             "fill": str(chosen.fill),
             "only": None if chosen.only is None else ", ".join(chosen.only),
-            "baseline": ", ".join(baselines_of(chosen.baseline)) or None,
+            "baseline": ", ".join(list_baselines(chosen.baseline)) or None,
             "repeats": chosen.repeats,
             "resamples": lead.n_resamples,
             **{str(d): int(n) for d, n in original.sizes.items()},
@@ -259,10 +259,35 @@ def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> 
         recipe=chosen.recipe,
         leads=lead.key,
         instead=tuple(
-            claim_result(table, _of_splits(parse(one.method), table), one.alpha, chosen.run)
+            make_result(table, _of_splits(parse_procedure(one.method), table), one.alpha, chosen.run)
             for one in trust.instead()
         ),
     )
+
+
+def make_result(
+    table: xr.DataArray, procedure: Procedure, alpha: float, run: Mapping[str, Any]
+) -> ClaimResult:
+    """Run one procedure on a table and hold what it says about its claim.
+
+    Parameters
+    ----------
+    table : DataArray
+        Scores that passed the gate.
+    procedure : Procedure
+        What to run.
+    alpha : float
+        Level of significance.
+    run : mapping
+        Options of `run_procedure`.
+
+    Returns
+    -------
+    ClaimResult
+        The comparisons with their level.
+    """
+    pairs = run_procedure(procedure, table, **run)
+    return ClaimResult("like" if procedure.claim.over else "here", procedure, pairs, alpha)
 
 
 def _usable(table: xr.DataArray, procedures: Sequence[Procedure]) -> xr.DataArray:
@@ -274,9 +299,9 @@ def _usable(table: xr.DataArray, procedures: Sequence[Procedure]) -> xr.DataArra
     gaps = table.isnull()
     others = [d for d in table.dims if d not in ("topic", "system")]
     of_system = gaps.all(others) if others else gaps
-    in_cells = any(isinstance(one.fit, ByModel | ByBootstrap) for one in procedures)
+    in_cells = any(one.method.fits_cells for one in procedures)
     if others and "instance" not in table.dims and not in_cells:
-        common = gaps.all("system") & all(one.leaves_out_gaps(table) for one in procedures)
+        common = gaps.all("system") & all(leaves_out_gaps(one, table) for one in procedures)
         of_system |= (gaps & ~common).any(others)
     useless = of_system.all("system").to_numpy()
     return table if not useless.any() or useless.all() else table.isel(topic=np.flatnonzero(~useless))
@@ -299,7 +324,7 @@ def _unused(topics: int, nouns: Mapping[str, str]) -> list[Remark]:
 
 def _notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
     """What the fits have to say; gaps are spoken of elsewhere, and the table of variance only where it decides."""
-    decides = isinstance(lead.procedure.fit, ByModel)
+    decides = lead.procedure.method.model is not None
     own = [note for note in fit.notes if decides or "exactly" in note]
     notes = dict.fromkeys((*own, *(note for note in lead.pairs.notes if not _told_elsewhere(note))))
     return [Remark(f"{answer.capital(note)}.", name="about the fit") for note in notes]
@@ -314,7 +339,7 @@ def _repeats(table: xr.DataArray, procedure: Procedure, chosen: AnalysisOptions)
     """What instances were taken for and why, and a warning where the scores stand against it."""
     if "instance" not in table.dims or "instance" not in procedure.claim:
         return "", []
-    kind = "samples" if procedure.fit.name.endswith("samples") else "seeds"
+    kind = procedure.method.repeats_kind or "seeds"
     try:
         found = seeds_or_samples(table)
     except InputError:  # no system has a second instance
@@ -336,15 +361,9 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
     """The procedures of an analysis, that of these topics first, and why topics like these are not spoken of."""
     dims, nouns = layout_of(table), nouns_of(table)
     lead = _procedure(table, chosen)
-    within = dims if dims in lead.dims else tuple(d for d in dims if d != "split")
+    within = dims if dims in lead.layouts else tuple(d for d in dims if d != "split")
     beside = tuple(d for d in dims if d != "split")
-    known = for_claims(lead, within) | {c: p for c, p in for_claims(lead, beside).items() if c == HERE}
-    if isinstance(
-        lead.fit, ByModel
-    ):  # a formula takes several layouts, and need not support the same claims in all
-        whole = lead.fit.model.on_shards is False
-        fitted = TABLE if whole else beside
-        known = {claim: one for claim, one in known.items() if supports(lead.fit.model, fitted, claim)}
+    known = list_claims(lead, within) | {c: p for c, p in list_claims(lead, beside).items() if c == HERE}
     if not known:
         raise InputError(
             f"{lead.name} cannot take scores by {', '.join(dims)}",
@@ -360,25 +379,25 @@ def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Pr
     if asked not in known:
         words = "; ".join(one.phrase(nouns) for one in known)
         raise InputError(
-            f"{lead.fit.name} does not speak of {asked.phrase(nouns)}",
-            remedy=f"it speaks of {words}",
+            f"{lead.method.name} cannot support a claim about {asked.phrase(nouns)}",
+            remedy=f"it supports claims about {words}",
             argument="generalize",
             value=asked.over,
         )
     wanted = dict.fromkeys((HERE, LIKE if asked == HERE else asked))
     found = [known[claim] for claim in wanted if claim in known]
-    found = [one for one in found if one.leaves_out_gaps(table) or one.claim == asked]
+    found = [one for one in found if leaves_out_gaps(one, table) or one.claim == asked]
     unsupported = (
         ""
         if len(found) > 1 or found[0].claim.over
-        else (f"{lead.fit.name} speaks of {HERE.phrase(nouns)} alone")
+        else f"{lead.method.name} supports claims about {HERE.phrase(nouns)} only"
     )
     return [_of_splits(one, table) for one in found], unsupported
 
 
 def _of_splits(procedure: Procedure, table: xr.DataArray) -> Procedure:
     """The procedure that puts all splits of the scores to use."""
-    return of_all_splits(procedure) if "split" in table.dims else procedure
+    return procedure.for_all_splits() if "split" in table.dims else procedure
 
 
 def _procedure(table: xr.DataArray, chosen: AnalysisOptions) -> Procedure:
@@ -386,26 +405,21 @@ def _procedure(table: xr.DataArray, chosen: AnalysisOptions) -> Procedure:
     dims = layout_of(table)
     if chosen.repeats is not None:
         named = chosen.method if chosen.model is None else str(chosen.model)
-        return parse(usual_of(dims, named, chosen.repeats))
+        return parse_procedure(choose_for_repeats(dims, named, chosen.repeats))
     if chosen.method is None and chosen.model is None:
-        if dims not in USUAL:
-            raise InputError(
-                f"no procedure is usual for scores by {', '.join(dims)}",
-                remedy="give topics and systems, with shards or with instances",
-            )
-        return parse(usual(table))
+        return parse_procedure(choose_default(table))
     if chosen.method is None or chosen.method in CORRECTIONS:
         model = chosen.model or (MD6 if "shard" in dims else MD1)
         model = Model.parse(model) if isinstance(model, str) else model
-        fit = ByModel(model)
-        return Procedure(fit, str(chosen.method or "hsd"), fit.usual_claim)
+        anova_method = AnovaMethod(model)
+        return Procedure(anova_method, str(chosen.method or "hsd"), anova_method.default_claim)
     if chosen.model is not None:
         raise InputError(
             f"{chosen.method} is a procedure of its own, and a model is given too",
             remedy="name a correction with the model, or the procedure alone",
             argument="method",
         )
-    return parse(chosen.method)
+    return parse_procedure(chosen.method)
 
 
 def _in_one_order(
@@ -419,9 +433,9 @@ def _in_one_order(
 
 
 def _model_of(procedure: Procedure, scores: xr.DataArray) -> Model:
-    own = getattr(procedure.fit, "model", None)
-    if isinstance(own, Model):
-        return own if not (own == MD1 and "shard" in scores.dims) else MD6
+    model = procedure.method.model
+    if isinstance(model, Model):
+        return model if not (model == MD1 and "shard" in scores.dims) else MD6
     return MD6 if "shard" in scores.dims else MD1
 
 
@@ -461,7 +475,7 @@ def _over_splits(
     total, procedure = table.sizes["split"], claim.procedure.on_one_split
     for i in range(total):
         try:
-            each.append(procedure.run(table.isel(split=i, drop=True), **chosen.run))
+            each.append(run_procedure(procedure, table.isel(split=i, drop=True), **chosen.run))
         except InputError as error:
             raise error.placed(f"split {i}") from error
         if progress is not None:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shardwise.analysis.figures import equated, number, p_value
-from shardwise.core.claim import counted
+from shardwise.core.claim import Claim, counted
 from shardwise.core.text import short
-from shardwise.methods.moderated.method import ByModerated
-from shardwise.procedures.procedure import RULES
+from shardwise.methods.splits import RULES
 
 if TYPE_CHECKING:
     from shardwise.analysis.analysis import Analysis, ClaimResult
@@ -240,7 +239,7 @@ def _alone(one: ClaimResult, found: Analysis) -> str:
     topics = found.nouns_for("topic")
     opening = f"This is about {subject(one, found)}, not about these {topics} alone"
     if "shard" in found.scores.dims or "instance" in found.scores.dims:
-        if isinstance(one.procedure.fit, ByModerated) and "shard" in found.scores.dims:
+        if one.procedure.method.takes_common_gaps(Claim()) and "shard" in found.scores.dims:
             lacks = f"no {found.noun('system')} lacks scores that others have"
             return f"{opening}, of which the test speaks only where {lacks}."
         return f"{opening}, of which {one.procedure.name} does not speak."
@@ -255,7 +254,7 @@ def splits_sentence(found: Analysis) -> str:
     n, rule = found.n_splits, found.procedure.rule
     if n < 2:
         return ""
-    how = "are of the means over" if rule in ("", "mean") else f"({RULES[rule]}) combine"
+    how = "are of the means over" if rule in ("", "mean") else f"({RULES[rule].title}) combine"
     noise = [
         f" {capital(about(claim, found))}, {one.noise}."
         for claim in found.leading

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from shardwise.analysis.reasons import normal_theory
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import counted, plural
 from shardwise.core.scores import level_names, missing_cells
 from shardwise.core.text import short
 from shardwise.methods.anova.fit import AnovaFit
-from shardwise.procedures.procedure import Procedure
-from shardwise.procedures.vocabulary import common_error
+from shardwise.methods.procedure import Procedure
 from shardwise.stats.shape import excess_kurtosis, rank_correlation, skewness
 
 FEW_TOPICS = 25
@@ -88,7 +86,7 @@ def remarks_on_residuals(
     if abs(found.skewness) > SKEWED or found.kurtosis > HEAVY:
         figures = f"(skewness {found.skewness:.1f}, excess kurtosis {found.kurtosis:.1f})"
         opening = f"The residuals are not normal {figures}."
-        if normal_theory(procedure):
+        if procedure.method.uses_normal_theory(procedure.correction):
             yield Remark(
                 f"{opening} Means over many {topics} are close to normal all the same, so clear results stand.",
                 warning=True,
@@ -103,7 +101,7 @@ def remarks_on_residuals(
             f"Residuals spread {found.ratio:.1f} times as much for {short(found.most, 40)} as for"
             f" {short(found.least, 40)}"
         )
-        if common_error(procedure):
+        if procedure.method.common_error:
             yield Remark(
                 f"{opening}, but all {systems} are judged by one common error: it is too strict for pairs of"
                 f" steady {systems} and too lenient for pairs of unsteady ones.",
@@ -117,7 +115,7 @@ def remarks_on_residuals(
             )
     if abs(found.fanning) > FANNING:
         trend = "grow" if found.fanning > 0 else "shrink"
-        common = ": the common error describes the middle of the table best" * common_error(procedure)
+        common = ": the common error describes the middle of the table best" * procedure.method.common_error
         yield Remark(
             f"Residuals {trend} with the score (rank correlation {found.fanning:.2f}), as is usual for"
             f" measures bounded by 0 and 1{common}.",

@@ -10,42 +10,41 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
-import xarray as xr
 
 from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.figures import number, p_value
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.pairs import baselines_of
+from shardwise.comparing.pairs import list_baselines
+from shardwise.comparing.run import run_procedure
 from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import InputError
-from shardwise.core.scores import in_canonical_order, level_names, nouns_of
+from shardwise.core.scores import nouns_of
 from shardwise.core.text import short
 from shardwise.io.atomic import write_atomically
-from shardwise.io.instances import DETERMINISTIC
-from shardwise.methods.repeats.single_means import mean_spread
 
 MARKS = {1: "▲", -1: "▼", 0: ""}
 VERDICTS = {1: "better", -1: "worse", 0: "not told apart"}
 MARKED = {VERDICTS[sign]: mark for sign, mark in MARKS.items()} | {"": ""}
-OWN = ("rank", "lowest", "highest", "mean", "lower", "upper")  # what every measure says of a system
+OWN = ("rank", "rank_best", "rank_worst", "mean", "lower", "upper")  # what every measure says of a system
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Leaderboard:
     """Systems, best first, with intervals of their ranks and of their means.
 
-    `table` has `rank, lowest, highest, system, mean, lower, upper, to_best, top`, and `group` where there are no more
-    than twelve groups: the ranks from lowest to highest are those that the system may have, all systems at once; lower
-    to upper is a confidence interval of its mean by itself; top, whether it may be the best.
+    `table` has `rank, rank_best, rank_worst, system, mean, lower, upper, to_best, top`, and `group` where there are no
+    more than twelve groups: rank_best to rank_worst are the ranks that the system may have, all systems at once; lower
+    to upper is a confidence interval of its mean by itself; top says whether it is in the best set.
     """
 
     table: pd.DataFrame
     measure: str  # that ranks
-    others: Mapping[str, pd.DataFrame]  # of each further measure: rank, lowest, highest, mean, lower, upper
+    others: Mapping[
+        str, pd.DataFrame
+    ]  # of each further measure: rank, rank_best, rank_worst, mean, lower, upper
     against: Mapping[str, pd.DataFrame]  # of each baseline: difference, lower, upper, p, p_adjusted, verdict
     noun: str  # the user's word for a system
     level: float
@@ -150,8 +149,8 @@ def leaderboard(*found: Analysis, baseline: str | Sequence[str] | None = None) -
     >>> table = pd.DataFrame(rng.normal([.5, .3, .1], .05, (30, 3)), columns=["a", "b", "c"])
     >>> from shardwise.analysis.analyze import analyze
     >>> board = leaderboard(analyze(table), baseline="b")
-    >>> board.table[["rank", "lowest", "highest", "system", "group"]]
-       rank  lowest  highest system group
+    >>> board.table[["rank", "rank_best", "rank_worst", "system", "group"]]
+       rank  rank_best  rank_worst system group
     0     1       1        1      a     a
     1     2       2        2      b     b
     2     3       3        3      c     c
@@ -169,7 +168,7 @@ def leaderboard(*found: Analysis, baseline: str | Sequence[str] | None = None) -
         table["group"] = ["".join(letters) for letters in lead.letters]
     table["to_best"] = table["mean"] - float(table["mean"].iloc[0])
     table["top"] = [name in lead.top for name in names]
-    bases = baselines_of(baseline)
+    bases = list_baselines(baseline)
     pairs = against(first, bases) if bases else None
     return Leaderboard(
         table,
@@ -210,47 +209,8 @@ def _check(found: Sequence[Analysis]) -> None:
 
 def _own(found: Analysis) -> pd.DataFrame:
     """Ranks and mean of each system, best first."""
-    return found.comparisons.ranks(1.0 - found.alpha).join(mean_intervals(found))
-
-
-def mean_intervals(found: Analysis) -> pd.DataFrame:
-    """Return a confidence interval of each system's mean by itself: `mean, lower, upper`, best system first.
-
-    Student's interval over topics like these; over shards or instances too where the claim is about these. A system
-    that lacks scores has none, for its mean is then that of a model.
-
-    Parameters
-    ----------
-    found
-        An analysis.
-    """
-    names, table = found.systems, found.analysed
-    place = {name: k for k, name in enumerate(level_names(table, "system"))}
-    table = table.isel(system=[place[name] for name in names])
-    mean = found.lead.intervals["estimate"].to_numpy(float)
-    sampled = [d for d in ("shard", "instance") if d in table.dims and d in found.procedure.claim.over]
-    fixed = [d for d in table.dims if d not in ("topic", "system", *sampled)]
-    scores = in_canonical_order(table.mean(fixed, skipna=False) if fixed else table)
-    half = _half_widths(scores, found.alpha)
-    columns = {"mean": mean, "lower": mean - half, "upper": mean + half}
-    return pd.DataFrame(columns, index=pd.Index(names, name="system"))
-
-
-def _half_widths(scores: xr.DataArray, alpha: float) -> Floats:
-    """Half-widths of the intervals of single means, NaN for systems that lack scores or have one replicate of many."""
-    y = scores.to_numpy().astype(float)
-    y = y.reshape(*y.shape[:2], -1)  # topic, system, replicate
-    alike = np.full(y.shape[1], y.shape[2] == 1)
-    if DETERMINISTIC in scores.coords:
-        alike |= np.atleast_1d(scores[DETERMINISTIC].to_numpy()).astype(bool)
-    there = np.isfinite(y)
-    present = there.any(axis=0)
-    whole = (there.all(axis=0) == present).all(axis=-1) & (present.sum(axis=-1) >= np.where(alike, 1, 2))
-    half = np.full(len(whole), np.nan)
-    if whole.any() and len(y) > 1:
-        _, se, df = mean_spread(y[None, :, whole], alike[whole])
-        half[whole] = scipy.stats.t.isf(alpha / 2.0, df[0]) * se[0]
-    return half
+    intervals = found.lead.intervals.rename(columns={"estimate": "mean"})
+    return found.comparisons.ranks(1.0 - found.alpha).join(intervals)
 
 
 def against(found: Analysis, baselines: Sequence[str]) -> Comparisons:
@@ -263,7 +223,8 @@ def against(found: Analysis, baselines: Sequence[str]) -> Comparisons:
     baselines
         Names of systems.
     """
-    return found.procedure.run(
+    return run_procedure(
+        found.procedure,
         found.analysed,
         only=found.systems,
         baseline=baselines,
@@ -326,12 +287,12 @@ def ranged(frame: pd.DataFrame) -> list[str]:
     Parameters
     ----------
     frame
-        Columns `lowest, highest`.
+        Columns `rank_best, rank_worst`.
 
-    >>> ranged(pd.DataFrame({"lowest": [1, 2], "highest": [1, 5]}))
+    >>> ranged(pd.DataFrame({"rank_best": [1, 2], "rank_worst": [1, 5]}))
     ['1', '2–5']
     """
-    ends = zip(frame["lowest"], frame["highest"], strict=True)
+    ends = zip(frame["rank_best"], frame["rank_worst"], strict=True)
     return [f"{low}–{high}" if low < high else f"{low}" for low, high in ends]
 
 
@@ -352,10 +313,10 @@ def _signed(x: float, decimals: int) -> str:
 def _explained(found: Analysis, baselines: Sequence[str], comparisons: int) -> tuple[str, ...]:
     """What the intervals are, one sentence each."""
     system, systems, level = found.noun("system"), found.nouns_for("system"), f"{100 * (1 - found.alpha):g} %"
-    promise = found.procedure.promise
-    if promise == "family":
+    error_rate = found.procedure.error_rate
+    if error_rate == "family":
         sure = f"with {level} confidence all {systems} have a rank within theirs"
-    elif promise == "discovery":
+    elif error_rate == "discovery":
         sure = f"pairs are told apart at a false discovery rate of {found.alpha:g}: no confidence intervals"
     else:
         sure = f"each pair is judged by itself at {found.alpha:g}, so these do not hold together"
@@ -369,7 +330,9 @@ def _explained(found: Analysis, baselines: Sequence[str], comparisons: int) -> t
     ]
     if baselines:
         these = (
-            "each by itself" if promise == "pair" else f"corrected for {counted(comparisons, 'comparison')}"
+            "each by itself"
+            if error_rate == "pair"
+            else f"corrected for {counted(comparisons, 'comparison')}"
         )
         said.append(
             f"▲ significantly better than {answer.conjoined([short(name) for name in baselines])}, ▼ significantly"

@@ -44,7 +44,7 @@ def plainly(pairs: Comparisons, measure: str = "", alpha: float = 0.05) -> str:
         said = f"{counted(better, system)} {verb} better than {short(second.pop())}"
         return f"{said}, {worse} worse, {rest} not told from it, {_about(pairs)}"
     try:
-        top = [short(name) for name in pairs.top_group(alpha)]
+        top = [short(name) for name in pairs.best(alpha)]
     except InputError:  # the best did not meet all others
         return f"{int(told.sum())} of {len(pairs)} pairs differ {_about(pairs)}"
     if len(top) == 1:

@@ -15,9 +15,9 @@ from shardwise.core.errors import InputError
 from shardwise.core.scores import layout_of, nouns_of
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
 from shardwise.lab.verdict import Advice, Verdict, declared
+from shardwise.methods.procedure import Procedure
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import INSTANCES, SHARDS, TABLE, Dims
-from shardwise.procedures.procedure import Procedure
-from shardwise.procedures.vocabulary import parse
 
 # beside the methods of the report: what one might have used instead
 ALTERNATIVES: Mapping[Dims, tuple[str, ...]] = {
@@ -98,7 +98,7 @@ class Trust:
             for _, row in failed.iterrows()
             for verdict in self.verdicts
             for one in verdict.advice
-            if (verdict.claim, one.promise) == (row["claim"], row["promise"])
+            if (verdict.claim, one.error_rate) == (row["claim"], row["error_rate"])
         )
 
 
@@ -136,11 +136,13 @@ def trust_in(
     dims = layout_of(table)
     if dims not in ALTERNATIVES:
         return Trust(None, (), f"the scores have the dimensions {', '.join(dims)}")
-    own = [one for one in procedures if dims in one.dims and one.claim.over in CLAIMS[dims]]
+    own = [one for one in procedures if dims in one.layouts and one.claim.over in CLAIMS[dims]]
     used = tuple(one.name for one in own)
     claims = dict.fromkeys((*USUAL_CLAIMS[dims], *(one.claim.over for one in own)))
-    usual = [declared(dims, one.claim, one.promise) for one in own]  # what stays unless it is shown to fail
-    every = (*own, *(one for one in usual if one is not None), *map(parse, ALTERNATIVES[dims]))
+    usual = [
+        declared(dims, one.claim, one.error_rate) for one in own
+    ]  # what stays unless it is shown to fail
+    every = (*own, *(one for one in usual if one is not None), *map(parse_procedure, ALTERNATIVES[dims]))
     names = {one.name: one for one in every}
     try:
         found = calibrate(
@@ -178,7 +180,7 @@ def sentences(trust: Trust) -> tuple[Saying, ...]:
     rows = trust.rows
     systems = plural(trust.nouns.get("system", "system"))
     for _, row in rows[rows["method"].isin(trust.used)].iterrows():
-        of = " of the tables" if row["promise"] == "family" else ""
+        of = " of the tables" if row["error_rate"] == "family" else ""
         figure = f"{100 * row['rate']:.1f} %{of} ({100 * row['low']:.1f} to {100 * row['high']:.1f} %)"
         nominal = f"{100 * lab.alpha:g} %"
         if row["used"]:
@@ -191,7 +193,7 @@ def sentences(trust: Trust) -> tuple[Saying, ...]:
             end = "as it is not made for this claim"
         else:
             continue
-        does = f"{row['method']} {PROMISED[row['promise']]}"
+        does = f"{row['method']} {PROMISED[row['error_rate']]}"
         text = f"For {row['claim']}: where {systems} are equal, {does} {figure}, {end}."
         fails = bool(row["used"]) and row["status"] == "fails"
         said.append(Saying(str(row["method"]), text, fails, _remedy(trust, row, nominal) if fails else ""))
@@ -203,6 +205,6 @@ def _remedy(trust: Trust, row: pd.Series[Any], nominal: str) -> str:
     level = f" At alpha {row['level']:.2g} it would err in {nominal}." if row["level"] > 0.0 else ""
     (verdict,) = [one for one in trust.verdicts if one.claim == row["claim"]]
     for one in verdict.advice:
-        if one.promise == row["promise"] and not one.calibrated:
+        if one.error_rate == row["error_rate"] and not one.calibrated:
             return f"Its place takes {one.method}, whose answer is given too.{level}"
     return f"{level.strip()} The answer at that level is given too."

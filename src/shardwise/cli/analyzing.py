@@ -27,15 +27,15 @@ from shardwise.cli.shared import current_call, was_given
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import METHODS as VERDICTS
 from shardwise.comparing.equivalence import SIDES, Equivalence, equivalence, posterior_probability
+from shardwise.comparing.instances import DESIGNS, METHODS
 from shardwise.core.arguments import chosen
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.methods.anova.method import READINGS, ByBootstrap
 from shardwise.methods.bootstrap.fit import refuse_generalize
+from shardwise.methods.bootstrap.method import READINGS, BootstrapMethod
+from shardwise.methods.procedure import Procedure
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.repeats.kinds import KINDS
-from shardwise.procedures.procedure import Procedure
-from shardwise.procedures.running import DESIGNS, METHODS
-from shardwise.procedures.vocabulary import parse
 from shardwise.stats.corrections import CORRECTIONS, known, title
 
 
@@ -55,7 +55,7 @@ def check_choices(options: Comparing) -> None:
     if options.model:
         parse_model(options.model)
     if not bootstrap and options.method and options.method not in (*CORRECTIONS, *METHODS):
-        parse(options.method)
+        parse_procedure(options.method)
 
 
 def analysis_options(options: Comparing, read: Read, **others: Any) -> AnalysisOptions:
@@ -227,7 +227,7 @@ def bootstrap_procedure(options: Comparing, dims: Collection[Hashable]) -> Proce
     parts = {"null": "difference", "tails": 2, "density": "exact"} | bootstrap_distribution(options)
     reading = next(name for name, values in READINGS.items() if values == tuple(parts.values()))
     model = parse_model(options.model or ("MD6" if "shard" in dims else "MD1"))
-    fit = ByBootstrap(model, reading, drawn=options.resamples is not None)
+    fit = BootstrapMethod(model, reading, drawn=options.resamples is not None)
     correction = known(options.method or "bh")
     if correction not in fit.corrections:
         raise InputError(

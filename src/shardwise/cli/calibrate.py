@@ -16,7 +16,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.holdout.checks import split_half
-from shardwise.procedures.vocabulary import available
+from shardwise.methods.registry import list_procedures
 
 USUAL = ("hsd", "holm", "bh", "none")  # corrections of a model that was named
 BESIDE = "t holm"  # to compare a named model with
@@ -75,7 +75,7 @@ def _methods(model: str, named: list[str], scores: xr.DataArray) -> list[str] | 
     if not model:
         return named or None
     dims = tuple(d for d in ("split", "topic", "system", "shard", "instance") if d in scores.dims)
-    known = available(dims)
+    known = list_procedures(dims)
     short = inputs.parse_model(model).name
     own = [name for name in known if name.split()[0] == short and name.split()[1] in USUAL]
     if not own:

@@ -8,9 +8,8 @@ from typing import Any, get_args
 import pandas as pd
 import xarray as xr
 
-from shardwise.analysis.analysis import Analysis
+from shardwise.analysis.analysis import MOST_GROUPS, Analysis
 from shardwise.analysis.answer import headline, splits_sentence
-from shardwise.analysis.claims import MOST_GROUPS
 from shardwise.analysis.leaderboard import MARKED, ranged, verdicts, versus
 from shardwise.cli.analyzing import analyze_measures, check_choices, is_for_two, join_margin, test_margin
 from shardwise.cli.cluster import on_cluster
@@ -19,15 +18,15 @@ from shardwise.cli.inputs import InputReader, Read, bootstrap_distribution, fill
 from shardwise.cli.moments import compare_streamed
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, write_text
+from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.pairs import baselines_of
+from shardwise.comparing.pairs import list_baselines
 from shardwise.core.arguments import chosen
 from shardwise.core.claim import said
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.methods.bootstrap.fit import Trim, bootstrap_anova
 from shardwise.methods.mixed.fit import mixed
-from shardwise.procedures.running import compare
 from shardwise.stats.corrections import known
 
 MOST_PAIRS = 200_000
@@ -180,7 +179,7 @@ def _title(analysis: Analysis, options: CompareOptions) -> str:
         for claim in analysis.claims
         if claim.key != analysis.leads
     ]
-    summary = analysis.comparisons.summary(analysis.alpha, resolution=analysis.lead.resolution).splitlines()
+    summary = analysis.comparisons.summary(analysis.alpha).splitlines()
     # The heading says what was done.
     lines = summary[:1] if len(analysis.comparisons) == 1 else summary[1:]
     every = (analysis.heading(), _why(analysis), analysis.repeats, *lines, margin, *others)
@@ -214,8 +213,6 @@ def _intervals_note(analysis: Analysis, options: CompareOptions) -> tuple[str, .
     level = f"{100 * (1 - analysis.alpha):g} %"
     if options.baseline:
         return (f"lower to upper: {level} confidence intervals of the differences",)
-    if analysis.lead.comparison:
-        return (f"lower to upper: {level} comparison intervals (bars that do not overlap differ)",)
     return (f"lower to upper: {level} confidence intervals of each mean by itself",)
 
 
@@ -283,10 +280,10 @@ def systems_by_baseline(pairs: Comparisons, options: CompareOptions) -> pd.DataF
     DataFrame
         One row for each system, and baseline where there are several.
     """
-    bases = baselines_of(options.baseline)
+    bases = list_baselines(options.baseline)
     if not bases:
         return systems_table(pairs, options.alpha)
-    mean = pd.Series(pairs.estimates.values, index=pairs.estimates.labels)
+    mean = pd.Series(pairs.means, index=pairs.estimates.labels)
     tables = []
     for base in bases:
         frame = versus(pairs, base, options.alpha).reset_index()

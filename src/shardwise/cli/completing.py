@@ -16,9 +16,9 @@ def starting(incomplete: str, names: Iterable[str]) -> list[str]:
 
 def methods(incomplete: str) -> list[str]:
     """Names of procedures."""
-    from shardwise.procedures.vocabulary import everything  # what completes nothing need not load it
+    from shardwise.methods.registry import list_procedures  # what completes nothing need not load it
 
-    return starting(incomplete, everything())
+    return starting(incomplete, list_procedures())
 
 
 def models(incomplete: str) -> list[str]:

@@ -13,12 +13,12 @@ from shardwise.cli.inputs import MOMENTS, InputReader, roles_of_columns
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit, progress
 from shardwise.cli.shared import check_options
+from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.methods.moments.fit import Gaps, ScoreMoments
-from shardwise.procedures.running import compare
-from shardwise.procedures.vocabulary import parse
+from shardwise.methods.registry import parse_procedure
 
 MARGINAL = "MD1"
 """Method that needs means and variances only, which take less time than cross-products."""
@@ -36,7 +36,7 @@ def compare_streamed(options: CompareOptions, reader: InputReader) -> None:
     """
     check_options(reader.situation(streamed=True), str(reader.inputs[0]))
     method = options.method or "moderated"
-    marginal = parse(method).fit.name == MARGINAL and options.save_moments is None
+    marginal = parse_procedure(method).method.name == MARGINAL and options.save_moments is None
     if options.save_moments is not None and options.save_moments.suffix != MOMENTS:
         raise InputError(
             f"unknown extension {options.save_moments.suffix!r}",

@@ -20,6 +20,7 @@ from shardwise.cli.inputs import Read, filled, single
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit
 from shardwise.comparing.equivalence import smallest_setting
+from shardwise.comparing.instances import compare_instances, single_instance_tests
 from shardwise.core.arguments import lending
 from shardwise.core.claim import counted, plural, said
 from shardwise.core.errors import InputError, Option
@@ -29,7 +30,6 @@ from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.repeats.kinds import seeds_or_samples
 from shardwise.planning.components import variance_components
 from shardwise.planning.instances import p_value_spread
-from shardwise.procedures.running import compare_instances, single_instance_tests
 
 DEFAULT_MARGIN = 0.01
 """Margin of settings that may be no worse than the baseline, where none is given."""

@@ -58,8 +58,8 @@ FIELDS: dict[str, Field] = {
         "Letters; systems that share one do not differ significantly. Absent above twelve groups.",
     ),
     "rank": ("integer", "1 plus the number of systems with a higher mean."),
-    "lowest": ("integer", "Best rank that the system may have: 1 plus the number significantly better."),
-    "highest": (
+    "rank_best": ("integer", "Best rank that the system may have: 1 plus the number significantly better."),
+    "rank_worst": (
         "integer",
         "Worst rank that it may have: the number of systems less those significantly worse.",
     ),
@@ -172,7 +172,7 @@ FIELDS: dict[str, Field] = {
     "judgments": ("number", "Judgments spent, or that can be paid for."),
     "topic_cost": ("number", "Cost of a topic besides its judgments, in judgments."),
     # Calibration
-    "promise": (
+    "error_rate": (
         "family|discovery|pair",
         "Error rate that the method controls: family-wise, false discovery, or per pair.",
     ),
@@ -318,9 +318,9 @@ RESULTS: dict[str, Result] = {
         "Systems, best first, with the ranks that each may have.",
         "a system, best first",
         "procedure claim measure measures baselines alpha margin? explained",
-        {"systems": "rank lowest highest system mean lower upper group? to_best top near_best?"},
+        {"systems": "rank rank_best rank_worst system mean lower upper group? to_best top near_best?"},
         patterns={
-            "^.+ (rank|lowest|highest)$": (
+            "^.+ (rank|rank_best|rank_worst)$": (
                 "integer",
                 "The same by a further measure, whose name comes first.",
             ),
@@ -406,7 +406,7 @@ RESULTS: dict[str, Result] = {
         "a claim and method",
         "alpha repetitions budget seed scores worlds verdicts rates power:[power] halves?",
         {
-            "methods": "claim method promise meant rate low high null status level level_low level_high coverage"
+            "methods": "claim method error_rate meant rate low high null status level level_low level_high coverage"
             " coverage_low coverage_high coverage_null intervals best best_low best_high power power_low power_high"
         },
     ),
@@ -441,9 +441,9 @@ RESULTS: dict[str, Result] = {
 TABLES: dict[str, str] = {
     "[anova]": "term ss df ms F p omega_sq size partial_eta_sq",
     "[verdicts]": "claim advice use holds:texts unclear fails causes text",
-    "[advice]": "promise method alpha:number declared status:text calibrated now",
-    "[rates]": "method promise meant claim null planted for_alarms for_intervals figure rate low high n",
-    "[power]": "method promise? meant? claim null? difference:number power low? high?",
+    "[advice]": "error_rate method alpha:number declared status:text calibrated now",
+    "[rates]": "method error_rate meant claim null planted for_alarms for_intervals figure rate low high n",
+    "[power]": "method error_rate? meant? claim null? difference:number power low? high?",
 }
 """Fields that are tables themselves: those of a row."""
 

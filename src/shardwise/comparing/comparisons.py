@@ -1,4 +1,4 @@
-"""Telling systems apart: any estimates, any correction, one result."""
+"""Hold the comparison of systems: any estimates, any correction, one result."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+import scipy
 
 from shardwise.comparing import intervals
-from shardwise.comparing.decisions import JOINT, Decisions, decide
-from shardwise.comparing.pairs import baselines_of, best_first, choose_pairs
+from shardwise.comparing.pairs import choose_pairs, list_baselines, sort_estimates
 from shardwise.core import late
 from shardwise.core.arguments import level as checked_level
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import counted
 from shardwise.core.errors import Either, InputError, Option, unknown
 from shardwise.core.shown import Shown
-from shardwise.methods.base import Estimates
+from shardwise.methods.base import JOINT, Estimates
+from shardwise.methods.decisions import Decisions, decide
 from shardwise.stats import corrections, groups
-from shardwise.stats.corrections import STEPWISE, known
+from shardwise.stats.corrections import CORRECTIONS, STEPWISE, known
 from shardwise.stats.groups import MOST_GROUPS
 from shardwise.stats.proportions import wilson
 
@@ -30,7 +31,8 @@ COLUMNS = (
 )
 FIGURES = COLUMNS[2:]
 Array = TypeVar("Array", Bools, Floats)
-SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))  # Cohen's words for a standardised difference
+SIZES = ((0.8, "large"), (0.5, "medium"), (0.2, "small"))
+"""Cohen's words for a standardised difference."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -39,26 +41,39 @@ class Comparisons(Shown):
 
     Against a baseline the first of a pair is the other system, so that a difference below 0 is one that is worse.
 
-    The only result of pairs that the package has: every model, test and instance method ends here.
+    The only result of pairs that the package has: every method ends here. Significant pairs, letters, rank ranges and
+    the best set are one statement: all come from the corrected p-values of all pairs.
 
     >>> means = Estimates(("x", "y", "z"), np.array([0.30, 0.10, 0.12]), 0.001, 98.0, "topics like these 50")
     >>> pairs = compare_estimates(means, "hsd")
-    >>> pairs.top_group()
+    >>> pairs.best()
     ('x',)
     >>> print(pairs)
     Tukey HSD, 3 systems, 98 df; claim: topics like these 50
     """
 
-    estimates: Estimates  # best system first
+    estimates: Estimates  # best system first; arrays of one table, or of a batch of one
     ia: Ints  # index of the first system of each pair
     ib: Ints
     decisions: Decisions
     title: str
     procedure: str = ""  # the name that repeats this comparison, where it was made by a procedure
     directed: bool = False  # whether the direction of pairs was asked for, not found
+    resamples: int | None = None  # behind the p-values, where they come from resamples
 
     def _figure(self, values: Floats) -> Floats:
-        return np.broadcast_to(np.asarray(values, np.float64), (len(self),))
+        rows = np.atleast_2d(np.asarray(values, np.float64))
+        return np.broadcast_to(rows[0], (len(self),))
+
+    @property
+    def means(self) -> Floats:
+        """(R,) means of all systems of the fit, best first."""
+        return np.asarray(np.atleast_2d(np.asarray(self.estimates.values, np.float64))[0])
+
+    @property
+    def error_df(self) -> float:
+        """Degrees of freedom of the common error variance, NaN where pairs have their own."""
+        return float(np.ravel(self.estimates.df)[0])
 
     @property
     def difference(self) -> Floats:
@@ -96,6 +111,18 @@ class Comparisons(Shown):
         return self.decisions.correction
 
     @property
+    def error_rate(self) -> str:
+        """The error rate that is controlled: "family", "discovery" or "pair"."""
+        named = CORRECTIONS.get(self.correction)
+        return "family" if named is None else named.error_rate
+
+    @property
+    def resolution(self) -> float:
+        """Smallest corrected p-value that the resamples can show; 0 where p-values are not resampled."""
+        drawn = self.resamples is not None and self.correction == JOINT
+        return 1.0 / (self.resamples + 1) if drawn and self.resamples is not None else 0.0
+
+    @property
     def claim(self) -> str:
         """What a significant difference is about, in words."""
         return self.estimates.claim
@@ -118,9 +145,15 @@ class Comparisons(Shown):
 
     @property
     def _members(self) -> Ints:
-        there = np.zeros(self.estimates.size, dtype=np.bool_)
-        there[self.ia] = there[self.ib] = True
-        return np.flatnonzero(there)
+        member = np.zeros(self.estimates.size, dtype=np.bool_)
+        member[self.ia] = member[self.ib] = True
+        return np.flatnonzero(member)
+
+    @property
+    def _positions(self) -> tuple[Ints, Ints]:
+        """Positions of the two systems of each pair among `names`."""
+        members = self._members
+        return np.searchsorted(members, self.ia), np.searchsorted(members, self.ib)
 
     def __len__(self) -> int:
         return len(self.ia)
@@ -131,113 +164,244 @@ class Comparisons(Shown):
     def __str__(self) -> str:
         e = self.estimates
         noun = e.nouns.get("system", "system")
-        closed = self.correction != JOINT and self.decisions.outcome.joint is not None  # nothing was drawn
+        # with a closed-form correction nothing was resampled
+        closed = self.correction != JOINT and self.decisions.outcome.joint is not None
         test = e.test.name if e.test is not None and not closed else ""
-        df = f"{float(e.df):g} df" if np.isfinite(e.variance) else ""
+        df = f"{self.error_df:g} df" if np.isfinite(np.ravel(e.variance)[0]) else ""
         parts = [
             self.title,
             counted(len(self._members), noun),
-            e.law.name if e.law else test or df,
+            e.distribution.name if e.distribution else test or df,
             f"error {e.error}" if e.error not in {"", "error"} else "",
         ]
         return ", ".join(part for part in parts if part) + f"; claim: {self.claim}"
 
-    def summary(self, alpha: float = 0.05, *, resolution: float = 0.0) -> str:
+    def summary(self, alpha: float = 0.05) -> str:
         """Return what was done and what came out at one level.
 
         Parameters
         ----------
-        alpha
+        alpha : float
             Level of significance.
-        resolution
-            The smallest p-value that resamples can show; one as small is said to be at most that.
+
+        Returns
+        -------
+        str
+            Two or three lines.
         """
         if len(self) == 1:
-            return f"{self._one_line(resolution)}\n{self}"
-        lines = [str(self), f"{int(self.reject(alpha).sum())} of {len(self)} pairs differ at {alpha:g}"]
-        if self._best_meets_all():
-            top = self.top_group(alpha)
-            names = ", ".join(top[:10]) + (", …" if len(top) > 10 else "")
-            lines.append(f"top group of {len(top)}: {names}")
+            return f"{self._format_pair()}\n{self}"
+        significant = int(self.reject(alpha).sum())
+        lines = [
+            str(self),
+            f"{significant} of {len(self)} pairs differ significantly (p < {alpha:g}, corrected)",
+        ]
+        if self.complete:
+            best = self.best(alpha)
+            names = ", ".join(best[:10]) + (", …" if len(best) > 10 else "")
+            lines.append(f"best ({100 * (1 - alpha):g}% confidence): {names}")
         return "\n".join(lines)
 
-    def _one_line(self, resolution: float) -> str:
+    def _format_pair(self) -> str:
         """The only pair in numbers."""
         row = self.to_frame().iloc[0]
         df = f", {row['df']:.1f} df" if np.isfinite(row["df"]) else ""
         spread = f" (se {row['se']:.4f}{df})" if np.isfinite(row["se"]) else ""
         effect = row["effect_size"]
-        words = f", effect size {effect:.2f} ({size(effect)})" if np.isfinite(effect) else ""
-        sign = "≤" if row["p_adjusted"] <= resolution else "="
-        found = f"p {sign} {row['p_adjusted']:.4g}{words}"
-        return f"{row['a']} - {row['b']} = {row['difference']:.4f}{spread}, {found}"
+        words = f", effect size {effect:.2f} ({describe_size(effect)})" if np.isfinite(effect) else ""
+        sign = "≤" if row["p_adjusted"] <= self.resolution else "="
+        p = f"p {sign} {row['p_adjusted']:.4g}{words}"
+        return f"{row['a']} - {row['b']} = {row['difference']:.4f}{spread}, {p}"
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """Return all pairs as a table, NaN where the test has no such figure.
 
         Parameters
         ----------
-        level
-            Level of the intervals ``lower, upper`` of the differences: simultaneous where the correction is.
+        level : float
+            Level of the confidence intervals ``lower, upper`` of the differences: simultaneous where the correction is.
+
+        Returns
+        -------
+        DataFrame
+            One row a pair.
         """
         names = np.array(self.estimates.labels, dtype=object)
-        lower, upper = map(self._figure, self.decisions.ends(1.0 - checked_level(level, "level")))
+        lower, upper = map(self._figure, self.decisions.limits(1.0 - checked_level(level, "level")))
         columns = (names[self.ia], names[self.ib], self.difference, lower, upper,
                    self.se, self.df, self.statistic, self.p, self.p_adjusted, self._effects())  # fmt: skip
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
-    def _half_widths(self, alpha: float) -> Floats:
-        return self._figure(self.decisions.half_widths(alpha))
+    def half_widths(self, level: float = 0.95) -> Floats:
+        """Return (P,) half-widths of the intervals of the differences; of an unequal one the longer side.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        array
+            NaN where the test has no interval.
+        """
+        lower, upper = map(self._figure, self.decisions.limits(1.0 - checked_level(level, "level")))
+        return np.maximum(upper - self.difference, self.difference - lower)
 
     def _effects(self) -> Floats:
-        scale = float(self.estimates.scale)
+        scale = float(np.ravel(self.estimates.scale)[0])
         return self.difference / scale if scale > 0 else np.full(len(self), np.nan)
 
     def reject(self, alpha: float = 0.05) -> Bools:
-        """Return whether each pair differs at level alpha, in the order of `to_frame()`.
+        """Return whether each pair differs significantly, in the order of `to_frame()`.
 
         Parameters
         ----------
-        alpha
+        alpha : float
             Level of significance.
+
+        Returns
+        -------
+        array of bool
+            One entry a pair.
         """
         return np.asarray(self.p_adjusted <= checked_level(alpha))
 
-    def intervals(self, level: float = 0.95, kind: str | None = None) -> pd.DataFrame:
-        """Return an interval of each system's mean: `estimate, lower, upper`, best system first.
+    def directions(self, alpha: float = 0.05) -> Ints:
+        """Return 1 where the first system of a pair is significantly better, -1 where it is worse, 0 where neither.
 
         Parameters
         ----------
-        level
+        alpha : float
+            Level of significance.
+
+        Returns
+        -------
+        array of int
+            One entry a pair.
+        """
+        return np.where(self.reject(alpha), np.sign(self.difference), 0.0).astype(np.int64)
+
+    def intervals(self, level: float = 0.95, kind: str = "mean") -> pd.DataFrame:
+        """Return intervals of one kind, best system first.
+
+        Parameters
+        ----------
+        level : float
             Level of the intervals.
-        kind
-            Without it, comparison intervals: half the critical difference of the correction either way, so that two
-            intervals overlap exactly when the pair is not told apart (F19 eq. 3 for HSD); tests of pairs, which have no
-            common spread, fall back to "sem", tests of right and wrong to Wilson's (1927).
-            "tukey", "sem", "anova": F19 eq. 3, 4, 5.
+        kind : str
+            "mean": confidence interval of each system's mean by itself, for the claim.
+            "comparison": bars that do not overlap differ significantly: half the critical difference of the correction
+            either way (F19 eq. 3 for HSD), or its nearest fit where pairs have critical differences of their own.
+            "difference": confidence interval of each difference, simultaneous for hsd, scheffe, dunnett, bonferroni,
+            holm (which takes Bonferroni's) and tests of all pairs at once; each pair by itself for none; for bh and by
+            of the false-coverage kind, valid for the significant pairs (Benjamini & Yekutieli 2005).
+            "tukey", "anova", "sem": F19 eq. 3, 5, 4.
+
+        Returns
+        -------
+        DataFrame
+            `estimate, lower, upper` by system; for differences `a, b, difference, lower, upper`.
         """
         alpha = 1.0 - checked_level(level, "level")
+        if kind == "difference":
+            if not self.decisions.has_intervals:
+                raise InputError(f"{self.title} has no interval for a difference", remedy="use a t-test")
+            return self.to_frame(level)[["a", "b", "difference", "lower", "upper"]]
         e = self.estimates
-        if kind is None and self.correction == JOINT and len(self) == e.size * (e.size - 1) // 2:
-            half = intervals.shares(self._half_widths(alpha), self.ia, self.ib, e.size)
-        elif kind is None and intervals.has_own(e):
-            half = intervals.half_widths(e, self.correction, self.decisions.family, alpha)
-        elif kind is None or kind == "sem":
-            half = intervals.sem(e, alpha)
+        if kind == "mean":
+            half = self._mean_half_widths(alpha)
+        elif kind == "comparison":
+            half = self._comparison_half_widths(alpha)
+        elif kind == "sem":
+            half = intervals.sem_half_widths(e, alpha)
         elif kind == "anova":
-            half = intervals.anova(e, alpha)
+            half = intervals.anova_half_widths(e, alpha)
         elif kind == "tukey":
-            half = intervals.tukey(e, len(self._members), alpha)
+            half = intervals.tukey_half_widths(e, len(self._members), alpha)
         else:
             raise unknown("kind", kind, intervals.KINDS, what="interval")
-        lower, upper = e.values - half, e.values + half
-        if kind is None and e.proportions and e.own_count is not None:
-            lower, upper = wilson(e.values, e.own_count, alpha)
+        lower, upper = self.means - half, self.means + half
+        if kind == "mean" and e.own_count is not None and self._right_or_wrong:
+            lower, upper = wilson(self.means, np.ravel(e.own_count), alpha)
         frame = pd.DataFrame(
-            {"estimate": e.values, "lower": lower, "upper": upper},
-            index=pd.Index(e.labels, name="system"),
+            {"estimate": self.means, "lower": lower, "upper": upper}, index=pd.Index(e.labels, name="system")
         )
         return frame.iloc[self._members]
+
+    @property
+    def _right_or_wrong(self) -> bool:
+        """Whether every score is 0 or 1, so that means are shares."""
+        items = self.estimates.items
+        return items is not None and bool(np.isin(items, (0.0, 1.0)).all())
+
+    def _mean_half_widths(self, alpha: float) -> Floats:
+        """Half-widths of Student's intervals of single means, by their own spread or else by the model's error."""
+        e = self.estimates
+        if e.mean_se is not None and e.mean_df is not None:
+            se, df = (np.atleast_2d(x)[0] for x in (e.mean_se, e.mean_df))
+            return np.asarray(scipy.stats.t.isf(alpha / 2.0, df) * se)
+        if e.own_sd is not None and e.own_count is not None:
+            return intervals.sem_half_widths(e, alpha)
+        if np.isfinite(e.variance).all():
+            return intervals.anova_half_widths(e, alpha)
+        return np.full(e.size, np.nan)
+
+    @property
+    def has_comparison_intervals(self) -> bool:
+        """Whether bars can show which pairs differ: all pairs are compared, and have critical differences."""
+        known = intervals.has_common_spread(self.estimates) or self.decisions.has_intervals
+        return self.complete and known and bool(np.isfinite(self.difference).all())
+
+    def _comparison_half_widths(self, alpha: float) -> Floats:
+        """Half-widths of bars that overlap where pairs do not differ, (R,) with NaN for systems in no pair."""
+        if not self.has_comparison_intervals:
+            raise InputError(
+                f"{self.title} has no comparison intervals"
+                if self.complete
+                else "comparison intervals need every pair of systems",
+                remedy=("use ", Option("kind", "mean")),
+            )
+        e = self.estimates
+        if self.correction != JOINT and intervals.has_common_spread(e):
+            return intervals.halve_critical_difference(e, self.correction, self.decisions.family, alpha)
+        critical = self._figure(self._critical_differences(alpha))
+        half = np.full(e.size, np.nan)
+        half[self._members] = intervals.share_half_widths(critical, *self._positions, len(self._members))
+        return half
+
+    def _critical_differences(self, alpha: float) -> Floats:
+        """Differences from which on each pair is significant."""
+        family = self.decisions.family
+        distribution = self.decisions.distribution
+        if distribution is not None and self.correction != JOINT:
+            level = corrections.uncorrected_level(self.correction, family.p, alpha)
+            return np.broadcast_to(distribution.critical(level[..., 0])[..., None], family.p.shape)
+        if self.correction == JOINT or not (np.isfinite(family.df).all() and np.isfinite(self.se).all()):
+            lower, upper = self.decisions.limits(alpha)
+            return np.asarray(upper - lower) / 2.0
+        level = corrections.uncorrected_level(self.correction, family.p, alpha)
+        critical_t = corrections.critical_t(self.correction, level, family.df, family.systems, alpha)
+        return np.asarray(self.decisions.outcome.se * critical_t)
+
+    def critical_difference(self, alpha: float = 0.05) -> float:
+        """Return the difference from which on a pair is significant, NaN where no one figure serves all pairs.
+
+        Parameters
+        ----------
+        alpha : float
+            Level of significance.
+
+        Returns
+        -------
+        float
+            The critical difference.
+        """
+        if not self.decisions.has_intervals:
+            return float("nan")
+        critical = self._figure(self._critical_differences(checked_level(alpha)))
+        alike = bool(np.ptp(critical) <= 1e-9 * critical.max(initial=0.0))
+        return float(critical[0]) if alike else float("nan")
 
     def plot(self, kind: str = "intervals", **options: Any) -> Any:
         """Draw the comparisons: an altair chart, which notebooks show and `save_chart` saves.
@@ -252,50 +416,36 @@ class Comparisons(Shown):
         """
         return late.call("chart", self, kind, **options)
 
-    def difference_intervals(self, level: float = 0.95) -> pd.DataFrame:
-        """Return an interval of each difference: `a, b, difference, lower, upper`.
+    def best(self, alpha: float = 0.05) -> tuple[str, ...]:
+        """Return the best set: the systems that no other is significantly better than, best first.
 
-        Simultaneous for hsd, scheffe, dunnett, bonferroni, holm (which takes Bonferroni's) and tests of all pairs at
-        once; each pair by itself for none; for bh and by of the false-coverage kind, true for the pairs found
-        (Benjamini & Yekutieli 2005).
-
-        Parameters
-        ----------
-        level
-            Level of the intervals.
-        """
-        checked_level(level, "level")
-        if not self.decisions.has_intervals:
-            raise InputError(f"{self.title} has no interval for a difference", remedy="use a t-test")
-        return self.to_frame(level)[["a", "b", "difference", "lower", "upper"]]
-
-    def top_group(self, alpha: float = 0.05) -> tuple[str, ...]:
-        """Return the best system and all that are not significantly different from it, best first.
-
-        The moderated test has Hsu's (1981) group instead, which holds the best with probability 1 - alpha.
+        Where the correction controls the family-wise error, it holds the best system with probability 1 - alpha. It is
+        the set of systems whose rank range starts at 1.
 
         Parameters
         ----------
-        alpha
+        alpha : float
             Level of significance.
-        """
-        joint = self.decisions.outcome.joint if self.correction == JOINT else None
-        best = None if joint is None else joint.top(checked_level(alpha))
-        if best is not None:
-            return tuple(self.estimates.labels[k] for k in self._members if best[k])
-        if not self._best_meets_all():
-            raise InputError(
-                f"the best system, {self.names[0]}, was not compared with all others",
-                remedy="compare all pairs to get a top group",
-            )
-        first = self._members[0]
-        with_best = (self.ia == first) | (self.ib == first)
-        alike = np.concatenate([self.ia, self.ib])[np.tile(with_best & ~self.reject(alpha), 2)]
-        return tuple(self.estimates.labels[k] for k in np.union1d(alike, first))
 
-    def _best_meets_all(self) -> bool:
-        members = self._members
-        return int(((self.ia == members[0]) | (self.ib == members[0])).sum()) == len(members) - 1
+        Returns
+        -------
+        tuple of str
+            Names of systems.
+        """
+        _, above = self._count_wins(alpha)
+        return tuple(name for name, beaten in zip(self.names, above, strict=True) if not beaten)
+
+    def _count_wins(self, alpha: float) -> tuple[Ints, Ints]:
+        """Number of systems significantly below and above each of `names`."""
+        self._require_all_pairs("ranks and the best set")
+        return groups.count_wins(self.reject(alpha), self.difference, *self._positions, len(self._members))
+
+    def _require_all_pairs(self, what: str) -> None:
+        if not self.complete:
+            raise InputError(
+                f"{what} need every pair of systems",
+                remedy=("leave out ", Option("baseline"), Either(" and a list of pairs", "")),
+            )
 
     def groups(self, alpha: float = 0.05, most: int = MOST_GROUPS) -> list[tuple[str, ...]]:
         """Return homogeneous groups: all maximal sets of systems no two of which differ, best first.
@@ -311,7 +461,7 @@ class Comparisons(Shown):
         return [tuple(names[k] for k in group) for group in self._groups(alpha, most)]
 
     def letters(self, alpha: float = 0.05, most: int = MOST_GROUPS) -> pd.DataFrame:
-        """Return the compact letter display, `estimate, letters`: systems that share a letter are not told apart.
+        """Return the compact letter display, `estimate, letters`: systems that share a letter are tied.
 
         Parameters
         ----------
@@ -322,44 +472,44 @@ class Comparisons(Shown):
         """
         names = groups.letters(self._groups(alpha, most), len(self._members))
         index = pd.Index(self.names, name="system")
-        return pd.DataFrame({"estimate": self.estimates.values[self._members], "letters": names}, index=index)
+        return pd.DataFrame({"estimate": self.means[self._members], "letters": names}, index=index)
 
     def _square(self, pairs: Array, blank: bool | float = False) -> Array:
         """Values of pairs where row and column of their systems meet."""
-        members = self._members
-        found = np.full((len(members), len(members)), blank, dtype=pairs.dtype)
-        found[np.searchsorted(members, self.ia), np.searchsorted(members, self.ib)] = pairs
-        return found
+        size = len(self._members)
+        square = np.full((size, size), blank, dtype=pairs.dtype)
+        square[self._positions] = pairs
+        return square
 
     def _groups(self, alpha: float, most: int) -> list[list[int]]:
-        if not self.complete:
-            raise InputError(
-                "groups need every pair of systems",
-                remedy=("leave out ", Option("baseline"), Either(" and a list of pairs", "")),
-            )
-        found = self._square(self.reject(alpha))
-        return groups.maximal_groups(found | found.T, most)
+        self._require_all_pairs("groups")
+        differ = self._square(self.reject(alpha))
+        return groups.maximal_groups(differ | differ.T, most)
 
     def ranks(self, level: float = 0.95) -> pd.DataFrame:
-        """Return the ranks that each system may have: `rank, lowest, highest`, best system first.
+        """Return the ranks that each system may have: `rank, rank_best, rank_worst`, best system first.
 
         The best is 1 plus the number of systems significantly better, the worst the number of systems less those
-        significantly worse; where the correction holds for the family, all these intervals hold at once.
+        significantly worse; where the correction controls the family-wise error, all these ranges hold at once.
 
         Parameters
         ----------
-        level
-            Level of the intervals; pairs are told apart at 1 - level.
+        level : float
+            Level of the ranges; pairs are significant at 1 - level.
+
+        Returns
+        -------
+        DataFrame
+            One row a system.
         """
-        told = self.reject(1.0 - checked_level(level, "level"))
-        wins = self._square(told & (self.difference >= 0.0)) | self._square(told & (self.difference < 0.0)).T
-        values = self.estimates.values[self._members]
+        below, above = self._count_wins(1.0 - checked_level(level, "level"))
+        values = self.means[self._members]
         rank = 1 + (values[None, :] > values[:, None]).sum(axis=1)
-        frame = {"rank": rank, "lowest": 1 + wins.sum(axis=0), "highest": len(wins) - wins.sum(axis=1)}
+        frame = {"rank": rank, "rank_best": 1 + above, "rank_worst": len(values) - below}
         return pd.DataFrame(frame, index=pd.Index(self.names, name="system"))
 
     def systems(self, level: float = 0.95) -> pd.DataFrame:
-        """Return one row a system: `estimate, lower, upper` of its mean, and `rank, lowest, highest`.
+        """Return one row a system: `estimate, lower, upper` of its mean, and `rank, rank_best, rank_worst`.
 
         Parameters
         ----------
@@ -374,16 +524,20 @@ class Comparisons(Shown):
         Tests of instances add `topic_effect_size`, in units of the standard deviation of the per-topic differences (J15
         eq. 8).
         """
-        if not float(self.estimates.scale) > 0:
+        if not float(np.ravel(self.estimates.scale)[0]) > 0:
             raise InputError(
                 "there is no spread to measure differences by", remedy="compare a fit with residuals"
             )
         effect, own = self._effects(), self.estimates.topic_sd
         frame = self.to_frame()[["a", "b", "difference", "effect_size"]].assign(
-            size=[size(x) for x in effect]
+            size=[describe_size(x) for x in effect]
         )
         return (
-            frame if own is None else frame.assign(topic_effect_size=self.difference / own[self.ia, self.ib])
+            frame
+            if own is None
+            else frame.assign(
+                topic_effect_size=self.difference / np.reshape(own, own.shape[-2:])[self.ia, self.ib]
+            )
         )
 
     def matrix(self, column: str = "p_adjusted") -> pd.DataFrame:
@@ -408,7 +562,7 @@ class Comparisons(Shown):
     def posterior(
         self, a: str | None = None, b: str | None = None, draws: int = 10_000, seed: int = 0
     ) -> Any:
-        """Return the posterior law of a difference, where the fit has one (J15 §3).
+        """Return the posterior distribution of a difference, where the fit has one (J15 §3).
 
         Parameters
         ----------
@@ -444,7 +598,7 @@ class Comparisons(Shown):
             return found
         if kind != "t":
             raise unknown("kind", kind, ("t", "hpd"), what="interval")
-        row = self.difference_intervals(level).iloc[0]
+        row = self.intervals(level, "difference").iloc[0]
         return float(row["lower"]), float(row["upper"])
 
     def _only_pair(self) -> tuple[str, str]:
@@ -453,10 +607,10 @@ class Comparisons(Shown):
         return self.estimates.labels[int(self.ia[0])], self.estimates.labels[int(self.ib[0])]
 
 
-def size(effect: float) -> str:
+def describe_size(effect: float) -> str:
     """Return an effect size in words.
 
-    >>> size(-0.6)
+    >>> describe_size(-0.6)
     'medium'
     """
     return next((word for bound, word in SIZES if abs(effect) >= bound), "negligible")
@@ -486,8 +640,8 @@ def compare_estimates(
     """
     if correction != JOINT:
         known(correction)
-    ordered = best_first(estimates)
-    bases = baselines_of(baseline)
+    ordered = sort_estimates(estimates)
+    bases = list_baselines(baseline)
     if correction == "dunnett" and len(bases) != 1:
         raise InputError(
             "Dunnett's test compares with one system", remedy=("name it by ", Option("baseline"))
@@ -496,7 +650,7 @@ def compare_estimates(
     found = decide(ordered, correction, ia, ib)
     words = title
     if not words:
-        by_t = ordered.law is None and ordered.test is None and correction in STEPWISE
+        by_t = ordered.distribution is None and ordered.test is None and correction in STEPWISE
         words = "t with " * by_t + corrections.title(correction)
     against = f" against {' and '.join(bases)}" if bases else ""
     return Comparisons(ordered, ia, ib, found, words + against, procedure, directed or bool(bases))

@@ -124,7 +124,7 @@ def equivalence(
     alpha
         Level of the test, below .5.
 
-    >>> from shardwise.procedures.running import compare_instances
+    >>> from shardwise.comparing.instances import compare_instances
     >>> rng = np.random.default_rng(3)
     >>> topics = rng.normal(0.4, 0.2, 200)
     >>> a = pd.DataFrame(topics[:, None] + rng.normal(0, 0.02, (200, 10)))

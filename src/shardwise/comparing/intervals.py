@@ -1,4 +1,4 @@
-"""Half-widths of the intervals around system means (F19 §5)."""
+"""Compute half-widths of the intervals around system means (F19 §5)."""
 
 from __future__ import annotations
 
@@ -11,35 +11,39 @@ from shardwise.methods.base import Estimates
 from shardwise.stats import studentized_range
 from shardwise.stats.corrections import Family, critical_t, uncorrected_level
 
-KINDS = ("tukey", "anova", "sem")
+PAPER_KINDS = ("tukey", "anova", "sem")
+"""The intervals of F19 eq. 3, 5 and 4."""
+KINDS = ("mean", "comparison", "difference", *PAPER_KINDS)
 
 
-def own_variances(estimates: Estimates) -> Floats:
+def estimate_own_variances(estimates: Estimates) -> Floats:
     """(R,) variances v_u of the single means, such that v_u + v_v is the variance of a difference.
 
     Where the pairs are unlike, the v_u are their least-squares fit (quasi-variances, Firth & de Menezes 2004).
 
     >>> pairs = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
-    >>> own_variances(Estimates(("x", "y", "z"), np.zeros(3), 2.0, 9.0, "", difference_variance=pairs))
+    >>> estimate_own_variances(Estimates(("x", "y", "z"), np.zeros(3), 2.0, 9.0, "", difference_variance=pairs))
     array([1., 2., 3.])
     """
     r = len(estimates.labels)
     if estimates.difference_variance is None or r == 2:
-        both = estimates.variance_of_differences()[0, 1]
+        both = estimates.variance_of_differences()[..., 0, 1].item()
         return np.full(r, both / 2)
-    return _shared_out(np.where(np.eye(r, dtype=bool), 0.0, estimates.difference_variance))
+    square = estimates.difference_variance.reshape(r, r)
+    return _shared_out(np.where(np.eye(r, dtype=bool), 0.0, square))
 
 
-def shares(half: Floats, ia: Ints, ib: Ints, r: int) -> Floats:
+def share_half_widths(half: Floats, ia: Ints, ib: Ints, r: int) -> Floats:
     """(R,) half-widths of means whose sums come nearest to the half-widths of all differences.
 
-    Two such intervals overlap exactly when a pair is not told apart where one critical difference serves all pairs, and
-    nearly so elsewhere.
+    Two such intervals overlap exactly when a pair is not significant where one critical difference serves all pairs,
+    and nearly so elsewhere.
 
-    >>> shares(np.array([0.3, 0.4, 0.5]), np.array([0, 0, 1]), np.array([1, 2, 2]), 3)
+    >>> share_half_widths(np.array([0.3, 0.4, 0.5]), np.array([0, 0, 1]), np.array([1, 2, 2]), 3)
     array([0.1, 0.2, 0.3])
     """
-    if r == 2 or not np.isfinite(half).all():  # too few draws or topics for any interval
+    # an infinite half-width means too few resamples or topics for any interval
+    if r == 2 or not np.isfinite(half).all():
         return np.full(r, float(half.max()) / 2.0)
     square = np.zeros((r, r))
     square[ia, ib] = square[ib, ia] = half
@@ -54,52 +58,57 @@ def _shared_out(pairs: Floats) -> Floats:
     return np.asarray(np.maximum((rows - total) / (r - 2), 0.0))
 
 
-def has_own(estimates: Estimates) -> bool:
-    """Whether the model gives single means a variance or a law, so that a method has intervals of its own."""
-    return estimates.test is None and (estimates.law is not None or bool(np.isfinite(estimates.variance)))
+def has_common_spread(estimates: Estimates) -> bool:
+    """Return whether the model gives single means a variance or a distribution."""
+    return estimates.test is None and (
+        estimates.distribution is not None or bool(np.isfinite(estimates.variance).all())
+    )
 
 
-def half_widths(estimates: Estimates, correction: str, family: Family, alpha: float) -> Floats:
-    """(R,) half-widths by which two intervals overlap exactly when the correction does not tell the pair apart.
+def halve_critical_difference(estimates: Estimates, correction: str, family: Family, alpha: float) -> Floats:
+    """(R,) half-widths by which two intervals overlap exactly when a pair is not significant.
 
     Half the critical difference of the correction (F19 eq. 3); exact where all pairs have one variance, else by
     quasi-variances.
     """
     level = uncorrected_level(correction, family.p, alpha)
-    if estimates.law is not None:
-        return np.full(estimates.size, float(estimates.law.critical(level[..., 0])) / 2)
-    df = np.array([float(estimates.df)])
-    t = critical_t(correction, level, df, family.systems, alpha)[0]
-    return np.asarray(t * np.sqrt(2.0 * own_variances(estimates)) / 2)
+    if estimates.distribution is not None:
+        return np.full(estimates.size, np.ravel(estimates.distribution.critical(level[..., 0]))[0] / 2)
+    t = np.ravel(critical_t(correction, level, np.ravel(estimates.df)[:1], family.systems, alpha))[0]
+    return np.asarray(t * np.sqrt(2.0 * estimate_own_variances(estimates)) / 2)
 
 
-def tukey(estimates: Estimates, systems: int, alpha: float) -> Floats:
+def tukey_half_widths(estimates: Estimates, systems: int, alpha: float) -> Floats:
     """F19 eq. 3: ½·Q·sqrt(MS_error / (T·S))."""
     _needs_variance(estimates, "tukey")
     return np.asarray(
-        studentized_range.isf(alpha, systems, estimates.df) / 2 * np.sqrt(own_variances(estimates))
+        studentized_range.isf(alpha, systems, np.ravel(estimates.df)[0])
+        / 2
+        * np.sqrt(estimate_own_variances(estimates))
     )
 
 
-def sem(estimates: Estimates, alpha: float) -> Floats:
+def sem_half_widths(estimates: Estimates, alpha: float) -> Floats:
     """F19 eq. 4: t·sd/sqrt(n) of each system's own scores, whatever the model."""
     if estimates.own_sd is None or estimates.own_count is None:
         raise InputError(
             "the model did not hand over the systems' own standard deviations",
             remedy=("use ", Option("kind", "anova")),
         )
-    n = estimates.own_count
-    return np.asarray(scipy.stats.t.isf(alpha / 2, n - 1) * estimates.own_sd / np.sqrt(n))
+    n = np.ravel(estimates.own_count)
+    return np.asarray(scipy.stats.t.isf(alpha / 2, n - 1) * np.ravel(estimates.own_sd) / np.sqrt(n))
 
 
-def anova(estimates: Estimates, alpha: float) -> Floats:
+def anova_half_widths(estimates: Estimates, alpha: float) -> Floats:
     """F19 eq. 5: t·sqrt(MS_error / (T·S))."""
     _needs_variance(estimates, "anova")
-    return np.asarray(scipy.stats.t.isf(alpha / 2, estimates.df) * np.sqrt(own_variances(estimates)))
+    return np.asarray(
+        scipy.stats.t.isf(alpha / 2, np.ravel(estimates.df)[0]) * np.sqrt(estimate_own_variances(estimates))
+    )
 
 
 def _needs_variance(estimates: Estimates, kind: str) -> None:
-    if not (np.isfinite(estimates.variance) and estimates.df > 0):
+    if not (np.isfinite(estimates.variance).all() and np.ravel(estimates.df)[0] > 0):
         raise InputError(
             f"the interval {kind!r} needs the error variance and degrees of freedom of a model, which this comparison"
             " lacks",

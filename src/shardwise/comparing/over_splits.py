@@ -11,7 +11,6 @@ import numpy.typing as npt
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
-from shardwise.comparing.decisions import Decisions
 from shardwise.core.arguments import Progress, chosen
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import Either, InputError, Option, unknown
@@ -20,7 +19,8 @@ from shardwise.core.scores import as_scores
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.base import Estimates, Outcome
 from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.stats.combining import agreed_p, cauchy_p, directed, harmonic_mean_p, quantile_p
+from shardwise.methods.decisions import Decisions
+from shardwise.methods.splits import COMBINED, RULES, combine_p_values
 from shardwise.stats.corrections import STEPWISE, step_up
 
 Signs = npt.NDArray[np.int8]
@@ -143,7 +143,7 @@ def align(comparisons: Sequence[Comparisons]) -> Aligned:
         )
     values = np.zeros(len(place))
     for c in comparisons:
-        values[[place[label] for label in c.estimates.labels]] += c.estimates.values / len(comparisons)
+        values[[place[label] for label in c.estimates.labels]] += c.means / len(comparisons)
     order = np.argsort(-values, kind="stable")
     rank = np.argsort(order)
     rows = [
@@ -155,7 +155,7 @@ def align(comparisons: Sequence[Comparisons]) -> Aligned:
             "the comparisons are not of the same pairs",
             remedy=("give all the same ", Option("only"), " and ", Option("baseline")),
         )
-    scales = [c.estimates.scale for c in comparisons]
+    scales = [np.ravel(c.estimates.scale)[0] for c in comparisons]
     estimates = Estimates(
         labels=tuple(first.labels[k] for k in order),
         values=values[order],
@@ -191,7 +191,7 @@ def unanimous(comparisons: Sequence[Comparisons]) -> Comparisons:
     comparisons
         Comparisons of the same pairs, one a split.
     """
-    return _agreed(comparisons, len(comparisons), "unanimous", "in each of these {} splits")
+    return _combine(comparisons, "unanimous", "unanimous")
 
 
 def majority(comparisons: Sequence[Comparisons]) -> Comparisons:
@@ -202,15 +202,18 @@ def majority(comparisons: Sequence[Comparisons]) -> Comparisons:
     comparisons
         Comparisons of the same pairs, one a split.
     """
-    return _agreed(comparisons, len(comparisons) // 2 + 1, "majority", "in most of these {} splits")
+    return _combine(comparisons, "majority", "majority")
 
 
-def _agreed(comparisons: Sequence[Comparisons], needed: int, name: str, claim: str) -> Comparisons:
+def _combine(comparisons: Sequence[Comparisons], rule: str, correction: str) -> Comparisons:
+    """One conclusion from comparisons of several splits, by a rule of `RULES`."""
     both = align(comparisons)
-    p = agreed_p(directed(both.p, both.agrees), needed)
-    p_adjusted = agreed_p(directed(both.p_adjusted, both.agrees), needed)
-    title = f"{name} over {len(comparisons)} splits, each {comparisons[0].title}"
-    return _result(both, p, p_adjusted, name, title, claim.format(len(comparisons)))
+    p, p_adjusted = combine_p_values(rule, both.p, both.p_adjusted, both.agrees, correction)
+    if rule in COMBINED:
+        title = f"{RULES[rule].title} ({len(comparisons)}) with {STEPWISE[correction].title}"
+    else:
+        title = f"{rule} over {len(comparisons)} splits, each {comparisons[0].title}"
+    return _result(both, p, p_adjusted, correction, title, RULES[rule].scope.format(n=len(comparisons)))
 
 
 def combined_p(
@@ -233,16 +236,9 @@ def combined_p(
     method
         The correction: bonferroni, holm, bh, by or none.
     """
-    rules = {"quantile": quantile_p, "harmonic": harmonic_mean_p, "cauchy": cauchy_p}
-    chosen(how, "how", rules, what="combination")
-    correction = STEPWISE[chosen(method, "correction", STEPWISE)]
-    both = align(comparisons)
-    p = rules[how](directed(both.p, both.agrees))
-    words = {"quantile": "quantile p", "harmonic": "harmonic mean p", "cauchy": "Cauchy combination"}[how]
-    title = f"{words} over {len(comparisons)} splits with {correction.title}"
-    return _result(
-        both, p, correction.adjust(p), method, title, f"whatever of these {len(comparisons)} splits is chosen"
-    )
+    chosen(how, "how", COMBINED, what="combination")
+    chosen(method, "correction", STEPWISE)
+    return _combine(comparisons, how, method)
 
 
 def voorhees_bh(comparisons: Comparisons, alpha: float = 0.05) -> Comparisons:
@@ -272,5 +268,5 @@ def _result(
     nothing = np.full(p.shape, np.nan)
     difference = e.values[both.ia] - e.values[both.ib]
     outcome = Outcome(difference, nothing, nothing, nothing, p)
-    decisions = Decisions(outcome, p_adjusted, correction, int(np.union1d(both.ia, both.ib).size), None)
+    decisions = Decisions(outcome, p_adjusted, correction, int(np.union1d(both.ia, both.ib).size))
     return Comparisons(e, both.ia, both.ib, decisions, title)

@@ -3,82 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError, Option
-from shardwise.methods.base import Estimates, Joint, Outcome, PairTest
+from shardwise.methods.base import Estimates
 
 
-def best_first(estimates: Estimates) -> Estimates:
-    """The same estimates with systems by descending value, ties in the order given."""
-    labels, values = estimates.labels, np.asarray(estimates.values, dtype=float)
+def check_systems(labels: Sequence[str], values: Floats) -> None:
+    """Refuse systems that cannot be compared: too few, of one name, or without an estimate.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        Names of the systems.
+    values : array
+        Their means.
+    """
     if len(labels) < 2:
         raise InputError(f"{len(labels)} system: nothing to compare", remedy="give at least two systems")
     if len(set(labels)) < len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
+        twice = next(label for label in labels if list(labels).count(label) > 1)
         raise InputError(f"two systems are called {twice!r}", remedy="give every system its own name")
     if not np.isfinite(values).all():
-        lost = labels[int(np.flatnonzero(~np.isfinite(values))[0])]
-        raise InputError(f"the estimate of system {lost!r} is not a number", remedy="mend or drop its scores")
-    order = np.argsort(-values, kind="stable")
-
-    def vector(x: Floats | None) -> Floats | None:
-        return None if x is None else np.asarray(x, dtype=float)[order]
-
-    def square(x: Floats | None) -> Floats | None:
-        return None if x is None else np.asarray(x, dtype=float)[np.ix_(order, order)]
-
-    return replace(
-        estimates,
-        labels=tuple(labels[k] for k in order),
-        values=values[order],
-        difference_variance=square(estimates.difference_variance),
-        difference_df=square(estimates.difference_df),
-        topic_sd=square(estimates.topic_sd),
-        own_sd=vector(estimates.own_sd),
-        own_count=vector(estimates.own_count),
-        test=None if estimates.test is None else Reordered(estimates.test, order),
-    )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Reordered:
-    """A test of systems that stand in another order now."""
-
-    test: PairTest
-    order: Ints
-
-    @property
-    def name(self) -> str:
-        """What test this is."""
-        return self.test.name
-
-    def outcome(self, ia: Ints, ib: Ints) -> Outcome:
-        """Test pairs by their new indices."""
-        found = self.test.outcome(self.order[ia], self.order[ib])
-        return (
-            found if found.joint is None else replace(found, joint=_ReorderedJoint(found.joint, self.order))
+        label = labels[int(np.flatnonzero(~np.isfinite(values))[0])]
+        raise InputError(
+            f"the estimate of system {label!r} is not a number", remedy="correct or drop its scores"
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ReorderedJoint:
-    joint: Joint
-    order: Ints
+def sort_estimates(estimates: Estimates) -> Estimates:
+    """Return the same estimates with systems by descending value, ties in the order given.
 
-    @property
-    def p_adjusted(self) -> Floats:
-        return self.joint.p_adjusted
+    Parameters
+    ----------
+    estimates : Estimates
+        Of one table. A test of pairs knows its systems by number, so estimates with one must be sorted already.
 
-    def half_width(self, alpha: float) -> Floats:
-        return self.joint.half_width(alpha)
+    Returns
+    -------
+    Estimates
+        Best system first.
+    """
+    labels, values = estimates.labels, np.ravel(np.asarray(estimates.values, dtype=float))
+    check_systems(labels, values)
+    order = np.argsort(-values, kind="stable")
+    if np.array_equal(order, np.arange(len(order))):
+        return estimates
+    if estimates.test is not None:
+        raise InputError("estimates with a test of pairs are not sorted", remedy="put the best system first")
 
-    def top(self, alpha: float) -> Bools | None:
-        found = self.joint.top(alpha)
-        return None if found is None else found[..., self.order]
+    def sort_last(x: Floats | None) -> Floats | None:
+        return None if x is None else np.asarray(x, dtype=float)[..., order]
+
+    def sort_square(x: Floats | None) -> Floats | None:
+        return None if x is None else np.asarray(x, dtype=float)[..., order, :][..., order]
+
+    vectors = ("values", "own_sd", "own_count", "mean_se", "mean_df", "items")
+    squares = ("difference_variance", "difference_df", "topic_sd")
+    sorted_arrays: dict[str, Any] = {name: sort_last(getattr(estimates, name)) for name in vectors}
+    sorted_arrays |= {name: sort_square(getattr(estimates, name)) for name in squares}
+    return replace(estimates, labels=tuple(labels[k] for k in order), **sorted_arrays)
 
 
 def choose_pairs(
@@ -115,7 +103,7 @@ def choose_pairs(
             )
         chosen = np.unique([_find(str(name), place) for name in only])
     if baseline is not None:
-        bases = [_find(name, place) for name in baselines_of(baseline)]
+        bases = [_find(name, place) for name in list_baselines(baseline)]
         met = [(k, base) for n, base in enumerate(bases) for k in chosen if k not in (base, *bases[:n])]
         ia, ib = np.array(met, dtype=np.int64).reshape(-1, 2).T
     else:
@@ -126,10 +114,10 @@ def choose_pairs(
     return ia, ib
 
 
-def baselines_of(baseline: str | Sequence[str] | None) -> tuple[str, ...]:
+def list_baselines(baseline: str | Sequence[str] | None) -> tuple[str, ...]:
     """The baselines that one name, several or none stand for, each once.
 
-    >>> baselines_of("bm25"), baselines_of(["bm25", "rm3", "bm25"]), baselines_of(None)
+    >>> list_baselines("bm25"), list_baselines(["bm25", "rm3", "bm25"]), list_baselines(None)
     (('bm25',), ('bm25', 'rm3'), ())
     """
     return tuple(dict.fromkeys([baseline] if isinstance(baseline, str) else baseline or ()))
@@ -139,7 +127,7 @@ def _listed_pairs(listed: list[tuple[str, str]], place: dict[str, int], directed
     found = np.array([[_find(a, place), _find(b, place)] for a, b in listed])
     same = found[:, 0] == found[:, 1]
     if same.any():
-        raise InputError(f"system {listed[int(same.argmax())][0]!r} is to be compared with itself")
+        raise InputError(f"system {listed[int(same.argmax())][0]!r} cannot be compared with itself")
     if not directed:
         found = np.unique(np.sort(found, axis=1), axis=0)
     return found[:, 0], found[:, 1]
@@ -149,6 +137,6 @@ def _find(name: str, place: dict[str, int]) -> int:
     if name not in place:
         some = ", ".join(list(place)[:5])
         raise InputError(
-            f"no system is called {name!r}", remedy=f"the systems are {some}{', …' * (len(place) > 5)}"
+            f"unknown system {name!r}", remedy=f"the systems are {some}{', …' * (len(place) > 5)}"
         )
     return place[name]

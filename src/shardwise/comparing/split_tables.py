@@ -137,10 +137,10 @@ def summary_over_splits(
     if whole is not None:
         reference = _by_system(whole)
         figures["tau"] = [
-            kendall_tau(dict(zip(c.estimates.labels, c.estimates.values.tolist(), strict=True)), reference)
+            kendall_tau(dict(zip(c.estimates.labels, c.means.tolist(), strict=True)), reference)
             for c in comparisons
         ]
-    widths = [c.intervals(1.0 - alpha) for c in comparisons]
+    widths = [c.intervals(1.0 - alpha, "comparison") for c in comparisons]
     figures["interval_width"] = [float((w["upper"] - w["lower"]).mean()) for w in widths]
     figures["significant"] = [float(c.reject(alpha).sum()) for c in comparisons]
     figures["share_significant"] = [n / len(comparisons[0]) for n in figures["significant"]]

@@ -31,8 +31,8 @@ from shardwise.lab.trial import Trial
 from shardwise.lab.verdict import Verdict, summary, verdict
 from shardwise.lab.worlds.tilt import topic_means
 from shardwise.methods.anova.variance_components import complete_table, variance_components
-from shardwise.procedures.procedure import Procedure
-from shardwise.procedures.vocabulary import DEFAULT, parse
+from shardwise.methods.procedure import Procedure
+from shardwise.methods.registry import DEFAULTS, parse_procedure
 
 CLAIMS: Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]] = {
     ("topic", "system"): (("topic",),),
@@ -52,13 +52,13 @@ class Calibration(Shown):
     (``status``, ``intervals``); ``level`` at which false alarms would be as rare as promised; ``best``, how often the
     top group holds the best; and ``power``.
 
-    ``rates`` has one row for each method, claim, world and figure: ``method, promise, meant, claim, null, planted,
+    ``rates`` has one row for each method, claim, world and figure: ``method, error_rate, meant, claim, null, planted,
     for_alarms, for_intervals, figure, rate, low, high, n``. The figures: raw (equal pairs called different before
     correction), family (tables in which any equal pair is), discovery (share of equal pairs among those called
     different), coverage and together (intervals that hold the true difference: each, and all at once), best (true best
     systems in the top group), level, wrong_way (of truly different pairs called different, those the wrong way round),
-    found (planted differences that are). ``power`` has ``method, promise, meant, claim, null, difference, power, low,
-    high``. ``meant`` says whether a method is made for the claim and in theory tests a difference.
+    found (planted differences that are). ``power`` has ``method, error_rate, meant, claim, null, difference, power,
+    low, high``. ``meant`` says whether a method is made for the claim and in theory tests a difference.
 
     Intervals are Monte-Carlo and hold together, with 95 %, for all worlds of a claim and whenever one stops.
     """
@@ -116,7 +116,7 @@ class Calibration(Shown):
             "intervals": t["intervals"],
             "power, %": percent("power", "power_low", "power_high"),
         }
-        return t[["claim", "method", "promise", "meant"]].assign(**columns)
+        return t[["claim", "method", "error_rate", "meant"]].assign(**columns)
 
     def plot(self, kind: str = "errors") -> Any:
         """Draw what methods do: an altair chart.
@@ -293,17 +293,17 @@ def _shape(
 def _methods(names: Iterable[str | Procedure] | None, dims: tuple[str, ...]) -> list[Procedure]:
     if isinstance(names, str | Procedure):
         names = [names]
-    found = [parse(name) for name in (DEFAULT[dims] if names is None else names)]
+    found = [parse_procedure(name) for name in (DEFAULTS[dims].shown if names is None else names)]
     if not found:
         raise InputError(
             "no method to calibrate",
             remedy=("name some, as in ", Either('methods=["MD6 hsd topic"]', "--method 'MD6 hsd topic'")),
         )
     for method in found:
-        if dims not in method.dims:
+        if dims not in method.layouts:
             raise InputError(
                 f"{method.name} does not fit scores by {', '.join(dims)}",
-                remedy=f"it takes {' or '.join(', '.join(d) for d in method.dims)}",
+                remedy=f"it takes {' or '.join(', '.join(d) for d in method.layouts)}",
             )
     return list({method.name: method for method in found}.values())
 

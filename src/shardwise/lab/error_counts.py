@@ -13,8 +13,9 @@ import numpy as np
 import scipy
 from scipy import special
 
-from shardwise.comparing.decisions import JOINT, Decisions
 from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.methods.decisions import Decisions
+from shardwise.stats.groups import count_wins
 from shardwise.stats.proportions import clopper_pearson
 
 TAIL = 0.025  # on each side of a Monte-Carlo interval
@@ -23,7 +24,7 @@ SAME = 1e-12  # true differences below this are none
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """True differences of all pairs, in the order of np.triu_indices."""
+    """True differences of pairs: all of them in the order of np.triu_indices, or those asked for."""
 
     difference: Floats  # (P,)
     null: Bools  # (P,)
@@ -31,17 +32,21 @@ class Truth:
     size: Ints  # (P,) which of them; -1 for none
     best: Ints  # the systems that none is better than
     systems: int
+    ia: Ints  # (P,) the pairs
+    ib: Ints
 
     @classmethod
-    def of(cls, means: Floats) -> Truth:
+    def of(cls, means: Floats, pairs: tuple[Ints, Ints] | None = None) -> Truth:
         """Read off the differences of true means."""
-        a, b = np.triu_indices(means.size, 1)
+        a, b = np.triu_indices(means.size, 1) if pairs is None else pairs
         difference = means[a] - means[b]
         null = np.abs(difference) <= SAME
         rounded = np.round(np.abs(difference), 12)
         sizes: Floats = np.unique(rounded[~null]).astype(np.float64)
         size = np.where(null, -1, np.searchsorted(sizes, rounded))
-        return cls(difference, null, sizes, size, np.flatnonzero(means >= means.max() - SAME), means.size)
+        return cls(
+            difference, null, sizes, size, np.flatnonzero(means >= means.max() - SAME), means.size, a, b
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,18 +62,17 @@ class Tally:
     smallest: Floats  # corrected p-value of the equal pair that has the smallest
     coverage: Floats  # share of intervals that hold the true difference; of the pairs found for bh and by
     together: Floats  # 1 if all intervals do
-    best: Floats  # share of the best systems that the top group holds
+    best: Floats  # share of the best systems that the best set holds
     wrong_way: Floats  # pairs truly different and called different the wrong way round
     right_way: Floats
     found: Floats  # (B, G) share of the pairs of this true size called different, the right way round
     blamed: Floats  # (R,)
 
 
-def tally(decisions: Decisions, truth: Truth, promise: str, alpha: float) -> Tally:
+def tally(decisions: Decisions, truth: Truth, error_rate: str, alpha: float) -> Tally:
     """Hold decisions against the truth."""
-    asked = np.isfinite(decisions.p_adjusted).any(axis=0)
     called = decisions.p_adjusted <= alpha
-    equal = truth.null & asked
+    equal = truth.null
     agrees = np.sign(decisions.difference) == np.sign(truth.difference)
     n_called = called.sum(axis=1)
     false = called & equal
@@ -76,28 +80,25 @@ def tally(decisions: Decisions, truth: Truth, promise: str, alpha: float) -> Tal
     raw = (decisions.p[:, equal] <= alpha).mean(axis=1) if equal.any() else none
     family = false.any(axis=1).astype(float) if equal.any() else none
     smallest = decisions.p_adjusted[:, equal].min(axis=1) if equal.any() else none
-    top = (
-        decisions.outcome.joint.top(alpha)
-        if decisions.outcome.joint and decisions.correction == JOINT
-        else None
-    )
+    complete = truth.difference.size == truth.systems * (truth.systems - 1) // 2
+    _, above = count_wins(called, decisions.difference, truth.ia, truth.ib, truth.systems)
     half = decisions.half_widths(alpha)
-    holds = (np.abs(decisions.difference - truth.difference) <= half) | ~asked
+    holds = np.abs(decisions.difference - truth.difference) <= half
     if np.isnan(half).all():
         coverage = together = none
-    elif promise == "discovery":  # Benjamini & Yekutieli 2005: true of the pairs that were selected
+    elif error_rate == "discovery":  # Benjamini & Yekutieli 2005: true of the pairs that were selected
         coverage = 1.0 - (called & ~holds).sum(axis=1) / np.maximum(n_called, 1)
         together = none
     else:
-        coverage, together = holds[:, asked].mean(axis=1), holds.all(axis=1).astype(float)
+        coverage, together = holds.mean(axis=1), holds.all(axis=1).astype(float)
     truly = called & ~truth.null
     right = truly & agrees
     found = np.full((len(called), truth.sizes.size), np.nan)
     for g in range(truth.sizes.size):
-        if (of_size := (truth.size == g) & asked).any():
+        if (of_size := truth.size == g).any():
             found[:, g] = right[:, of_size].mean(axis=1)
     by_pair = false.sum(axis=0).astype(np.float64)
-    blamed = sum(np.bincount(side, by_pair, truth.systems) for side in np.triu_indices(truth.systems, 1))
+    blamed = sum(np.bincount(side, by_pair, truth.systems) for side in (truth.ia, truth.ib))
     return Tally(
         raw=raw,
         family=family,
@@ -105,7 +106,7 @@ def tally(decisions: Decisions, truth: Truth, promise: str, alpha: float) -> Tal
         smallest=smallest,
         coverage=coverage,
         together=together,
-        best=none if top is None else top[:, truth.best].mean(axis=1),
+        best=(above[:, truth.best] == 0).mean(axis=1) if complete else none,
         wrong_way=(truly & ~agrees).sum(axis=1).astype(float),
         right_way=right.sum(axis=1).astype(float),
         found=found,

@@ -12,19 +12,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from shardwise.comparing.pairs import choose_pairs
 from shardwise.core.arguments import Progress, mapped
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.lab.error_counts import Tally, Truth, joined, level_for, rate, ratio, tally
 from shardwise.lab.looks import status, tail
 from shardwise.lab.scenarios import Case
 from shardwise.lab.verdict import COVERED, FIGURE, cannot_explode
 from shardwise.lab.worlds.base import World
+from shardwise.methods.procedure import Procedure
 from shardwise.methods.tables import Tables
-from shardwise.procedures.procedure import Procedure
 
 FIGURES = ("raw", "family", "discovery", "coverage", "together", "best")
-POWER = ("method", "promise", "meant", "claim", "null", "difference", "power", "low", "high")
+POWER = ("method", "error_rate", "meant", "claim", "null", "difference", "power", "low", "high")
 SCORES = 2_000_000  # numbers of one chunk of tables
 PAIRS = 500_000  # pairs of one chunk of tables
 
@@ -47,8 +48,35 @@ def decided(chunk: Chunk) -> list[Tally]:
     world = chunk.case.world
     drawn = world.draw(chunk.first, chunk.number, _path(chunk.seed, chunk.case.path))
     tables = Tables(drawn, world.dims, chunk.seed, chunk.first)
-    truth = Truth.of(world.truth)
-    return [tally(m.decide(tables, chunk.baselines), truth, m.promise, chunk.alpha) for m in chunk.methods]
+    return [
+        tally(method.decide(tables, pairs), Truth.of(world.truth, pairs), method.error_rate, chunk.alpha)
+        for method in chunk.methods
+        for pairs in [choose_numbered_pairs(tables.systems, chunk.baselines or dunnett_baseline(method))]
+    ]
+
+
+def dunnett_baseline(method: Procedure) -> tuple[int, ...]:
+    """Return the first system for Dunnett's test, which needs a baseline, and none for other corrections."""
+    return (0,) if method.correction == "dunnett" else ()
+
+
+def choose_numbered_pairs(systems: int, baselines: tuple[int, ...]) -> tuple[Ints, Ints] | None:
+    """Return the pairs of numbered systems with baselines, as `compare` chooses them; None for all pairs.
+
+    Parameters
+    ----------
+    systems : int
+        Number of systems.
+    baselines : tuple of int
+        Numbers of the baselines.
+
+    Returns
+    -------
+    tuple of arrays or None
+        Numbers of the two systems of each pair.
+    """
+    names = tuple(map(str, range(systems)))
+    return choose_pairs(names, None, [names[k] for k in baselines]) if baselines else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,8 +162,8 @@ class Trial:
             for k in meant:
                 method = self.methods[k]
                 for column, figure in (
-                    ("alarms", FIGURE[method.promise]),
-                    ("intervals", COVERED[method.promise]),
+                    ("alarms", FIGURE[method.error_rate]),
+                    ("intervals", COVERED[method.error_rate]),
                 ):
                     states = {}
                     for (claim, _, _), members in self.alike().items():
@@ -165,7 +193,7 @@ class Trial:
                 if planted:
                     figures["wrong_way"] = ratio(of["wrong_way"], of["wrong_way"] + of["right_way"], ends)
                     figures["found"] = rate(np.concatenate([_found(tallies[at][k]) for at in members]), ends)
-                elif method.promise != "pair" and cannot_explode(method):
+                elif method.error_rate != "pair" and cannot_explode(method):
                     figures["level"] = level_for(of["smallest"], self.alpha, ends)
                 head = self._head(method, about, first) | {"planted": planted}
                 head |= {"for_alarms": first.alarms, "for_intervals": first.intervals}
@@ -189,7 +217,7 @@ class Trial:
 
     def _head(self, method: Procedure, about: Claim, case: Case) -> dict[str, Any]:
         claim = about.short(case.world.dims)
-        head = {"method": method.name, "promise": method.promise, "meant": _meant(method, about)}
+        head = {"method": method.name, "error_rate": method.error_rate, "meant": _meant(method, about)}
         return head | {"claim": claim, "null": case.null}
 
     def blamed(
@@ -210,7 +238,7 @@ class Trial:
 
 
 def _meant(method: Procedure, claim: Claim) -> bool:
-    return method.sound and method.claim == claim
+    return method.method.sound and method.claim == claim
 
 
 def _found(part: Tally) -> Floats:

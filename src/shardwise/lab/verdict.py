@@ -16,11 +16,9 @@ import pandas as pd
 
 from shardwise.core.claim import Claim
 from shardwise.lab.looks import status
-from shardwise.methods.moderated.method import ByModerated
+from shardwise.methods.procedure import Procedure
+from shardwise.methods.registry import DEFAULTS, list_claims, list_procedures, parse_procedure
 from shardwise.methods.tables import Dims
-from shardwise.procedures.procedure import Procedure
-from shardwise.procedures.running import USUAL
-from shardwise.procedures.vocabulary import available, common_error, for_claims, parse
 
 PROMISES = {
     "family": "no false claim at all among the pairs",
@@ -43,7 +41,7 @@ class Advice:
     it was not tried.
     """
 
-    promise: str
+    error_rate: str
     method: str
     alpha: float
     declared: str
@@ -83,7 +81,7 @@ class Verdict:
     @property
     def use(self) -> dict[str, str]:
         """What to use for each promise."""
-        return {one.promise: one.method for one in self.advice}
+        return {one.error_rate: one.method for one in self.advice}
 
     def said(self, command: bool = False) -> tuple[str, ...]:
         """Return all that is said, line by line.
@@ -132,7 +130,7 @@ class Verdict:
         return self.text()
 
 
-def declared(dims: Dims, claim: Claim, promise: str) -> Procedure | None:
+def declared(dims: Dims, claim: Claim, error_rate: str) -> Procedure | None:
     """The procedure that is used for a claim and a promise unless it is shown to fail; None where none is usual.
 
     Parameters
@@ -141,21 +139,23 @@ def declared(dims: Dims, claim: Claim, promise: str) -> Procedure | None:
         Layout of the scores.
     claim
         What a difference is about.
-    promise
+    error_rate
         "family", "discovery" or "pair".
 
-    >>> [declared(("topic", "system"), Claim("topic"), promise).name for promise in PROMISES]
+    >>> [declared(("topic", "system"), Claim("topic"), error_rate).name for error_rate in PROMISES]
     ['moderated', 'moderated bh', 'moderated none']
     """
-    usual = for_claims(parse(USUAL[dims]), dims).get(claim)
+    usual = list_claims(parse_procedure(DEFAULTS[dims].procedure), dims).get(claim)
     if usual is not None:
         return (
             usual
-            if promise == "family"
-            else replace(usual, correction={"discovery": "bh", "pair": "none"}[promise])
+            if error_rate == "family"
+            else replace(usual, correction={"discovery": "bh", "pair": "none"}[error_rate])
         )
     made = (
-        one for one in available(dims).values() if one.claim == claim and one.sound and one.promise == promise
+        one
+        for one in list_procedures(dims).values()
+        if one.claim == claim and one.method.sound and one.error_rate == error_rate
     )
     return next(made, None)
 
@@ -165,7 +165,7 @@ def cannot_explode(procedure: Procedure) -> bool:
 
     A paired t has a denominator near 0 where two systems are nearly the same, and its law then hangs on few topics.
     """
-    return common_error(procedure) or isinstance(procedure.fit, ByModerated)
+    return procedure.method.bounded_statistic
 
 
 def verdict(
@@ -198,9 +198,13 @@ def verdict(
     """
     rows: Rows = {str(row["method"]): row for row in table.to_dict("records")}
     named = {state: tuple(name for name, row in rows.items() if row["status"] == state) for state in STATES}
-    asked = [promise for promise in PROMISES if any(row["promise"] == promise for row in rows.values())]
-    advice = tuple(one for promise in asked if (one := _advice(promise, claim, rows, methods, dims, alpha)))
-    lines = [f"{PROMISES[one.promise]}: {_chosen(one, rows, alpha)}" for one in advice]
+    asked = [
+        error_rate for error_rate in PROMISES if any(row["error_rate"] == error_rate for row in rows.values())
+    ]
+    advice = tuple(
+        one for error_rate in asked if (one := _advice(error_rate, claim, rows, methods, dims, alpha))
+    )
+    lines = [f"{PROMISES[one.error_rate]}: {_chosen(one, rows, alpha)}" for one in advice]
     chosen = {one.method for one in advice if not one.calibrated}
     others = [row for row in rows.values() if row["method"] not in chosen]
     if also := [_figure(row) for row in others if _good(row)]:
@@ -229,29 +233,29 @@ def verdict(
 
 
 def _advice(
-    promise: str,
+    error_rate: str,
     claim: Claim,
     rows: Rows,
     methods: Sequence[Procedure],
     dims: Dims,
     alpha: float,
 ) -> Advice | None:
-    default = declared(dims, claim, promise)
+    default = declared(dims, claim, error_rate)
     if default is None:
         return None
     row = rows.get(default.name)
     state = "" if row is None else str(row["status"])
-    found = Advice(promise, default.name, alpha, default.name, state, False)
+    found = Advice(error_rate, default.name, alpha, default.name, state, False)
     if row is None or state != "fails":
         return found
     good = [m for m in methods if _good(rows[m.name])]
-    alike = [m for m in good if m.promise == promise]
-    for other in sorted(alike, key=lambda m: m.fit != default.fit):  # the same statistic first
+    alike = [m for m in good if m.error_rate == error_rate]
+    for other in sorted(alike, key=lambda m: m.method != default.method):  # the same statistic first
         return replace(found, method=other.name)
     if row["level"] > 0.0:
         return replace(found, alpha=two_digits(row["level"]), calibrated=True)
     stronger = [
-        m.name for m in good if m.promise == "family"
+        m.name for m in good if m.error_rate == "family"
     ]  # no false claim at all is what the others promise and more
     strongest = declared(dims, claim, "family")
     return replace(found, method=stronger[0] if stronger else strongest.name if strongest else default.name)
@@ -308,7 +312,9 @@ def _intervals(row: Row) -> str:
     short = ", too few" if row["intervals"] == "fails" else ""
     value = _between(row["coverage"], row["coverage_low"], row["coverage_high"])
     what = {"family": "all intervals are true", "discovery": "intervals of pairs found are true"}
-    return f"; {what.get(row['promise'], 'intervals are true')} in {value} in {row['coverage_null']}{short}"
+    return (
+        f"; {what.get(row['error_rate'], 'intervals are true')} in {value} in {row['coverage_null']}{short}"
+    )
 
 
 def _power(row: Row) -> str:
@@ -327,7 +333,7 @@ def _failure(row: Row, alpha: float) -> str:
         return said
     if row["level"] > 0.0:
         return f"{said}, {100 * alpha:g} % at alpha {_level(row)}"
-    if row["promise"] == "pair":
+    if row["error_rate"] == "pair":
         return said
     return f"{said}, and no other level is sure to help"
 
@@ -344,17 +350,17 @@ def summary(rates: pd.DataFrame, alpha: float) -> pd.DataFrame:
     """
     rows = []
     for (claim, method), own in rates[np.isfinite(rates["rate"])].groupby(["claim", "method"], sort=False):
-        promise = str(own["promise"].iloc[0])
+        error_rate = str(own["error_rate"].iloc[0])
 
         def worst(figure: str, column: str, high_is_bad: bool = False) -> tuple[Any, str]:
             part = own[(own["figure"] == figure) & own[column]]  # noqa: B023
             return _worst(part, alpha, high_is_bad)
 
-        alarm, state = worst(FIGURE[promise], "for_alarms", True)
+        alarm, state = worst(FIGURE[error_rate], "for_alarms", True)
         if alarm is None:
             continue
-        covered, shown = worst(COVERED[promise], "for_intervals")
-        row = {"claim": claim, "method": method, "promise": promise, "meant": bool(alarm["meant"])}
+        covered, shown = worst(COVERED[error_rate], "for_intervals")
+        row = {"claim": claim, "method": method, "error_rate": error_rate, "meant": bool(alarm["meant"])}
         row |= {**_of(alarm, "rate", "low", "high"), "null": _world(alarm), "status": state}
         row |= _of(worst("level", "for_alarms")[0], "level", "level_low", "level_high")
         row |= _of(covered, "coverage", "coverage_low", "coverage_high")

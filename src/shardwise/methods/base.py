@@ -1,27 +1,50 @@
-"""The waist of the design: what every fit hands to every comparison.
+"""Define what a method is, and the estimates that it hands to every comparison.
 
-All arrays may have leading axes, one entry a table of scores: a laboratory compares thousands of tables at once, and
+All arrays may have leading axes, one entry a table of scores: the laboratory compares thousands of tables at once, and
 the comparison of one table is a batch of one.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
+from shardwise.stats.corrections import STEPWISE
+
+if TYPE_CHECKING:
+    from shardwise.methods.tables import Dims, Tables
+
+    fact = property
+else:
+
+    class fact(property):
+        """A property that a frozen class may replace by a field: it is invisible on the class itself."""
+
+        def __get__(self, holder, owner=None):
+            """Return the fact of an instance; a class has none, or dataclasses would take it for a default."""
+            if holder is None:
+                raise AttributeError("a fact belongs to a method, not to its class")
+            return super().__get__(holder, owner)
 
 
-class Law(Protocol):
-    """Law of the difference of two estimates when the systems are equal, for models without a t."""
+JOINT = ""
+"""The correction of tests whose joint distribution of all pairs corrects them by construction."""
+DEFAULT_RESAMPLES = 10_000
+"""Resamples of a test that draws, for one table; the laboratory takes fewer."""
+
+
+class DifferenceDistribution(Protocol):
+    """Distribution of the difference of two estimates when the systems are equal, for models without a t."""
 
     @property
     def name(self) -> str:
-        """What law this is, in words."""
+        """What distribution this is, in words."""
 
     def p_values(self, differences: Floats) -> Floats:
         """(…, P) probabilities, were there no difference, of one at least as large as each of these."""
@@ -30,49 +53,30 @@ class Law(Protocol):
         """(…,) smallest differences whose p-values are at most the levels."""
 
 
-class Joint(Protocol):
-    """The joint law of all pairs that were asked for, of a test that is corrected by construction."""
+class JointDistribution(Protocol):
+    """Joint distribution of all pairs that were asked for, of a test that is corrected by construction."""
 
     @property
     def p_adjusted(self) -> Floats:
-        """(…, P) p-values corrected by that law."""
+        """(…, P) p-values corrected by that distribution."""
 
     def half_width(self, alpha: float) -> Floats:
         """(…, P) half-widths of simultaneous intervals at level 1 - alpha."""
 
-    def top(self, alpha: float) -> Bools | None:
-        """(…, R) whether each system may be the best, at level 1 - alpha; None where the law does not say."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What a test says of pairs of systems, arrays (…, P) each; NaN where it has no such figure."""
+    """Hold what a test says of pairs of systems, arrays (…, P) each; NaN where it has no such figure."""
 
     difference: Floats  # of the first system of a pair less the second
     se: Floats
     df: Floats
     statistic: Floats
     p: Floats  # each pair by itself
-    joint: Joint | None = None  # the joint law of all pairs, where the test is corrected by construction
-    ends: Callable[[Floats], tuple[Floats, Floats]] | None = (
-        None  # intervals at 1 - level where they are no t's
+    joint: JointDistribution | None = None  # of tests that are corrected by construction
+    limits: Callable[[Floats], tuple[Floats, Floats]] | None = (
+        None  # intervals at 1 - level, if not Student's
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Settled:
-    """A joint law that is known already."""
-
-    p_adjusted: Floats
-    half: Callable[[float], Floats] | None = None
-
-    def half_width(self, alpha: float) -> Floats:
-        """Half-widths of simultaneous intervals, NaN where there are none."""
-        return np.full(self.p_adjusted.shape, np.nan) if self.half is None else self.half(alpha)
-
-    def top(self, alpha: float) -> Bools | None:
-        """The law does not say which systems may be the best."""
-        return None
 
 
 class PairTest(Protocol):
@@ -92,50 +96,54 @@ class Estimates:
 
     Where all pairs are alike (balanced data), ``variance`` and ``df`` say all. Where they are not,
     ``difference_variance`` and, if need be, ``difference_df`` hold them pair by pair, and ``variance`` and ``df`` are
-    their typical values. A ``law`` stands instead of Student's t, a ``test`` instead of any variance.
+    their typical values. A ``distribution`` replaces Student's t, a ``test`` replaces any variance.
 
     Parameters
     ----------
-    labels
+    labels : tuple of str
         Names of the R systems.
-    values
+    values : array
         (…, R) means.
-    variance
+    variance : array or float
         (…,) variance of one mean, so that a difference has twice that.
-    df
+    df : array or float
         (…,) its degrees of freedom.
-    claim
+    claim : str
         What a difference is about, in words.
-    model
+    model : str
         What was fitted, in words.
-    error
+    error : str
         The error term in words, such as ``topic:system``.
-    scale
+    scale : array or float
         (…,) standard deviation of one observation around the model, for standardised differences.
-    difference_variance
+    difference_variance : array, optional
         (…, R, R) variances of the differences.
-    difference_df
+    difference_df : array, optional
         (…, R, R) their degrees of freedom.
-    own_sd
+    own_sd : array, optional
         (…, R) standard deviation of each system's own scores, for the SEM interval (F19 eq. 4).
-    own_count
+    own_count : array, optional
         (…, R) number of each system's own scores.
-    topic_sd
+    mean_se : array, optional
+        (…, R) standard error of each system's mean by itself, for the claim; ``own_sd / √own_count`` without it.
+    mean_df : array, optional
+        (…, R) its degrees of freedom; ``own_count - 1`` without it.
+    items : array, optional
+        (…, T, R) scores by topic and system behind the means.
+    topic_sd : array, optional
         (…, R, R) standard deviation of the per-topic differences, for the effect size of J15 eq. 8.
-    law
-        Law of a difference, where that is no t.
-    test
+    distribution : DifferenceDistribution, optional
+        Distribution of a difference, where that is not Student's t.
+    test : PairTest, optional
         A test of pairs that needs more than means and variances.
-    over
+    over : Claim
         The claim itself.
-    nouns
+    nouns : mapping
         The user's own words for dimensions.
-    proportions
-        Whether the values are shares of right answers, so that intervals of means are to stay within 0 and 1.
-    notes
+    notes : tuple of str
         What the reader of a result should know of the fit.
-    posterior
-        Function of (a, b, draws, seed) that gives the posterior law of a difference, where the fit has one.
+    posterior : callable, optional
+        Function of (a, b, draws, seed) that gives the posterior distribution of a difference.
     """
 
     labels: tuple[str, ...]
@@ -150,12 +158,14 @@ class Estimates:
     difference_df: Floats | None = None
     own_sd: Floats | None = None
     own_count: Floats | None = None
+    mean_se: Floats | None = None
+    mean_df: Floats | None = None
+    items: Floats | None = None
     topic_sd: Floats | None = None
-    law: Law | None = None
+    distribution: DifferenceDistribution | None = None
     test: PairTest | None = None
     over: Claim = Claim()  # noqa: RUF009, a frozen value
     nouns: Mapping[str, str] = field(default_factory=dict)
-    proportions: bool = False
     notes: tuple[str, ...] = ()
     posterior: Callable[[str, str, int, int], Any] | None = None
 
@@ -163,6 +173,19 @@ class Estimates:
     def size(self) -> int:
         """Number of systems."""
         return len(self.labels)
+
+    def take_first(self) -> Estimates:
+        """Return the estimates of the first table alone, without the axis of tables; tests keep their batch."""
+        arrays = (
+            *("values", "difference_variance", "difference_df", "own_sd", "own_count"),
+            *("mean_se", "mean_df", "items", "topic_sd"),
+        )
+        first: dict[str, Any] = {
+            name: None if getattr(self, name) is None else np.asarray(getattr(self, name), np.float64)[0]
+            for name in arrays
+        }
+        first |= {name: float(np.ravel(getattr(self, name))[0]) for name in ("variance", "df", "scale")}
+        return replace(self, **first)
 
     def variance_of_differences(self) -> Floats:
         """(…, R, R) variances of the difference of each pair."""
@@ -172,12 +195,17 @@ class Estimates:
         return np.where(np.eye(self.size, dtype=bool), 0.0, both)
 
     def pair_spread(self, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
-        """Variance and df of the differences of pairs: (…, P), or (…, 1) where all pairs share them.
+        """Return variance and df of the differences of pairs: (…, P), or (…, 1) where all pairs share them.
 
         Parameters
         ----------
-        ia, ib
+        ia, ib : arrays of int
             (P,) numbers of the first and of the second system of each pair.
+
+        Returns
+        -------
+        tuple of arrays
+            Variances and degrees of freedom.
         """
         variance, df = (
             np.asarray(x, np.float64)[..., None] for x in (2.0 * np.asarray(self.variance), self.df)
@@ -185,3 +213,199 @@ class Estimates:
         if self.difference_variance is not None:
             variance = self.difference_variance[..., ia, ib]
         return variance, df if self.difference_df is None else self.difference_df[..., ia, ib]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One plain clause about a method, from which sentences are made.
+
+    Parameters
+    ----------
+    text : str
+        Reads after "compared all pairs with"; ``{topics}``, ``{topic}``, ``{systems}``, ``{instances}``, ``{shards}``
+        stand for the user's words, ``{resamples}`` for their number.
+    citations : tuple of str
+        Keys of the sources that the clause cites, as in ``writing/sources.bib``.
+    """
+
+    text: str
+    citations: tuple[str, ...] = ()
+
+
+class Method(ABC):
+    """A way of turning tables of scores into estimates, with every fact that anybody asks of it.
+
+    A method is a frozen class in the file of its family. Its facts are read by ``compare``, the report, the methods
+    paragraph, ``calibrate``, completion and the docs; nobody else asks which class a method is.
+    """
+
+    __slots__ = ()
+
+    @fact
+    @abstractmethod
+    def name(self) -> str:
+        """What a user types."""
+
+    @fact
+    @abstractmethod
+    def title(self) -> str:
+        """The method in words."""
+
+    @fact
+    @abstractmethod
+    def layouts(self) -> tuple[Dims, ...]:
+        """The layouts of tables that it takes for any of its claims."""
+
+    @fact
+    @abstractmethod
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims that it supports, the default one first."""
+
+    @fact
+    def default_claim(self) -> Claim:
+        """The claim that is meant where none is named."""
+        return self.claims[0]
+
+    @fact
+    def corrections(self) -> tuple[str, ...]:
+        """The corrections that can follow; an empty one for tests corrected by construction."""
+        return tuple(STEPWISE)
+
+    @fact
+    def reason(self) -> str:
+        """What the method does, in one short clause with the words of `Clause`."""
+        return self.clause(self.corrections[0], self.default_claim, 3).text
+
+    @fact
+    def bibliography(self) -> str:
+        """BibTeX entries of sources that it cites and that the common bibliography lacks."""
+        return ""
+
+    @fact
+    def sound(self) -> bool:
+        """Whether in theory it tests a difference of means at its level."""
+        return True
+
+    @fact
+    def common_error(self) -> bool:
+        """Whether one error serves all pairs, so that systems are taken to vary alike."""
+        return False
+
+    @fact
+    def bounded_statistic(self) -> bool:
+        """Whether no pair's own variance alone can make its statistic explode, so that a calibrated level holds."""
+        return self.common_error
+
+    @fact
+    def takes_gaps(self) -> bool:
+        """Whether scores may be missing for its default claim."""
+        return False
+
+    @fact
+    def uses_people(self) -> bool:
+        """Whether it needs scores by people beside those of a judge."""
+        return False
+
+    @fact
+    def takes_units(self) -> bool:
+        """Whether clusters and tasks may be its units, as they are where it looks at means."""
+        return self.sound
+
+    @fact
+    def repeats_kind(self) -> str:
+        """What it takes instances for: "seeds", "samples", or nothing where it averages them."""
+        return ""
+
+    @fact
+    def fits_cells(self) -> bool:
+        """Whether it fits a model to the cells that are there, so that a topic without some shards still counts."""
+        return False
+
+    @fact
+    def model(self) -> Any:
+        """The analysis-of-variance model whose error term decides, where one does."""
+        return None
+
+    @abstractmethod
+    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
+        """Say what pairs are compared with, before any correction for their number.
+
+        Parameters
+        ----------
+        correction : str
+            Name of the correction; empty for tests corrected by construction.
+        claim : Claim
+            What a difference is about.
+        systems : int
+            Number of systems.
+
+        Returns
+        -------
+        Clause
+            Text and citations.
+        """
+
+    @abstractmethod
+    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
+        """Estimate the means of the systems of many tables, with what differences are measured against.
+
+        Parameters
+        ----------
+        tables : Tables
+            Tables of a layout that the method takes for the claim.
+        claim : Claim
+            One of `claims`.
+
+        Returns
+        -------
+        Estimates
+            Arrays with one entry a table.
+        """
+
+    def layouts_for(self, claim: Claim) -> tuple[Dims, ...]:
+        """Return the layouts of tables that can support a claim."""
+        return self.layouts if claim in self.claims else ()
+
+    def corrections_for(self, claim: Claim) -> tuple[str, ...]:
+        """Return the corrections that can follow for a claim."""
+        return self.corrections
+
+    def takes_gaps_for(self, claim: Claim) -> bool:
+        """Return whether scores may be missing for a claim."""
+        return self.takes_gaps
+
+    def takes_common_gaps(self, claim: Claim) -> bool:
+        """Return whether cells that all systems lack may be missing for a claim."""
+        return self.takes_gaps_for(claim)
+
+    def averages_splits(self, claim: Claim) -> bool:
+        """Return whether estimates of single splits can be averaged: a fit of the shards of one split, by variances."""
+        layouts = self.layouts_for(claim)
+        sharded = any("shard" in dims and "split" not in dims for dims in layouts)
+        return sharded and not any("split" in dims for dims in layouts)
+
+    def combines_splits(self, correction: str) -> tuple[str, ...]:
+        """Return the rules by which decisions on single splits become one; none where all are taken at once."""
+        return ()
+
+    def draws(self, correction: str) -> bool:
+        """Return whether p-values come from resamples."""
+        return False
+
+    def default_resamples(self, systems: int) -> int:
+        """Return how many resamples are drawn where no number is asked for."""
+        return DEFAULT_RESAMPLES
+
+    def uses_normal_theory(self, correction: str) -> bool:
+        """Return whether p-values rest on Student's distribution, so that residuals far from normal matter."""
+        return not self.draws(correction)
+
+    def source(self, correction: str, claim: Claim) -> str:
+        """Return the tag of the paper that uses it, if one of the five does."""
+        return ""
+
+    def make_posterior(
+        self, tables: Tables, labels: tuple[str, ...], claim: Claim
+    ) -> Callable[[str, str, int, int], Any] | None:
+        """Return the posterior distribution of differences of a batch of one, where there is one."""
+        return None

@@ -1,19 +1,151 @@
-"""Estimates of several splits averaged into one, with the variance that averaging leaves."""
+"""Combine several splits of the documents: estimates averaged, or decisions on each made into one (V17 §5)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shardwise.core.arrays import Floats, Ints
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.methods.base import Estimates, Outcome, PairTest
-from shardwise.stats import student
+from shardwise.methods.decisions import Decisions
+from shardwise.stats import combining, student
+from shardwise.stats.corrections import STEPWISE
 from shardwise.stats.resplitting import freedom, in_words, left, removable
 
-ARRAYS = ("values", "difference_variance", "difference_df", "own_sd", "own_count", "topic_sd")
+ARRAYS = (
+    *("values", "difference_variance", "difference_df", "own_sd", "own_count"),
+    *("mean_se", "mean_df", "items", "topic_sd"),
+)
 NUMBERS = ("variance", "df", "scale")
+
+
+class SplitRule(NamedTuple):
+    """A way of making one answer of several splits.
+
+    Parameters
+    ----------
+    title : str
+        The rule in words, before a colon.
+    text : str
+        The sentence of the methods paragraph; ``{n}`` stands for the number of splits.
+    citations : tuple of str
+        Keys of its sources.
+    scope : str
+        What the claim says of the splits.
+    """
+
+    title: str
+    text: str
+    citations: tuple[str, ...] = ()
+    scope: str = ""
+
+
+RULES = {
+    "": SplitRule("", "all scores are means over the {n} splits"),
+    "mean": SplitRule(
+        "mean over all splits",
+        "differences are means over the {n} splits, with the variance of one split less the part that other splits of"
+        " the same documents remove",
+        ("HoffmanEtAl2001", "FollmannEtAl2003"),
+    ),
+    "first": SplitRule("the first split alone", "only the first of the {n} splits counts"),
+    "unanimous": SplitRule(
+        "different only if all splits agree",
+        "a pair counts as different only if all {n} splits agree",
+        ("VoorheesEtAl2017",),
+        "in each of these {n} splits",
+    ),
+    "majority": SplitRule(
+        "different if most splits agree",
+        "a pair counts as different if most of the {n} splits agree",
+        scope="in most of these {n} splits",
+    ),
+    "harmonic": SplitRule(
+        "harmonic mean of the p-values of all splits",
+        "a pair's p-value is the corrected harmonic mean of those of the {n} splits",
+        ("VovkWang2020",),
+        "for any of these {n} splits",
+    ),
+    "cauchy": SplitRule(
+        "Cauchy combination of the p-values of all splits",
+        "a pair's p-value is the Cauchy combination of those of the {n} splits",
+        ("LiuXie2020",),
+        "for any of these {n} splits",
+    ),
+    "quantile": SplitRule(
+        "smallest corrected quantile of the p-values of all splits",
+        "a pair's p-value is the smallest corrected quantile of those of the {n} splits",
+        ("MeinshausenEtAl2009",),
+        "for any of these {n} splits",
+    ),
+}
+"""How several splits become one answer, by name; without a name the method takes all splits at once."""
+COMBINED = {
+    "harmonic": combining.harmonic_mean_p,
+    "cauchy": combining.cauchy_p,
+    "quantile": combining.quantile_p,
+}
+"""Rules that combine uncorrected p-values, which are corrected afterwards."""
+
+
+def combine_p_values(
+    rule: str, p: Floats, p_adjusted: Floats, agrees: Bools, correction: str
+) -> tuple[Floats, Floats]:
+    """Combine the p-values of several splits.
+
+    A split that has a pair the other way round than the mean of all is no evidence: its p-values count as 1.
+
+    Parameters
+    ----------
+    rule : str
+        "unanimous", "majority", or one of `COMBINED`.
+    p, p_adjusted : arrays
+        (J, …, P) p-values of each split, uncorrected and corrected.
+    agrees : array of bool
+        (J, …, P) whether the split has the pair in the order of the mean of all.
+    correction : str
+        The correction of combined p-values.
+
+    Returns
+    -------
+    tuple of arrays
+        (…, P) uncorrected and corrected p-values.
+    """
+    p = combining.directed(p, agrees)
+    if rule in COMBINED:
+        combined = COMBINED[rule](p)
+        return combined, STEPWISE[correction].adjust(combined)
+    needed = len(p) if rule == "unanimous" else len(p) // 2 + 1
+    return combining.agreed_p(p, needed), combining.agreed_p(combining.directed(p_adjusted, agrees), needed)
+
+
+def combine_decisions(rule: str, each: Decisions, splits: int, correction: str) -> Decisions:
+    """Make one decision on each pair of those on single splits.
+
+    Parameters
+    ----------
+    rule : str
+        As for `combine_p_values`.
+    each : Decisions
+        (B · J, P) decisions, the J splits of a table next to each other.
+    splits : int
+        Number of splits, J.
+    correction : str
+        The correction of combined p-values.
+
+    Returns
+    -------
+    Decisions
+        (B, P) decisions.
+    """
+    difference, p, p_adjusted = (_by_split(x, splits) for x in (each.difference, each.p, each.p_adjusted))
+    mean = difference.mean(axis=0)
+    agrees = np.where(mean >= 0.0, difference >= 0.0, difference < 0.0)
+    p, p_adjusted = combine_p_values(rule, p, p_adjusted, agrees, correction)
+    nothing = np.full(mean.shape, np.nan)
+    return Decisions(Outcome(mean, nothing, nothing, nothing, p), p_adjusted, correction, each.systems)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +177,7 @@ class AveragedTest:
         return Outcome(d, se, df, t, student.two_sided(t, df))
 
 
-def averaged(found: Estimates, splits: int) -> Estimates:
+def average_splits(found: Estimates, splits: int) -> Estimates:
     """Average the estimates of B · J tables, the J splits of a table next to each other, into those of B.
 
     Parameters
@@ -56,7 +188,7 @@ def averaged(found: Estimates, splits: int) -> Estimates:
         Number of splits, J.
 
     >>> one = Estimates(("x", "y"), np.array([[0.3, 0.1], [0.4, 0.1]]), np.full(2, 0.01), np.full(2, 98.0), "")
-    >>> both = averaged(one, 2)
+    >>> both = average_splits(one, 2)
     >>> both.values.round(3), both.variance.round(5)
     (array([[0.35, 0.1 ]]), array([0.00875]))
     """
@@ -84,7 +216,7 @@ def averaged(found: Estimates, splits: int) -> Estimates:
     return replace(found, **means, test=test, notes=notes)
 
 
-def stacked(each: list[Estimates]) -> Estimates:
+def stack_estimates(each: list[Estimates]) -> Estimates:
     """Estimates of single tables as those of many, for fits that take tables with gaps one by one."""
     first = each[0]
     joined: dict[str, Any] = {
@@ -95,6 +227,59 @@ def stacked(each: list[Estimates]) -> Estimates:
     joined |= {name: np.concatenate([np.atleast_1d(getattr(e, name)) for e in each]) for name in NUMBERS}
     notes = tuple(dict.fromkeys(note for e in each for note in e.notes))
     return replace(first, **joined, notes=notes)
+
+
+def pool_splits(found: Estimates, splits: int, topic_means: Floats) -> Estimates:
+    """Average the means of B · J tables where decisions on splits are combined, which leaves no variance of a mean.
+
+    Parameters
+    ----------
+    found : Estimates
+        Of single splits, the J splits of a table next to each other.
+    splits : int
+        Number of splits, J.
+    topic_means : array
+        (B, T, R) scores by topic and system, averaged over splits and shards.
+
+    Returns
+    -------
+    Estimates
+        Means with the spread of each system's own topics.
+    """
+    values, scale = (
+        _by_split(np.asarray(x, np.float64), splits).mean(axis=0) for x in (found.values, found.scale)
+    )
+    counts = np.isfinite(topic_means).sum(axis=1).astype(np.float64)
+    nothing = np.full(len(values), np.nan)
+    return Estimates(
+        labels=found.labels,
+        values=values,
+        variance=nothing,
+        df=nothing,
+        claim=found.claim,
+        model=found.model,
+        error=found.error,
+        scale=scale,
+        own_sd=np.nanstd(topic_means, axis=1, ddof=1),
+        own_count=counts,
+        items=topic_means,
+        notes=found.notes,
+    )
+
+
+def stack_decisions(each: list[Decisions]) -> Decisions:
+    """Return decisions on single tables as those on many."""
+
+    def join(values: list[Floats]) -> Floats:
+        shape = np.broadcast_shapes(*(value.shape for value in values))
+        return np.concatenate([np.broadcast_to(value, shape) for value in values])
+
+    difference, p, p_adjusted = (
+        join([getattr(decisions, name) for decisions in each]) for name in ("difference", "p", "p_adjusted")
+    )
+    nothing = np.full(difference.shape, np.nan)
+    outcome = Outcome(difference, nothing, nothing, nothing, p)
+    return Decisions(outcome, p_adjusted, each[0].correction, each[0].systems)
 
 
 def _by_split(x: Floats, splits: int) -> Floats:

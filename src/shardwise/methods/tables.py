@@ -164,6 +164,26 @@ class Tables:
 
         return self.once("each split", make)
 
+    def select_systems(self, order: Ints) -> Tables:
+        """The tables with these systems, in this order."""
+        axis = 1 + self.dims.index("system")
+        flags = tuple(self.deterministic[k] for k in order) if self.deterministic else ()
+        human = None if self.human is None else np.ascontiguousarray(self.human[..., order])
+        y = np.ascontiguousarray(np.take(self.y, order, axis=axis))
+        return replace(self, y=y, deterministic=flags, human=human, _kept={})
+
+    def first_split(self) -> Tables:
+        """The first split of every table alone."""
+
+        def make() -> Tables:
+            return replace(self, y=np.ascontiguousarray(self.y[:, 0]), dims=SHARDS, _kept={})
+
+        return self.once("first split", make)
+
+    def single_tables(self) -> list[Tables]:
+        """Every table as a batch of one, for models that are fitted to one table at a time."""
+        return self.once("single", lambda: [replace(self, y=y[None], keyed=False, _kept={}) for y in self.y])
+
     def require_complete(self, what: str) -> None:
         """Refuse tables with gaps where a test needs all scores."""
         y = self.topic_means() if "instance" in self.dims else self.y

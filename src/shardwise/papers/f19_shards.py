@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.rankings import kendall_tau
 from shardwise.comparing.split_tables import half_width
@@ -29,7 +30,6 @@ from shardwise.methods.tables import SHARDS, Tables
 from shardwise.papers import published_f19 as printed
 from shardwise.papers.exhibit import Exhibit, Form, Replication, beside
 from shardwise.papers.steps import Frames, Step, key_of, run_steps
-from shardwise.procedures.running import compare
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import Corpus, split
@@ -210,7 +210,7 @@ def _row(fit: AnovaFit, pairs: Comparisons, alpha: float) -> dict[str, Any]:
         "omega_sq": float(fit.table["omega_sq"].loc["system"]),
         "significant": found,
         "not_significant": len(pairs) - found,
-        "top_group": len(pairs.top_group(alpha)),
+        "top_group": len(pairs.best(alpha)),
     }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.comparing.compare import compare
 from shardwise.comparing.stability import FF21, POLICIES, stability_of_fills, stability_of_methods
 from shardwise.core.arguments import Progress, level, whole
 from shardwise.io.collection import Collection
@@ -22,7 +23,6 @@ from shardwise.papers import published_ff21 as printed
 from shardwise.papers.exhibit import Exhibit, Replication, beside
 from shardwise.papers.published_v17 import TABLE_3 as V17_WIDTHS
 from shardwise.papers.steps import Frames, Step, key_of, run_steps
-from shardwise.procedures.running import compare
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import Corpus, split

@@ -14,6 +14,7 @@ import pandas as pd
 import scipy
 import xarray as xr
 
+from shardwise.comparing.instances import compare_instances, single_instance_tests
 from shardwise.core.arguments import Progress, whole
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import counted
@@ -21,11 +22,10 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import generator
 from shardwise.core.scores import as_scores, complete, level_names
 from shardwise.lab.worlds.j15 import j15_world
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import INSTANCES, TABLE, Tables
 from shardwise.papers.exhibit import Exhibit, Form, Replication
 from shardwise.papers.steps import Frames, Step, key_of, run_steps
-from shardwise.procedures.running import compare_instances, single_instance_tests
-from shardwise.procedures.vocabulary import parse
 
 PAPER = "J15"
 TITLE = "systems that come out differently each time"
@@ -229,7 +229,7 @@ def _figure_4(plan: _Plan) -> Frames:
 def _p_values(y: Floats, plan: _Plan, first: int, tests: Sequence[str]) -> pd.DataFrame:
     """p-values of tables (B, topics, 2, instances) whose second system is deterministic, a column a test."""
     tables = Tables(y, INSTANCES, plan.seed, first, plan.n_resamples, deterministic=(False, True))
-    return pd.DataFrame({test: parse(TESTS[test]).decide(tables).p[:, 0] for test in tests})
+    return pd.DataFrame({test: parse_procedure(TESTS[test]).decide(tables).p[:, 0] for test in tests})
 
 
 def _instances(scores: xr.DataArray, plan: _Plan) -> Frames:
@@ -278,7 +278,7 @@ def _pools(scores: xr.DataArray, plan: _Plan) -> Frames:
             one = Tables(
                 np.ascontiguousarray(tables[..., 0]), TABLE, plan.seed, 0, max(plan.n_resamples, 1000)
             )
-            p[SINGLE_BOOTSTRAP] = parse("bootstrap none").decide(one).p[:, 0]
+            p[SINGLE_BOOTSTRAP] = parse_procedure("bootstrap none").decide(one).p[:, 0]
             rows.append(p.assign(system=name, size=size, pool=np.arange(plan.pools)))
     return {"pools": pd.concat(rows, ignore_index=True)}
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.comparing.compare import compare, paired_tests
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import over_splits, unanimous
 from shardwise.comparing.split_tables import agreement_matrix, agreement_over_splits, found_over_splits
@@ -25,7 +26,6 @@ from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.papers import published_v17 as printed
 from shardwise.papers.exhibit import Exhibit, Form, Replication, beside
 from shardwise.papers.steps import Frames, Step, key_of, run_steps
-from shardwise.procedures.running import compare, paired_tests
 from shardwise.scoring.scoring import score
 from shardwise.sharding.split import Corpus, split
 

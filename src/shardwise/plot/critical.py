@@ -41,7 +41,7 @@ def critical_chart(
                 "draw kind='matrix', or compare fewer with only=[...]", "compare fewer, with --only"
             ),
         )
-    values = comparisons.estimates.values
+    values = comparisons.means
     place = {name: k for k, name in enumerate(comparisons.estimates.labels)}
     mean = {name: float(values[place[name]]) for name in names}
     labels = distinct(names, ON_SIDE)

@@ -53,7 +53,8 @@ def interval_chart(
     named = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
     title = f"{short(measure)}, {100 * level:g}% intervals"
     word = next(iter(named.values())).estimates.nouns.get("system", "system")
-    return bare(beside(_rows(named, "claim", level, kind), "claim", title, word=word))
+    shown = kind or ("comparison" if all(c.has_comparison_intervals for c in named.values()) else "mean")
+    return bare(beside(_rows(named, "claim", level, shown), "claim", title, word=word))
 
 
 def beside(
@@ -111,7 +112,7 @@ def _by_system(
 
 
 def _rows(
-    comparisons: Mapping[str, Comparisons], field: str, level: float, kind: str | None
+    comparisons: Mapping[str, Comparisons], field: str, level: float, kind: str
 ) -> list[dict[str, Any]]:
     """Intervals of the systems by each comparison, its name in the field."""
     return [
@@ -127,13 +128,13 @@ def _y(field: str, title: str | None = None) -> alt.Y:
 
 
 FEW = 30  # systems; of more, intervals are drawn as bands
-KINDS = {"tukey": "Tukey", "anova": "ANOVA", "sem": "SEM", None: "method's own"}
+KINDS = {"tukey": "Tukey", "anova": "ANOVA", "sem": "SEM", "comparison": "comparison", "mean": "confidence"}
 
 
 def model_chart(
     comparisons: Mapping[str, Comparisons],
     *,
-    kind: str | None = "tukey",
+    kind: str = "tukey",
     level: float = 0.95,
     measure: str = "mean score",
 ) -> alt.LayerChart:
@@ -215,6 +216,6 @@ def _agreement(comparisons: Mapping[str, Comparisons]) -> str:
 
 def _tau(first: Comparisons, other: Comparisons) -> str:
     means, reference = (
-        dict(zip(one.estimates.labels, one.estimates.values.tolist(), strict=True)) for one in (other, first)
+        dict(zip(one.estimates.labels, one.means.tolist(), strict=True)) for one in (other, first)
     )
     return f"{kendall_tau(means, reference):.4f}"

@@ -35,7 +35,7 @@ from shardwise.plot.theme import (
     words,
 )
 
-RATES = ("method", "claim", "promise", "rate", "low", "high", "nominal")
+RATES = ("method", "claim", "error_rate", "rate", "low", "high", "nominal")
 POWERS = ("method", "difference", "power", "low", "high")
 LOW_TICKS = [0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1]
 HIGH_TICKS = [0.5, 0.7, 0.8, 0.9, 0.95, 0.99]
@@ -56,18 +56,18 @@ def error_rate_chart(rates: pd.DataFrame | Calibration) -> alt.VConcatChart:
     Parameters
     ----------
     rates : Calibration or DataFrame
-        The result of `shardwise.calibrate`, or a table with the columns ``method, claim, promise, rate, low, high,
+        The result of `shardwise.calibrate`, or a table with the columns ``method, claim, error_rate, rate, low, high,
         nominal``.
     """
     if isinstance(rates, Calibration):
         rates = rates.table.assign(nominal=rates.alpha)
     check_columns(rates, *RATES)
     single = not rates.duplicated(["claim", "method"]).any()
-    groups = ["claim"] if single else ["claim", "promise"]
-    kinds = list(dict.fromkeys(map(str, rates["promise"])))
+    groups = ["claim"] if single else ["claim", "error_rate"]
+    kinds = list(dict.fromkeys(map(str, rates["error_rate"])))
     rows: dict[str, list[alt.LayerChart]] = {}
-    for (claim, *promise), own in rates.groupby(groups, sort=False):
-        title = "; ".join(short(str(part), 80) for part in (*promise, claim))
+    for (claim, *error_rate), own in rates.groupby(groups, sort=False):
+        title = "; ".join(short(str(part), 80) for part in (*error_rate, claim))
         drawn = _panel(records(own[list(RATES)]), title, named=single and len(kinds) > 1)
         rows.setdefault(str(claim), []).append(drawn)
     panels = [alt.hconcat(*row, spacing=30) for row in rows.values()]
@@ -127,7 +127,7 @@ def _curves(powers: pd.DataFrame, names: dict[str, str], measure: str) -> alt.La
 def _panel(rows: list[dict[str, Any]], title: str, named: bool) -> alt.LayerChart:
     """One claim; where methods promise different things, the promise stands beside the name."""
     label = {
-        str(row["method"]): f"{row['method']} ({row['promise']})" if named else str(row["method"])
+        str(row["method"]): f"{row['method']} ({row['error_rate']})" if named else str(row["method"])
         for row in rows
     }
     names = distinct(label.values())
@@ -142,7 +142,7 @@ def _panel(rows: list[dict[str, Any]], title: str, named: bool) -> alt.LayerChar
     )
     key = alt.Legend(title="interval", orient="top", titleOrient="left", symbolOpacity=1)
     tips = [
-        *words("method", "claim", "promise", ("verdict", "interval")),
+        *words("method", "claim", "error_rate", ("verdict", "interval")),
         *numbers("rate", "low", "high", "nominal"),
     ]
     base = alt.Chart(data(marked)).encode(

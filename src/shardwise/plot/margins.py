@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from shardwise.comparing.comparisons import Comparisons, size
+from shardwise.comparing.comparisons import Comparisons, describe_size
 from shardwise.comparing.equivalence import Equivalence, SettingSeries
 from shardwise.core.errors import Either, InputError
 from shardwise.core.text import short
@@ -112,7 +112,7 @@ def difference_chart(
     bar = base.mark_rule(strokeWidth=3, color=COLOURS[0]).encode(x=x, x2="upper:Q")
     point = base.mark_point(filled=True, size=80, opacity=1, color=COLOURS[0]).encode(x="difference:Q")
     edges = _edges([0.0] if margin is None else [-margin, 0.0, margin], "x")
-    said = f"p = {p:.3g}, effect size {effect:.2f} ({size(effect)})"
+    said = f"p = {p:.3g}, effect size {effect:.2f} ({describe_size(effect)})"
     drawn = alt.LayerChart(layer=[edges, bar, point]).properties(width=460, height=60, title=said)
     return bare(drawn)
 

@@ -112,9 +112,7 @@ def charts(content: Analysis) -> dict[str, str]:
 
 def interval_figure(content: Analysis) -> tuple[bytes, str]:
     """The figure of intervals for the paper, as PDF and as SVG."""
-    rows = [
-        row | {"claim": one.claim} for one in content.shown for row in records(one.intervals.reset_index())
-    ]
+    rows = [row | {"claim": one.claim} for one in content.shown for row in records(one.bars.reset_index())]
     kind = "comparison" if all(one.comparison for one in content.claims) else "confidence"
     title = f"{short(content.measure)}, {100 * (1.0 - content.alpha):g}% {kind} intervals"
     specification = bare(beside(rows, "claim", title)).to_dict(validate=False)

@@ -190,7 +190,7 @@ def _claim(claim: ClaimResult) -> dict[str, Any]:
         "alpha": claim.alpha,
         "method": claim.pairs.title,
         "error": claim.pairs.estimates.error or None,
-        "df": _plain(claim.pairs.estimates.df),
+        "df": _plain(claim.pairs.error_df),
         "resamples": claim.n_resamples,
         "intervals": "comparison" if claim.comparison else "confidence",
         "pairs": len(claim.pairs),

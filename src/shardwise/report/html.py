@@ -26,7 +26,6 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import counted
 from shardwise.core.text import script_json, short, visible
 from shardwise.io.atomic import write_atomically
-from shardwise.methods.anova.method import ByModel
 from shardwise.report import words
 from shardwise.report.axis import Axis, axis_for
 from shardwise.report.charts import charts
@@ -88,7 +87,7 @@ def html(content: Analysis) -> str:
             c=content,
             words=words,
             answer=answer,
-            widths=all(isinstance(one.procedure.fit, ByModel) for one in content.splits),
+            widths=all(one.procedure.method.model is not None for one in content.splits),
             heads={one.key: answer.subject(one, content) for one in content.claims},
             roles={one.key: ROLES[k] for k, one in enumerate(content.shown)},
             style=Markup(style),
@@ -178,8 +177,8 @@ def _against(content: Analysis) -> list[tuple[str, list[tuple[str, Any]]]]:
 
 
 def _axis(content: Analysis) -> Axis:
-    lower = min(float(claim.intervals["lower"].min()) for claim in content.shown)
-    upper = max(float(claim.intervals["upper"].max()) for claim in content.shown)
+    lower = min(float(claim.bars["lower"].min()) for claim in content.shown)
+    upper = max(float(claim.bars["upper"].max()) for claim in content.shown)
     return axis_for(lower, upper)
 
 
@@ -190,7 +189,7 @@ def _rows(content: Analysis) -> list[dict[str, Any]]:
     for k, name in enumerate(content.systems):
         bars = []
         for place, claim in enumerate(content.shown):
-            row = claim.intervals.iloc[k]
+            row = claim.bars.iloc[k]
             low, high = float(row["lower"]), float(row["upper"])
             x = axis.place(low)
             width = round(axis.place(high) - x, 1)

@@ -7,7 +7,6 @@ import numpy as np
 from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.figures import number, p_value
-from shardwise.analysis.reasons import plain_title
 from shardwise.report.names import tex
 from shardwise.report.words import meaning, shortened
 
@@ -27,7 +26,7 @@ def systems_latex(content: Analysis) -> str:
     claims, many = content.shown, len(content.shown) > 1
     heads = {one.key: tex(answer.subject(one, content)) for one in claims}
     lettered = all(one.letters is not None for one in claims)
-    uniform = all(one.uniform and one.comparison for one in claims)
+    uniform = False
     head = ["", tex(answer.capital(content.noun("system"))), tex(content.measure)]
     head += [] if uniform else [rf"$\pm$, {heads[one.key]}" if many else r"$\pm$" for one in claims]
     head += [f"Groups, {heads[one.key]}" if many else "Groups" for one in claims] if lettered else []
@@ -51,7 +50,7 @@ def systems_latex(content: Analysis) -> str:
 
 def _systems_caption(content: Analysis, uniform: bool, lettered: bool) -> str:
     claims, systems = content.shown, tex(content.nouns_for("system"))
-    kind = "comparison" if all(one.comparison for one in claims) else "confidence"
+    kind = "confidence"
     widths = " and ".join(
         rf"$\pm${number(_half(one, 0), content.decimals)} for {tex(answer.subject(one, content))}"
         for one in claims
@@ -72,7 +71,7 @@ def _systems_caption(content: Analysis, uniform: bool, lettered: bool) -> str:
 
 def _titles(content: Analysis) -> str:
     """The procedures in words, once where claims share them."""
-    return tex("; ".join(dict.fromkeys(plain_title(one.procedure) for one in content.shown)), 200)
+    return tex("; ".join(dict.fromkeys(one.procedure.plain_title for one in content.shown)), 200)
 
 
 def _level(content: Analysis) -> str:

@@ -13,8 +13,7 @@ from typing import Any
 from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.figures import number, p_value
-from shardwise.analysis.leaderboard import mean_intervals, ranged, versus
-from shardwise.analysis.reasons import plain_title
+from shardwise.analysis.leaderboard import ranged, versus
 from shardwise.core.errors import InputError, Option
 from shardwise.core.text import short
 from shardwise.io.atomic import write_atomically
@@ -113,7 +112,7 @@ def _figure(found: Analysis) -> tuple[bytes, str]:
         level = f"{100 * (1.0 - found.alpha):g}%"
         kind = "comparison" if found.lead.comparison else "confidence"
         title = f"{short(found.measure)}, {level} {kind} intervals"
-        rows = [row | {"of": ""} for row in records(found.lead.intervals.reset_index())]
+        rows = [row | {"of": ""} for row in records(found.lead.bars.reset_index())]
         if found.baselines:
             title = f"{short(found.measure)}, difference with {level} interval"
             rows = []
@@ -218,7 +217,7 @@ def _caption(found: Sequence[Analysis], marked: Sequence[str]) -> str:
     systems, system = tex(first.nouns_for("system")), tex(first.noun("system"))
     over = first.counted(first.topics, "topic")
     several = "each measure by itself" if len(found) > 1 else ""
-    test = tex(plain_title(first.procedure), 120)
+    test = tex(first.procedure.plain_title, 120)
     at = rf"$p \le {first.alpha:g}$"
     about = tex(answer.about(first.lead, first), 200)
     text = rf"Mean scores of {len(first.systems):,} {systems} on {tex(over)}; the best in bold."
@@ -298,7 +297,7 @@ def numbers_latex(found: Sequence[Analysis]) -> str:
         m, d, own = one.measure, one.decimals, one.lead
         values |= {f"pairs/{m}": f"{len(own.pairs):,}", f"found/{m}": f"{own.found:,}"}
         values |= {f"top/{m}": f"{len(own.top):,}"} if own.top else {}
-        for name, row in mean_intervals(one).iterrows():
+        for name, row in own.intervals.rename(columns={"estimate": "mean"}).iterrows():
             for column in ("mean", "lower", "upper"):
                 values[f"{column}/{name}/{m}"] = _math(number(float(row[column]), d))
         if own.pairs.complete:

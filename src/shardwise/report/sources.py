@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from importlib import resources
 
+from shardwise.methods.registry import list_methods
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -35,3 +37,23 @@ class Source:
 
 _ENTRIES = resources.files("shardwise.report").joinpath("sources.bib").read_text(encoding="utf-8")
 SOURCES = {source.key: source for source in map(Source, _ENTRIES.strip().split("\n\n"))}
+
+
+def find_source(key: str) -> Source:
+    """Return the source of a key: of the common bibliography, or of the method that brings it along.
+
+    Parameters
+    ----------
+    key : str
+        The name that it is cited by.
+
+    Returns
+    -------
+    Source
+        Its entry.
+    """
+    if key in SOURCES:
+        return SOURCES[key]
+    entries = (entry for method in list_methods() for entry in method.bibliography.strip().split("\n\n"))
+    brought = {source.key: source for source in map(Source, filter(None, entries))}
+    return brought[key]

@@ -12,7 +12,6 @@ from shardwise.analysis.figures import number
 from shardwise.analysis.power import Power
 from shardwise.core.claim import counted
 from shardwise.lab.verdict import Verdict
-from shardwise.methods.anova.method import ByModel
 
 MEANINGS = {
     "topic": "Some {topics} are harder than others, for all {systems} alike.",
@@ -45,7 +44,7 @@ def meaning(term: str, found: Analysis) -> str:
     judged = [
         answer.subject(one, found)
         for one in found.leading
-        if isinstance(one.procedure.fit, ByModel)
+        if one.procedure.method.model is not None
         and (one.pairs.estimates.error or "error").split(" (")[0] == term
     ]
     return f"{text} What is said of {' and of '.join(judged)} is judged against this row." if judged else text

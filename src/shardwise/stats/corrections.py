@@ -29,14 +29,16 @@ class Family:
 class Stepwise:
     """A correction that looks at the p-values alone.
 
-    `share` is the part of alpha at or below which an uncorrected p-value is rejected, where k of n are. `promise` is
-    the error rate that it holds: of a pair, of the family, or of false discoveries.
+    `share` is the part of alpha at or below which an uncorrected p-value is rejected, where k of n are. `error_rate` is
+    the one that it controls: of a pair, of the family, or of false discoveries.
     """
 
     title: str
-    promise: str
+    error_rate: str
     adjust: Callable[[Floats], Floats]
     share: Callable[[int, Floats], Floats | float]  # n, (…, 1) k
+    text: str = ""  # in a sentence, such as "Holm's correction"
+    citations: tuple[str, ...] = ()  # keys of its sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,11 @@ class Simultaneous:
     """A correction through the joint law of all t-statistics: adjusted p-value of a t, and critical t."""
 
     title: str
-    promise: str
+    error_rate: str
     adjust: Callable[[Floats, Floats, int], Floats]  # t, df, number of systems
     critical: Callable[[float, Floats, int], Floats]  # alpha, df, number of systems
+    text: str = ""  # in a sentence, such as "Scheffé's method"
+    citations: tuple[str, ...] = ()  # keys of its sources
 
 
 def bonferroni(p: Floats) -> Floats:
@@ -149,22 +153,45 @@ def _dunnett_critical(alpha: float, df: Floats, systems: int) -> Floats:
 
 STEPWISE = {
     "none": Stepwise("no correction", "pair", lambda p: p, lambda n, k: 1.0),
-    "bonferroni": Stepwise("Bonferroni", "family", bonferroni, lambda n, k: 1.0 / n),
-    "holm": Stepwise("Holm", "family", holm, lambda n, k: 1.0 / np.maximum(n - k, 1.0)),
-    "bh": Stepwise(  # V17 §3.1
-        "Benjamini–Hochberg", "discovery", benjamini_hochberg, lambda n, k: np.maximum(k, 1.0) / n
+    "bonferroni": Stepwise(
+        "Bonferroni", "family", bonferroni, lambda n, k: 1.0 / n, "Bonferroni's correction", ("Dunn1961",)
+    ),
+    "holm": Stepwise(
+        "Holm",
+        "family",
+        holm,
+        lambda n, k: 1.0 / np.maximum(n - k, 1.0),
+        "Holm's correction",
+        ("Holm1979",),
+    ),
+    # V17 §3.1
+    "bh": Stepwise(
+        "Benjamini–Hochberg",
+        "discovery",
+        benjamini_hochberg,
+        lambda n, k: np.maximum(k, 1.0) / n,
+        "the correction of Benjamini and Hochberg",
+        ("BenjaminiHochberg1995",),
     ),
     "by": Stepwise(
         "Benjamini–Yekutieli",
         "discovery",
         benjamini_yekutieli,
         lambda n, k: np.maximum(k, 1.0) / (n * _harmonic(n)),
+        "the correction of Benjamini and Yekutieli",
+        ("BenjaminiYekutieli2001",),
     ),
 }
 SIMULTANEOUS = {
-    "hsd": Simultaneous("Tukey HSD", "family", _hsd, _hsd_critical),
-    "scheffe": Simultaneous("Scheffé", "family", _scheffe, _scheffe_critical),
-    "dunnett": Simultaneous("Dunnett", "family", _dunnett, _dunnett_critical),
+    "hsd": Simultaneous(
+        "Tukey HSD", "family", _hsd, _hsd_critical, "Tukey's honestly significant difference", ("Tukey1949",)
+    ),
+    "scheffe": Simultaneous(
+        "Scheffé", "family", _scheffe, _scheffe_critical, "Scheffé's method", ("Scheffe1953",)
+    ),
+    "dunnett": Simultaneous(
+        "Dunnett", "family", _dunnett, _dunnett_critical, "Dunnett's test", ("Dunnett1955",)
+    ),
 }
 CORRECTIONS: dict[str, Stepwise | Simultaneous] = {**SIMULTANEOUS, **STEPWISE}
 
@@ -183,9 +210,21 @@ def title(name: str) -> str:
     return CORRECTIONS[name].title
 
 
-def promise(name: str) -> str:
-    """The error rate that a correction promises to hold: "pair", "family" or "discovery"."""
-    return CORRECTIONS[name].promise
+def register_correction(name: str, correction: Stepwise | Simultaneous) -> None:
+    """Add a correction, which every method that takes corrections of its kind then offers.
+
+    Parameters
+    ----------
+    name : str
+        What a user types.
+    correction : Stepwise or Simultaneous
+        The correction with all its facts.
+    """
+    if isinstance(correction, Stepwise):
+        STEPWISE[name] = correction
+    else:
+        SIMULTANEOUS[name] = correction
+    CORRECTIONS[name] = correction
 
 
 def adjusted(name: str, family: Family) -> Floats:

@@ -1,4 +1,4 @@
-"""Homogeneous groups: the largest sets of systems no two of which differ, and their letters."""
+"""Ranks, best sets and homogeneous groups of systems, all from the same significant pairs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,44 @@ from itertools import pairwise
 
 import numpy as np
 
-from shardwise.core.arrays import Bools
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import Either, InputError, Option
 
 MOST_GROUPS = 20_000
+
+
+def count_wins(significant: Bools, difference: Floats, ia: Ints, ib: Ints, systems: int) -> tuple[Ints, Ints]:
+    """Count the systems significantly below and above each system.
+
+    Parameters
+    ----------
+    significant : array of bool
+        (…, P) whether each pair is significant.
+    difference : array
+        (…, P) difference of the first system of each pair less the second.
+    ia, ib : arrays of int
+        (P,) numbers of the two systems.
+    systems : int
+        Number of systems, R.
+
+    Returns
+    -------
+    tuple of arrays
+        (…, R) number of systems below, and above. Rank ranges are 1 + above to R - below; the best set is where none
+        is above.
+
+    >>> below, above = count_wins(np.array([True, False, True]), np.ones(3), *np.triu_indices(3, 1), 3)
+    >>> below.tolist(), above.tolist()
+    ([1, 1, 0], [0, 1, 1])
+    """
+    first, second = significant & (difference > 0.0), significant & (difference < 0.0)
+    shape = (*significant.shape[:-1], systems)
+    below, above = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    # sums over the pairs of each system, by products with the incidence of pairs and systems
+    of_first, of_second = (np.equal.outer(index, np.arange(systems)).astype(np.int64) for index in (ia, ib))
+    below += first @ of_first + second @ of_second
+    above += first @ of_second + second @ of_first
+    return below, above
 
 
 def maximal_groups(differ: Bools, most: int = MOST_GROUPS) -> list[list[int]]:
@@ -51,7 +85,7 @@ def _cliques(differ: Bools, most: int) -> list[list[int]]:
                 if len(found) > most:
                     raise InputError(
                         f"more than {most} overlapping groups: they would explain nothing",
-                        remedy=("use ", Option("method", "hsd"), Either(", or top_group() and matrix()", "")),
+                        remedy=("use ", Option("method", "hsd"), Either(", or best() and matrix()", "")),
                     )
             continue
         pivot = max(_bits(candidates | excluded), key=lambda u: (candidates & alike[u]).bit_count())

@@ -26,8 +26,8 @@ from shardwise.core.shown import Shown
 from shardwise.lab.holdout.counts import FIGURES
 from shardwise.lab.holdout.plan import Plan, Tally, joined, tables
 from shardwise.methods.anova.variance_components import complete_table
-from shardwise.procedures.procedure import Procedure
-from shardwise.procedures.vocabulary import DEFAULT, parse
+from shardwise.methods.procedure import Procedure
+from shardwise.methods.registry import DEFAULTS, parse_procedure
 
 CHUNK = 200_000  # pairs × repeats in memory at once, for each worker
 
@@ -281,25 +281,25 @@ def _chosen(
 ) -> tuple[tuple[Procedure, ...], int | None]:
     """The procedures asked for, or the usual ones of the layout, and the place of the reference among them."""
     if wanted is None:
-        wanted = DEFAULT[dims]
+        wanted = DEFAULTS[dims].shown
     elif isinstance(wanted, str | Procedure):
         wanted = [wanted]
-    found = [parse(one) for one in wanted]
+    found = [parse_procedure(one) for one in wanted]
     if not found:
         raise InputError(
             "no procedure to check",
             remedy=("name some, as in ", Either('["t holm", "MD1 hsd"]', "--method 't holm'")),
         )
     for one in found:
-        if dims not in one.dims:
+        if dims not in one.layouts:
             raise InputError(
                 f"{one.name} does not fit scores by {', '.join(dims)}",
-                remedy=f"it takes {' or '.join(', '.join(layout) for layout in one.dims)}",
+                remedy=f"it takes {' or '.join(', '.join(layout) for layout in one.layouts)}",
             )
     chosen = {one.name: one for one in found}
     if reference is None:
         return tuple(chosen.values()), None
-    strict = parse(reference).name if reference not in chosen else reference
+    strict = parse_procedure(reference).name if reference not in chosen else reference
     if strict not in chosen:
         raise InputError(f"the reference {strict!r} is not checked", remedy="name it among the procedures")
     return tuple(chosen.values()), list(chosen).index(strict)

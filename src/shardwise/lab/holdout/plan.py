@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -11,19 +10,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from shardwise.comparing.decisions import Decisions
 from shardwise.core.arrays import Floats
 from shardwise.lab.holdout.counts import binned, counts, figures, outlook, signs
 from shardwise.lab.holdout.distributions import REPLICATES, Basis, basis_of, predict
+from shardwise.methods.decisions import Decisions
+from shardwise.methods.procedure import Procedure
 from shardwise.methods.tables import Tables
-from shardwise.procedures.procedure import Procedure
 from shardwise.stats.student import NOISE
 
 EDGES = np.array(
     [0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5]
 )  # predicted probabilities; more than half is none
 OTHER = 1 << 31  # second samples count from here in the random streams
-MODEL = re.compile(r"\bMD[1-6]\b|\bjoint\b")  # whose error is pooled over all systems
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +65,7 @@ class Plan:
 
     def bases(self) -> list[Basis]:
         """What each procedure's prediction rests on."""
-        return [basis_of(_model(p.name), self.dims, p.claim.over, self.new) for p in self.procedures]
+        return [basis_of(_model_name(p), self.dims, p.claim.over, self.new) for p in self.procedures]
 
     def both_ways(self, a: Floats, b: Floats, first: int) -> tuple[Tally, Tally]:
         """Decide on each of two batches of samples and verify on the other; repeats are numbered from ``first``."""
@@ -111,9 +109,12 @@ class Plan:
         return topics, y.shape[-1] if self.dims[-1] in REPLICATES else 1
 
 
-def _model(name: str) -> str:
-    found = MODEL.search(name)
-    return found.group() if found else ""
+def _model_name(procedure: Procedure) -> str:
+    """The name of the model whose error is pooled over all systems, empty where each pair has its own."""
+    method = procedure.method
+    if method.model is not None:
+        return str(method.model.name)
+    return "joint" if method.common_error and not procedure.draws else ""
 
 
 def joined(parts: Sequence[Tally]) -> Tally:

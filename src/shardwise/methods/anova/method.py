@@ -1,89 +1,75 @@
-"""Fits by a model of the scores, as procedures name them: analysis of variance, and the bootstrap of its residuals."""
+"""Analysis of variance as a method: the models MD1 to MD6 of F19, and any other."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import sqrt
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.model import Model
+from shardwise.core.model import NAMED, Model
 from shardwise.methods.anova.fit import anova, batch_of_one, estimates_of
-from shardwise.methods.base import Estimates
-from shardwise.methods.bootstrap.distributions import Null, PairLaw
-from shardwise.methods.bootstrap.draws import Draws, Spread
-from shardwise.methods.bootstrap.fit import (
-    PAPER_RESAMPLES,
-    Density,
-    bootstrap_anova,
-    drawn_errors,
-    drawn_spread,
-    refuse_generalize,
-    usual_residuals,
-)
-from shardwise.methods.bootstrap.ideal import ideal, smoothed
-from shardwise.methods.bootstrap.spectrum import Pool
+from shardwise.methods.base import Clause, Estimates, Method
 from shardwise.methods.tables import LAYOUTS, SHARDS, TABLE, Dims, Tables
-from shardwise.stats.balanced import Decomposition
-from shardwise.stats.corrections import CORRECTIONS, STEPWISE
+from shardwise.stats.corrections import CORRECTIONS
 from shardwise.stats.error_terms import supports
 
 CLAIMS = (Claim(), Claim("topic"), Claim("shard"), Claim("topic", "shard"))
-READINGS: dict[str, tuple[Null, int, Density]] = {
-    "difference": ("difference", 2, "exact"),
-    "marginal-1": ("marginal", 1, "exact"),
-    "marginal-2": ("marginal", 2, "exact"),
-    "kde-1": ("marginal", 1, "kde"),
-    "kde-2": ("marginal", 2, "kde"),
-    "difference-1": ("difference", 1, "exact"),
-    "difference-kde": ("difference", 2, "kde"),
-    "difference-kde-1": ("difference", 1, "kde"),
-}
-USUAL_READINGS = tuple(READINGS)[:5]  # ours, and those of the papers
-WORDS = {
-    "difference": "law of a difference",
-    "marginal-1": "law of one system, one tail",
-    "marginal-2": "law of one system, two tails",
-    "kde-1": "law of one system, one tail, kernel density",
-    "kde-2": "law of one system, two tails, kernel density",
-    "difference-1": "law of a difference, one tail",
-    "difference-kde": "law of a difference, kernel density",
-    "difference-kde-1": "law of a difference, one tail, kernel density",
-}
-SOURCES = {
-    ("marginal-1", "bh"): "V17",
-    ("marginal-2", "bh"): "FF21",
-    ("kde-1", "bh"): "FF21",
-    ("kde-2", "bh"): "FF21",
-}
+WITHIN_SPLITS = ("hsd", "bh", "holm")
+AFTER_SPLITS = ("bh", "holm", "none")
+
+
+def select_cells(tables: Tables, model: Model) -> xr.DataArray:
+    """Return the only table of a batch with the dimensions that a model is fitted to.
+
+    Parameters
+    ----------
+    tables : Tables
+        A batch of one; tables with gaps are fitted one by one.
+    model : Model
+        A model of whole collections is fitted to means over all but topic and system.
+
+    Returns
+    -------
+    DataArray
+        The scores, NaN where one is missing.
+    """
+    on_means = model.on_shards is False
+    y, dims = (tables.topic_means(), TABLE) if on_means else (tables.y, tables.dims)
+    if len(y) != 1:
+        raise InputError("tables with gaps are fitted one by one", remedy="give complete tables")
+    return xr.DataArray(y[0], dims=dims)
+
+
+def list_split_rules(model: Model, correction: str) -> tuple[str, ...]:
+    """Return the rules by which decisions on single splits become one: the papers' for models of shards.
+
+    Parameters
+    ----------
+    model : Model
+        The model fitted to each split.
+    correction : str
+        The correction within a split, or of a combined p-value.
+
+    Returns
+    -------
+    tuple of str
+        Names of rules.
+    """
+    if model.on_shards is False:
+        return ()
+    within = ("first", "unanimous", "majority") if correction in WITHIN_SPLITS else ()
+    after = ("harmonic", "cauchy", "quantile") if correction in AFTER_SPLITS else ()
+    return within + after
 
 
 @dataclass(frozen=True, slots=True)
-class _OfModel:
+class AnovaMethod(Method):
+    """Analysis of variance by one model, its error term derived from the claim."""
+
     model: Model
-
-    @property
-    def _on_means(self) -> bool:
-        return self.model.on_shards is False
-
-    def _with_gaps(self, tables: Tables) -> xr.DataArray:
-        y, dims = (tables.topic_means(), TABLE) if self._on_means else (tables.y, tables.dims)
-        if len(y) != 1:
-            raise InputError("tables with gaps are fitted one by one", remedy="give complete tables")
-        return xr.DataArray(y[0], dims=dims)
-
-
-@dataclass(frozen=True, slots=True)
-class ByModel(_OfModel):
-    """Fit by an analysis of variance: how procedures name a model of F19."""
-
-    corrections: tuple[str, ...] = tuple(CORRECTIONS)
-    usual_claim: Claim = Claim()  # noqa: RUF009, these topics, as in the paper
-    sound: bool = True  # the error term is derived from the claim
-    takes_gaps: bool = True  # least squares leave out what is missing
 
     @property
     def name(self) -> str:
@@ -92,13 +78,23 @@ class ByModel(_OfModel):
 
     @property
     def title(self) -> str:
-        """The fit in words."""
-        return self.model.short
+        """The method in words."""
+        return f"{self.model.short} analysis of variance"
+
+    @property
+    def reason(self) -> str:
+        """What the method does, in one short clause."""
+        return "one error variance for all pairs; assumes that all {systems} are equally variable"
+
+    @property
+    def corrections(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(CORRECTIONS)
 
     @property
     def layouts(self) -> tuple[Dims, ...]:
         """The layouts that the model can take; MD1 is for whole collections, or means over whatever else varies."""
-        if self._on_means:
+        if self.model.on_shards is False:
             return LAYOUTS
         if self.model.name:
             return (SHARDS,)
@@ -106,113 +102,57 @@ class ByModel(_OfModel):
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims that the model can speak for."""
-        dims = TABLE if self._on_means else self.layouts[0] if self.layouts else SHARDS
-        return tuple(claim for claim in CLAIMS if supports(self.model, dims, claim))
+        """The claims for which the model has an error term in any layout; these topics first, as in F19."""
+        layouts = (TABLE,) if self.model.on_shards is False else self.layouts or (SHARDS,)
+        return tuple(claim for claim in CLAIMS if any(supports(self.model, dims, claim) for dims in layouts))
+
+    @property
+    def default_claim(self) -> Claim:
+        """Exactly these topics, as in F19."""
+        return Claim()
+
+    @property
+    def common_error(self) -> bool:
+        """One error serves all pairs."""
+        return True
+
+    @property
+    def takes_gaps(self) -> bool:
+        """Least squares leave out what is missing."""
+        return True
+
+    @property
+    def fits_cells(self) -> bool:
+        """The model is fitted to the cells that are there."""
+        return True
+
+    def combines_splits(self, correction: str) -> tuple[str, ...]:
+        """Return the rules by which decisions on single splits become one."""
+        return list_split_rules(self.model, correction)
+
+    def layouts_for(self, claim: Claim) -> tuple[Dims, ...]:
+        """Return the layouts in which the model has an error term for a claim."""
+        if self.model.on_shards is False:
+            return LAYOUTS if supports(self.model, TABLE, claim) else ()
+        return tuple(dims for dims in self.layouts if supports(self.model, dims, claim))
+
+    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
+        """Say what pairs are compared with."""
+        named = f"model {self.model.name}: {self.model}" if self.model.name else f"model {self.model}"
+        return Clause(
+            f"an analysis of variance ({named})", ("FerroSanderson2019",) if self.model.name else ()
+        )
 
     def source(self, correction: str, claim: Claim) -> str:
-        """The paper that uses it, if one does."""
+        """Return the tag of the paper that uses it, if one does."""
         return {"hsd": "F19", "bh": "FF21"}.get(correction, "") if not claim.over else ""
 
-    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
-        """Means of many tables at once; a table with gaps is fitted by itself."""
-        if tables.complete or (self._on_means and np.isfinite(tables.topic_means()).all()):
-            return estimates_of(tables.decomposition(self.model, self._on_means), self.model, claim)
-        return batch_of_one(anova(self._with_gaps(tables), self.model).estimates(generalize=claim))
+    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
+        """Estimate means of many tables at once; a table with gaps is fitted by itself."""
+        on_means = self.model.on_shards is False
+        if tables.complete or (on_means and np.isfinite(tables.topic_means()).all()):
+            return estimates_of(tables.decomposition(self.model, on_means), self.model, claim)
+        return batch_of_one(anova(select_cells(tables, self.model), self.model).estimates(generalize=claim))
 
 
-@dataclass(frozen=True, slots=True)
-class ByBootstrap(_OfModel):
-    """Fit by the bootstrap of a model, ideal or drawn, read in one of the papers' ways or in ours."""
-
-    reading: str  # a key of READINGS
-    drawn: bool = False  # by so many resamples as the tables say; otherwise as by infinitely many
-
-    corrections: tuple[str, ...] = tuple(STEPWISE)
-    claims: tuple[Claim, ...] = (Claim(),)
-    usual_claim: Claim = Claim()  # noqa: RUF009, a frozen value
-    takes_gaps: bool = True
-
-    @property
-    def name(self) -> str:
-        """What a user types."""
-        return f"banova {self.model.short} {self.reading}{' drawn' * self.drawn}"
-
-    @property
-    def title(self) -> str:
-        """The fit in words."""
-        return f"bootstrap ANOVA, {self.model.short}, {WORDS[self.reading]}{', by resamples' * self.drawn}"
-
-    @property
-    def layouts(self) -> tuple[Dims, ...]:
-        """The layouts that the model can take."""
-        return LAYOUTS if self._on_means else (SHARDS,)
-
-    @property
-    def sound(self) -> bool:
-        """Whether a difference is measured by the spread of a difference, not of one system."""
-        return self.reading == "difference"
-
-    def source(self, correction: str, claim: Claim) -> str:
-        """The paper that uses it, if one does."""
-        return SOURCES.get((self.reading, correction), "")
-
-    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
-        """Means of many tables, each with the ideal bootstrap law of its residuals."""
-        refuse_generalize(claim)
-        null, tails, density = READINGS[self.reading]
-        if not tables.complete:
-            n_resamples = tables.n_resamples if self.drawn else None
-            fit = bootstrap_anova(
-                self._with_gaps(tables), self.model, n_resamples=n_resamples, seed=tables.seed
-            )
-            return batch_of_one(fit.estimates(null=null, tails=tails, density=density))
-        parts = tables.decomposition(self.model, self._on_means)
-        scale = sqrt(parts.n / parts.df_error) if usual_residuals(null) == "scaled" else 1.0
-        draws = self._draws(tables, parts)
-        spreads = tuple(self._spreads(tables, draws, null, density))
-        return replace(
-            estimates_of(parts, self.model, claim),
-            variance=np.array([scale**2 * one.variance for one in draws]),
-            df=np.full(len(tables), np.nan),
-            error="residuals",
-            law=PairLaw(spreads, tails, scale, f"{self._kind(tables)}, {WORDS[self.reading]}"),
-        )
-
-    def _kind(self, tables: Tables) -> str:
-        drawn = f"bootstrap ({tables.n_resamples} resamples, seed {tables.seed})"
-        return drawn if self.drawn else "ideal bootstrap"
-
-    def _draws(self, tables: Tables, parts: Decomposition) -> list[Draws]:
-        """What a resampled system mean of each table is made of: its n draws from the pool of all residuals."""
-
-        def make() -> list[Draws]:
-            y = tables.topic_means() if self._on_means else tables.y
-            residuals = parts.residuals(y).reshape(len(tables), -1)
-            n = parts.n // tables.systems
-            return [
-                Draws(Pool.of(row if some else np.zeros_like(row)), np.array([1.0 / n]), np.array([float(n)]))
-                for row, some in zip(residuals, parts.ss_error > 0.0, strict=True)
-            ]
-
-        return tables.once(("draws", self.model.short), make)
-
-    def _spreads(self, tables: Tables, draws: list[Draws], null: Null, density: Density) -> list[Spread]:
-        """The law of an error in each table: of a difference, or of one system's effect."""
-        if self.drawn:
-            errors = tables.once(
-                ("errors", self.model.short),
-                lambda: [
-                    drawn_errors(one, tables.systems, tables.n_resamples, seed)
-                    for one, seed in zip(draws, tables.seeds, strict=True)
-                ],
-            )
-            return [drawn_spread(one, null, density) for one in errors]
-        own = [one.twice() if null == "difference" else one.minus(tables.systems) for one in draws]
-        plain = tables.once(("laws", self.model.short, null), lambda: [ideal(one) for one in own])
-        if density == "exact":
-            return plain
-        return tables.once(
-            ("smoothed laws", self.model.short, null),
-            lambda: [smoothed(one, PAPER_RESAMPLES, law) for one, law in zip(own, plain, strict=True)],
-        )
+METHODS = tuple(AnovaMethod(model) for model in NAMED.values())

@@ -159,7 +159,7 @@ class BootstrapFit(Shown):
             difference_variance=None,
             difference_df=None,
             error="residuals",
-            law=law,
+            distribution=law,
         )
 
     def intervals(
@@ -194,9 +194,9 @@ class BootstrapFit(Shown):
         alpha = 1.0 - checked_level(level, "level")
         chosen(trim, "trim", get_args(Trim))
         found = self.estimates(null=null, tails=tails, density=density, residuals=residuals)
-        if pairs is None and found.law is not None:
+        if pairs is None and found.distribution is not None:
             a, b = np.triu_indices(len(found.labels), 1)
-            pairs = found.law.p_values(np.abs(found.values[a] - found.values[b]))
+            pairs = found.distribution.p_values(np.abs(found.values[a] - found.values[b]))
         p = np.asarray(pairs)
         share = alpha * max(step_up(p, alpha), 1) / (2.0 * p.size)
         part = share / 100.0 if trim == "percent" else share

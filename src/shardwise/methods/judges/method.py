@@ -15,7 +15,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import as_scores, level_names, nouns_of
-from shardwise.methods.base import Estimates, Outcome
+from shardwise.methods.base import Clause, Estimates, Method, Outcome
 from shardwise.methods.judges.prediction_powered import (
     Powered,
     cluster_sums,
@@ -26,7 +26,6 @@ from shardwise.methods.judges.prediction_powered import (
 from shardwise.methods.moderated.statistics import pairs_of
 from shardwise.methods.tables import TABLE, Dims, Tables
 from shardwise.stats import student
-from shardwise.stats.corrections import STEPWISE
 
 HUMAN = "human"
 """Coordinate along topic and system: scores by people, NaN where nobody looked, beside those of a judge."""
@@ -134,24 +133,31 @@ def powered_pairs(tables: Tables, human: Floats, ia: Ints, ib: Ints) -> Powered:
 
 
 @dataclass(frozen=True, slots=True)
-class ByJudge:
-    """Fit by prediction-powered inference (PPI++), each pair with a weight of the judge of its own."""
+class JudgeMethod(Method):
+    """Prediction-powered inference (PPI++), each pair with a weight of the judge of its own."""
 
     name: str = "ppi"
-    title: str = "prediction-powered paired differences"
-    usual_claim: Claim = Claim("topic")  # noqa: RUF009, a frozen value
+    title: str = "prediction-powered paired t-test"
     claims: tuple[Claim, ...] = (Claim("topic"),)
-    corrections: tuple[str, ...] = tuple(STEPWISE)
     layouts: tuple[Dims, ...] = (TABLE,)
-    sound: bool = True
     takes_gaps: bool = True
+    uses_people: bool = True
 
-    def source(self, correction: str, claim: Claim) -> str:
-        """No paper of ours uses it."""
-        return ""
+    @property
+    def reason(self) -> str:
+        """What the method does, in one short clause."""
+        return "people's scores for some {topics} correct the judge's scores for all"
 
-    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
-        """System means corrected by people's scores, and the test of their pairs."""
+    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
+        """Say what pairs are compared with."""
+        text = (
+            "prediction-powered paired t-tests, which correct the judge's scores of all {topics} by people's scores"
+            " of some"
+        )
+        return Clause(text, ("AngelopoulosEtAl2023", "AngelopoulosEtAl2023b"))
+
+    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
+        """Estimate system means corrected by people's scores, and test their pairs."""
         human = people(tables)
         y, seen = (np.swapaxes(scores, -1, -2) for scores in (tables.y, human))
         each = prediction_powered(y, seen, cluster=tables.cluster, task=tables.task)
@@ -165,6 +171,8 @@ class ByJudge:
             claim="",
             model="prediction-powered, each pair by itself",
             scale=np.sqrt(residual),
+            mean_se=each.se,
+            mean_df=each.df,
             own_sd=each.se * np.sqrt(each.labels),
             own_count=each.labels,
             test=JudgedTest(tables),
@@ -287,3 +295,6 @@ def _correlations(human: Floats, judge: Floats) -> Floats:
     h, f = centred(human), centred(judge)
     spread = np.sqrt((h**2).sum(axis=0) * (f**2).sum(axis=0))
     return np.asarray(np.divide((h * f).sum(axis=0), spread, out=np.zeros(spread.shape), where=spread > 0.0))
+
+
+METHODS: tuple[Method, ...] = (JudgeMethod(),)

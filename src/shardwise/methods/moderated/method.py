@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option
 from shardwise.core.model import MD6
-from shardwise.methods.base import Estimates, Outcome
+from shardwise.methods.base import JOINT, Clause, Estimates, Method, Outcome
+from shardwise.methods.mixed.posterior import Mixture
 from shardwise.methods.moderated.cells import cell_statistics, of_cells, stratified
 from shardwise.methods.moderated.law import Law
 from shardwise.methods.moderated.noise import (
@@ -24,20 +26,29 @@ from shardwise.methods.moderated.noise import (
 )
 from shardwise.methods.moderated.resample import resampled
 from shardwise.methods.moderated.statistics import D0, Statistics, statistics
-from shardwise.methods.paired.method import by_pairs
-from shardwise.methods.repeats.method import BOTH, UNIFIED, borrowed_note, spread_of, with_effect_sizes
+from shardwise.methods.paired.method import describe_resamples, estimate_by_pairs
+from shardwise.methods.repeats.method import (
+    BOTH,
+    UNIFIED,
+    add_effect_sizes,
+    borrowed_note,
+    spread_of,
+    unified_posterior,
+)
 from shardwise.methods.tables import INSTANCES, LAYOUTS, SHARDS, SPLITS, Dims, Tables
 from shardwise.stats import student
 from shardwise.stats.corrections import STEPWISE
 
 COMMON = 0.5  # share of the topics that all systems must have where instances are random
 TOPICS, CELLS = Claim("topic"), Claim()
-KINDS: dict[Claim, tuple[Dims, ...]] = {
-    TOPICS: LAYOUTS,
-    Claim("topic", "shard"): (SHARDS, SPLITS),
-    BOTH: (INSTANCES,),
-    CELLS: (SHARDS,),
-}  # claims, and the layouts that can speak of them
+KINDS: tuple[tuple[Claim, tuple[Dims, ...]], ...] = (
+    (TOPICS, LAYOUTS),
+    (Claim("topic", "shard"), (SHARDS, SPLITS)),
+    (BOTH, (INSTANCES,)),
+    (CELLS, (SHARDS,)),
+)
+"""The claims of the moderated test, and the layouts that can support them."""
+MANY_SYSTEMS = 150
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +84,6 @@ class ModeratedJoint:
         """c times each pair's own standard error, c the upper alpha quantile of the largest |t*|."""
         critical = np.array([law.critical(alpha) for law in self.laws])[:, None] * self.found.care
         return np.where(self.found.se == 0.0, 0.0, self.found.se * critical)
-
-    def top(self, alpha: float) -> Bools | None:
-        """Hsu's (1981) group, which holds the best with probability 1 - alpha."""
-        return np.stack([law.p_best > alpha for law in self.laws])
 
 
 def _with_noise(
@@ -117,7 +124,7 @@ class ModeratedTest:
     @property
     def name(self) -> str:
         """How many resamples are drawn for the joint law; on cells there is none."""
-        return "" if self.claim == CELLS else f"{self.tables.n_resamples} resamples, seed {self.tables.seed}"
+        return "" if self.claim == CELLS else describe_resamples(self.tables)
 
     @property
     def y(self) -> Floats:
@@ -149,74 +156,129 @@ class ModeratedTest:
 
 
 @dataclass(frozen=True, slots=True)
-class ByModerated:
-    """Fit by the moderated test, for one kind of claim; samples are instances drawn anew for each topic.
+class ModeratedMethod(Method):
+    """The moderated test: each pair's variance shrunk towards the pooled variance of all pairs.
 
-    With d0 = 0 nothing is drawn towards the common variance: the unified test with the joint law of all pairs.
+    Parameters
+    ----------
+    name : str
+        What a user types.
+    title : str
+        The test in words.
+    layouts_by_claim : tuple of (Claim, layouts)
+        The claims that it supports, the default one first, and the layouts of each.
+    samples : bool
+        Whether instances are samples, drawn anew for each topic, which topic means hold already.
+    d0 : float
+        Prior degrees of freedom; with 0 nothing is shrunk: the unified test with the joint distribution of all pairs.
     """
 
-    claim: Claim
+    name: str = "moderated"
+    title: str = "moderated paired t-test"
+    layouts_by_claim: tuple[tuple[Claim, tuple[Dims, ...]], ...] = KINDS
     samples: bool = False
     d0: float = D0
 
-    sound: bool = True
-
-    @property
-    def name(self) -> str:
-        """What a user types."""
-        return "moderated samples" if self.samples else "moderated" if self.d0 else "unified max-t"
-
-    @property
-    def title(self) -> str:
-        """The test in words."""
-        if not self.d0:
-            return f"{UNIFIED.title}, step-down max-t"
-        return f"moderated test{' of samples' * self.samples}"
-
-    @property
-    def usual_claim(self) -> Claim:
-        """The claim that is meant where none is named."""
-        return self.claim if self.samples or not self.d0 else TOPICS
-
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The claim that it speaks for."""
-        return (self.claim,)
-
-    @property
-    def corrections(self) -> tuple[str, ...]:
-        """The corrections that can follow; no resampled joint law holds its level on the cells of these topics."""
-        if not self.d0:
-            return ("",)
-        return tuple(STEPWISE) if self.claim == CELLS else ("", *STEPWISE)
+        """The claims that it supports."""
+        return tuple(claim for claim, _ in self.layouts_by_claim)
 
     @property
     def layouts(self) -> tuple[Dims, ...]:
-        """The layouts that can speak of the claim."""
-        return KINDS[self.claim]
+        """The layouts that support any of its claims."""
+        return tuple(dict.fromkeys(dims for _, layouts in self.layouts_by_claim for dims in layouts))
+
+    @property
+    def corrections(self) -> tuple[str, ...]:
+        """The corrections that can follow; the joint distribution of all pairs first."""
+        return (JOINT, *STEPWISE) if self.d0 else (JOINT,)
+
+    @property
+    def reason(self) -> str:
+        """What the method does, in one short clause."""
+        return "holds its error rate even when some {systems} are more variable than others"
+
+    @property
+    def bounded_statistic(self) -> bool:
+        """The pooled variance keeps every statistic finite."""
+        return self.d0 > 0.0
 
     @property
     def takes_gaps(self) -> bool:
-        """Topics that a system lacks do not count for its pairs; on cells and shards no system may lack its own."""
-        return self.claim != CELLS and "shard" not in self.claim
+        """Topics that a system lacks do not count for its pairs."""
+        return True
 
-    def source(self, correction: str, claim: Claim) -> str:
-        """No paper uses it."""
-        return ""
+    @property
+    def repeats_kind(self) -> str:
+        """What it takes instances for where the claim is about them."""
+        return "samples" if self.samples else "seeds"
 
-    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
-        """System means, and the moderated test of their pairs."""
-        test = ModeratedTest(tables, TOPICS if self.samples else claim, self.d0)  # topic means hold samples
-        words = (
-            "moderated, each pair its own variance drawn towards the common one" if self.d0 else UNIFIED.title
-        )
-        found = by_pairs(tables, test, words)
-        if claim == CELLS and not tables.complete:  # adjusted for the topics and shards of what is not there
-            found = replace(found, values=of_cells(tables.y).means)
+    def layouts_for(self, claim: Claim) -> tuple[Dims, ...]:
+        """Return the layouts that can support a claim."""
+        return dict(self.layouts_by_claim).get(claim, ())
+
+    def corrections_for(self, claim: Claim) -> tuple[str, ...]:
+        """Return the corrections for a claim; no resampled joint distribution holds its level on single cells."""
+        return tuple(STEPWISE) if claim == CELLS else self.corrections
+
+    def takes_gaps_for(self, claim: Claim) -> bool:
+        """Return whether scores may be missing; on cells and shards no system may lack its own."""
+        return claim != CELLS and "shard" not in claim
+
+    def takes_common_gaps(self, claim: Claim) -> bool:
+        """Return whether cells that all systems lack may be missing: always."""
+        return True
+
+    def draws(self, correction: str) -> bool:
+        """Return whether p-values come from resamples: those of the joint distribution do."""
+        return correction == JOINT
+
+    def default_resamples(self, systems: int) -> int:
+        """Return how many resamples are drawn where no number is asked for: fewer of very many systems."""
+        return 9_999 if systems <= MANY_SYSTEMS else 1_999
+
+    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
+        """Say what pairs are compared with; of two systems nothing is shrunk, as there is one variance only."""
+        over = "cells of {topics} and {shards}" if claim == CELLS else "{topics}"
+        others = [f"{{{name}s}}" for name in claim.over if name != "topic"]
+        added = f", adding the variance between {' and '.join(others)}" if others and not self.samples else ""
+        joint = correction == JOINT
+        if systems == 2:
+            if joint:
+                return Clause(f"the studentised bootstrap of {{topics}} ({{resamples}} samples){added}")
+            return Clause(f"a t-test with the variance over {over}{added}")
+        if not self.d0:
+            text = "t-tests with the variance over {topics} and over each {system}'s own {instances}"
+            citations: tuple[str, ...] = ("JayasingheEtAl2015",)
+        else:
+            shrunk = "shrinking each pair's variance towards the pooled variance"
+            text = f"moderated paired t-tests over {over}, {shrunk}{added}"
+            citations = ("Smyth2004",)
+        if not joint:
+            return Clause(text, citations)
+        steps = "with a step-down max-t bootstrap over {topics} ({resamples} samples)"
+        return Clause(f"{text}, {steps}", (*citations, "RomanoWolf2005"))
+
+    def make_posterior(
+        self, tables: Tables, labels: tuple[str, ...], claim: Claim
+    ) -> Callable[[str, str, int, int], Mixture] | None:
+        """Return the posterior of the unified test, whose variance that of seeds is."""
+        return unified_posterior(tables, labels) if "instance" in claim and not self.samples else None
+
+    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
+        """Estimate system means, and test their pairs."""
+        # topic means hold the variance of samples already
+        test = ModeratedTest(tables, TOPICS if self.samples else claim, self.d0)
+        words = "moderated, each pair's variance shrunk towards the pooled one" if self.d0 else UNIFIED.title
+        estimates = estimate_by_pairs(tables, test, words)
+        if claim == CELLS and not tables.complete:
+            # means are adjusted for the topics and shards of what is not there
+            estimates = replace(estimates, values=of_cells(tables.y).means)
         if claim != BOTH:
-            return replace(found, notes=(*found.notes, *_undefined_note(tables)))
+            return replace(estimates, notes=(*estimates.notes, *_undefined_note(tables)))
         notes = () if self.samples else borrowed_note(tables)
-        return with_effect_sizes(replace(found, notes=(*found.notes, *notes)), tables)
+        return add_effect_sizes(replace(estimates, notes=(*estimates.notes, *notes)), tables)
 
 
 def _undefined_note(tables: Tables) -> tuple[str, ...]:
@@ -247,31 +309,36 @@ class StratifiedTest:
 
 
 @dataclass(frozen=True, slots=True)
-class ByStratified:
-    """Fit by topics as strata: the heteroskedastic test that F19 §10 wishes for."""
+class StratifiedMethod(Method):
+    """Topics as strata: the heteroskedastic test that F19 §10 wishes for."""
 
     name: str = "stratified"
-    title: str = "t with topics as strata"
-    usual_claim: Claim = CELLS
+    title: str = "t-test with topics as strata"
     claims: tuple[Claim, ...] = (CELLS,)
-    corrections: tuple[str, ...] = tuple(STEPWISE)
     layouts: tuple[Dims, ...] = (SHARDS,)
-    sound: bool = True
-    takes_gaps: bool = False
 
-    def source(self, correction: str, claim: Claim) -> str:
-        """No paper uses it."""
-        return ""
+    @property
+    def reason(self) -> str:
+        """What the method does, in one short clause."""
+        return "each pair with a variance of its own on every {topic}"
 
-    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
-        """System means, and the stratified test of their pairs."""
+    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
+        """Say what pairs are compared with."""
+        text = "t-tests with a separate variance of each pair on every {topic} (Satterthwaite's degrees of freedom)"
+        return Clause(text, ("Satterthwaite1946",))
+
+    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
+        """Estimate system means, and test their pairs."""
         parts = tables.decomposition(MD6)
-        found = by_pairs(tables, StratifiedTest(tables), "topics as strata")
-        return replace(found, scale=np.sqrt(parts.ss_error / parts.df_error))
+        estimates = estimate_by_pairs(tables, StratifiedTest(tables), "topics as strata")
+        return replace(estimates, scale=np.sqrt(parts.ss_error / parts.df_error))
 
 
-MODERATED = (
-    *(ByModerated(claim) for claim in KINDS),
-    ByModerated(BOTH, samples=True),
-    ByModerated(BOTH, d0=0.0),
+METHODS: tuple[Method, ...] = (
+    ModeratedMethod(),
+    ModeratedMethod(
+        "moderated samples", "moderated paired t-test of samples", ((BOTH, (INSTANCES,)),), samples=True
+    ),
+    ModeratedMethod("unified max-t", f"{UNIFIED.title}, step-down max-t", ((BOTH, (INSTANCES,)),), d0=0.0),
+    StratifiedMethod(),
 )

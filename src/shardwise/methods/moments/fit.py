@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.arguments import Progress, chosen, flowing
-from shardwise.core.arrays import Bools, Floats, Ints
+from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, counted, plural
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.shown import Shown
@@ -250,11 +250,13 @@ class ScoreMoments(Shown):
                 remedy=("leave out ", Option("generalize")),
             )
         systems, df = len(self.systems), self.n - 1.0
-        margins = self.gram.margins
+        # best system first, as tests know systems by their number
+        order = np.argsort(-self.gram.mean, kind="stable")
+        gram, margins = _reorder(self.gram, order), _reorder(self.gram.margins, order)
         error = interaction_square(margins) / (df * (systems - 1.0))
         found = Estimates(
-            labels=self.systems,
-            values=self.gram.mean,
+            labels=tuple(self.systems[k] for k in order),
+            values=gram.mean,
             variance=error / self.n,
             df=df * (systems - 1.0),
             claim=claim.sentence({"topic": self.n}, nouns),
@@ -272,7 +274,9 @@ class ScoreMoments(Shown):
         if test == "MD1":
             return found
         nothing = {"variance": float("nan"), "df": float("nan"), "error": "", "model": test}
-        tested = MomentsTest(self._pairs(f"differences by {test}"), test, n_resamples, seed)
+        self._pairs(f"differences by {test}")
+        assert isinstance(gram, Gram)
+        tested = MomentsTest(gram, test, n_resamples, seed)
         few = (
             f"under {FEW} {plural(self.item)} the table itself says more of the joint law than its moments",
         )
@@ -281,6 +285,13 @@ class ScoreMoments(Shown):
 
     def __str__(self) -> str:
         return f"moments of {counted(self.n, self.item)} × {counted(len(self.systems), 'system')}"
+
+
+def _reorder(gram: Gram | Margins, order: Ints) -> Any:
+    """The same moments with systems in another order."""
+    if isinstance(gram, Margins):
+        return gram._replace(mean=gram.mean[order], squares=gram.squares[order])
+    return Gram(gram.n, gram.mean[order], gram.cross[np.ix_(order, order)])
 
 
 def margins_alone(wanted: str) -> InputError:
@@ -384,7 +395,3 @@ class MomentsJoint:
     def half_width(self, alpha: float) -> Floats:
         """c times each pair's own standard error, c the upper alpha quantile of the largest |t*|."""
         return np.where(self.found.se == 0.0, 0.0, self.found.se * self.law.critical(alpha))
-
-    def top(self, alpha: float) -> Bools | None:
-        """Hsu's (1981) group, which holds the best with probability 1 - alpha."""
-        return self.law.p_best > alpha

@@ -11,7 +11,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1
-from shardwise.methods.base import Estimates, Outcome, PairTest, Settled
+from shardwise.methods.base import JOINT, Clause, Estimates, Method, Outcome, PairTest
 from shardwise.methods.moderated.statistics import statistics
 from shardwise.methods.paired import max_t
 from shardwise.methods.paired import statistics as paired
@@ -23,12 +23,28 @@ from shardwise.stats.proportions import tango
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class FixedJoint:
+    """A joint distribution whose corrected p-values are known already."""
+
+    p_adjusted: Floats
+    half: Callable[[float], Floats]
+
+    def half_width(self, alpha: float) -> Floats:
+        """Return the half-widths of simultaneous intervals."""
+        return self.half(alpha)
+
+
+def describe_resamples(tables: Tables) -> str:
+    """Say how many resamples were drawn."""
+    return f"{tables.n_resamples:,} resamples, seed {tables.seed}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TopicTest:
     """A test of topic × system tables, of which pairs are asked for."""
 
     tables: Tables
-    test: str
-    one_sided: bool = False  # whether the better system is tested to be better, and not the two to differ
+    method: PairedMethod
 
     @property
     def y(self) -> Floats:
@@ -38,17 +54,16 @@ class TopicTest:
     @property
     def name(self) -> str:
         """How many resamples were drawn, where some were."""
-        drawn = self.test in DRAWN and not (
-            self.test == "randomization" and self.tables.topics <= EXACT_TOPICS
-        )
-        return f"{self.tables.n_resamples} resamples, seed {self.tables.seed}" if drawn else ""
+        exact = self.method.test is randomization and self.tables.topics <= EXACT_TOPICS
+        return "" if exact or not self.method.drawn else describe_resamples(self.tables)
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs of systems with these indices."""
         mean, se = paired.moments(self.y, ia, ib)
-        found = TESTS[self.test](self, ia, ib, mean, se)
-        # the laws are symmetric, and the statistic has the sign of the mean difference
-        return replace(found, p=np.where(mean == 0.0, 1.0, found.p / 2.0)) if self.one_sided else found
+        outcome = self.method.test(self, ia, ib, mean, se)
+        # the distributions are symmetric, and the statistic has the sign of the mean difference
+        one_sided = self.method.one_sided
+        return replace(outcome, p=np.where(mean == 0.0, 1.0, outcome.p / 2.0)) if one_sided else outcome
 
 
 def _by_t(difference: Floats, se: Floats, df: float) -> Outcome:
@@ -95,7 +110,7 @@ def mcnemar(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Ou
     won, p = paired.sign(y, ia, ib)
     lost = won - mean * y.shape[1]
     outcome = _by_p(mean, won, p)
-    return replace(outcome, ends=lambda level: tango(won, lost, np.array(float(y.shape[1])), level))
+    return replace(outcome, limits=lambda level: tango(won, lost, np.array(float(y.shape[1])), level))
 
 
 def randomization(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
@@ -122,7 +137,7 @@ def randomised_tukey(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floa
     def half_width(alpha: float) -> Floats:
         return np.broadcast_to(paired.range_critical(ranges, noise, alpha), p.shape)
 
-    return Outcome(mean, nothing, nothing, mean, p, Settled(p, half_width))
+    return Outcome(mean, nothing, nothing, mean, p, FixedJoint(p, half_width))
 
 
 def largest_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
@@ -140,86 +155,224 @@ def largest_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> 
     p, p_adjusted = (np.stack([getattr(one, name) for one in found]) for name in ("p", "p_adjusted"))
     nothing = np.full(p.shape, np.nan)
     statistic = student.t_statistic(mean, se)
-    return Outcome(mean, se, nothing, statistic, p, Settled(p_adjusted, half_width))
+    return Outcome(mean, se, nothing, statistic, p, FixedJoint(p_adjusted, half_width))
 
 
 Tested = Callable[[TopicTest, Ints, Ints, Floats, Floats], Outcome]
-TESTS: dict[str, Tested] = {
-    "t": paired_t,
-    "unpaired-t": unpaired_t,
-    "wilcoxon": wilcoxon,
-    "sign": sign,
-    "mcnemar": mcnemar,
-    "randomization": randomization,
-    "bootstrap": bootstrap,
-    "tukey": randomised_tukey,
-    "max-t": largest_t,
-}
-WORDS = {
-    "t": "paired t",
-    "unpaired-t": "unpaired t",
-    "wilcoxon": "Wilcoxon signed ranks",
-    "sign": "sign test",
-    "mcnemar": "McNemar's exact test",
-    "randomization": "Fisher randomization",
-    "bootstrap": "studentised bootstrap",
-    "tukey": "randomised Tukey HSD",
-    "max-t": "step-down max-t by sign flips",
-}
-DRAWN = ("randomization", "bootstrap", "tukey", "max-t")
-JOINT = ("tukey", "max-t")  # corrected by construction
-ONE_SIDED = ("t", "unpaired-t", "randomization")  # of a symmetric law, the statistic has the mean's sign
-SOURCES = {"t": "V17", "unpaired-t": "V17", "wilcoxon": "V17", "bootstrap": "J15"}
 
 
 @dataclass(frozen=True, slots=True)
-class ByTopics:
-    """Fit by a classic test on topics; what else varies is averaged out first."""
+class PairedMethod(Method):
+    """A classic test on topics; what else varies is averaged out first.
 
-    name: str  # a key of TESTS
-    one_sided: bool = False  # for the tests of ONE_SIDED
+    Parameters
+    ----------
+    name : str
+        What a user types.
+    title : str
+        The test in words.
+    test : callable
+        The test itself.
+    text : str
+        What pairs are compared with, as in `Clause`.
+    reason : str
+        What the test does, in one short clause.
+    citations : tuple of str
+        Keys of its sources.
+    paper : str
+        Tag of the paper that uses it without a correction.
+    joint : bool
+        Whether all pairs are tested at once, so that nothing is left to correct.
+    drawn : bool
+        Whether its p-values come from resamples.
+    symmetric : bool
+        Whether it has a one-sided form: its distribution is symmetric and the statistic has the sign of the mean.
+    of_means : bool
+        Whether it tests a difference of means; ranks and signs are of medians and symmetry.
+    of_items : bool
+        Whether it looks at single items, right or wrong, so that nothing may be averaged first.
+    common_error : bool
+        Whether one error serves all pairs.
+    student : bool
+        Whether its p-values are Student's.
+    one_sided : bool
+        Whether the better system is tested to be better, and not the two to differ.
+    """
 
-    claims: tuple[Claim, ...] = (Claim("topic"),)
-    takes_gaps: bool = False
+    name: str
+    title: str
+    test: Tested
+    text: str
+    reason: str
+    citations: tuple[str, ...] = ()
+    paper: str = ""
+    joint: bool = False
+    drawn: bool = False
+    symmetric: bool = False
+    of_means: bool = True
+    of_items: bool = False
+    common_error: bool = False
+    student: bool = False
+    one_sided: bool = False
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Similar topics: the only claim that it supports."""
+        return (TOPICS,)
 
     @property
     def layouts(self) -> tuple[Dims, ...]:
         """Any, as all else is averaged out; but averages are neither right nor wrong."""
-        return (TABLE,) if self.name == "mcnemar" else LAYOUTS
-
-    @property
-    def usual_claim(self) -> Claim:
-        """The only claim it speaks for."""
-        return self.claims[0]
-
-    @property
-    def title(self) -> str:
-        """The test in words."""
-        return f"{WORDS[self.name]}, one-sided" if self.one_sided else WORDS[self.name]
+        return (TABLE,) if self.of_items else LAYOUTS
 
     @property
     def corrections(self) -> tuple[str, ...]:
         """The corrections that it can take."""
-        return ("",) if self.name in JOINT else tuple(STEPWISE)
+        return (JOINT,) if self.joint else tuple(STEPWISE)
 
     @property
     def sound(self) -> bool:
-        """Whether it tests a difference of means; ranks and signs are of medians and symmetry."""
-        return self.name not in {"wilcoxon", "sign"}
+        """Whether it tests a difference of means."""
+        return self.of_means
+
+    @property
+    def takes_units(self) -> bool:
+        """Whether it looks at means, of which clusters and tasks have some."""
+        return self.of_means and not self.of_items
+
+    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
+        """Say what pairs are compared with."""
+        return Clause(self.text, self.citations)
+
+    def draws(self, correction: str) -> bool:
+        """Return whether p-values come from resamples."""
+        return self.drawn
+
+    def uses_normal_theory(self, correction: str) -> bool:
+        """Return whether p-values are Student's."""
+        return self.student
 
     def source(self, correction: str, claim: Claim) -> str:
-        """The paper that uses it, if one does."""
-        return SOURCES.get(self.name, "") if correction == "none" else ""
+        """Return the tag of the paper that uses it, if one does."""
+        return self.paper if correction == "none" else ""
 
-    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
-        """System means over topics, and the test of their pairs."""
+    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
+        """Estimate system means over topics, and test their pairs."""
         tables.require_complete(f"the {self.title}")
-        found = by_pairs(tables, TopicTest(tables, self.name, self.one_sided), "each pair by itself")
-        return replace(found, proportions=self.name == "mcnemar")
+        return estimate_by_pairs(tables, TopicTest(tables, self), "each pair by itself")
 
 
-def by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:
-    """Means of systems over the topics that each has, with a test of pairs instead of a common variance."""
+TOPICS = Claim("topic")
+METHODS: tuple[PairedMethod, ...] = (
+    PairedMethod(
+        "t",
+        "paired t-test",
+        paired_t,
+        "paired t-tests over {topics}",
+        "each pair by its own variance over {topics}",
+        paper="V17",
+        symmetric=True,
+        student=True,
+    ),
+    PairedMethod(
+        "unpaired-t",
+        "unpaired t-test",
+        unpaired_t,
+        "two-sample t-tests that ignore the pairing of {topics}",
+        "ignores that the {systems} answered the same {topics}",
+        paper="V17",
+        symmetric=True,
+        student=True,
+    ),
+    PairedMethod(
+        "wilcoxon",
+        "Wilcoxon signed-rank test",
+        wilcoxon,
+        "Wilcoxon signed-rank tests over {topics}",
+        "ranks of differences, not their means",
+        citations=("Wilcoxon1945",),
+        paper="V17",
+        of_means=False,
+    ),
+    PairedMethod(
+        "sign",
+        "sign test",
+        sign,
+        "sign tests over {topics}",
+        "{topics} won and lost, not means",
+        of_means=False,
+    ),
+    PairedMethod(
+        "mcnemar",
+        "McNemar's exact test",
+        mcnemar,
+        "McNemar's exact tests over {topics}",
+        "{topics} that only one of the two gets right",
+        citations=("McNemar1947", "Tango1998"),
+        of_items=True,
+    ),
+    PairedMethod(
+        "randomization",
+        "Fisher's randomization test",
+        randomization,
+        "Fisher's randomization tests of the mean difference over {topics}",
+        "each pair by swapping its two {systems} on each {topic}",
+        citations=("Fisher1935",),
+        drawn=True,
+        symmetric=True,
+    ),
+    PairedMethod(
+        "bootstrap",
+        "studentised bootstrap",
+        bootstrap,
+        "studentised bootstrap tests over {topics}",
+        "each pair by resampling {topics}",
+        citations=("JayasingheEtAl2015",),
+        paper="J15",
+        drawn=True,
+    ),
+    PairedMethod(
+        "tukey",
+        "randomised Tukey HSD",
+        randomised_tukey,
+        "the randomised Tukey HSD test, with {resamples} permutations of the {systems} on each {topic}",
+        "all pairs at once, permuting the {systems} on each {topic}",
+        citations=("Carterette2012",),
+        joint=True,
+        drawn=True,
+        common_error=True,
+    ),
+    PairedMethod(
+        "max-t",
+        "step-down max-t by sign flips",
+        largest_t,
+        "step-down tests of the largest |t| of all pairs under {resamples} random sign flips of {topics}",
+        "all pairs at once, flipping the signs of {topics}",
+        citations=("WestfallYoung1993",),
+        joint=True,
+        drawn=True,
+    ),
+)
+TESTS = {method.name: method for method in METHODS}
+
+
+def estimate_by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:
+    """Estimate means of systems over the topics that each has, with a test of pairs instead of a common variance.
+
+    Parameters
+    ----------
+    tables : Tables
+        Tables of any layout; all but topic and system is averaged.
+    test : PairTest
+        The test of the pairs.
+    model : str
+        What was fitted, in words.
+
+    Returns
+    -------
+    Estimates
+        Means, with the scores behind them.
+    """
     y = tables.topic_means()
     there = np.isfinite(y)
     count = there.sum(axis=1)
@@ -246,6 +399,7 @@ def by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:
         scale=np.sqrt(error),
         own_sd=np.sqrt(squares / np.where(count > 1, count - 1, np.nan)),  # of one score there is none
         own_count=count.astype(np.float64),
+        items=y,
         test=test,
         notes=notes,
     )

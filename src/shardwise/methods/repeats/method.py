@@ -12,14 +12,14 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
-from shardwise.methods.base import Estimates, Outcome
+from shardwise.methods.base import Clause, Estimates, Method, Outcome
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.posterior import Mixture
 from shardwise.methods.mixed.posterior_draws import draw
 from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.paired import kernels
 from shardwise.methods.paired import statistics as paired
-from shardwise.methods.paired.method import by_pairs
+from shardwise.methods.paired.method import describe_resamples, estimate_by_pairs
 from shardwise.methods.repeats.unified import (
     InstanceSpread,
     Moments,
@@ -30,7 +30,7 @@ from shardwise.methods.repeats.unified import (
 )
 from shardwise.methods.tables import INSTANCES, Dims, Tables
 from shardwise.stats import student
-from shardwise.stats.corrections import CORRECTIONS, STEPWISE
+from shardwise.stats.corrections import CORRECTIONS
 from shardwise.stats.student import NOISE
 
 Design = Literal["nested", "crossed"]
@@ -76,7 +76,7 @@ class InstanceTest:
     @property
     def name(self) -> str:
         """How many resamples were drawn, where some were."""
-        return f"{self.tables.n_resamples} resamples, seed {self.tables.seed}" if self.drawn else ""
+        return describe_resamples(self.tables) if self.drawn else ""
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs of systems with these indices."""
@@ -198,43 +198,76 @@ def pooled(tables: Tables, ia: Ints, ib: Ints, *, own: bool) -> Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class ByInstances:
-    """Fit by a test of instances."""
+class RepeatsMethod(Method):
+    """A test of systems that give another result each time, every pair by itself.
+
+    Parameters
+    ----------
+    name : str
+        What a user types.
+    title : str
+        The test in words.
+    test : callable
+        The test itself.
+    claims : tuple of Claim
+        The only claim that it supports.
+    text : str
+        What pairs are compared with, as in `Clause`.
+    reason : str
+        What the test does, in one short clause.
+    citations : tuple of str
+        Keys of its sources.
+    paper : str
+        Tag of the paper that uses it without a correction.
+    drawn : bool
+        Whether its p-values come from resamples.
+    sound : bool
+        Whether in theory it tests a difference at its level.
+    repeats_kind : str
+        What it takes instances for.
+    """
 
     name: str
     title: str
     test: Callable[[Tables, Ints, Ints], Outcome]
     claims: tuple[Claim, ...]
-    drawn: bool = False
+    text: str
+    reason: str
+    citations: tuple[str, ...] = ("JayasingheEtAl2015",)
     paper: str = ""
-    safe: bool = True
-
-    corrections: tuple[str, ...] = tuple(STEPWISE)
+    drawn: bool = False
+    sound: bool = True
+    repeats_kind: str = "seeds"
     layouts: tuple[Dims, ...] = (INSTANCES,)
     takes_gaps: bool = True
 
-    @property
-    def usual_claim(self) -> Claim:
-        """The only claim it speaks for."""
-        return self.claims[0]
+    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
+        """Say what pairs are compared with."""
+        return Clause(self.text, self.citations)
 
-    @property
-    def sound(self) -> bool:
-        """Whether in theory it tests a difference at its level."""
-        return self.safe
+    def draws(self, correction: str) -> bool:
+        """Return whether p-values come from resamples."""
+        return self.drawn
 
     def source(self, correction: str, claim: Claim) -> str:
-        """The paper that uses it, if one does."""
+        """Return the tag of the paper that uses it, if one does."""
         return self.paper if correction == "none" else ""
 
-    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
-        """System means over topics and instances, and the test of their pairs."""
-        found = by_pairs(tables, InstanceTest(tables, self.test, self.drawn), self.title)
-        notes = (NOTE,) if claim == TOPICS else borrowed_note(tables) if self == UNIFIED else ()
-        return with_effect_sizes(replace(found, notes=(*found.notes, *notes)), tables)
+    def make_posterior(
+        self, tables: Tables, labels: tuple[str, ...], claim: Claim
+    ) -> Callable[[str, str, int, int], Mixture] | None:
+        """Return the posterior distribution of a difference, which the unified test has."""
+        return unified_posterior(tables, labels) if self.test is unified_test else None
+
+    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
+        """Estimate system means over topics and instances, and test their pairs."""
+        estimates = estimate_by_pairs(tables, InstanceTest(tables, self.test, self.drawn), self.title)
+        borrowed = borrowed_note(tables) if self.test is unified_test else ()
+        notes = (NOTE,) if claim == TOPICS else borrowed
+        return add_effect_sizes(replace(estimates, notes=(*estimates.notes, *notes)), tables)
 
 
-def with_effect_sizes(found: Estimates, tables: Tables) -> Estimates:
+def add_effect_sizes(found: Estimates, tables: Tables) -> Estimates:
     """The same, differences measured by the residual (J15), and by their own spread over topics (eq. 8).
 
     Where the residual is rounding, as with identical seeds, the common spread of the differences stands for it.
@@ -318,66 +351,114 @@ def pooled_own(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
 
 
 MIXED = {df: _mixed(df) for df in FREEDOMS}
-UNIFIED = ByInstances("unified", "unified test of instances and topics", unified_test, (BOTH,))
-SAMPLES = ByInstances("samples", "paired t of samples", samples_test, (BOTH,), paper="J15")
+VARIES = "each pair by itself; {topics} and {instances} are both random"
+AS_THEY_ARE = "each pair by itself, for these {instances} only"
+UNIFIED = RepeatsMethod(
+    "unified",
+    "unified test of instances and topics",
+    unified_test,
+    (BOTH,),
+    "t-tests with the variance over {topics} and over each {system}'s own {instances}"
+    " (Satterthwaite's degrees of freedom)",
+    VARIES,
+    citations=("JayasingheEtAl2015", "Satterthwaite1946"),
+)
+SAMPLES = RepeatsMethod(
+    "samples",
+    "paired t-test of samples",
+    samples_test,
+    (BOTH,),
+    "paired t-tests of means over {instances}",
+    VARIES,
+    paper="J15",
+    repeats_kind="samples",
+)
 PAIRWISE = (
     UNIFIED,
     SAMPLES,
     *(
-        ByInstances(
+        RepeatsMethod(
             f"mixed {df}",
             f"mixed model of each pair, {words}",
             MIXED[df],
             (BOTH,),
+            f"a mixed model of each pair of {{systems}}, {words}",
+            VARIES,
             paper="J15" * (df == "paper"),
         )
         for df, words in FREEDOMS.items()
     ),
-    ByInstances(
+    RepeatsMethod(
         "bootstrap pooled",
         "J15 Algorithm 2, t of the averages against resamples of every instance",
         pooled_averages,
         (TOPICS,),
+        "J15's bootstrap, holding the t of averaged differences against resamples of every {instance}",
+        AS_THEY_ARE,
         drawn=True,
         paper="J15",
     ),
-    ByInstances(
+    RepeatsMethod(
         "bootstrap per-instance",
         "J15 Algorithm 2, each instance's t against its resamples",
         pooled_own,
         (TOPICS,),
+        "J15's bootstrap, holding the t of each {instance} against its own resamples",
+        AS_THEY_ARE,
         drawn=True,
         paper="J15",
     ),
-    ByInstances("t-single", "paired t on the first instance", one_instance, (TOPICS,), paper="J15"),
-    ByInstances(
-        "t-independent", "paired t on all instances and topics as if independent", independent, (TOPICS,)
+    RepeatsMethod(
+        "t-single",
+        "paired t-test on the first instance",
+        one_instance,
+        (TOPICS,),
+        "paired t-tests on the first {instance} alone",
+        AS_THEY_ARE,
+        paper="J15",
+    ),
+    RepeatsMethod(
+        "t-independent",
+        "paired t-test on all instances and topics as if independent",
+        independent,
+        (TOPICS,),
+        "paired t-tests on all {instances} and {topics} as if they were independent",
+        AS_THEY_ARE,
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class ByMixed:
-    """Fit by one mixed model of all systems with nested instances."""
+class JointMixedMethod(Method):
+    """One mixed model of all systems with nested instances."""
 
     name: str = "joint mixed"
-    title: str = "one mixed model of all systems, nested instances"
-    corrections: tuple[str, ...] = tuple(name for name in CORRECTIONS if name != "dunnett")
+    title: str = "mixed model of all systems, nested instances"
     layouts: tuple[Dims, ...] = (INSTANCES,)
     claims: tuple[Claim, ...] = (BOTH,)
-    sound: bool = True
     takes_gaps: bool = True
-    usual_claim: Claim = BOTH
+    common_error: bool = True
+    repeats_kind: str = "seeds"
 
-    def source(self, correction: str, claim: Claim) -> str:
-        """No paper uses it."""
-        return ""
+    @property
+    def corrections(self) -> tuple[str, ...]:
+        """All that compare every pair."""
+        return tuple(name for name in CORRECTIONS if name != "dunnett")
 
-    def estimates(self, tables: Tables, claim: Claim) -> Estimates:
-        """System means with the variance that the model gives a difference."""
+    @property
+    def reason(self) -> str:
+        """What the method does, in one short clause."""
+        return "one error variance for all pairs; {topics} and {instances} are both random"
+
+    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
+        """Say what pairs are compared with."""
+        return Clause("a mixed model of all {systems} with nested {instances}", ("JayasingheEtAl2015",))
+
+    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
+        """Estimate system means with the variance that the model gives a difference."""
         if spread_of(tables).fixed.any():
             raise InputError(
-                "a deterministic system has no instances of its own to put into one nested model",
+                "a deterministic system has no repeats of its own for one nested model",
                 remedy="use unified or mixed, which take each pair by itself",
             )
         y = copied(tables).transpose(0, 2, 3, 1)
@@ -391,4 +472,8 @@ class ByMixed:
             claim="",
             model="mixed, nested instances",
             scale=np.sqrt(lines.ms[..., balanced.E]),
+            items=tables.topic_means(),
         )
+
+
+METHODS: tuple[Method, ...] = (JointMixedMethod(), *PAIRWISE)

@@ -1,4 +1,4 @@
-"""Estimates and a correction into decisions on pairs, for one table or for thousands at once."""
+"""Turn estimates and a correction into decisions on pairs, for one table or for thousands at once."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.methods.base import Estimates, Law, Outcome
+from shardwise.methods.base import JOINT, DifferenceDistribution, Estimates, Outcome
 from shardwise.stats import corrections, student
 from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE, Family, title
-
-JOINT = ""  # the correction of a test that is corrected by construction
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +21,7 @@ class Decisions:
     p_adjusted: Floats
     correction: str
     systems: int  # distinct systems among the pairs
-    law: Law | None
+    distribution: DifferenceDistribution | None = None
 
     @property
     def difference(self) -> Floats:
@@ -43,13 +41,13 @@ class Decisions:
     @property
     def has_intervals(self) -> bool:
         """Whether differences have intervals."""
-        known = self.law is not None or self.outcome.ends is not None
+        known = self.distribution is not None or self.outcome.limits is not None
         return self.correction == JOINT or known or bool(np.isfinite(self.outcome.df).all())
 
-    def ends(self, alpha: float) -> tuple[Floats, Floats]:
-        """(…, P) ends of the intervals of the differences at level 1 - alpha, simultaneous as `half_widths` says."""
-        if self.outcome.ends is not None and self.correction != JOINT:
-            return self.outcome.ends(corrections.interval_level(self.correction, self.p, alpha))
+    def limits(self, alpha: float) -> tuple[Floats, Floats]:
+        """Return (…, P) limits of the intervals of differences at level 1 - alpha, simultaneous as `half_widths`."""
+        if self.outcome.limits is not None and self.correction != JOINT:
+            return self.outcome.limits(corrections.interval_level(self.correction, self.p, alpha))
         half = self.half_widths(alpha)
         return self.difference - half, self.difference + half
 
@@ -62,26 +60,28 @@ class Decisions:
         if self.outcome.joint is not None and self.correction == JOINT:
             return self.outcome.joint.half_width(alpha)
         level = corrections.interval_level(self.correction, self.p, alpha)
-        if self.law is not None:
-            return np.broadcast_to(self.law.critical(level[..., 0])[..., None], self.p.shape)
+        if self.distribution is not None:
+            return np.broadcast_to(self.distribution.critical(level[..., 0])[..., None], self.p.shape)
         if not np.isfinite(self.outcome.df).all():
             return np.full(self.p.shape, np.nan)
         critical = corrections.critical_t(self.correction, level, self.outcome.df, self.systems, alpha)
         return np.where(self.outcome.se == 0.0, 0.0, self.outcome.se * critical)
 
 
-def outcome_of(estimates: Estimates, ia: Ints, ib: Ints) -> Outcome:
-    """What the estimates say of pairs before any correction."""
+def compute_outcome(estimates: Estimates, ia: Ints, ib: Ints) -> Outcome:
+    """Return what the estimates say of pairs before any correction."""
     if estimates.test is not None:
         return estimates.test.outcome(ia, ib)
     variance, df = estimates.pair_spread(ia, ib)
     largest = np.abs(estimates.values).max(axis=-1, keepdims=True)
     difference = estimates.values[..., ia] - estimates.values[..., ib]
     difference, se = student.without_noise(difference, np.sqrt(variance), largest)
-    if estimates.law is not None:
+    if estimates.distribution is not None:
         nothing = np.full(difference.shape, np.nan)
         spread = np.broadcast_to(se, difference.shape)
-        return Outcome(difference, spread, nothing, nothing, estimates.law.p_values(np.abs(difference)))
+        return Outcome(
+            difference, spread, nothing, nothing, estimates.distribution.p_values(np.abs(difference))
+        )
     statistic = student.t_statistic(difference, se)
     return Outcome(difference, se, df, statistic, student.two_sided(statistic, df))
 
@@ -90,21 +90,19 @@ def decide(
     estimates: Estimates, correction: str, ia: Ints, ib: Ints, outcome: Outcome | None = None
 ) -> Decisions:
     """Correct what the estimates say of pairs of systems, or the outcome of these pairs where it is known already."""
-    found = outcome_of(estimates, ia, ib) if outcome is None else outcome
+    outcome = compute_outcome(estimates, ia, ib) if outcome is None else outcome
     systems = int(np.union1d(ia, ib).size)
     if correction == JOINT:
-        if found.joint is None:
-            raise InputError(
-                "these comparisons are not corrected by construction", remedy="name a correction"
-            )
-        return Decisions(found, found.joint.p_adjusted, correction, systems, estimates.law)
-    if estimates.law is not None and correction in SIMULTANEOUS:
+        if outcome.joint is None:
+            raise InputError("this test needs a correction", remedy="name one, such as holm")
+        return Decisions(outcome, outcome.joint.p_adjusted, correction, systems, estimates.distribution)
+    if estimates.distribution is not None and correction in SIMULTANEOUS:
         raise InputError(
-            f"{title(correction)} needs Student's t, but the differences follow {estimates.law.name}",
+            f"{title(correction)} needs Student's t, but the differences follow {estimates.distribution.name}",
             remedy=f"choose one of {', '.join(STEPWISE)}",
             argument="method",
             value=correction,
             choices=STEPWISE,
         )
-    plain = Decisions(found, found.p, correction, systems, estimates.law)
+    plain = Decisions(outcome, outcome.p, correction, systems, estimates.distribution)
     return replace(plain, p_adjusted=np.clip(corrections.adjusted(correction, plain.family), 0.0, 1.0))

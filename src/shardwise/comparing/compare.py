@@ -1,0 +1,340 @@
+"""Compare systems: any scores or fit in, one kind of result out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from shardwise.comparing.comparisons import Comparisons, compare_estimates
+from shardwise.comparing.run import run_procedure
+from shardwise.core.arguments import chosen, lending, whole
+from shardwise.core.claim import Claim
+from shardwise.core.errors import InputError, Option, unknown
+from shardwise.core.scores import as_scores, averaged, layout_of, nouns_of
+from shardwise.methods.base import JOINT, Estimates
+from shardwise.methods.clusters import DF, by_units
+from shardwise.methods.judges.method import HUMAN
+from shardwise.methods.moments.fit import TESTS as MOMENT_TESTS
+from shardwise.methods.moments.fit import ScoreMoments
+from shardwise.methods.paired.method import TESTS
+from shardwise.methods.procedure import Procedure
+from shardwise.methods.registry import (
+    DEFAULTS,
+    OF_PEOPLE,
+    OF_SAMPLES,
+    OF_UNEQUAL_CLUSTERS,
+    list_claims,
+    parse_procedure,
+)
+from shardwise.methods.repeats.kinds import KINDS
+from shardwise.methods.repeats.method import TOPICS
+from shardwise.methods.tables import INSTANCES, TABLE, Dims
+from shardwise.stats.corrections import STEPWISE
+
+
+def compare(
+    source: Any,
+    method: str | Procedure | None = None,
+    *,
+    generalize: Claim | str | Iterable[str] | None = None,
+    only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
+    baseline: str | Sequence[str] | None = None,
+    repeats: str | None = None,
+    n_resamples: int | None = None,
+    seed: int = 0,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+    executor: Executor | None = None,
+    **options: Any,
+) -> Comparisons:
+    """Compare the systems of scores, of a fit or of estimates, correcting for the number of comparisons.
+
+    Parameters
+    ----------
+    source
+        Any table that `as_scores` takes; or a fit such as that of `anova`; or `Estimates`; or `ScoreMoments`.
+    method
+        For scores a procedure or its name, such as ``MD6 hsd topic+shard``, ``t holm`` or ``max-t`` (see
+        ``sw.procedures``). For a fit or estimates the correction: "hsd" (Tukey; Tukey–Kramer on unequal variances),
+        "scheffe", "dunnett" (needs ``baseline``), "bonferroni", "holm", "bh", "by", "none". Without it "hsd", and "bh"
+        for a bootstrap, which has laws of its own.
+    generalize
+        The claim: ``()`` for these topics, ``("topic",)`` for topics like these, and so on; a `Claim`, names or text.
+    only
+        A list of systems or of pairs, to which the comparison and its correction are confined, not the model (V17 §6).
+    baseline
+        A system, or several, with which all others are compared.
+    repeats
+        What the instances of scores are: "seeds", which move all topics together, or "samples", drawn anew for each
+        topic (J15 eq. 7). Without it they are taken as seeds, which is right for both and finds less of samples.
+    n_resamples
+        Resamples of procedures that draw.
+    seed
+        Seed of procedures that draw; replicate i depends on (seed, i) only.
+    columns
+        Which column of a table is what, as `read_scores` takes it.
+    executor
+        Where to draw instead of in threads: any executor of `concurrent.futures`, also of processes or machines; the
+        figures do not depend on it. Moderated tests with their joint law, max-t and drawn bootstraps take it, and it
+        is refused where nothing is drawn.
+    options
+        Further choices of a fit, such as ``null`` and ``tails`` of a bootstrap.
+
+    >>> table = pd.DataFrame({"x": [0.5, 0.6, 0.7, 0.9], "y": [0.4, 0.4, 0.6, 0.6], "z": [0.4, 0.5, 0.6, 0.7]})
+    >>> compare(table, "randomization holm").to_frame()[["a", "b", "difference", "p_adjusted"]].round(4)
+       a  b  difference  p_adjusted
+    0  x  z       0.125       0.375
+    1  x  y       0.175       0.375
+    2  z  y       0.050       0.500
+    """
+    with lending(executor):
+        draws = {"n_resamples": n_resamples, "seed": seed}
+        pairs = {"only": only, "baseline": baseline}
+        return _compare_source(source, method, generalize, pairs, draws, repeats, columns, options)
+
+
+def _compare_source(
+    source: Any,
+    method: str | Procedure | None,
+    generalize: Claim | str | Iterable[str] | None,
+    pairs: dict[str, Any],
+    draws: dict[str, Any],
+    repeats: str | None,
+    columns: Mapping[str, str | Sequence[str]] | None,
+    options: dict[str, Any],
+) -> Comparisons:
+    if isinstance(source, ScoreMoments):
+        how = {"repeats": repeats, "columns": columns, **options}
+        if idle := [name for name, value in how.items() if value]:
+            raise InputError(f"{', '.join(idle)} cannot be chosen for moments", remedy="leave it out")
+        return compare_moments(source, method, generalize, pairs, **draws)
+    if isinstance(source, Estimates) or hasattr(source, "estimates"):
+        if columns:
+            raise InputError("columns are for tables of scores", remedy="leave it out", argument="columns")
+        if isinstance(method, Procedure):
+            raise InputError(
+                f"{method.name} is for scores, and this is a {type(source).__name__}",
+                remedy="give the scores, or name a correction",
+                argument="method",
+            )
+        if repeats is not None:
+            options = {"repeats": repeats, **options}
+        estimates = _get_estimates(source, generalize, options)
+        # as V17 and FF21 do, where there is no Student's t
+        default = "hsd" if estimates.distribution is None else "bh"
+        return compare_estimates(estimates, default if method is None else method, **pairs)
+    if options:
+        raise InputError(
+            f"{', '.join(options)} cannot be chosen for scores", remedy="name a procedure, or compare a fit"
+        )
+    scores, generalize = by_units(as_scores(source, columns=columns), generalize)
+    procedure = choose_procedure(scores, method, generalize, repeats)
+    return run_procedure(procedure, scores, **pairs, **draws)
+
+
+def compare_moments(
+    moments: ScoreMoments,
+    method: str | Procedure | None,
+    generalize: Claim | str | Iterable[str] | None,
+    pairs: dict[str, Any],
+    n_resamples: int | None,
+    seed: int,
+) -> Comparisons:
+    """Compare by a procedure that needs no more than moments.
+
+    Parameters
+    ----------
+    moments : ScoreMoments
+        Counts, means and cross-products.
+    method, generalize, n_resamples, seed
+        As for `compare`.
+    pairs : dict
+        ``only`` and ``baseline``.
+
+    Returns
+    -------
+    Comparisons
+        The pairs asked for.
+    """
+    procedure = parse_procedure(method or DEFAULTS[TABLE].procedure)
+    if procedure.method.name not in MOMENT_TESTS or procedure.rule or TABLE not in procedure.layouts:
+        raise InputError(
+            f"{procedure.name} needs the scores themselves",
+            remedy=f"give them, or use {', '.join(MOMENT_TESTS)}",
+            argument="method",
+            value=procedure.name,
+        )
+    claim = Claim.of(generalize, {"topic": moments.item}) if generalize is not None else procedure.claim
+    default = procedure.method.default_resamples(len(moments.systems))
+    resamples = default if n_resamples is None else n_resamples
+    estimates = moments.estimates(
+        test=procedure.method.name,
+        generalize=claim,
+        n_resamples=resamples,
+        seed=whole(seed, "seed", least=0),
+    )
+    procedure = replace(procedure, claim=claim)
+    compared = compare_estimates(
+        estimates, procedure.correction, title=procedure.title, procedure=procedure.name, **pairs
+    )
+    return replace(compared, resamples=resamples if procedure.draws else None)
+
+
+def choose_default(scores: xr.DataArray) -> str:
+    """Return the name of the default procedure for scores of this layout; people's scores correct a judge."""
+    if HUMAN in scores.coords:
+        return OF_PEOPLE
+    dims = layout_of(scores)
+    if dims not in DEFAULTS:
+        raise InputError(
+            f"scores by {', '.join(dims)} have no default method",
+            remedy=("choose one split, or name a procedure by ", Option("method")),
+        )
+    few = float(scores.attrs.get(DF, np.inf)) < (scores.sizes["topic"] - 1.0) / 3.0
+    return OF_UNEQUAL_CLUSTERS if few and dims == TABLE else DEFAULTS[dims].procedure
+
+
+def choose_for_repeats(dims: Dims, method: str | Procedure | None, repeats: str) -> str:
+    """Return the default procedure of seeds or of samples; refused where repeats are lacking or a method decides."""
+    chosen(repeats, "repeats", KINDS)
+    if dims != INSTANCES:
+        raise InputError(
+            (Option("repeats", repeats), f" does nothing with scores by {', '.join(dims)}"),
+            remedy="leave it out, or give scores of several instances of a system",
+        )
+    if method is not None:
+        raise InputError(
+            (Option("repeats", repeats), " is given, and a method too"),
+            remedy="leave one out: unified takes instances as seeds, samples as samples",
+            argument="method",
+        )
+    return OF_SAMPLES if repeats == "samples" else DEFAULTS[INSTANCES].procedure
+
+
+def choose_procedure(
+    scores: xr.DataArray,
+    method: str | Procedure | None,
+    generalize: Claim | str | Iterable[str] | None,
+    repeats: str | None = None,
+) -> Procedure:
+    """Return the procedure asked for, or the default one for the layout of the scores, with the claim asked for.
+
+    Parameters
+    ----------
+    scores : DataArray
+        Scores that passed the gate.
+    method, generalize, repeats
+        As for `compare`.
+
+    Returns
+    -------
+    Procedure
+        Method, correction and claim.
+    """
+    if repeats is not None:
+        method = choose_for_repeats(layout_of(scores), method, repeats)
+    procedure = parse_procedure(choose_default(scores) if method is None else method)
+    if generalize is None:
+        return procedure
+    return change_claim(procedure, Claim.of(generalize, nouns_of(scores)), scores)
+
+
+def change_claim(procedure: Procedure, claim: Claim, scores: xr.DataArray) -> Procedure:
+    """Return the same procedure for another claim about these scores, or refuse it and list those that it supports."""
+    dims, nouns = layout_of(scores), nouns_of(scores)
+    claim.check(dims)
+    known = list_claims(procedure, dims)
+    if claim not in known:
+        words = "; ".join(supported.phrase(nouns) for supported in known)
+        raise InputError(
+            f"{procedure.name} cannot support a claim about {claim.phrase(nouns)}",
+            remedy=f"it supports claims about {words}",
+            argument="generalize",
+            value=claim.over,
+        )
+    return known[claim]
+
+
+def _get_estimates(source: Any, generalize: Any, options: dict[str, Any]) -> Estimates:
+    chosen_claim = {} if generalize is None else {"generalize": generalize}
+    if isinstance(source, Estimates):
+        if chosen_claim or options:
+            names = ", ".join([*chosen_claim, *options])
+            raise InputError(
+                f"{names} cannot be chosen for finished estimates", remedy="compare the fit instead"
+            )
+        return source
+    found = source.estimates(**chosen_claim, **options)
+    if not isinstance(found, Estimates):
+        raise InputError(f"{type(source).__name__}.estimates() gave no Estimates")
+    return found
+
+
+def paired_tests(
+    scores: Any,
+    test: str = "t",
+    *,
+    correction: str = "none",
+    alternative: str = "two-sided",
+    n_resamples: int | None = None,
+    seed: int = 0,
+    only: Sequence[str] | Sequence[tuple[str, str]] | None = None,
+    average: Sequence[str] = (),
+) -> Comparisons:
+    """Test every pair of systems on a topic × system table.
+
+    Parameters
+    ----------
+    scores
+        Any table that `as_scores` takes.
+    test
+        "t" (paired), "unpaired-t", "wilcoxon", "sign", "mcnemar" (exact, of scores 0 and 1, with Tango's intervals),
+        "randomization" (Fisher's, of the mean difference), "bootstrap" (studentised, J15 Algorithm 1), "tukey"
+        (randomised Tukey HSD over all systems), "max-t" (largest |t| of all pairs under sign flips of topics,
+        step-down).
+    correction
+        "none", "bonferroni", "holm", "bh" or "by"; none for tukey and max-t, which are corrected by construction.
+    alternative
+        "two-sided"; or "greater", that the first system of a pair is better, for t, unpaired-t and randomization. The
+        first is the one with the better mean, so that its p-values are too small by half; V17's randomization test is
+        of this kind. The intervals stay two-sided.
+    n_resamples
+        Resamples of tests that draw; their p-values are (r + 1)/(B + 1).
+    seed
+        Seed of tests that draw; replicate i depends on (seed, i) only.
+    only
+        Systems, or pairs of systems, to which the tests are confined.
+    average
+        Further dimensions, such as shard or instance, to be averaged per topic first.
+
+    >>> table = pd.DataFrame({"x": [0.5, 0.6, 0.7, 0.9], "y": [0.4, 0.4, 0.6, 0.6], "z": [0.4, 0.5, 0.6, 0.7]})
+    >>> paired_tests(table, "randomization").to_frame()[["a", "b", "difference", "p"]].round(4)
+       a  b  difference      p
+    0  x  z       0.125  0.125
+    1  x  y       0.175  0.125
+    2  z  y       0.050  0.500
+    """
+    chosen(test, "test", TESTS)
+    if correction not in STEPWISE:
+        raise unknown("correction", correction, STEPWISE)
+    if TESTS[test].joint and correction != "none":
+        raise InputError(
+            (Option("test", test), " is corrected by construction"), remedy="leave the correction out"
+        )
+    one_sided = chosen(alternative, "alternative", ("two-sided", "greater")) == "greater"
+    if one_sided and not TESTS[test].symmetric:
+        offered = ", ".join(method.name for method in TESTS.values() if method.symmetric)
+        raise InputError((Option("test", test), " has no one-sided form"), remedy=f"use one of {offered}")
+    table = averaged(as_scores(scores), tuple(average))
+    table = as_scores(table, only=True)
+    method = TESTS[test]
+    if one_sided:
+        method = replace(method, one_sided=True, title=f"{method.title}, one-sided")
+    procedure = Procedure(method, JOINT if method.joint else correction, TOPICS)
+    compared = run_procedure(procedure, table, only=only, n_resamples=n_resamples, seed=seed)
+    # no name stands for the one-sided form
+    return replace(compared, procedure="") if one_sided else compared

@@ -1,0 +1,217 @@
+"""Compare two systems of which one or both give another result each time (J15)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from shardwise.comparing.comparisons import Comparisons, compare_estimates
+from shardwise.comparing.run import PairChoice, batch_of_one, compare_tables, run_procedure
+from shardwise.core.arguments import chosen, level, whole
+from shardwise.core.errors import Either, InputError, Option
+from shardwise.io.instances import DETERMINISTIC
+from shardwise.methods.mixed.fit import mixed
+from shardwise.methods.mixed.posterior import Mixture, posterior
+from shardwise.methods.paired import statistics as paired
+from shardwise.methods.registry import parse_procedure
+from shardwise.methods.repeats.kinds import KINDS
+from shardwise.methods.repeats.method import NOTE, SAMPLES, TOPICS, UNIFIED
+from shardwise.methods.repeats.pairs import Pair, pair_of
+from shardwise.methods.tables import INSTANCES
+from shardwise.stats.student import t_statistic, two_sided
+
+METHODS = ("mixed", "bootstrap", "t-means", "t-single")
+DESIGNS = ("unified", "paper", "nested", "crossed")
+READINGS = ("averaged", "pooled", "per-instance")
+MIXED_MODEL = (Option("method", "mixed"), " with ", Option("design", "nested"))
+"""The comparison that leaves out what is missing."""
+
+
+def compare_instances(
+    a: Any,
+    b: Any,
+    method: str = "mixed",
+    *,
+    design: str = "unified",
+    repeats: str = "seeds",
+    df: str | None = None,
+    reading: str | None = None,
+    instance: Any = None,
+    n_resamples: int | None = None,
+    seed: int = 0,
+) -> Comparisons:
+    """Compare two systems of which one or both are non-deterministic; the difference is that of a less b.
+
+    Parameters
+    ----------
+    a, b
+        Scores with the dimensions instance and topic (or tables with a row a topic, a column an instance); one
+        without instances is deterministic. The systems may have different numbers of instances.
+    method
+        "mixed" (see ``design``); "bootstrap" (see ``reading``); "t-means" and "t-single", the t-tests on topic means
+        and on one ``instance`` that J15 warns of.
+    design
+        "unified" (the default: topics and each system's own instances, nothing assumed equal), "nested" or "crossed"
+        (mixed model), or "paper" (J15: crossed with a deterministic system, else nested, and "observations less one"
+        degrees of freedom).
+    repeats
+        What the instances are: "seeds", which move all topics together, or, for the unified design, "samples" drawn
+        anew for each topic, whose spread the topic means hold already (J15 eq. 7).
+    df
+        Degrees of freedom of a mixed model, as in ``MixedFit.estimates``.
+    reading
+        Of J15 Algorithm 2: "averaged" resamples topics of the averaged differences; "pooled", taken with
+        ``design="paper"``, holds their t against resamples of every instance; "per-instance" holds each instance's own
+        t against them. Between deterministic systems it is Algorithm 1.
+    instance
+        The instance that "t-single" takes; the first unless named.
+    n_resamples
+        Resamples of the bootstrap.
+    seed
+        Seed of the bootstrap.
+
+    >>> import xarray as xr
+    >>> rng = np.random.default_rng(1)
+    >>> topics = rng.normal(0.4, 0.2, 50)
+    >>> y = topics + rng.normal(0, 0.1, 50) + rng.normal(0.06, 0.08, (5, 50))
+    >>> dense = xr.DataArray(y, dims=("instance", "topic"), name="dense")
+    >>> bm25 = xr.DataArray(topics + rng.normal(0, 0.1, 50), dims=("topic",), name="bm25")
+    >>> print(compare_instances(dense, bm25))
+    unified test of instances and topics, 2 systems; claim: on topics like these 50, whatever the instance (5 seen)
+    >>> round(float(compare_instances(dense, bm25).p[0]), 5)
+    0.07066
+    """
+    chosen(method, "method", METHODS)
+    chosen(design, "design", DESIGNS)
+    if reading is not None:
+        chosen(reading, "reading", READINGS)
+    if n_resamples is not None:
+        whole(n_resamples, "n_resamples", what="resamples")
+    whole(seed, "seed", least=0)
+    if chosen(repeats, "repeats", KINDS) == "samples" and (method, design) != ("mixed", "unified"):
+        raise InputError(
+            (Option("repeats", "samples"), " is for the unified design"),
+            remedy="leave out the method and the design",
+        )
+    pair = pair_of(a, b)
+    draws = {"n_resamples": n_resamples, "seed": seed}
+    if method == "bootstrap":
+        return _bootstrap(pair, reading or ("pooled" if design == "paper" else "averaged"), draws)
+    if method == "t-means":
+        return _of_means(pair.complete(*MIXED_MODEL), "paired t on topic means")
+    if method == "t-single":
+        return _single(pair.complete(*MIXED_MODEL), instance)
+    if design == "unified":
+        test = SAMPLES if repeats == "samples" else UNIFIED
+        found = _run_by_name(f"{test.name} none", pair if repeats == "samples" else pair.replicated(), draws)
+        if not all(pair.deterministic):
+            return found
+        claim = TOPICS.sentence({"topic": pair.n})
+        title = "paired t, as both systems are deterministic"
+        return replace(found, title=title, estimates=replace(found.estimates, claim=claim, over=TOPICS))
+    return _mixed(pair, design, df)
+
+
+def _run_by_name(name: str, pair: Pair, draws: dict[str, Any]) -> Comparisons:
+    procedure = parse_procedure(name)
+    flags = pair.deterministic if any(pair.deterministic) else ()
+    tables = batch_of_one(procedure, pair.values(), INSTANCES, deterministic=flags, **draws)
+    return compare_tables(procedure, tables, pair.names, choice=PairChoice([pair.names], directed=True))
+
+
+def _of_means(pair: Pair, title: str, test: str = "t", **draws: Any) -> Comparisons:
+    """A test of the topics on the means over instances."""
+    means = pair.scores().mean("instance", skipna=True).drop_vars(DETERMINISTIC, errors="ignore")
+    procedure = parse_procedure(f"{test} none")
+    found = run_procedure(procedure, means, only=[pair.names], directed=True, **draws)
+    if all(pair.deterministic):
+        return replace(found, title=title)
+    notes = (NOTE,)
+    each = zip(pair.counts, pair.names, pair.deterministic, strict=True)
+    seen = [f"the mean of these {m} instances of {name}" for m, name, fixed in each if not fixed]
+    claim = f"{found.claim}, for {' and '.join(seen)}"
+    return replace(found, title=title, estimates=replace(found.estimates, claim=claim, notes=notes))
+
+
+def _bootstrap(pair: Pair, reading: str, draws: dict[str, Any]) -> Comparisons:
+    pair = pair.complete(*MIXED_MODEL)
+    if all(pair.deterministic):
+        return _of_means(pair, "studentised bootstrap of topics (J15 Algorithm 1)", "bootstrap", **draws)
+    if reading == "averaged":
+        title = "studentised bootstrap of topics (J15 Algorithm 2, averaged differences resampled)"
+        return _of_means(pair, title, "bootstrap", **draws)
+    pair.paired_instances()  # refuses what cannot be paired
+    found = _run_by_name(f"bootstrap {reading} none", pair, draws)
+    return replace(found, title=f"studentised bootstrap of topics ({found.title})")
+
+
+def _single(pair: Pair, instance: Any) -> Comparisons:
+    """Paired t on one instance of each system."""
+    chosen_pair = pair.single(instance)
+    which = ", ".join(
+        f"{label[0]} of {name}"
+        for label, name, fixed in zip(chosen_pair.labels, pair.names, pair.deterministic, strict=True)
+        if not fixed
+    )
+    alone = replace(chosen_pair, deterministic=(True, True))
+    found = _of_means(alone, "paired t on one instance")
+    claim = f"{found.claim}, for instance {which} alone"
+    return replace(found, estimates=replace(found.estimates, claim=claim))
+
+
+def _mixed(pair: Pair, design: str, df: str | None) -> Comparisons:
+    if all(pair.deterministic):
+        raise InputError(
+            "both systems are deterministic: a mixed model of instances has nothing to go by",
+            remedy=("use ", Option("design", "unified"), ", which then is the paired t-test"),
+        )
+    paper = design == "paper"
+    if paper:
+        design = "crossed" if any(pair.deterministic) else "nested"
+    fit = mixed(pair.scores(), "crossed" if design == "crossed" else "nested")
+    found = fit.estimates(df=df or ("paper" if paper else "auto"))
+    words = found.error.rsplit(", ", 1)[1]
+    notes = fit.notes
+    if design == "crossed" and any(pair.deterministic):
+        notes = (
+            *notes,
+            "the instance variance cancels from a crossed comparison: with few instances it finds too much",
+        )
+
+    def law(a: str, b: str, draws: int, seed: int) -> Mixture:
+        return posterior(fit, draws if fit.balanced else None, seed).difference(a, b)
+
+    return compare_estimates(
+        replace(found, notes=notes, posterior=law, error=""),
+        "none",
+        only=[pair.names],
+        title=f"mixed model, {design} instances{' as in J15' if paper else ''}, {words}",
+        directed=True,
+    )
+
+
+def single_instance_tests(a: Any, b: Any, alpha: float = 0.05) -> pd.DataFrame:
+    """Test each instance by itself with a paired t-test, as those who compare single runs would do (J15 Fig. 7).
+
+    `instance, difference, p, verdict` ("better", "worse", "no difference"): where verdicts contradict each other, a
+    single instance proves little. Instances of two non-deterministic systems are paired in order.
+
+    Parameters
+    ----------
+    a, b
+        Scores with the dimensions instance and topic, as for `compare_instances`.
+    alpha
+        Level of significance.
+    """
+    level(alpha)
+    pair = pair_of(a, b).complete(Either("compare_instances with ", ""), Option("design", "nested"))
+    z = pair.paired_instances()
+    y = np.stack([z, np.zeros_like(z)], axis=-1)  # each instance a table: the difference, and nothing
+    mean, se = (x[:, 0] for x in paired.moments(y, np.array([0]), np.array([1])))
+    p = two_sided(t_statistic(mean, se), pair.n - 1.0)
+    verdict = np.where(p > alpha, "no difference", np.where(mean > 0, "better", "worse"))
+    labels = pair.labels[0] if len(pair.labels[0]) >= len(pair.labels[1]) else pair.labels[1]
+    return pd.DataFrame({"instance": labels, "difference": mean, "p": p, "verdict": verdict})

@@ -1,0 +1,357 @@
+"""Run a procedure on one table of scores: scores -> a batch of one -> Comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.comparing.pairs import check_systems, choose_pairs, list_baselines
+from shardwise.core.arguments import whole
+from shardwise.core.arrays import Floats
+from shardwise.core.errors import InputError, Option
+from shardwise.core.scores import (
+    complete,
+    in_canonical_order,
+    layout_of,
+    level_names,
+    missing_cells,
+    nouns_of,
+)
+from shardwise.io.instances import DETERMINISTIC
+from shardwise.methods.clusters import CLUSTER, DF, SCALE, TASK, WORDS, by_units
+from shardwise.methods.judges.method import HUMAN
+from shardwise.methods.means import add_mean_errors
+from shardwise.methods.procedure import AVERAGED, Procedure
+from shardwise.methods.splits import RULES
+from shardwise.methods.tables import TABLE, Dims, Tables
+
+
+@dataclass(frozen=True, slots=True)
+class PairChoice:
+    """Which pairs a comparison is confined to.
+
+    Parameters
+    ----------
+    only : sequence, optional
+        Systems, or pairs of systems.
+    baseline : str or sequence of str, optional
+        A system, or several, with which all others are compared.
+    directed : bool
+        Whether the pairs of ``only`` keep their direction, whichever system is better.
+    """
+
+    only: Any = None
+    baseline: str | Sequence[str] | None = None
+    directed: bool = False
+
+
+def run_procedure(
+    procedure: Procedure,
+    scores: xr.DataArray,
+    *,
+    only: Any = None,
+    baseline: str | Sequence[str] | None = None,
+    n_resamples: int | None = None,
+    seed: int = 0,
+    directed: bool = False,
+) -> Comparisons:
+    """Compare the systems of one table of scores that passed the gate.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        Method, correction and claim.
+    scores : DataArray
+        Labelled scores of a layout that the procedure takes.
+    only, baseline, directed
+        As for `PairChoice`.
+    n_resamples : int, optional
+        Resamples of methods that draw; as many as the method's default without it.
+    seed : int
+        Seed of methods that draw.
+
+    Returns
+    -------
+    Comparisons
+        The pairs asked for.
+    """
+    scores, _ = by_units(scores)
+    tables = make_tables(procedure, scores, n_resamples=n_resamples, seed=seed)
+    return compare_tables(
+        procedure,
+        tables,
+        level_names(scores, "system"),
+        nouns_of(scores),
+        PairChoice(only, baseline, directed),
+        scope=scores.attrs.get(WORDS, ""),
+        scale=scores.attrs.get(SCALE),
+    )
+
+
+def make_tables(
+    procedure: Procedure, scores: xr.DataArray, *, n_resamples: int | None = None, seed: int = 0
+) -> Tables:
+    """Make a batch of one of scores that passed the gate, or refuse them with the reason.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        What is going to be run.
+    scores : DataArray
+        Labelled scores.
+    n_resamples, seed
+        As for `run_procedure`.
+
+    Returns
+    -------
+    Tables
+        One table with all that methods ask of it.
+    """
+    dims, method = layout_of(scores), procedure.method
+    if dims not in procedure.layouts:
+        raise InputError(
+            f"{procedure.name} cannot take scores by {', '.join(dims)}",
+            remedy=f"it takes {procedure.takes}",
+            argument="method",
+            value=procedure.name,
+        )
+    options: dict[str, Any] = {}
+    if DETERMINISTIC in scores.coords:
+        flags = tuple(bool(flag) for flag in np.atleast_1d(scores[DETERMINISTIC].to_numpy()))
+        options |= {"deterministic": flags} if any(flags) else {}
+    if DF in scores.attrs:
+        if not method.takes_units:
+            raise InputError(
+                f"{procedure.name} looks at single items, which clusters and tasks make unequal",
+                remedy="use 'moderated' or 't holm', which look at means",
+                argument="method",
+                value=procedure.name,
+            )
+        options["unit_df"] = float(scores.attrs[DF])
+    if HUMAN in scores.coords:
+        options |= _people_options(procedure, scores)
+    return batch_of_one(
+        procedure, _values(procedure, scores, dims), dims, n_resamples=n_resamples, seed=seed, **options
+    )
+
+
+def _values(procedure: Procedure, scores: xr.DataArray, dims: Dims) -> Floats:
+    """The scores as an array; gaps are kept, refused or left out as the method does."""
+    gaps = bool(scores.isnull().any())
+    if procedure.method.takes_gaps_for(procedure.claim) or (gaps and leaves_out_gaps(procedure, scores)):
+        return np.asarray(in_canonical_order(scores).to_numpy(), dtype=float)
+    if gaps and procedure.method.takes_common_gaps(procedure.claim):
+        raise InputError(
+            f"{int(missing_cells(scores).sum())} scores are missing for some systems only; {procedure.name} leaves out"
+            " only what all systems lack",
+            remedy=(
+                "drop those topics or systems, or use ",
+                Option("method", " ".join(("MD6 holm", *filter(None, ["+".join(procedure.claim.over)])))),
+                ", which leaves out any score",
+            ),
+            argument="scores",
+        )
+    return complete(scores, least={"system": 1} | {d: 1 for d in dims if d not in TABLE})
+
+
+def _people_options(procedure: Procedure, scores: xr.DataArray) -> dict[str, Any]:
+    """Scores by people with clusters and tasks; refused where a test would look at the judge alone."""
+    if not procedure.method.uses_people:
+        raise InputError(
+            f"{procedure.name} looks at the judge alone",
+            remedy="use 'ppi holm', or leave out the scores by people",
+            argument="method",
+            value=procedure.name,
+        )
+    options: dict[str, Any] = {
+        "human": np.asarray(scores[HUMAN].transpose(*TABLE).to_numpy(), dtype=float)[None]
+    }
+    for name in (CLUSTER, TASK):
+        if name in scores.coords:
+            options[name] = np.unique(scores[name].values.astype(str), return_inverse=True)[1]
+    return options
+
+
+def batch_of_one(
+    procedure: Procedure,
+    y: Floats,
+    dims: Dims,
+    *,
+    n_resamples: int | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Tables:
+    """Make a batch of one of an array of a layout that the procedure takes.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        What is going to be run, which knows how many resamples are its default.
+    y : array
+        Scores, an axis a dimension.
+    dims : tuple of str
+        Names of the axes.
+    n_resamples, seed
+        As for `run_procedure`.
+    **options
+        Further fields of `Tables`.
+
+    Returns
+    -------
+    Tables
+        One table.
+    """
+    systems = y.shape[dims.index("system")]
+    resamples = procedure.method.default_resamples(systems) if n_resamples is None else n_resamples
+    return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=resamples, **options)
+
+
+def leaves_out_gaps(procedure: Procedure, scores: xr.DataArray) -> bool:
+    """Return whether a procedure can leave out what these scores lack.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        Any procedure.
+    scores : DataArray
+        Labelled scores that passed the gate.
+
+    Returns
+    -------
+    bool
+        Always where nothing is missing; some methods leave out only what all systems lack.
+    """
+    method, claim = procedure.method, procedure.claim
+    if method.takes_gaps_for(claim) or not scores.isnull().any():
+        return True
+    return method.takes_common_gaps(claim) and not missing_cells(scores).any()
+
+
+def compare_tables(
+    procedure: Procedure,
+    tables: Tables,
+    labels: tuple[str, ...],
+    nouns: Mapping[str, str] | None = None,
+    choice: PairChoice | None = None,
+    *,
+    scope: str = "",
+    scale: float | None = None,
+) -> Comparisons:
+    """Compare the systems of a batch of one.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        Method, correction and claim.
+    tables : Tables
+        One table of a layout that the procedure takes.
+    labels : tuple of str
+        Names of the systems.
+    nouns : mapping, optional
+        The user's words for the dimensions.
+    choice : PairChoice, optional
+        Which pairs; all of them without it.
+    scope : str
+        What the claim says of topics beside their number.
+    scale : float, optional
+        What effect sizes are measured by, where the method is not to say it.
+
+    Returns
+    -------
+    Comparisons
+        The pairs asked for.
+    """
+    choice, words = choice or PairChoice(), dict(nouns or {})
+    tables, labels = sort_systems(procedure, tables, labels)
+    estimates = procedure.estimate(tables)
+    bases = list_baselines(choice.baseline)
+    if procedure.correction == "dunnett" and len(bases) != 1:
+        raise InputError(
+            "Dunnett's test compares with one system", remedy=("name it by ", Option("baseline"))
+        )
+    ia, ib = choose_pairs(labels, choice.only, bases or None, directed=choice.directed)
+    labelled = replace(
+        add_mean_errors(estimates, tables, procedure.claim).take_first(),
+        labels=labels,
+        claim=_claim_sentence(procedure, tables, words, scope),
+        over=procedure.claim,
+        nouns=words,
+        posterior=procedure.method.make_posterior(tables, labels, procedure.claim),
+        scale=float(np.ravel(estimates.scale)[0]) if scale is None else scale,
+    )
+    against = f" against {' and '.join(bases)}" if bases else ""
+    return Comparisons(
+        labelled,
+        ia,
+        ib,
+        procedure.decide(tables, (ia, ib)),
+        procedure.title + against,
+        procedure.name,
+        choice.directed or bool(bases),
+        tables.n_resamples if procedure.draws else None,
+    )
+
+
+def sort_systems(
+    procedure: Procedure, tables: Tables, labels: tuple[str, ...]
+) -> tuple[Tables, tuple[str, ...]]:
+    """Put the systems of a batch of one in descending order of their estimated means, ties in the order given.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        What estimates the means.
+    tables : Tables
+        One table.
+    labels : tuple of str
+        Names of the systems.
+
+    Returns
+    -------
+    tuple
+        The table and the names, best system first.
+    """
+    y = tables.topic_means()[0]
+    present = np.isfinite(y)
+    plain_means = np.where(present, y, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
+    tables, labels = _reorder(tables, labels, plain_means)
+    # a method that adjusts means for gaps or by people's scores may order them otherwise
+    estimated = procedure.estimate(tables).values[0]
+    check_systems(labels, estimated)
+    return _reorder(tables, labels, estimated)
+
+
+def _reorder(tables: Tables, labels: tuple[str, ...], values: Floats) -> tuple[Tables, tuple[str, ...]]:
+    order = np.argsort(-values, kind="stable")
+    if np.array_equal(order, np.arange(len(order))):
+        return tables, labels
+    return tables.select_systems(order), tuple(labels[k] for k in order)
+
+
+def _claim_sentence(procedure: Procedure, tables: Tables, nouns: dict[str, str], scope: str) -> str:
+    """The claim in words; where splits are averaged, it is about any split and not about the shards of one."""
+    sizes = count_levels(tables)
+    splits = sizes.pop("split", None)
+    if splits is None or procedure.rule == "first":
+        return procedure.claim.sentence(sizes, nouns, beside=scope)
+    if procedure.rule not in AVERAGED:
+        sentence = procedure.claim.sentence(sizes, nouns, beside=scope)
+        return f"{sentence}, {RULES[procedure.rule].scope.format(n=splits)}"
+    if "shard" not in procedure.claim:
+        del sizes["shard"]
+    return f"{procedure.claim.sentence(sizes, nouns, beside=scope)}, any split ({splits} seen)"
+
+
+def count_levels(tables: Tables) -> dict[str, int | tuple[int, int]]:
+    """Count the levels of the dimensions that a claim is about; instances as the fewest and most of random systems."""
+    sizes: dict[str, int | tuple[int, int]] = dict(tables.shape)
+    if "instance" in sizes:
+        counts = np.isfinite(tables.y[0]).any(axis=0).sum(axis=-1)
+        random = counts[~np.array(tables.deterministic)] if any(tables.deterministic) else counts
+        sizes["instance"] = (int(random.min()), int(random.max())) if random.size else 1
+    return sizes

@@ -1,0 +1,215 @@
+"""Define a procedure: a method, a correction and a claim, under a name made of them. It holds no mathematics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shardwise.core.arrays import Ints
+from shardwise.core.claim import Claim, plural
+from shardwise.core.errors import InputError
+from shardwise.methods.base import JOINT, Clause, Estimates, Method
+from shardwise.methods.decisions import Decisions, compute_outcome, decide
+from shardwise.methods.splits import (
+    COMBINED,
+    RULES,
+    average_splits,
+    combine_decisions,
+    pool_splits,
+    stack_decisions,
+    stack_estimates,
+)
+from shardwise.methods.tables import SHARDS, SPLITS, Dims, Tables
+from shardwise.stats.corrections import CORRECTIONS, SIMULTANEOUS
+
+AVERAGED = ("", "mean")
+"""Rules over splits that average: all splits at once, or the estimates of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """A way of deciding all pairs of systems, with the error rate that it controls.
+
+    The laboratory calibrates, ``compare`` runs, the docs recommend and the report names this object, and all of them
+    run `decide`.
+
+    Parameters
+    ----------
+    method : Method
+        What turns tables into estimates.
+    correction : str
+        Name of the correction; empty for tests corrected by construction.
+    claim : Claim
+        What a difference is about.
+    rule : str
+        How several splits become one answer; empty for tables of one split, or methods that take all at once.
+    """
+
+    method: Method
+    correction: str
+    claim: Claim
+    rule: str = ""
+
+    @property
+    def name(self) -> str:
+        """What a user types: ``MD6 hsd topic+shard``, ``t holm``, ``max-t``."""
+        claim = self.claim.name if self.claim != self.method.default_claim else ""
+        return " ".join(part for part in (self.rule, self.method.name, self.correction, claim) if part)
+
+    @property
+    def plain_title(self) -> str:
+        """The procedure in words, without its claim."""
+        words = self.method.title
+        if self.correction in SIMULTANEOUS:
+            words += f", {CORRECTIONS[self.correction].title}"
+        elif self.correction not in (JOINT, "none"):
+            words += f" with {CORRECTIONS[self.correction].title}"
+        elif self.correction == "none" and JOINT in self.method.corrections:
+            words += ", each pair by itself"
+        return f"{RULES[self.rule].title}: {words}" if self.rule else words
+
+    @property
+    def title(self) -> str:
+        """The procedure in words."""
+        claim = f", for {self.claim.phrase()}" if self.claim != self.method.default_claim else ""
+        return f"{self.plain_title}{claim}"
+
+    @property
+    def layouts(self) -> tuple[Dims, ...]:
+        """The layouts of tables that it takes."""
+        return (SPLITS,) if self.rule else self.method.layouts_for(self.claim)
+
+    @property
+    def takes(self) -> str:
+        """The layouts that it takes, in words."""
+        return " or ".join(" × ".join(plural(dim) for dim in layout) for layout in self.layouts)
+
+    @property
+    def error_rate(self) -> str:
+        """The error rate that it controls at alpha: "family", "discovery" or "pair"."""
+        return "family" if self.correction == JOINT else CORRECTIONS[self.correction].error_rate
+
+    @property
+    def source(self) -> str:
+        """The tag of the paper that uses it, if one of the five does."""
+        if self.rule:
+            return "V17" if self.rule == "unanimous" else ""
+        return self.method.source(self.correction, self.claim)
+
+    @property
+    def draws(self) -> bool:
+        """Whether p-values come from resamples."""
+        return self.method.draws(self.correction)
+
+    @property
+    def on_one_split(self) -> Procedure:
+        """The same for a single split."""
+        return replace(self, rule="")
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clause(self, systems: int) -> Clause:
+        """Say what pairs of so many systems are compared with, before any correction for their number."""
+        return self.method.clause(self.correction, self.claim, systems)
+
+    def estimate(self, tables: Tables) -> Estimates:
+        """Estimate the means of many tables for the claim, made once for all corrections.
+
+        Parameters
+        ----------
+        tables : Tables
+            Tables of a layout that the procedure takes.
+
+        Returns
+        -------
+        Estimates
+            Arrays with one entry a table.
+        """
+        self._check_layout(tables)
+        if self.rule == "first":
+            return self.on_one_split.estimate(tables.first_split())
+        if self.rule:
+            return tables.once(
+                (self.rule in AVERAGED, self.method, self.claim), lambda: self._estimate_splits(tables)
+            )
+        return tables.once(
+            ("estimates", self.method, self.claim), lambda: self.method.estimate(tables, self.claim)
+        )
+
+    def _estimate_splits(self, tables: Tables) -> Estimates:
+        """Estimates of every split averaged, with their variance where the rule averages."""
+        each, splits = tables.each_split(), tables.shape["split"]
+        if each.complete or not self.method.fits_cells:
+            estimates = self.on_one_split.estimate(each)
+        else:
+            # a model with gaps is fitted to one table at a time
+            estimates = stack_estimates([self.on_one_split.estimate(one) for one in each.single_tables()])
+        if self.rule in AVERAGED:
+            return average_splits(estimates, splits)
+        return pool_splits(estimates, splits, tables.topic_means())
+
+    def decide(self, tables: Tables, pairs: tuple[Ints, Ints] | None = None) -> Decisions:
+        """Decide pairs of systems of many tables; ``compare`` has a batch of one.
+
+        Parameters
+        ----------
+        tables : Tables
+            Tables of a layout that the procedure takes.
+        pairs : tuple of arrays, optional
+            Numbers of the first and of the second system of each pair; all pairs without it, or those of the first
+            system where the correction is Dunnett's.
+
+        Returns
+        -------
+        Decisions
+            (B, P) figures of the pairs asked for.
+        """
+        self._check_layout(tables)
+        if pairs is None and self.correction == "dunnett":
+            pairs = np.zeros(tables.systems - 1, dtype=np.int64), np.arange(1, tables.systems)
+        if self.rule == "first":
+            return self.on_one_split.decide(tables.first_split(), pairs)
+        if self.rule not in AVERAGED:
+            return self._decide_splits(tables, pairs)
+        if pairs is not None:
+            return decide(self.estimate(tables), self.correction, *pairs)
+        outcome = tables.once(
+            ("outcome", self.rule, self.method, self.claim),
+            lambda: compute_outcome(self.estimate(tables), *tables.pairs),
+        )
+        return decide(self.estimate(tables), self.correction, *tables.pairs, outcome)
+
+    def _decide_splits(self, tables: Tables, pairs: tuple[Ints, Ints] | None) -> Decisions:
+        """One decision on each pair out of those on every split."""
+        combined = self.rule in COMBINED
+        inner = replace(self.on_one_split, correction="none") if combined else self.on_one_split
+        each = tables.each_split()
+
+        def decide_each() -> Decisions:
+            if each.complete or not self.method.fits_cells:
+                return inner.decide(each, pairs)
+            return stack_decisions([inner.decide(one, pairs) for one in each.single_tables()])
+
+        asked = None if pairs is None else tuple(np.concatenate(pairs).tolist())
+        decisions = tables.once(("splits", inner, asked), decide_each)
+        return combine_decisions(self.rule, decisions, tables.shape["split"], self.correction)
+
+    def _check_layout(self, tables: Tables) -> None:
+        if tables.dims not in self.layouts:
+            raise InputError(
+                f"{self.name} cannot take {' × '.join(tables.dims)}",
+                remedy=f"it takes {self.takes}",
+                argument="method",
+                value=self.name,
+            )
+
+    def for_all_splits(self) -> Procedure:
+        """Return the procedure for several splits, where it is made for one: by the mean, or else by p-values."""
+        if self.rule or SPLITS in self.layouts or SHARDS not in self.layouts:
+            return self
+        if self.method.averages_splits(self.claim) and self.correction != JOINT:
+            return replace(self, rule="mean")
+        rules = self.method.combines_splits(self.correction)
+        return replace(self, rule="quantile") if "quantile" in rules else self
