@@ -35,7 +35,7 @@ class One:
         return getattr(self.comparisons, name)
 
     @property
-    def describe_size(self) -> str:
+    def size(self) -> str:
         return describe_size(self.effect_size)
 
     def __str__(self) -> str:

@@ -74,9 +74,9 @@ def test_without_inputs_the_file_of_this_folder_is_used_and_named(
     done = shardwise("compare")
     assert done.returncode == 0, done.stderr
     assert done.stderr == "no inputs given: inputs and options are taken from shardwise.toml\n"
-    assert "at 0.01" in done.stdout
+    assert "p < 0.01" in done.stdout
     named = shardwise("compare", "scores.csv")
-    assert (named.stderr, "at 0.05" in named.stdout) == ("", True)
+    assert (named.stderr, "p < 0.05" in named.stdout) == ("", True)
     assert shardwise("design", "power", "-q").stderr == ""
     assert shardwise("design", "power").stdout.startswith("85 topics find a difference of 0.1")
     assert shardwise("design", "power", "--variance", 0.1).stderr == ""

@@ -43,12 +43,13 @@ def test_systems_with_means_and_marks() -> None:
     assert [cells[1] for cells in found] == list(content.systems)
     for k, (cells, name) in enumerate(zip(found, content.systems, strict=True)):
         mean = f"{here.intervals['estimate'][name]:.4f}"
-        marks = r"\dag" * (k > 0 and name in like.top) + r"\ddag" * (k > 0 and name in here.top)
+        marks = r"\dag" * (name in like.top) + r"\ddag" * (name in here.top)
         assert cells[2] == mean + (f"$^{{{marks}}}$" if marks else "")
-        assert cells[3:] == [shortened(claim.letters[k]) for claim in content.shown if claim.letters]
-    for claim, words in ((here, "these topics"), (like, "topics like these")):
-        half = claim.intervals["upper"].iloc[0] - claim.intervals["estimate"].iloc[0]
-        assert rf"$\pm${half:.4f} for {words}" in systems_latex(content)
+        halves = [
+            claim.intervals["upper"].iloc[k] - claim.intervals["estimate"].iloc[k] for claim in content.shown
+        ]
+        letters = [shortened(claim.letters[k]) for claim in content.shown if claim.letters]
+        assert cells[3:] == [f"{half:.4f}" for half in halves] + letters
 
 
 def test_the_top_group_of_the_moderated_test_is_marked_whole() -> None:

@@ -84,6 +84,7 @@ def compare(
     options
         Further choices of a fit, such as ``null`` and ``tails`` of a bootstrap.
 
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"x": [0.5, 0.6, 0.7, 0.9], "y": [0.4, 0.4, 0.6, 0.6], "z": [0.4, 0.5, 0.6, 0.7]})
     >>> compare(table, "randomization holm").to_frame()[["a", "b", "difference", "p_adjusted"]].round(4)
        a  b  difference  p_adjusted
@@ -311,6 +312,7 @@ def paired_tests(
     average
         Further dimensions, such as shard or instance, to be averaged per topic first.
 
+    >>> import pandas as pd
     >>> table = pd.DataFrame({"x": [0.5, 0.6, 0.7, 0.9], "y": [0.4, 0.4, 0.6, 0.6], "z": [0.4, 0.5, 0.6, 0.7]})
     >>> paired_tests(table, "randomization").to_frame()[["a", "b", "difference", "p"]].round(4)
        a  b  difference      p
