@@ -29,7 +29,7 @@ TITLES = {
     "judges": "Judges",
     "simulate": "Simulated scores",
     "holdout": "Held-out topics",
-    "procedures": "Procedures",
+    "methods": "Methods",
     "papers": "Papers",
     "plot": "Charts",
     "rankings": "Rankings",

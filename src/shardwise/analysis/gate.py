@@ -11,6 +11,7 @@ import scipy
 import xarray as xr
 
 from shardwise.analysis.figures import number
+from shardwise.comparing.compare import compare
 from shardwise.core.arguments import level
 from shardwise.core.claim import counted, plural
 from shardwise.core.errors import InputError, Option
@@ -21,7 +22,6 @@ from shardwise.io.instances import DETERMINISTIC
 from shardwise.methods.bounded import LOWER_IS_BETTER, RANGE, BoundedScores, bound_scores
 from shardwise.methods.repeats.kinds import infer_repeats
 from shardwise.planning.margins import topics_for_margin
-from shardwise.procedures.running import compare
 from shardwise.stats import intervals
 from shardwise.stats.intervals import PairMoments, Precision
 

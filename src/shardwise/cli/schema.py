@@ -11,6 +11,7 @@ from shardwise.core.errors import InputError
 VERSION = 1
 SHARE = {"minimum": 0, "maximum": 1}
 KINDS: dict[str, dict[str, Any]] = {
+    "controlled": {"enum": ["family", "discovery", "pair"]},
     "text": {"type": "string"},
     "texts": {"type": "array", "items": {"type": "string"}},
     "flag": {"type": "boolean"},
@@ -131,7 +132,10 @@ FIELDS: dict[str, Field] = {
         "number?",
         "Items at which equal systems would pass; null after a pass, or where none suffices.",
     ),
-    "error_rate": ("share?", "Probability with which the verdict may be wrong; null if inconclusive."),
+    "error_rate": (
+        "share?",
+        "Of a verdict, the probability that it is wrong (null if inconclusive); of a method, what it controls.",
+    ),
     "units": ("integer", "Items or clusters counted at all interim looks."),
     "added": ("integer", "Items or clusters that are new at this look."),
     "threshold": ("number", "Evidence that a verdict takes."),
@@ -172,10 +176,6 @@ FIELDS: dict[str, Field] = {
     "judgments": ("number", "Judgments spent, or that can be paid for."),
     "topic_cost": ("number", "Cost of a topic besides its judgments, in judgments."),
     # Calibration
-    "error_rate": (
-        "family|discovery|pair",
-        "Error rate that the method controls: family-wise, false discovery, or per pair.",
-    ),
     "meant": ("flag", "Whether the method is made for the claim."),
     "rate": ("number?", "False-alarm rate in the scenario where it is highest."),
     "low": ("number?", "Lower end of its Monte-Carlo interval."),
@@ -406,8 +406,8 @@ RESULTS: dict[str, Result] = {
         "a claim and method",
         "alpha repetitions budget seed scores worlds verdicts rates power:[power] halves?",
         {
-            "methods": "claim method error_rate meant rate low high null status level level_low level_high coverage"
-            " coverage_low coverage_high coverage_null intervals best best_low best_high power power_low power_high"
+            "methods": "claim method error_rate:controlled meant rate low high null status level level_low level_high"
+            " coverage coverage_low coverage_high coverage_null intervals best best_low best_high power power_low power_high"
         },
     ),
     "stability": Result(
@@ -441,9 +441,9 @@ RESULTS: dict[str, Result] = {
 TABLES: dict[str, str] = {
     "[anova]": "term ss df ms F p omega_sq size partial_eta_sq",
     "[verdicts]": "claim advice use holds:texts unclear fails causes text",
-    "[advice]": "error_rate method alpha:number declared status:text calibrated now",
-    "[rates]": "method error_rate meant claim null planted for_alarms for_intervals figure rate low high n",
-    "[power]": "method error_rate? meant? claim null? difference:number power low? high?",
+    "[advice]": "error_rate:controlled method alpha:number declared status:text calibrated now",
+    "[rates]": "method error_rate:controlled meant claim null planted for_alarms for_intervals figure rate low high n",
+    "[power]": "method error_rate?:controlled meant? claim null? difference:number power low? high?",
 }
 """Fields that are tables themselves: those of a row."""
 
@@ -533,7 +533,7 @@ def _fields(fields: str) -> tuple[dict[str, Any], list[str]]:
         usual, description = FIELDS[name]
         kind = word.partition(":")[2] or usual
         described_fields[name] = {**_kind(kind), "description": description}
-        required += [name] if not word.endswith("?") or ":" in word else []
+        required += [] if word.partition(":")[0].endswith("?") else [name]
     return described_fields, required
 
 

@@ -59,7 +59,7 @@ def compare(
         Any table that `as_scores` takes; or a fit such as that of `anova`; or `Estimates`; or `ScoreMoments`.
     method
         For scores a procedure or its name, such as ``MD6 hsd topic+shard``, ``t holm`` or ``max-t`` (see
-        ``sw.procedures``). For a fit or estimates the correction: "hsd" (Tukey; Tukey–Kramer on unequal variances),
+        ``sw.methods``). For a fit or estimates the correction: "hsd" (Tukey; Tukey–Kramer on unequal variances),
         "scheffe", "dunnett" (needs ``baseline``), "bonferroni", "holm", "bh", "by", "none". Without it "hsd", and "bh"
         for a bootstrap, which has laws of its own.
     generalize

@@ -156,7 +156,16 @@ def _values(procedure: Procedure, scores: xr.DataArray, dims: Dims) -> Floats:
             ),
             argument="scores",
         )
-    return complete(scores, least={"system": 1} | {d: 1 for d in dims if d not in TABLE})
+    return complete(_copy_deterministic(scores), least={"system": 1} | {d: 1 for d in dims if d not in TABLE})
+
+
+def _copy_deterministic(scores: xr.DataArray) -> xr.DataArray:
+    """The same scores with those of a deterministic system copied to all instances."""
+    if DETERMINISTIC not in scores.coords or "instance" not in scores.dims:
+        return scores
+    return scores.where(
+        ~scores[DETERMINISTIC].astype(bool), scores.bfill("instance").isel(instance=0, drop=True)
+    )
 
 
 def _people_options(procedure: Procedure, scores: xr.DataArray) -> dict[str, Any]:

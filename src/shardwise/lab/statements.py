@@ -24,8 +24,8 @@ from shardwise.core.scores import as_scores, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.lab.worlds.tilt import effective_topics, tilted_weights
 from shardwise.methods.bounded import BoundedScores, bound_scores
+from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
-from shardwise.procedures.vocabulary import parse
 from shardwise.stats import intervals, power
 from shardwise.stats.proportions import clopper_pearson
 
@@ -213,7 +213,7 @@ def _check_resampled(
     gaps = truth[ia] - truth[ib]
     critical = float(scipy.stats.t.isf(alpha / 2.0, topics - 1))
     means, together, ranks, best, wrong = [], [], [], [], []
-    procedure = parse("moderated")
+    procedure = parse_procedure("moderated")
     for first in range(0, repetitions, BATCH):
         count = min(BATCH, repetitions - first)
         rows = np.stack(
@@ -270,7 +270,7 @@ def _check_power(y: Floats, alpha: float, repetitions: int, seed: int) -> Iterat
     sizes = spread * np.linspace(1.5, 9.0, 61)
     plan = power.pilot_power(pool, np.array([a]), np.array([b]), sizes, topics, rng, alpha=alpha).power[0]
     difference = float(np.interp(PLANNED, plan, sizes))
-    procedure = parse("moderated")
+    procedure = parse_procedure("moderated")
     found = []
     for first in range(0, repetitions, BATCH):
         count = min(BATCH, repetitions - first)

@@ -75,9 +75,8 @@ class BootstrapMethod(Method):
         """One distribution serves all pairs."""
         return True
 
-    @property
-    def takes_gaps(self) -> bool:
-        """Least squares leave out what is missing."""
+    def takes_common_gaps(self, claim: Claim) -> bool:
+        """Return whether cells that all systems lack may be missing: then all still share one distribution."""
         return True
 
     @property

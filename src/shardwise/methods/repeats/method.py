@@ -225,6 +225,8 @@ class RepeatsMethod(Method):
         Whether in theory it tests a difference at its level.
     repeats_kind : str
         What it takes instances for.
+    takes_gaps : bool
+        Whether systems may lack topics, or have different numbers of instances.
     """
 
     name: str
@@ -238,8 +240,8 @@ class RepeatsMethod(Method):
     drawn: bool = False
     sound: bool = True
     repeats_kind: str = "seeds"
+    takes_gaps: bool = False
     layouts: tuple[Dims, ...] = (INSTANCES,)
-    takes_gaps: bool = True
 
     def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
         """Say what pairs are compared with."""
@@ -362,6 +364,7 @@ UNIFIED = RepeatsMethod(
     " (Satterthwaite's degrees of freedom)",
     VARIES,
     citations=("JayasingheEtAl2015", "Satterthwaite1946"),
+    takes_gaps=True,
 )
 SAMPLES = RepeatsMethod(
     "samples",
@@ -372,6 +375,7 @@ SAMPLES = RepeatsMethod(
     VARIES,
     paper="J15",
     repeats_kind="samples",
+    takes_gaps=True,
 )
 PAIRWISE = (
     UNIFIED,
@@ -436,7 +440,6 @@ class JointMixedMethod(Method):
     title: str = "mixed model of all systems, nested instances"
     layouts: tuple[Dims, ...] = (INSTANCES,)
     claims: tuple[Claim, ...] = (BOTH,)
-    takes_gaps: bool = True
     common_error: bool = True
     repeats_kind: str = "seeds"
 

@@ -1,0 +1,113 @@
+"""A method, a correction and a scenario of one's own, each in one place, appear everywhere by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import shardwise as sw
+from command_line import shardwise
+from shardwise.core.claim import Claim
+from shardwise.methods import registry
+from shardwise.methods.base import Clause, Estimates, Method, Outcome
+from shardwise.methods.paired.method import estimate_by_pairs
+from shardwise.methods.tables import TABLE, Tables
+from shardwise.report.methods import methods_text
+from shardwise.stats import corrections, student
+
+
+@dataclass(frozen=True, slots=True)
+class TrimmedT(Method):
+    """Yuen's paired t on trimmed differences: the whole method, in thirty lines."""
+
+    name: str = "trimmed-t"
+    title: str = "trimmed paired t-test"
+    claims: tuple[Claim, ...] = (Claim("topic"),)
+    layouts: tuple[tuple[str, ...], ...] = (TABLE,)
+    reason: str = "each pair without its most extreme {topics}"
+    bibliography: str = "@article{Yuen1974,\n  author    = {Karen K. Yuen},\n  year      = {1974}\n}"
+
+    def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
+        return Clause("paired t-tests on {topics} trimmed by a tenth on either side", ("Yuen1974",))
+
+    def estimate(self, tables: Tables, claim: Claim) -> Estimates:
+        return estimate_by_pairs(tables, TrimmedTest(tables), "trimmed")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrimmedTest:
+    tables: Tables
+    name: str = ""
+
+    def outcome(self, ia: np.ndarray, ib: np.ndarray) -> Outcome:
+        d = np.sort(self.tables.y[..., ia] - self.tables.y[..., ib], axis=1)
+        cut = d.shape[1] // 10
+        kept = d[:, cut : d.shape[1] - cut]
+        winsorised = np.clip(d, kept[:, :1], kept[:, -1:])
+        n = kept.shape[1]
+        se = np.sqrt((d.shape[1] - 1) * winsorised.var(axis=1, ddof=1) / (n * (n - 1)))
+        t = student.t_statistic(kept.mean(axis=1), se)
+        df = np.full((len(t), 1), n - 1.0)
+        return Outcome(kept.mean(axis=1), se, df, t, student.two_sided(t, df))
+
+
+@pytest.fixture
+def toy() -> Iterator[None]:
+    before = list(registry._ADDED)
+    registry.register_method(TrimmedT())
+    yield
+    registry._ADDED[:] = before
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(5)
+    y = rng.normal(0.4, 0.2, (40, 1)) + rng.normal([0.0, 0.05, 0.1], 0.05, (40, 3))
+    path = tmp_path / "scores.csv"
+    pd.DataFrame(y, columns=["a", "b", "c"]).rename_axis("question").to_csv(path)
+    return path
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_method_of_ones_own_is_everywhere(table: Path, tmp_path: Path) -> None:
+    pairs = sw.compare(str(table), "trimmed-t holm")
+    assert pairs.procedure == "trimmed-t holm"
+    assert pairs.names[0] == "c"
+    analysis = sw.analyze(str(table), method="trimmed-t holm")
+    text = methods_text(analysis)
+    assert "paired t-tests on questions trimmed by a tenth on either side" in text
+    assert "Yuen, 1974" in text
+    found = sw.calibrate(sw.read_scores(str(table)), ["trimmed-t holm"], repetitions=20, nulls=["flip"])
+    assert set(found.table["method"]) == {"trimmed-t holm"}
+    assert "trimmed-t bh" in sw.methods.list_procedures()
+    report = tmp_path / "report.html"
+    done = shardwise("compare", table, "--method", "trimmed-t holm", "--report", report, "--calibration", 0)
+    assert done.returncode == 0, done.stderr
+    assert "trimmed" in done.stdout
+    assert "trimmed by a tenth" in report.read_text()
+
+
+def test_a_correction_of_ones_own_is_offered_by_every_method(table: Path) -> None:
+    sidak = corrections.Stepwise(
+        "Šidák",
+        "family",
+        lambda p: 1.0 - (1.0 - p) ** p.shape[-1],
+        lambda n, k: 1.0 / n,
+        "Šidák's correction",
+        ("Holm1979",),
+    )
+    corrections.register_correction("sidak", sidak)
+    try:
+        pairs = sw.compare(str(table), "t sidak")
+        np.testing.assert_allclose(pairs.p_adjusted, 1.0 - (1.0 - pairs.p) ** 3)
+        assert "MD1 sidak topic" in sw.methods.list_procedures()
+        assert "Šidák's correction" in methods_text(sw.analyze(str(table), method="t sidak"))
+    finally:
+        corrections.STEPWISE.pop("sidak")
+        corrections.CORRECTIONS.pop("sidak")
+    assert "t sidak" not in sw.methods.list_procedures()
