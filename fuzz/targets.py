@@ -47,10 +47,10 @@ from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores, write_scores
 from shardwise.io.tables import delimited
 from shardwise.io.trec.probes import parse_number, parse_plain
-from shardwise.report.embedded import read_report
 from shardwise.scoring.measures.names import parse_measure
 from shardwise.scoring.scoring import score
 from shardwise.sharding.splits import Splits
+from shardwise.writing.embedded import read_report
 
 TABLES = 24  # that are damaged, of each format
 FOLDER = (

@@ -14,12 +14,12 @@ _keep_kernels(_path.dirname(__file__))
 late.bind(
     chart="shardwise.plot.dispatch:chart",
     scores="shardwise.io.scores:read_scores",
-    report="shardwise.report.html:save",
-    paper="shardwise.report.paper:write_paper",
+    report="shardwise.writing.html:save",
+    paper="shardwise.writing.paper:write_paper",
     leaderboard="shardwise.analysis.leaderboard:leaderboard",
-    notebook_answer="shardwise.report.notebook:answer_html",
-    notebook="shardwise.report.notebook:html",
-    leaderboard_html="shardwise.report.leaderboard:html",
+    notebook_answer="shardwise.writing.notebook:answer_html",
+    notebook="shardwise.writing.notebook:html",
+    leaderboard_html="shardwise.writing.leaderboard:html",
     save_chart="shardwise.plot.saving:save_chart",
     serve="shardwise.app.server:serve",
 )

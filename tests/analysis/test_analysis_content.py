@@ -26,15 +26,15 @@ from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
 from shardwise.methods.anova.fit import anova
 from shardwise.planning.variances import variance
-from shardwise.report import words
-from shardwise.report.axis import axis_for
-from shardwise.report.downloads import pairs_frame, report_json, systems_frame
-from shardwise.report.methods import bibliography, methods_latex, methods_text
-from shardwise.report.sources import SOURCES
 from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
 from shardwise.stats.studentized_range import isf
+from shardwise.writing import words
+from shardwise.writing.axis import axis_for
+from shardwise.writing.downloads import pairs_frame, report_json, systems_frame
+from shardwise.writing.methods import bibliography, methods_latex, methods_text
+from shardwise.writing.sources import SOURCES
 
 
 @pytest.mark.slow

@@ -21,8 +21,8 @@ from shardwise.comparing.run import make_tables, run_procedure
 from shardwise.lab.trial import choose_numbered_pairs
 from shardwise.methods.anova.method import AnovaMethod
 from shardwise.methods.procedure import Procedure
-from shardwise.report.downloads import report_json
-from shardwise.report.html import html
+from shardwise.writing.downloads import report_json
+from shardwise.writing.html import html
 
 SD = {"topic": 0.2, "topic:system": 0.08, "topic:shard": 0.1, "error": 0.06}
 

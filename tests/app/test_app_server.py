@@ -22,7 +22,7 @@ import pytest
 from app_server import TOKEN, Served
 from command_line import shardwise
 from shardwise.app.api import openapi
-from shardwise.report.embedded import read_report
+from shardwise.writing.embedded import read_report
 
 pytestmark = pytest.mark.slow
 

@@ -20,8 +20,8 @@ from report_pages import simulated
 from shardwise.analysis.provenance import versions
 from shardwise.cli.repeat import compared
 from shardwise.core.text import script_json
-from shardwise.report.embedded import read_report
-from shardwise.report.html import write_report
+from shardwise.writing.embedded import read_report
+from shardwise.writing.html import write_report
 
 pytestmark = pytest.mark.slow
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
@@ -383,7 +383,7 @@ def test_a_page_with_anything_inside(tmp_path: Path, packed: object) -> None:
 
 
 def test_what_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shardwise.report.embedded.MOST_INSIDE", 1000)
+    monkeypatch.setattr("shardwise.writing.embedded.MOST_INSIDE", 1000)
     data = script_json(
         {
             "files": [
@@ -396,7 +396,7 @@ def test_what_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest
     )
     (tmp_path / "r.html").write_text(f'<script id="data">{data}</script>')
     assert "cut short or endless" in shardwise("repeat", tmp_path / "r.html").stderr
-    monkeypatch.setattr("shardwise.report.embedded.MOST_PAGE", 10)
+    monkeypatch.setattr("shardwise.writing.embedded.MOST_PAGE", 10)
     assert "too large" in shardwise("repeat", tmp_path / "r.html").stderr
 
 

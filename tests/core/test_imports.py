@@ -13,7 +13,7 @@ import pytest
 import shardwise
 
 ORDER = ["core", "io", "sharding", "scoring", "stats", "methods", "comparing", "procedures", "lab", "planning",
-         "stability", "instances", "judges", "simulate", "holdout", "rankings", "papers", "analysis", "plot", "report",
+         "stability", "instances", "judges", "simulate", "holdout", "rankings", "papers", "analysis", "plot", "writing",
          "cli", "app", "__main__"]  # fmt: skip
 SOURCE = Path(__file__).parent.parent.parent / "src" / "shardwise"
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

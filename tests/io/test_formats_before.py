@@ -10,9 +10,9 @@ import xarray as xr
 from shardwise.cli.schema import described, schema
 from shardwise.io.collection import Collection
 from shardwise.io.scores import read_scores
-from shardwise.report.embedded import read_report
 from shardwise.scoring.scoring import score
 from shardwise.sharding.splits import Splits
+from shardwise.writing.embedded import read_report
 
 FORMATS = Path(__file__).parent.parent / "data" / "formats"
 VERSIONS = sorted(FORMATS.iterdir())

@@ -21,7 +21,7 @@ from shardwise.methods.judges.method import with_human
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import DEFAULTS, list_methods, list_procedures, parse_procedure
 from shardwise.methods.tables import LAYOUTS, TABLE, Dims
-from shardwise.report.sources import find_source
+from shardwise.writing.sources import find_source
 
 METHODS = {method.name: method for method in list_methods()}
 RESAMPLES = 499

@@ -17,8 +17,8 @@ from shardwise.methods import registry
 from shardwise.methods.base import Clause, Estimates, Method, Outcome
 from shardwise.methods.paired.method import estimate_by_pairs
 from shardwise.methods.tables import TABLE, Tables
-from shardwise.report.methods import methods_text
 from shardwise.stats import corrections, student
+from shardwise.writing.methods import methods_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ METHODS = ("moderated", "moderated holm", "moderated bh", "t holm", "t bh", "max
 
 def packaged(name: str) -> str:
     """Return a template, script or style of the app, or the style that it shares with the report."""
-    room, folder = ("report", "templates") if name == "report.css" else (
+    room, folder = ("writing", "templates") if name == "report.css" else (
         "app", "templates" if name.endswith(".html") else "static"
     )  # fmt: skip
     return resources.files(f"shardwise.{room}").joinpath(folder, name).read_text(encoding="utf-8")

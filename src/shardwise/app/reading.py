@@ -21,7 +21,7 @@ from shardwise.io.tables.readings import choose_reading
 from shardwise.io.tables.records import Wishes
 from shardwise.io.tables.roles import SAID, Reading
 from shardwise.io.tables.sheet import Sheet
-from shardwise.report.embedded import read_report
+from shardwise.writing.embedded import read_report
 
 SAMPLES = 3  # values of a column that are shown
 MOST_COLUMNS = 60  # columns that are shown

@@ -33,10 +33,10 @@ from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.planning.components import variance_components
-from shardwise.report.downloads import dumped, report_json
-from shardwise.report.embedded import read_report
-from shardwise.report.html import html
-from shardwise.report.paper import paper
+from shardwise.writing.downloads import dumped, report_json
+from shardwise.writing.embedded import read_report
+from shardwise.writing.html import html
+from shardwise.writing.paper import paper
 
 Texts = Mapping[str, Sequence[str]]
 INPUTS = Path("inputs")  # below the folder of the analysis, in which the worker is while it works on it

@@ -75,7 +75,7 @@ def compare_systems(options: CompareOptions) -> None:
         _draw(found[0], options)
     if page:
         # Loaded here, since it needs charts and templates.
-        from shardwise.report.html import html
+        from shardwise.writing.html import html
 
         write_text(html(found[0]), options.out, quiet=options.quiet)
     else:

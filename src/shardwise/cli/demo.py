@@ -20,10 +20,10 @@ from shardwise.io.reader import read_collection
 from shardwise.io.scores import write_scores
 from shardwise.io.spreadsheets import guarded_frame
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
-from shardwise.report.downloads import systems_frame
-from shardwise.report.html import write_report
 from shardwise.scoring.scoring import score
 from shardwise.sharding.split import split
+from shardwise.writing.downloads import systems_frame
+from shardwise.writing.html import write_report
 
 FILES = ("scores.csv", "pairs.csv", "intervals.html", "intervals.png", "report.html")
 

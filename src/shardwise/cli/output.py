@@ -26,7 +26,7 @@ from shardwise.core.text import short, visible
 from shardwise.io.atomic import write_atomically
 from shardwise.io.spreadsheets import guarded_frame
 from shardwise.plot.saving import save_chart
-from shardwise.report.names import tex
+from shardwise.writing.names import tex
 
 LONG = 45
 """Rows of LaTeX that fit on one page."""

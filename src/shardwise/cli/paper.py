@@ -13,7 +13,7 @@ from shardwise.cli.inputs import InputReader
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit, render
 from shardwise.io.atomic import write_atomically
-from shardwise.report.paper import write_paper
+from shardwise.writing.paper import write_paper
 
 
 def write_files(options: PaperOptions) -> None:

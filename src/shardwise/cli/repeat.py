@@ -23,7 +23,7 @@ from shardwise.cli.shared import parameters_of_options
 from shardwise.core.errors import InputError
 from shardwise.core.text import visible
 from shardwise.io.atomic import write_atomically
-from shardwise.report.embedded import read_report
+from shardwise.writing.embedded import read_report
 
 NAMED_FILES = ("human", "texts", "intents", "corpus", "instances")
 """Options that may name files, which are inputs too."""

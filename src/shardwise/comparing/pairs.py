@@ -105,7 +105,8 @@ def choose_pairs(
     if baseline is not None:
         bases = [_find(name, place) for name in list_baselines(baseline)]
         met = [(k, base) for n, base in enumerate(bases) for k in chosen if k not in (base, *bases[:n])]
-        ia, ib = np.array(met, dtype=np.int64).reshape(-1, 2).T
+        # compiled code takes contiguous indices
+        ia, ib = np.ascontiguousarray(np.array(met, dtype=np.int64).reshape(-1, 2).T)
     else:
         upper = np.triu_indices(len(chosen), 1)
         ia, ib = chosen[upper[0]], chosen[upper[1]]
@@ -130,7 +131,8 @@ def _listed_pairs(listed: list[tuple[str, str]], place: dict[str, int], directed
         raise InputError(f"system {listed[int(same.argmax())][0]!r} cannot be compared with itself")
     if not directed:
         found = np.unique(np.sort(found, axis=1), axis=0)
-    return found[:, 0], found[:, 1]
+    ia, ib = np.ascontiguousarray(found.T)
+    return ia, ib
 
 
 def _find(name: str, place: dict[str, int]) -> int:

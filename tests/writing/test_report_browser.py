@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from report_pages import HOSTILE, opened, simulated
-from shardwise.report.html import write_report
+from shardwise.writing.html import write_report
 
 pytestmark = pytest.mark.browser
 

@@ -21,7 +21,7 @@ from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
 from shardwise.core.errors import InputError
 from shardwise.core.text import script_json, visible
-from shardwise.report.html import html, write_report
+from shardwise.writing.html import html, write_report
 
 pytestmark = pytest.mark.slow
 EXPECTED = {"systems.csv", "pairs.csv", "tables.tex", "intervals.pdf", "intervals.svg", "methods.tex", "references.bib",

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from report_pages import HOSTILE, simulated
 from shardwise.analysis.analyze import analyze
 from shardwise.core.text import short
-from shardwise.report.charts import interval_figure
-from shardwise.report.latex import FIGURE, anova_latex, latex, pairs_latex, systems_latex
-from shardwise.report.methods import bibliography, methods_latex
-from shardwise.report.names import tex
-from shardwise.report.words import shortened
+from shardwise.writing.charts import interval_figure
+from shardwise.writing.latex import FIGURE, anova_latex, latex, pairs_latex, systems_latex
+from shardwise.writing.methods import bibliography, methods_latex
+from shardwise.writing.names import tex
+from shardwise.writing.words import shortened
 
 SPECIAL = re.compile(r"(?<!\\)[#$%&_{}~^\\]")
 

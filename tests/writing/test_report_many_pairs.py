@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from report_pages import opened, simulated
-from shardwise.report.html import write_report
+from shardwise.writing.html import write_report
 
-WHERE = ("shardwise.report.html.MOST_PAIRS", "shardwise.report.downloads.MOST_PAIRS")
+WHERE = ("shardwise.writing.html.MOST_PAIRS", "shardwise.writing.downloads.MOST_PAIRS")
 
 
 @pytest.fixture(scope="module")

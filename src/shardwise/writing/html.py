@@ -26,11 +26,11 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import counted
 from shardwise.core.text import script_json, short, visible
 from shardwise.io.atomic import write_atomically
-from shardwise.report import words
-from shardwise.report.axis import Axis, axis_for
-from shardwise.report.charts import charts
-from shardwise.report.downloads import MOST_PAIRS, Download, downloads, figures, packed
-from shardwise.report.methods import bibliography, methods_latex, methods_text
+from shardwise.writing import words
+from shardwise.writing.axis import Axis, axis_for
+from shardwise.writing.charts import charts
+from shardwise.writing.downloads import MOST_PAIRS, Download, downloads, figures, packed
+from shardwise.writing.methods import bibliography, methods_latex, methods_text
 
 MOST_NAMED = 12  # systems of a top group that the answer lists
 ROLES = ("lead", "beside")  # classes of style: the colour of a claim is that of its place
@@ -269,4 +269,4 @@ def _decimals(context: jinja2.runtime.Context, x: Any, digits: int | None = None
 
 def asset(name: str) -> str:
     """Return a template, style or script that comes with the package."""
-    return resources.files("shardwise.report").joinpath("templates", name).read_text(encoding="utf-8")
+    return resources.files("shardwise.writing").joinpath("templates", name).read_text(encoding="utf-8")

@@ -18,9 +18,9 @@ from shardwise.analysis.answer import headline
 from shardwise.analysis.trust import Trust
 from shardwise.core.arrays import Floats
 from shardwise.io.spreadsheets import guarded_frame
-from shardwise.report.charts import interval_figure
-from shardwise.report.latex import latex
-from shardwise.report.methods import bibliography, methods_latex, methods_text
+from shardwise.writing.charts import interval_figure
+from shardwise.writing.latex import latex
+from shardwise.writing.methods import bibliography, methods_latex, methods_text
 
 DIGITS = 7  # significant ones, so that the report stays small
 MOST_PAIRS = 100_000  # that are listed one by one

@@ -15,11 +15,11 @@ from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.analyze import analyze
 from shardwise.analysis.figures import p_value
-from shardwise.report import words
-from shardwise.report.downloads import report_json
-from shardwise.report.html import html
-from shardwise.report.latex import latex
-from shardwise.report.methods import bibliography, judged, methods_latex, methods_text
+from shardwise.writing import words
+from shardwise.writing.downloads import report_json
+from shardwise.writing.html import html
+from shardwise.writing.latex import latex
+from shardwise.writing.methods import bibliography, judged, methods_latex, methods_text
 
 DRAWS = 199
 NOUNS = "topic|system|question|model|seed|pair|shard|split|score|resample|instance|warning"

@@ -7,8 +7,8 @@ import numpy as np
 from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.figures import number, p_value
-from shardwise.report.names import tex
-from shardwise.report.words import meaning, shortened
+from shardwise.writing.names import tex
+from shardwise.writing.words import meaning, shortened
 
 LONG = 45  # rows that fit on one page
 MOST_PAIRS = 45  # beyond these, the table of pairs has only those with the best system

@@ -17,7 +17,7 @@ from statsmodels.stats.multitest import multipletests
 from report_pages import HOSTILE, simulated
 from shardwise import Analysis, analyze
 from shardwise.core.errors import InputError
-from shardwise.report.paper import LETTERED, numbers_latex, paper, table_latex, write_paper
+from shardwise.writing.paper import LETTERED, numbers_latex, paper, table_latex, write_paper
 
 MEASURES = ("AP", "nDCG@10", "P@10", "Recall@1000", "bpref", "RR")
 CLASSES = {

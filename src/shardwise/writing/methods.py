@@ -12,9 +12,9 @@ from shardwise.core.claim import counted
 from shardwise.core.scores import nouns_of, undefined_cells
 from shardwise.core.text import short
 from shardwise.methods.splits import RULES
-from shardwise.report.names import tex
-from shardwise.report.sources import find_source
 from shardwise.stats.corrections import CORRECTIONS, SIMULTANEOUS
+from shardwise.writing.names import tex
+from shardwise.writing.sources import find_source
 
 ERROR_RATES = {
     "family": "controlling the family-wise error",

@@ -21,10 +21,10 @@ from shardwise.plot.critical import MOST as MOST_JOINED
 from shardwise.plot.intervals import beside
 from shardwise.plot.saving import save_chart
 from shardwise.plot.theme import bare, records
-from shardwise.report.methods import bibliography, methods_latex
-from shardwise.report.names import tex
-from shardwise.report.words import shortened
 from shardwise.stats.groups import letter
+from shardwise.writing.methods import bibliography, methods_latex
+from shardwise.writing.names import tex
+from shardwise.writing.words import shortened
 
 LETTERED = 12  # systems that letters tell apart; beyond these a superscript counts those that are beaten
 NAME, HEAD = 28, 16  # characters of the name of a system, and of a measure

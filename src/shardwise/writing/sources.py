@@ -35,7 +35,7 @@ class Source:
         return f"{who}, {fields['year']}"
 
 
-_ENTRIES = resources.files("shardwise.report").joinpath("sources.bib").read_text(encoding="utf-8")
+_ENTRIES = resources.files("shardwise.writing").joinpath("sources.bib").read_text(encoding="utf-8")
 SOURCES = {source.key: source for source in map(Source, _ENTRIES.strip().split("\n\n"))}
 
 

@@ -13,8 +13,8 @@ from markupsafe import Markup
 from shardwise.analysis.figures import number, p_value
 from shardwise.analysis.leaderboard import MARKED, Leaderboard, ranged
 from shardwise.core.claim import plural
-from shardwise.report.axis import Axis, axis_for
-from shardwise.report.html import asset, templates
+from shardwise.writing.axis import Axis, axis_for
+from shardwise.writing.html import asset, templates
 
 
 def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") -> str:

@@ -14,7 +14,7 @@ import shardwise as sw
 from report_pages import HOSTILE, simulated
 from shardwise.analysis.gate import gate
 from shardwise.plot.dispatch import CHARTS
-from shardwise.report.notebook import MOST_ROWS
+from shardwise.writing.notebook import MOST_ROWS
 
 NAMES = HOSTILE[:6]
 
