@@ -22,6 +22,7 @@ late.bind(
     leaderboard_html="shardwise.writing.leaderboard:html",
     save_chart="shardwise.plot.saving:save_chart",
     serve="shardwise.app.server:serve",
+    flat_figures="shardwise.integrations.tracking:flatten_result",
 )
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -27,6 +27,7 @@ from .core.model import MD5 as MD5
 from .core.model import MD6 as MD6
 from .core.model import Model as Model
 from .core.scores import as_scores as as_scores
+from .integrations.experiment import Experiment as Experiment
 from .io.collection import Collection as Collection
 from .io.reader import read_collection as read_collection
 from .io.scores import read_scores as read_scores
@@ -38,7 +39,6 @@ from .methods.bootstrap.fit import bootstrap_anova as bootstrap_anova
 from .methods.mixed.fit import mixed as mixed
 from .methods.moments.fit import ScoreMoments as ScoreMoments
 from .methods.procedure import Procedure as Procedure
-from .plot.saving import save_chart as save_chart
 from .report.html import write_report as write_report
 from .scoring.scoring import score as score
 from .scoring.streamed import score_runs as score_runs

@@ -14,7 +14,7 @@ import shardwise
 
 ORDER = ["core", "io", "sharding", "scoring", "stats", "methods", "comparing", "procedures", "lab", "planning",
          "stability", "instances", "judges", "simulate", "holdout", "rankings", "papers", "analysis", "plot", "writing",
-         "cli", "app", "__main__"]  # fmt: skip
+         "integrations", "testing", "pandas", "cli", "app", "__main__"]  # fmt: skip
 SOURCE = Path(__file__).parent.parent.parent / "src" / "shardwise"
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 MODULES = sorted(found.name for found in pkgutil.walk_packages(shardwise.__path__, "shardwise."))

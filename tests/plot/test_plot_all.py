@@ -114,7 +114,7 @@ def test_it_draws_itself_in_every_format(name: str, tmp_path: Path) -> None:
     assert isinstance(chart, alt.TopLevelMixin)
     for ending, start in STARTS.items():
         path = tmp_path / f"chart{ending}"
-        sw.save_chart(chart, path)
+        sw.plot.save_chart(chart, path)
         assert path.read_bytes().lstrip().startswith(start)
 
 
@@ -163,7 +163,7 @@ def test_names_are_shown_and_never_run(name: str, tmp_path: Path) -> None:
     chart = DRAWN[name]()
     run = "\n".join(expressions(chart))
     assert not [mark for mark in MARKS if mark in run]
-    sw.save_chart(chart, tmp_path / "chart.svg")
+    sw.plot.save_chart(chart, tmp_path / "chart.svg")
     text = (tmp_path / "chart.svg").read_text()
     assert "<script" not in text
     assert "<img" not in text

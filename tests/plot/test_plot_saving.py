@@ -28,7 +28,7 @@ def drawn(*names: str) -> alt.LayerChart:
 
 def test_names_cannot_end_the_script_of_a_page(tmp_path: Path) -> None:
     chart = drawn(EVIL, "<!--", "b", *HOSTILE)
-    sw.save_chart(chart, tmp_path / "chart.html")
+    sw.plot.save_chart(chart, tmp_path / "chart.html")
     text = (tmp_path / "chart.html").read_text(encoding="utf-8")
     plain = page(drawn("a", "b"))
     for mark in ("</script", "<script", "<!--", "alert(1)</"):

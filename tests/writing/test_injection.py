@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     found.report(made / "report.html")
     found.leaderboard(baseline=EVIL[2]).save(made / "leaderboard.html")
-    sw.save_chart(found.comparisons.plot(measure=EVIL[0]), made / "chart.html")
+    sw.plot.save_chart(found.comparisons.plot(measure=EVIL[0]), made / "chart.html")
     shown = "".join(
         one._repr_html_()
         for one in (against, found.comparisons, sw.anova(evil_scores(), sw.MD1), found.leaderboard())

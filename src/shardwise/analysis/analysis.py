@@ -357,6 +357,17 @@ class Analysis:
         """
         late.call("paper", folder, self, columns=columns)
 
+    def to_dict(self) -> dict[str, float]:
+        """Return means, differences, intervals and corrected p-values as one flat dictionary, for trackers.
+
+        Returns
+        -------
+        dict of str to float
+            Keys such as ``mean/bm25`` and ``difference/dense/bm25``.
+        """
+        figures: dict[str, float] = late.call("flat_figures", self)
+        return figures
+
     def plot(self, kind: str = "intervals", **options: Any) -> Any:
         """Draw the comparisons that lead: an altair chart.
 

@@ -12,6 +12,7 @@ import xarray as xr
 
 from shardwise.analysis.figures import number
 from shardwise.comparing.compare import compare
+from shardwise.core import late
 from shardwise.core.arguments import level
 from shardwise.core.claim import counted, plural
 from shardwise.core.errors import InputError, Option
@@ -95,6 +96,17 @@ class Gate(Shown):
 
     def _printable_needed(self) -> float:
         return float("nan") if self.needed is None or self.needed > MOST_TOPICS else int(self.needed)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the figures as one flat dictionary, for trackers.
+
+        Returns
+        -------
+        dict of str to float
+            Keys such as ``difference/new``.
+        """
+        figures: dict[str, float] = late.call("flat_figures", self)
+        return figures
 
     def sentence(self) -> str:
         """Return what may be said, in one or two sentences.

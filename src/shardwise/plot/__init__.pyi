@@ -32,5 +32,6 @@ from .planning import shard_design_chart as shard_design_chart
 from .planning import simulated_power_chart as simulated_power_chart
 from .planning import topics_chart as topics_chart
 from .planning import variance_chart as variance_chart
+from .saving import save_chart as save_chart
 from .seeds import instance_means_chart as instance_means_chart
 from .seeds import single_instance_chart as single_instance_chart

@@ -1,0 +1,1 @@
+"""Bridges to other tools: pipelines, ir_measures, data frames, trackers and inspect."""
