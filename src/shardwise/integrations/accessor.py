@@ -8,8 +8,8 @@ import pandas as pd
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
-from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.compare import compare
+from shardwise.comparing.comparisons import Comparisons
 
 
 class ScoresAccessor:
