@@ -39,9 +39,9 @@ from .methods.bootstrap.fit import bootstrap_anova as bootstrap_anova
 from .methods.mixed.fit import mixed as mixed
 from .methods.moments.fit import ScoreMoments as ScoreMoments
 from .methods.procedure import Procedure as Procedure
-from .report.html import write_report as write_report
 from .scoring.scoring import score as score
 from .scoring.streamed import score_runs as score_runs
 from .scoring.undefined import fill_undefined as fill_undefined
 from .sharding.split import split as split
 from .sharding.splits import Splits as Splits
+from .writing.html import write_report as write_report
