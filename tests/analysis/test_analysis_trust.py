@@ -164,7 +164,7 @@ def test_a_baseline_is_tried_on_its_own_pairs() -> None:
     assert found.loc["t holm", "power"] > every.loc["t holm", "power"]
     assert own.loc["t holm", "power"] > every.loc["t holm", "power"]
     assert f"to compare all with {names[2]}" in html(content)
-    with pytest.raises(sw.InputError, match="no system is called 'nobody'"):
+    with pytest.raises(sw.InputError, match="unknown system 'nobody'"):
         sw.calibrate(content.fit.scores, ["t holm"], baseline="nobody", repetitions=10)
     with pytest.raises(sw.InputError, match="a baseline is one of the systems of the scores"):
         sw.calibrate({"topic": 0.1, "error": 0.1}, ["t holm"], baseline="nobody", repetitions=10)

@@ -57,7 +57,7 @@ def test_simulate_writes_over_its_own_files_alone(tmp_path: Path) -> None:
     done = shardwise("simulate", *size)
     assert done.returncode == 2
     assert done.stderr == (
-        f"{run}: is there already, and would be written over; choose another folder with --out, or move it away\n"
+        f"{run}: exists already and would be overwritten; choose another folder with --out, or move it away\n"
     )
     assert run.read_text() == "mine\n"
 
@@ -66,6 +66,6 @@ def test_demo_refuses_a_folder_that_holds_a_report(tmp_path: Path) -> None:
     (tmp_path / "report.html").write_text("mine")
     done = shardwise("demo", "--out", tmp_path, "-q")
     assert done.returncode == 2
-    assert "report.html: is there already" in done.stderr
+    assert "report.html: exists already" in done.stderr
     assert (tmp_path / "report.html").read_text() == "mine"
     assert not (tmp_path / "runs").exists()

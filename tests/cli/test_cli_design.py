@@ -207,7 +207,7 @@ def test_charts_are_written(command: str, tmp_path: Path) -> None:
         (("power", "--variance", "much"), "--variance 'much' is not a number; write 0.053"),
         (("power", "--variance", "-1"), "variance = -1: a variance must be above 0"),
         (("power", "--variance", ".05", "--power", "0.05"), "power 0.05 is not above alpha 0.05"),
-        (("power", "--variance", ".05", "--test", "guess"), "no design method is called 'guess'"),
+        (("power", "--variance", ".05", "--test", "guess"), "unknown design method 'guess'"),
         (
             ("interval", "--variance", ".05", "--width", "0"),
             "no number of topics gives an interval without width",
@@ -215,7 +215,7 @@ def test_charts_are_written(command: str, tmp_path: Path) -> None:
         (("interval", "nowhere.csv"), "nowhere.csv: no such file"),
         (
             ("interval", "--variance", ".05", "--chart", "chart.gif"),
-            "chart.gif: no chart is written as '.gif'",
+            "chart.gif: unknown chart format '.gif'",
         ),
     ],
 )

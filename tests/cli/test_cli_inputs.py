@@ -179,7 +179,7 @@ def test_dropping_leaving_and_a_number() -> None:
 
 @pytest.mark.parametrize("fill", ["median", "nan", "inf", ""])
 def test_other_policies_are_refused_whatever_the_scores(fill: str) -> None:
-    with pytest.raises(InputError, match="no policy for undefined cells is called"):
+    with pytest.raises(InputError, match="unknown policy for undefined cells"):
         filled(holed().fillna(0.0), fill)
 
 

@@ -243,7 +243,7 @@ def test_a_file_of_options_names_scores(scores: Path, tmp_path: Path) -> None:
     (("--only", "base", "--only", "rate1", "--report", "r.html"), "a report compares all systems"),
     (("--method", "t-means", "--report", "r.html"), "a report needs a method for all systems"),
     (("--depth", "9"), "--depth has no effect with a table of scores"),
-    (("--fill", "most"), "no policy for undefined cells"),
+    (("--fill", "most"), "unknown policy for undefined cells"),
     (("--instances", "{system}.run"), "--instances has no effect with a table of scores"),
     (("--repeats", "seed"), "seeds"),
     (("--method", "unified holm", "--repeats", "seeds"), "a method too"),

@@ -205,7 +205,7 @@ def test_the_three_intervals_of_the_paper() -> None:
     np.testing.assert_allclose(half("anova"), stats.t.isf(0.05, means.df) * se)  # F19 eq. 5
     sem = stats.t.isf(0.05, 11) * means.own_sd / np.sqrt(12)  # F19 eq. 4
     np.testing.assert_allclose(half("sem"), sem[::-1])
-    with pytest.raises(InputError, match="no interval is called"):
+    with pytest.raises(InputError, match="unknown interval"):
         half("bayes")
 
 
@@ -377,7 +377,7 @@ def test_effect_sizes_and_matrix() -> None:
 def test_refusals() -> None:
     means = simulated(1, 3)
     for call, words in [
-        (lambda: compare(means, "lsd"), "no method is called"),
+        (lambda: compare(means, "lsd"), "unknown method"),
         (lambda: compare(means, "dunnett"), "baseline"),
         (lambda: compare(means, "holm", baseline="zz"), "unknown system 'zz'"),
         (lambda: compare(means, "holm", only="s1"), "single name"),
@@ -386,7 +386,7 @@ def test_refusals() -> None:
         (lambda: compare(means, "holm", only=[("s1", "s2")], baseline="s1"), "one of the two"),
         (lambda: compare(3.0, "holm"), "holds no scores"),
         (lambda: compare(means).reject(5), "between 0 and 1"),
-        (lambda: compare(means).matrix("q"), "no column"),
+        (lambda: compare(means).matrix("q"), "unknown column"),
         (lambda: compare(replace(means, labels=("x", "x", "y"))), "two systems"),
         (lambda: compare(replace(means, values=np.array([1, np.nan, 2]))), "not a number"),
         (lambda: compare(Estimates(("x",), np.ones(1), 1.0, 5.0, "")), "nothing to compare"),

@@ -120,10 +120,10 @@ def test_posterior_probability() -> None:
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"side": "upper"}, "no side"),
+    ({"side": "upper"}, "unknown side"),
     ({"margin": -0.01}, "cannot be met"),
     ({"margin": 0.0}, "cannot be met"),
-    ({"method": "wald"}, "no method"),
+    ({"method": "wald"}, "unknown method"),
     ({"alpha": 0.6}, "not between 0 and 0.5"),
 ])  # fmt: skip
 def test_refused_choices(options: dict[str, object], message: str) -> None:

@@ -239,9 +239,9 @@ def test_effect_size_is_the_papers() -> None:
 
 
 @pytest.mark.parametrize(("call", "message"), [
-    (lambda a, b: compare_instances(a, b, "welch"), "no method"),
-    (lambda a, b: compare_instances(a, b, design="split"), "no design"),
-    (lambda a, b: compare_instances(a, b, "bootstrap", reading="first"), "no reading"),
+    (lambda a, b: compare_instances(a, b, "welch"), "unknown method"),
+    (lambda a, b: compare_instances(a, b, design="split"), "unknown design"),
+    (lambda a, b: compare_instances(a, b, "bootstrap", reading="first"), "unknown reading"),
     (lambda a, b: compare_instances(a, b, "bootstrap", n_resamples=0), "0 resamples"),
     (lambda a, b: compare_instances(a, b, "t-single", instance=77), "a has no instance 77"),
     (lambda a, b: compare_instances(b.rename("c"), b, design="paper"), "both systems are deterministic"),

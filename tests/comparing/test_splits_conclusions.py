@@ -129,7 +129,7 @@ def test_bad_input_names_the_split() -> None:
         over_splits(scores.isel(split=0), MD3)
     with pytest.raises(InputError, match="n_resamples is for"):
         over_splits(scores, MD3, n_resamples=10)
-    with pytest.raises(InputError, match="no fit is called 'magic'"):
+    with pytest.raises(InputError, match="unknown fit 'magic'"):
         over_splits(scores, MD3, fit="magic")  # type: ignore[arg-type]
     broken = scores.copy()
     broken[2, 0, 1, 0] = np.nan
@@ -142,7 +142,7 @@ def test_bad_input_names_the_split() -> None:
         unanimous([first, compare(anova(scores.isel(split=1, system=slice(1, None)), MD3))])
     with pytest.raises(InputError, match="not of the same pairs"):
         unanimous([first, compare(anova(scores.isel(split=1), MD3), baseline="s0")])
-    with pytest.raises(InputError, match="no combination is called 'fisher'"):
+    with pytest.raises(InputError, match="unknown combination 'fisher'"):
         combined_p([first, second], "fisher")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="one split"):
         summary_over_splits([first])

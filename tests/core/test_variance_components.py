@@ -40,7 +40,7 @@ def test_every_spelling_finds_the_effect(one: str, other: str) -> None:
 def test_an_effect_that_is_not_there_has_no_spread() -> None:
     assert "topic:shard" not in PARTS
     assert (PARTS.variance("topic:shard"), PARTS.get("topic:shard"), PARTS.sd("shard")) == (0.0, None, 0.0)
-    with pytest.raises(InputError, match="no variance is called 'shard'; there are topic, system"):
+    with pytest.raises(InputError, match="unknown variance 'shard'; there are topic, system"):
         PARTS["shard"]
     # instances shared by all systems are no instances of a system's own
     crossed = VarianceComponents({"topic:system": 0.01, "instance": 0.02, "residual": 0.01})
@@ -66,7 +66,7 @@ def test_a_mapping_like_any_other() -> None:
     [
         ({"topic": -0.1}, "topic = -0.1: a variance cannot be below 0"),
         ({"topic": float("nan")}, "cannot be below 0"),
-        ({"query": 0.1}, "no effect 'query'"),
+        ({"query": 0.1}, "unknown effect 'query'"),
         ({"topic:system": 0.1, "system:topic": 0.1}, "topic:system is given twice"),
         ({"error": 0.1, "residual": 0.1}, "error is given twice"),
     ],
@@ -79,11 +79,11 @@ def test_refusals(variances: dict[str, float], message: str) -> None:
 def test_other_refusals() -> None:
     with pytest.raises(InputError, match="mean = inf"):
         VarianceComponents({"error": 0.1}, mean=float("inf"))
-    with pytest.raises(InputError, match="no kind is called 'cv'"):
+    with pytest.raises(InputError, match="unknown kind 'cv'"):
         VarianceComponents.of({"error": 0.1}, kind="cv")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="cannot generalise over shard"):
         PARTS.variance_of_difference("topic+shard", {"topic": 50})
-    with pytest.raises(InputError, match="no effect 'topical'"):
+    with pytest.raises(InputError, match="unknown effect 'topical'"):
         canonical("topical")
 
 

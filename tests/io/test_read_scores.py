@@ -260,7 +260,7 @@ def test_bad_files(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"not a (NetCDF|Parquet) file"):
             read_scores(file(tmp_path, "neither", name))
     (tmp_path / "latin.csv").write_bytes(b"topic,a\n1,.5\n2,\xe9\n")
-    with pytest.raises(InputError, match=r"latin\.csv:3: not a text file in UTF-8"):
+    with pytest.raises(InputError, match=r"latin\.csv:3: not UTF-8 text"):
         read_scores(tmp_path / "latin.csv")
     whole = gzip.compress(b"topic,a\n1,.5\n")
     (tmp_path / "cut.csv.gz").write_bytes(whole[:-9])

@@ -40,7 +40,7 @@ COLUMNS = (*EDGES_AND_CODES, "grades", "qrel_grades")
 )
 def test_a_collection_that_points_nowhere_is_refused(saved: tuple[Path, Path], name: str, way: str) -> None:
     spoil(saved[0], "collection", name, way)
-    with pytest.raises(sw.InputError, match="is no collection"):
+    with pytest.raises(sw.InputError, match="is damaged: its numbers"):
         sw.Collection.load(saved[0])
 
 
@@ -51,7 +51,7 @@ def test_a_collection_that_points_nowhere_is_refused(saved: tuple[Path, Path], n
 )
 def test_splits_that_point_nowhere_are_refused(saved: tuple[Path, Path], name: str, way: str) -> None:
     spoil(saved[1], "splits", name, way)
-    with pytest.raises(sw.InputError, match="are no splits"):
+    with pytest.raises(sw.InputError, match="is damaged: its numbers"):
         sw.Splits.load(saved[1])
 
 

@@ -232,7 +232,7 @@ def test_where_names_cannot_be_swapped_they_are_moved(
 def test_what_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "mine.zarr").mkdir()
     (tmp_path / "mine.zarr" / "letter.txt").write_text("dear")
-    with pytest.raises(sw.InputError, match="is no store"):
+    with pytest.raises(sw.InputError, match="is not a Zarr store"):
         sw.write_scores(sharded(), tmp_path / "mine.zarr")
     with pytest.raises(sw.InputError, match="has no layout"):
         sw.write_scores(sharded(), tmp_path / "s.zarr", layout="wide")

@@ -249,7 +249,7 @@ def test_lines_that_are_no_objects_are_refused(text: str, tmp_path: Path) -> Non
 def test_lines_of_nothing_or_of_no_text_are_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "odd.jsonl"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"nothing stands|not a text file"):
+    with pytest.raises(InputError, match=r"nothing stands|not UTF-8 text"):
         read_scores(path)
 
 

@@ -322,7 +322,7 @@ def test_progress_counts_tables_and_figures_are_seen_on_the_way() -> None:
         ({"instances": 3}, "shards and instances at once"),
         ({"jobs": 0}, "0 jobs"),
         ({"source": [1, 2]}, "an array of 1 dimensions"),
-        ({"source": {"planet": 1.0}}, "no effect 'planet'"),
+        ({"source": {"planet": 1.0}}, "unknown effect 'planet'"),
     ],
 )
 def test_refusals(change: dict[str, Any], message: str) -> None:

@@ -134,7 +134,7 @@ def test_a_scheduler_that_goes_away_is_said_in_one_line(trec3: Path, tmp_path: P
     assert done.stdout == "said\n", done.stderr[-2000:]
     told = [line for line in done.stderr.splitlines() if line]
     assert told == [
-        "the cluster went away in the middle; start it and repeat the command: nothing was written"
+        "the connection to the cluster was lost; start it and repeat the command: nothing was written"
     ]
 
 
@@ -245,7 +245,7 @@ def _killed(_: int) -> None:
     ("work", "said"),
     [
         (_no_space, r"a worker of the cluster cannot write \(No space left on device\); free its disk"),
-        (_killed, "worker after worker of the cluster died at the same task; give them more memory"),
+        (_killed, "several workers of the cluster died at the same task; give them more memory"),
     ],
 )
 def test_what_workers_cannot_do_is_said_in_one_line(work: Any, said: str) -> None:

@@ -148,7 +148,7 @@ def test_planted_effects_are_the_truth(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "claim", "message"),
     [
-        ("shuffle", TOPIC, "no null is called 'shuffle'"),
+        ("shuffle", TOPIC, "unknown null 'shuffle'"),
         ("permute", Claim(), "says nothing of these topics"),
         ("resample", Claim("topic", "shard"), "says nothing of"),
         ("flip", Claim("instance"), "cannot generalise over instance"),

@@ -112,7 +112,10 @@ def test_effects_by_name() -> None:
     found = VarianceComponents.of(given_sd, kind="sd")
     assert found == {"topic:system": 0.1**2, "topic:shard": 0.2**2, "system:instance": 0.3**2}
     assert found.mean == 0.4
-    for wrong, message in (({"topics": 0.1}, "no effect 'topics'"), ({"error": -0.1}, "cannot be below 0")):
+    for wrong, message in (
+        ({"topics": 0.1}, "unknown effect 'topics'"),
+        ({"error": -0.1}, "cannot be below 0"),
+    ):
         with pytest.raises(InputError, match=message):
             VarianceComponents.of(wrong, kind="sd")
 
@@ -257,7 +260,7 @@ def test_like_scores_that_one_has() -> None:
         ({"topics": 1}, "1 topics"),
         ({"effects": [0.1, 0.2]}, "2 effects for 10 systems"),
         ({"effects": "real"}, "no effects 'real'"),
-        ({"margins": "gamma"}, "no margins is called 'gamma'"),
+        ({"margins": "gamma"}, "unknown margins 'gamma'"),
         ({"margins": "auto"}, "estimated from scores"),
         ({"deterministic": 2}, "say how many instances"),
         ({"deterministic": 10, "instances": 3}, "10 of 10 systems are deterministic"),

@@ -149,10 +149,10 @@ def test_a_single_missing_score_is_refused_with_the_remedy() -> None:
     [
         ({"generalize": ("topic",)}, "draws residuals, not topics.*use anova with generalize"),
         ({"generalize": "shard"}, "not shards"),
-        ({"null": "sharp"}, "no null is called 'sharp'"),
-        ({"tails": 3}, "no number of tails is called 3"),
-        ({"density": "spline"}, "no density is called 'spline'"),
-        ({"residuals": "student"}, "no residuals is called 'student'"),
+        ({"null": "sharp"}, "unknown null 'sharp'"),
+        ({"tails": 3}, "unknown number of tails 3"),
+        ({"density": "spline"}, "unknown density 'spline'"),
+        ({"residuals": "student"}, "unknown residuals 'student'"),
     ],
 )
 def test_what_the_bootstrap_cannot_say_is_refused(options: dict[str, Any], match: str) -> None:
@@ -166,7 +166,7 @@ def test_unknown_systems_levels_and_trims_are_refused() -> None:
         fit.effect_law("x")
     with pytest.raises(InputError, match=r"level 95"):
         fit.intervals(95)
-    with pytest.raises(InputError, match="no trim is called 'none'"):
+    with pytest.raises(InputError, match="unknown trim 'none'"):
         fit.intervals(trim="none")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="quantile"):
         fit.effect_law("s0").quantile(0.0)

@@ -118,7 +118,7 @@ def test_draws_are_cut_into_parts_whatever_the_machine() -> None:
 @pytest.mark.parametrize("method", ["t holm", "MD1 hsd", "moderated holm", "wilcoxon bh"])
 def test_an_executor_that_does_nothing_is_refused(method: str) -> None:
     executor = Counting()
-    with pytest.raises(sw.InputError, match="executor does nothing here"):
+    with pytest.raises(sw.InputError, match="executor has no effect here"):
         sw.compare(table(), method, executor=executor)
     with pytest.raises(sw.InputError, match="executor does nothing"):
         sw.bootstrap_anova(table(), "topic + system", executor=executor)
@@ -182,7 +182,7 @@ def test_a_command_refuses_a_cluster_that_does_nothing(tmp_path: Path) -> None:
     assert (refused.returncode, refused.stdout) == (2, "")
     assert (
         refused.stderr
-        == "--cluster does nothing here: no draws are long enough to be shared out; leave it out\n"
+        == "--cluster has no effect here: no resampling takes long enough to be distributed; remove it\n"
     )
 
 

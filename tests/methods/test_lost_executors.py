@@ -48,7 +48,7 @@ class Failing(Executor):
 LOSSES: dict[str, tuple[Callable[[], Exception], str]] = {
     "killed": (
         lambda: KilledWorker("task", SimpleNamespace(address="tcp://127.0.0.1:1"), 3),  # type: ignore[arg-type]
-        "worker after worker of the cluster died at the same task; give them more memory, and repeat the command",
+        "several workers of the cluster died at the same task; give them more memory, and repeat the command",
     ),
     "full": (
         lambda: OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
@@ -57,7 +57,7 @@ LOSSES: dict[str, tuple[Callable[[], Exception], str]] = {
     ),
     "lost": (
         lambda: CancelledError("cancelled"),
-        "the cluster went away in the middle; start it and repeat the command",
+        "the connection to the cluster was lost; start it and repeat the command",
     ),
 }
 

@@ -218,7 +218,7 @@ def test_names_of_components() -> None:
         "instance",
         "residual",
     ]
-    with pytest.raises(InputError, match="no variance is called 'shard'"):
+    with pytest.raises(InputError, match="unknown variance 'shard'"):
         v["shard"]
 
 
@@ -270,7 +270,7 @@ def test_refusals(change: Any, message: str) -> None:
 def test_refused_choices() -> None:
     fit = mixed(scores())
     for call, message in (
-        (lambda: mixed(scores(), "both"), "no design"),
+        (lambda: mixed(scores(), "both"), "unknown design"),
         (lambda: fit.estimates(df="t"), "no df"),
         (lambda: fit.estimates(generalize=("topic",)), "generalises over topics and instances"),
         (lambda: fit.component_intervals(method="lr"), "no interval"),

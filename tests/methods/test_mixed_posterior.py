@@ -155,7 +155,7 @@ def test_refusals() -> None:
             found.difference(*names)
     with pytest.raises(InputError, match="too few"):
         posterior(fit, draws=5)
-    with pytest.raises(InputError, match="no interval is called"):
+    with pytest.raises(InputError, match="unknown interval"):
         found.difference("0", "1").interval(0.9, "wide")
     with pytest.raises(InputError, match="not between 0 and 1"):
         found.difference("0", "1").interval(95)

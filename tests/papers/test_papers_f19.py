@@ -225,6 +225,6 @@ def test_the_command_writes_what_the_library_makes(tmp_path: Path) -> None:
 def test_options_that_do_nothing_with_a_table_are_refused(trec3: Path, tmp_path: Path) -> None:
     done = shardwise("replicate", "f19", trec3, "--splits", 3, "--out", tmp_path)
     assert done.returncode == 2
-    assert "--splits does nothing with a table of scores" in done.stderr
+    assert "--splits has no effect with a table of scores" in done.stderr
     assert shardwise("replicate", "f19", trec3, "--out", tmp_path).returncode == 0
     assert (tmp_path / "f19.html").exists()

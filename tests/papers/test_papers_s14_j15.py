@@ -141,7 +141,7 @@ def test_tables_of_scores_give_what_they_can(trec3: Path) -> None:
     assert found["Table 3"].data["variance"].iloc[0] == pytest.approx(
         two_way(sw.read_scores(trec3).transpose("topic", "system").to_numpy())
     )
-    with pytest.raises(InputError, match="does nothing with tables of scores"):
+    with pytest.raises(InputError, match="has no effect with tables of scores"):
         sw.papers.s14(sw.read_scores(trec3), depths=[10])
     with pytest.raises(InputError, match="no collection was given"):
         sw.papers.s14({})
@@ -215,9 +215,9 @@ def test_replications_take_up_where_they_were(seeds: xr.DataArray, tmp_path: Pat
 
 
 def test_what_j15_refuses(seeds: xr.DataArray) -> None:
-    with pytest.raises(InputError, match="no instances"):
+    with pytest.raises(InputError, match="no repeats"):
         sw.papers.j15(seeds.isel(instance=0, drop=True))
-    with pytest.raises(InputError, match="0 systems have instances that are all alike"):
+    with pytest.raises(InputError, match="0 systems have identical repeats"):
         sw.papers.j15(seeds.isel(system=slice(0, 3)))
     with pytest.raises(InputError, match="no system is called 'none'"):
         sw.papers.j15(seeds, "none")
@@ -240,5 +240,5 @@ def test_both_by_command(trec3: Path, seeds: xr.DataArray, tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     table = pd.read_csv(tmp_path / "both" / "table-3.csv").set_index("collection")["variance"]
     assert table["pooled"] == pytest.approx(table["collection"])  # the same table twice
-    done = shardwise("replicate", "s14", str(trec3), "--pool-depth", "10", *both)
-    assert (done.returncode, "--pool-depth does nothing" in done.stderr) == (2, True)
+    done = shardwise("replicate", "s14", str(trec3), "--pool", "10", *both)
+    assert (done.returncode, "--pool has no effect" in done.stderr) == (2, True)

@@ -89,7 +89,7 @@ def test_equal_systems_cannot_be_ranked_by_any_number_of_topics() -> None:
     assert "set to 0" in str(g)
     assert (g.phi(), g.erho_sq(10_000)) == (0, 0)
     assert list(np.asarray(g.phi([10, 20]))) == [0, 0]
-    with pytest.raises(InputError, match="no number of topics"):
+    with pytest.raises(InputError, match="give scores of systems that differ"):
         g.topics_for(0.9)
 
 

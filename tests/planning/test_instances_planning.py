@@ -142,7 +142,7 @@ def test_p_values_settle_with_more_instances() -> None:
     (lambda: plan_budget(C, 3, per_topic=5), "does not pay for 2 instances and 2 topics, which cost 10"),
     (lambda: variance_grid(C, [0], [10]), "instances must be whole and at least 1"),
     (lambda: p_value_spread(FRAME, pd.Series(np.ones(3)), [5], replace=False), "fewer than 5"),
-    (lambda: variance_components(pd.Series(np.zeros(3)), pd.Series(np.ones(3))), "no instances"),
+    (lambda: variance_components(pd.Series(np.zeros(3)), pd.Series(np.ones(3))), "no repeats"),
 ])  # fmt: skip
 def test_refusals(call: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -151,7 +151,7 @@ def test_refusals(call: Any, message: str) -> None:
 
 def test_crossed_models_are_no_base_for_planning() -> None:
     y = np.random.default_rng(1).normal(size=(2, 3, 8))
-    with pytest.raises(InputError, match="does not show what instances of a system's own add"):
+    with pytest.raises(InputError, match="how much repeats of a system vary"):
         plan_instances(mixed(xr.DataArray(y, dims=("system", "instance", "topic")), "crossed"), min_diff=0.1)
 
 

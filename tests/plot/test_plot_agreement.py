@@ -63,7 +63,7 @@ def test_figures_of_each_two_splits_and_their_mean() -> None:
             ticks = [dot["value"] for dot in dots if dot["figure"] == row["figure"]]
             assert row["value"] == pytest.approx(np.mean(ticks))
             assert row["upper"] - row["value"] == pytest.approx(mean.loc[figure, "half_width"])
-    with pytest.raises(InputError, match="no chart is called"):
+    with pytest.raises(InputError, match="unknown chart"):
         found.plot("everything")
 
 

@@ -85,13 +85,13 @@ def test_a_subtype_is_drawn_as_its_type() -> None:
         (
             lambda: sw.anova(simulated(4, topics=8, shards=2), sw.MD6),
             "x",
-            "no chart is called 'x'; choose shares or residuals",
+            "unknown chart 'x'; choose shares or residuals",
         ),
-        (lambda: sw.planning.variance(np.eye(3)), "x", "no chart is called 'x'; choose reach"),
+        (lambda: sw.planning.variance(np.eye(3)), "x", "unknown chart 'x'; choose reach"),
         (
             lambda: {"a": pairs()},
             "x",
-            "no chart is called 'x'; choose intervals, matrix, p-values, models or kinds",
+            "unknown chart 'x'; choose intervals, matrix, p-values, models or kinds",
         ),
         (lambda: 3, None, "a result of type int has no chart; give a result"),
         (dict, None, "a mapping without results cannot be drawn in one chart"),

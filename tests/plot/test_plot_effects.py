@@ -66,5 +66,5 @@ def test_refusals() -> None:
     fit = bootstrap_anova(simulated(3, topics=6, shards=2), MD3)
     with pytest.raises(InputError, match="compared with itself"):
         density_chart(fit, "run000", "run000")
-    with pytest.raises(InputError, match="do not fit into each other"):
+    with pytest.raises(InputError, match="are not nested"):
         effect_chart({str(k): fit for k in range(4)})

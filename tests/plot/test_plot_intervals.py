@@ -61,5 +61,5 @@ def test_saved_in_every_format(tmp_path: Path, ending: str, start: bytes) -> Non
 def test_saved_as_json_and_not_as_anything_else(tmp_path: Path) -> None:
     save_chart(interval_chart(comparisons(4)), tmp_path / "chart.json")
     assert json.loads((tmp_path / "chart.json").read_text())["layer"]
-    with pytest.raises(InputError, match=r"no chart is written as '\.doc'"):
+    with pytest.raises(InputError, match=r"unknown chart format '\.doc'"):
         save_chart(interval_chart(comparisons(4)), tmp_path / "chart.doc")

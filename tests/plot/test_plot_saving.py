@@ -57,7 +57,5 @@ def test_the_page_asks_no_network() -> None:
 
 def test_endings() -> None:
     assert ending_of(Path("a.svg")) == ".svg"
-    with pytest.raises(
-        InputError, match=r"chart\.doc: no chart is written as '\.doc'; choose one of \.html, "
-    ):
+    with pytest.raises(InputError, match=r"chart\.doc: unknown chart format '\.doc'; choose one of \.html, "):
         ending_of("chart.doc")

@@ -148,7 +148,7 @@ def test_errors_teach(collection: Collection) -> None:
         score(collection, "AP", jobs=0)
     with pytest.raises(InputError, match="no measure was given"):
         score(collection, [])
-    with pytest.raises(InputError, match="is called 'ignore'; choose one of zero, undefined, drop, refuse"):
+    with pytest.raises(InputError, match="'ignore'; choose one of zero, undefined, drop, refuse"):
         score(collection, "AP", no_relevant="ignore")  # type: ignore[arg-type]
     wrong = replace(collection, grades=np.full_like(collection.grades, 1))
     with pytest.raises(InputError, match=r"grades of system 'a' on topic '\d+' are not those"):

@@ -90,7 +90,7 @@ def test_what_is_refused() -> None:
     collection = runs()
     with pytest.raises(InputError, match="needs to know what documents are about"):
         sw.split(collection, 2, kind="topical")
-    with pytest.raises(InputError, match="texts do nothing"):
+    with pytest.raises(InputError, match="texts have no effect"):
         sw.split(collection, 2, texts=TEXTS)
     some = {name: text for name, text in TEXTS.items() if name != "metal-3"}
     with pytest.raises(

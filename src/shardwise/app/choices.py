@@ -80,14 +80,14 @@ def checked(given: Any, kind: str) -> Choices:
     {'measure': ['AP', 'P@10'], 'shards': ['5']}
     """
     if not isinstance(given, dict):
-        raise InputError("the choices are no object", remedy='give for instance {"measure": ["AP"]}')
+        raise InputError("the choices are not an object", remedy='give for instance {"measure": ["AP"]}')
     found: Choices = {}
     for name, value in given.items():
         if name not in ALLOWED[kind]:
             raise unknown("option", name, ALLOWED[kind])
         values = value if isinstance(value, list) else [value]
         if len(values) > MOST or not all(isinstance(one, str | int | float) for one in values):
-            raise InputError(f"{name} is no text, number or list of them")
+            raise InputError(f"{name} must be text, a number or a list of them")
         texts = [str(one).strip() for one in values]
         if any(len(text) > LONGEST for text in texts):
             raise InputError(f"{name} is longer than {LONGEST} characters")
@@ -108,7 +108,7 @@ def not_sent(name: str) -> InputError:
     name
         The file.
     """
-    return InputError(f"{name!r} is none of the files that were sent", remedy="send it with them")
+    return InputError(f"{name!r} is not one of the files that were sent", remedy="send it with them")
 
 
 def fitting(choices: Choices, kind: str) -> Choices:
@@ -157,7 +157,7 @@ def from_form(form: Sequence[tuple[str, str]], reading: Mapping[str, Any], kind:
         and not any(said.get("shards", []))
     ):
         raise InputError(
-            "an answer about these topics alone needs documents in shards",
+            "a claim about exactly these topics needs shards",
             remedy=("choose ", Option("shards", SHARDS)),
         )
     return checked(said, kind)
@@ -191,7 +191,7 @@ def chosen_columns(reading: Mapping[str, Any], roles: Sequence[str]) -> list[str
     )
     if twice is not None:
         raise InputError(
-            f"columns {', '.join(named[twice])} are all said to be the {twice}",
+            f"columns {', '.join(named[twice])} are all assigned to {twice}",
             remedy=("choose one in ", Option("columns")),
         )
     if len(named.get("score", [])) > 1:  # several measures: the reader finds them by itself

@@ -73,7 +73,7 @@ def is_local(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         raise InputError(
-            f"{host!r} is no address", remedy=("use ", Option("host", "127.0.0.1")), argument="host"
+            f"{host!r} is not a valid address", remedy=("use ", Option("host", "127.0.0.1")), argument="host"
         ) from None
 
 

@@ -83,7 +83,7 @@ def _chosen(kind: str, choices: Texts) -> tuple[list[Path], Texts]:
         raise InputError(reading["problem"])
     if (reading["kind"] == "report") != (kind == "repeat"):
         raise InputError(
-            "a report is repeated, and other files are not", remedy="make an analysis of another kind"
+            "only a report can be repeated", remedy="make an analysis of another kind"
         )
     inputs = [Path(name) for name in reading["inputs"]]
     if not (people := choices.get("human")):

@@ -29,8 +29,9 @@ from shardwise.comparing.equivalence import METHODS as VERDICTS
 from shardwise.comparing.equivalence import SIDES, Equivalence, equivalence, posterior_probability
 from shardwise.comparing.instances import DESIGNS, METHODS
 from shardwise.core.arguments import chosen
-from shardwise.core.claim import Claim
+from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import InputError
+from shardwise.core.scores import nouns_of
 from shardwise.methods.bootstrap.fit import refuse_generalize
 from shardwise.methods.bootstrap.method import READINGS, BootstrapMethod
 from shardwise.methods.procedure import Procedure
@@ -56,6 +57,22 @@ def check_choices(options: Comparing) -> None:
         parse_model(options.model)
     if not bootstrap and options.method and options.method not in (*CORRECTIONS, *METHODS):
         parse_procedure(options.method)
+
+
+def refuse_single(read: Read) -> None:
+    """Refuse scores of one system or on one topic, which cannot be compared."""
+    scores = read.scores[read.measures[0]]
+    nouns = nouns_of(scores)
+    for dim in ("system", "topic"):
+        if scores.sizes.get(dim, 2) < 2:
+            noun = nouns.get(dim, dim)
+            raise InputError(
+                f"has one {noun} only",
+                where=str(read.files[0]),
+                remedy=f"give two or more {plural(noun)} to compare"
+                if dim == "system"
+                else f"give two or more {plural(noun)}",
+            )
 
 
 def analysis_options(options: Comparing, read: Read, **others: Any) -> AnalysisOptions:
@@ -126,6 +143,7 @@ def analyze_measures(
     if not reader.measure:
         # Refuses to choose between several measures.
         single(read)
+    refuse_single(read)
     listed = list_files(options, reader, read.files) if report else ()
     choices = analysis_options(options, read, inputs=listed, calibration=calibration if report else 0)
     choices = replace(choices, **others)
@@ -231,7 +249,7 @@ def bootstrap_procedure(options: Comparing, dims: Collection[Hashable]) -> Proce
     correction = known(options.method or "bh")
     if correction not in fit.corrections:
         raise InputError(
-            f"{title(correction)} needs a t-distribution, and a bootstrap has its own",
+            f"{title(correction)} needs a t-distribution, which a bootstrap does not use",
             remedy=f"choose one of {', '.join(fit.corrections)}",
         )
     refuse_generalize(Claim.of(options.generalize or ()))

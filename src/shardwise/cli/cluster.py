@@ -59,7 +59,7 @@ def on_cluster(
             if address == LOCAL:
                 raise InputError(
                     f"no workers could be started here ({first_line(error)})",
-                    remedy="check the space left for temporary files, or leave out --cluster",
+                    remedy="check the space left for temporary files, or remove --cluster",
                 ) from None
             raise InputError(
                 f"no cluster answers at {address} ({type(error).__name__})",
@@ -79,13 +79,13 @@ def on_cluster(
                 ) from None
             if type(error).__name__ == "KilledWorker":
                 raise InputError(
-                    "worker after worker of the cluster died at the same task",
+                    "several workers of the cluster died at the same task",
                     remedy=f"give them more memory, and repeat the command: {left}",
                 ) from None
             if client.status == "running" and not isinstance(error, CancelledError):
                 raise
             raise InputError(
-                "the cluster went away in the middle",
+                "the connection to the cluster was lost",
                 remedy=f"start it and repeat the command: {left}",
             ) from None
 

@@ -97,9 +97,11 @@ class Parameter:
 
 def _as_level(parameter: Parameter, value: float) -> str:
     """The level that was probably meant, where percent were given."""
-    if parameter.least == 0.0 and parameter.most == 1.0 and 1.0 < value < 100.0:
-        return f"; did you mean {value / 100:g}?"
-    return ""
+    if parameter.least != 0.0 or parameter.most != 1.0 or not 1.0 < value < 100.0:
+        return ""
+    # 95 for alpha is the level of the intervals.
+    share = 1.0 - value / 100.0 if parameter.name == "alpha" and value > 50.0 else value / 100.0
+    return f"; did you mean {share:.6g}?"
 
 
 def parameters_of(annotations: Mapping[str, Any]) -> tuple[Parameter, ...]:

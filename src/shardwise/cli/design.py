@@ -293,9 +293,9 @@ def _components(options: Repeated) -> tuple[VarianceComponents, dict[str, int], 
     scores = single(read)
     if "instance" not in scores.dims:
         raise InputError(
-            "holds one score of each system on each topic, which does not show what instances add",
+            "has one score of each system on each topic, so repeats cannot be planned",
             where=str(read.files[0]),
-            remedy="give scores of several instances of each system",
+            remedy="give repeated scores of each system",
         )
     gaps = bool(scores.isnull().any())
     parts = mixed(scores).variance_components if gaps else variance_components(scores)

@@ -411,7 +411,7 @@ def exclude_systems(scores: xr.Dataset, names: Sequence[str], where: str) -> xr.
     for name in names:
         if name not in known:
             raise InputError(
-                f"no system is called {name!r}",
+                f"unknown system {name!r}",
                 where=where,
                 remedy=f"the systems are {', '.join(known[:5])}",
                 argument="exclude",

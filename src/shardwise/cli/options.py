@@ -322,9 +322,8 @@ DEPTH = Declaration(
 )
 LIKE = Declaration(
     "--like", metavar="PROGRAM", group=INPUT, only_with=(when.RUNS,), complete=completing.conventions,
-    help="Conventions and names of measures of this program: default (pytrec_eval, ir_measures), trec_eval-10, "
-    "trec_eval-9, ir_measures, ranx, gdeval, ndeval, sample_eval, NTCIREVAL, cwl_eval; or undefined (no score for "
-    "topics without relevant documents).",
+    help="Score as this program does: trec_eval-10, trec_eval-9, ir_measures, ranx, gdeval, ndeval, sample_eval, "
+    "NTCIREVAL, cwl_eval; or undefined. Default: as pytrec_eval and ir_measures.",
 )  # fmt: skip
 COMPLETE = Declaration(
     "--complete", "-c", group=INPUT, only_with=(when.RUNS,),
@@ -582,7 +581,15 @@ ALSO = Declaration(
     "--also", metavar="SCORES|QRELS,RUNS", group=INPUT,
     help="Another collection whose variance is pooled with the first.",
 )  # fmt: skip
-POOL = Declaration("--pool", metavar="DEPTH", common=True, group=PLAN, min=1, help="Pool depth to try.")
+POOL = Declaration(
+    "--pool",
+    metavar="DEPTH",
+    common=True,
+    group=PLAN,
+    only_with=(when.RUNS,),
+    min=1,
+    help="Pool depth to try.",
+)
 JUDGMENTS = Declaration(
     "--judgments", metavar="N", common=True, group=PLAN, min=1, help="Judgments that can be paid for."
 )

@@ -99,12 +99,16 @@ def _recipe(before: Mapping[str, Any], where: str) -> tuple[str, dict[str, Any]]
         or recipe.get("command") not in (["compare"], ["demo"], ["instances"])
         or not isinstance(before.get("inputs"), list)
     ):
-        raise InputError("has no analysis that can be repeated", where=where, remedy="it may be damaged")
+        raise InputError(
+            "contains no analysis to repeat", where=where, remedy="give a report that shardwise wrote"
+        )
     command = str(recipe["command"][0])
     tables = AnalysisFile(recipe["toml"], where, None).tables
     table = tables.get(command)
     if set(tables) != {command} or not isinstance(table, dict) or OUTPUT & set(table):
-        raise InputError("holds more than an analysis", where=where, remedy="it was not written by shardwise")
+        raise InputError(
+            "contains more than an analysis", where=where, remedy="give a report that shardwise wrote"
+        )
     if "a" in table or "b" in table:
         raise InputError(
             "was made of two groups of runs, which an earlier version took",
@@ -135,7 +139,7 @@ def _located(before: Mapping[str, Any], where: str, folder: Path | None) -> dict
     found: dict[str, str] = {}
     for one in before["inputs"]:
         if not isinstance(one, dict) or not all(isinstance(one.get(key), str) for key in ("path", "sha256")):
-            raise InputError("its list of inputs cannot be read", where=where, remedy="it may be damaged")
+            raise InputError("its list of inputs is damaged", where=where, remedy="make the report again")
         path = Path(one["path"])
         there = [place for place in _places(path, folder, Path(where).parent) if place.is_file()]
         if not there:
@@ -184,7 +188,7 @@ def _files(table: dict[str, Any], found: Mapping[str, str], where: str) -> list[
     def moved(path: Any) -> str:
         if not isinstance(path, str) or path not in found:
             raise InputError(
-                f"{path!r} is not an input of the report", where=where, remedy="it may be damaged"
+                f"{path!r} is not an input of the report", where=where, remedy="make the report again"
             )
         return f"./{found[path]}" if found[path].startswith("-") else found[path]
 

@@ -164,7 +164,7 @@ FIELDS: dict[str, Field] = {
     "variance_method": ("text", "How the variance was estimated."),
     "components": ("numbers", "Variances that the plan starts from."),
     "what": ("text", "What is added to the data; needed for numbers that reach the power."),
-    "goals": ("texts", "What is to be reached."),
+    "goals": ("texts", "Goals of the plan."),
     "depth": ("integer", "Depth of the pool."),
     "pooled": ("number", "Mean number of documents in the pool of a topic."),
     "judged": ("number", "Of these, judged."),
@@ -407,7 +407,8 @@ RESULTS: dict[str, Result] = {
         "alpha repetitions budget seed scores worlds verdicts rates power:[power] halves?",
         {
             "methods": "claim method error_rate:controlled meant rate low high null status level level_low level_high"
-            " coverage coverage_low coverage_high coverage_null intervals best best_low best_high power power_low power_high"
+            " coverage coverage_low coverage_high coverage_null intervals best best_low best_high power"
+            " power_low power_high"
         },
     ),
     "stability": Result(

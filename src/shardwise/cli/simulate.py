@@ -57,7 +57,7 @@ class Ours:
             path = folder / name
             if path.exists() and (not path.is_file() or (name, _digest(path)) not in known):
                 raise InputError(
-                    "is there already, and would be written over",
+                    "exists already and would be overwritten",
                     where=str(path),
                     remedy=("choose another folder with ", Option("out"), ", or move it away"),
                 )
@@ -103,7 +103,7 @@ def write_files(made: SimulatedCollection, ours: Ours) -> tuple[Path, Path]:
     other = next((path for path in sorted(runs.iterdir()) if path.name not in mine), None)
     if other is not None:
         raise InputError(
-            "is there already, and would be counted as one of the runs",
+            "exists already and would count as one of the runs",
             where=str(other),
             remedy=("choose an empty folder with ", Option("out")),
         )

@@ -37,7 +37,7 @@ def level(value: float, name: str = "alpha", *, most: float = 1.0) -> float:
     >>> level(5)
     Traceback (most recent call last):
     ...
-    shardwise.core.errors.InputError: level 5 is not between 0 and 1; write 0.05 for 5 %
+    shardwise.core.errors.InputError: level 5 is not between 0 and 1; did you mean 0.05?
     """
     try:
         number = float(value)
@@ -47,12 +47,19 @@ def level(value: float, name: str = "alpha", *, most: float = 1.0) -> float:
         raise InputError(
             f"level {value:g} is not between 0 and {most:g}"
             if math.isfinite(number)
-            else f"{value!r} is no level",
-            remedy="write 0.05 for 5 %" if name == "alpha" else "write 0.95 for 95 %",
+            else f"{value!r} is not a level",
+            remedy=_suggest_level(number, name),
             argument=name,
             value=value,
         )
     return number
+
+
+def _suggest_level(number: float, name: str) -> str:
+    """Return the level that was probably meant: percent are divided by a hundred."""
+    if 1.0 < number < 100.0:
+        return f"did you mean {number / 100.0:g}?"
+    return "write 0.05 for 5%" if name == "alpha" else "write 0.95 for 95%"
 
 
 def whole(value: Any, name: str, *, least: int = 1, what: str = "") -> int:
@@ -275,8 +282,8 @@ def lending(executor: Executor | None) -> Iterator[None]:
         _LOAN.reset(token)
     if not loan.taken:
         raise InputError(
-            (Option("executor"), " does nothing here: no draws are long enough to be shared out"),
-            remedy="leave it out",
+            (Option("executor"), " has no effect here: no resampling takes long enough to be distributed"),
+            remedy="remove it",
             argument="executor",
         )
 

@@ -69,7 +69,9 @@ class Claim:
         for name in names:
             if not isinstance(name, str) or not name:
                 raise InputError(
-                    f"{name!r} is no dimension", remedy="name topic, shard or instance", argument="generalize"
+                    f"{name!r} is not a dimension",
+                    remedy="name topic, shard or instance",
+                    argument="generalize",
                 )
         ordered = sorted(names, key=lambda name: (ORDER.get(name, len(ORDER)), name))
         object.__setattr__(self, "over", tuple(ordered))

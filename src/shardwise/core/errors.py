@@ -111,11 +111,11 @@ def unknown(argument: str, value: Any, choices: Iterable[Any], *, what: str = ""
     """Return the refusal of a value that is none of the choices.
 
     >>> print(unknown("side", "upper", ("both", "lower")))
-    no side is called 'upper'; choose one of both, lower
+    unknown side 'upper'; choose one of both, lower
     """
     known = tuple(choices)
     return InputError(
-        f"no {what or argument} is called {value!r}",
+        f"unknown {what or argument} {value!r}",
         remedy=f"choose one of {', '.join(map(str, known))}",
         argument=argument,
         value=value,

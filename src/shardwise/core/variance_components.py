@@ -51,7 +51,7 @@ def canonical(term: str, further: Iterable[str] = ()) -> str:
     parts = frozenset(str(term).replace("_", ":").split(":"))
     if not parts <= PARTS:
         raise InputError(
-            f"there is no effect {term!r}",
+            f"unknown effect {term!r}",
             remedy=f"name some of {', '.join(TERMS)}",
             value=term,
             choices=TERMS,
@@ -146,7 +146,7 @@ class VarianceComponents(Shown, Mapping[str, float]):
     def __getitem__(self, term: str) -> float:
         found = self._named(term)
         if found is None:
-            raise InputError(f"no variance is called {term!r}", remedy=f"there are {', '.join(self)}")
+            raise InputError(f"unknown variance {term!r}", remedy=f"there are {', '.join(self)}")
         return self.variances[found]
 
     def __iter__(self) -> Iterator[str]:

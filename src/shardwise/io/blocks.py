@@ -331,7 +331,7 @@ def _of_array(scores: xr.DataArray, rows: int, source: str = "scores") -> Blocks
 def _of_rows(y: Any, systems: Sequence[str], rows: int, source: str) -> Blocks:
     if y.ndim != 2 or y.dtype.kind not in "fiub":
         raise InputError(
-            "is no array of numbers by item and system", where=source, remedy="give two dimensions"
+            "is not an array of items by systems", where=source, remedy="give two dimensions"
         )
     names = tuple(map(str, systems)) or _numbers(y.shape[1])
     if len(names) != y.shape[1]:
@@ -395,7 +395,7 @@ def _wanted(reading: Reading) -> list[str]:
     others = set(reading.roles) - {"topic", "system", "value", "cluster", "task"}
     if others:
         raise InputError(
-            f"has a column of {', '.join(sorted(others))}, and a stream is of items and systems",
+            f"has a column of {', '.join(sorted(others))}, but only items and systems can be streamed",
             remedy="average over it first",
         )
     return [reading.roles["topic"], reading.roles["system"], reading.scores[0]]
@@ -428,7 +428,7 @@ def _floats(column: Any, source: str) -> Floats:
         return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
     except pa.ArrowInvalid as error:
         raise InputError(
-            f"a score is no number ({first_line(error)})", where=source, remedy="write scores as numbers"
+            f"a score is not a number ({first_line(error)})", where=source, remedy="write scores as numbers"
         ) from None
 
 

@@ -148,7 +148,7 @@ class Collection:
             sound = False
         if not sound:
             raise InputError(
-                "is no collection: its numbers do not fit together",
+                "is damaged: its numbers do not fit together",
                 where=str(path),
                 remedy="save the collection again",
             )

@@ -232,15 +232,18 @@ def read_padded(path: Path) -> Padded:
 
 
 def decoded(text: bytes | memoryview, path: Path, *, cut: bool = False) -> str:
-    """Text as it reads, or the refusal of the line that is none; ``cut`` where it may end inside a letter."""
+    """Decode text, or refuse the first line that is not UTF-8; ``cut`` where it may end inside a letter."""
     try:
         return str(text, "utf-8")
     except UnicodeDecodeError as error:
         if cut and len(text) - error.start < 4:
             return str(text[: error.start], "utf-8")
         line = bytes(text[: error.start]).count(b"\n") + 1
+        probably = "UTF-16" if bytes(text[:2]) in (b"\xff\xfe", b"\xfe\xff") else "Latin-1"
         raise InputError(
-            "not a text file in UTF-8", where=f"{path}:{line}", remedy="save it as UTF-8"
+            f"not UTF-8 text, probably {probably}",
+            where=f"{path}:{line}",
+            remedy=f"convert it: iconv -f {probably.replace('-1', '1')} -t UTF-8 {path.name} > new-{path.name}",
         ) from None
 
 

@@ -86,7 +86,7 @@ def flag_deterministic(scores: Scores, systems: Iterable[str]) -> Scores:
     for name in named:
         if name not in known:
             raise InputError(
-                f"no system is called {name!r}",
+                f"unknown system {name!r}",
                 remedy=f"the systems are {', '.join(known[:5])}{', …' * (len(known) > 5)}",
                 argument=DETERMINISTIC,
                 value=name,
@@ -162,7 +162,7 @@ def instance_names(paths: Sequence[Path], instances: Naming) -> tuple[list[tuple
             raise InputError(
                 f"instance {name[1]!r} of system {name[0]!r} is already {seen[name]}",
                 where=str(path),
-                remedy="make the pattern tell them apart",
+                remedy="make the pattern distinguish them",
             )
         seen[name] = path
     return found, flagged
@@ -176,7 +176,7 @@ def _compiled(pattern: str) -> tuple[int, re.Pattern[str]]:
     """Number of path parts that a pattern speaks of, and the pattern itself."""
     if pattern.count("{system}") != 1 or pattern.count("{instance}") > 1:
         raise InputError(
-            f"pattern {pattern!r} does not say where the system stands",
+            f"pattern {pattern!r} needs {{system}} once",
             remedy='write it as in "{system}_seed{instance}.run"',
             argument="instances",
             value=pattern,

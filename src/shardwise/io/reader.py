@@ -337,7 +337,7 @@ def _name_systems(parsed: list[ParsedRun], names: Names) -> tuple[tuple[str, ...
     if isinstance(names, str):
         if names not in NAMINGS:
             raise InputError(
-                f"no way of naming systems is called {names!r}",
+                f"unknown way of naming systems {names!r}",
                 remedy=("choose auto, tag or file", Either(", or give the names", "")),
                 argument="names",
                 value=names,
@@ -405,7 +405,7 @@ def _choose_topics(
     if isinstance(topics, str):
         if topics not in ("common", "judged"):
             raise InputError(
-                f"no choice of topics is called {topics!r}",
+                f"unknown choice of topics {topics!r}",
                 remedy="choose common or judged, or list the topics",
                 argument="topics",
                 value=topics,

@@ -69,7 +69,7 @@ def store_draft(target: Path) -> Iterator[Path]:
     """A folder beside the place of a store; what was made in it as `NEW` is moved there once it is complete."""
     _needed()
     if target.exists() and not any((target / mark).exists() for mark in MARKS):
-        raise InputError("is there and is no store", where=str(target), remedy="write elsewhere")
+        raise InputError("exists and is not a Zarr store", where=str(target), remedy="write elsewhere")
     with ExitStack() as held:
         with refusing(target):
             folder = held.enter_context(draft_folder(target.parent))

@@ -120,7 +120,7 @@ def j15(
         scores = as_scores(data)
         if "instance" not in scores.dims or set(scores.dims) != set(INSTANCES):
             raise InputError(
-                f"scores by {', '.join(map(str, scores.dims))} have no instances to speak of",
+                f"scores by {', '.join(map(str, scores.dims))} have no repeats",
                 remedy="give scores by topic, system and instance",
             )
         name = _baseline(scores, baseline)
@@ -159,11 +159,11 @@ def _baseline(scores: xr.DataArray, asked: str | None) -> str:
     alike = [name for name, one in zip(names, y, strict=True) if _is_one(one)]
     if asked is not None:
         if asked not in names:
-            raise InputError(f"no system is called {asked!r}", remedy="name one of the scores", argument="baseline",
+            raise InputError(f"unknown system {asked!r}", remedy="name one of the scores", argument="baseline",
                              value=asked, choices=names)  # fmt: skip
         return asked
     if len(alike) != 1:
-        raise InputError(f"{len(alike)} systems have instances that are all alike",
+        raise InputError(f"{len(alike)} systems have identical repeats",
                          remedy=("name the deterministic one by ", Option("baseline")))  # fmt: skip
     return alike[0]
 
@@ -185,7 +185,7 @@ def _split(scores: xr.DataArray, plan: _Plan) -> tuple[dict[str, Floats], Floats
     if any(not np.isfinite(one).all() for one in y.values()) or not np.isfinite(whole_scores).all():
         complete(scores)  # refuses with the reason
     if not y:
-        raise InputError("there is no system beside the baseline", remedy="give scores of another one")
+        raise InputError("the baseline is the only system", remedy="give scores of another one")
     return y, whole_scores, level_names(table, "topic")
 
 

@@ -46,7 +46,7 @@ def variance_components(source: Any, other: Source | None = None) -> VarianceCom
     if isinstance(source, MixedFit):
         if source.deterministic.any():
             raise InputError(
-                "a model with a deterministic system does not show what its instances add",
+                "a model with a deterministic system does not show how much its repeats vary",
                 remedy="plan from the scores of the two systems",
             )
         return source.variance_components
@@ -57,7 +57,7 @@ def _of_pair(a: Source, b: Source) -> VarianceComponents:
     """Variances behind the unified test: over topics 2σ²_ts + Σσ²_e/M, and of each random system's own instances."""
     pair = pair_of(a, b).complete("fewer topics").replicated()
     if all(pair.deterministic):
-        raise InputError("there are no instances to plan for", remedy="give several runs of one system")
+        raise InputError("there are no repeats to plan for", remedy="give several runs of one system")
     y = pair.scores().transpose("topic", "system", "instance").to_numpy()
     spread = instance_spread(y[None], np.array(pair.deterministic))
     random = ~spread.fixed[0]

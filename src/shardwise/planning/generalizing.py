@@ -101,9 +101,7 @@ class Generalizability(Shown):
         check_level(target, "target")
         chosen(coefficient, "coefficient", ("phi", "erho_sq"))
         if self.system <= 0:
-            raise InputError(
-                "the systems show no variance of their own", remedy="no number of topics can rank them"
-            )
+            raise InputError("the systems do not differ", remedy="give scores of systems that differ")
         noise = self.error + (self.topic if coefficient == "phi" else 0.0)
         # the least n ≥ 1 with n·ratio / (1 + n·ratio) ≥ target, where ratio is signal to noise of one topic
         return max(1, int(np.ceil(target * noise / ((1.0 - target) * self.system) - 1e-9)))
@@ -122,7 +120,7 @@ class Generalizability(Shown):
         """
         check_level(level, "level")
         if self.error == 0:
-            raise InputError("the table has no error variance", remedy="intervals need some")
+            raise InputError("the table has no error variance", remedy="give scores that vary")
         n = self.mean_squares.topics if topics is None else topics
         tail = (1.0 - level) / 2.0
         rows = {}

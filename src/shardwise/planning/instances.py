@@ -336,7 +336,7 @@ def _of_instances(source: Any) -> VarianceComponents:
     found = variance_components(source)
     if "system:instance" not in found:
         raise InputError(
-            "the source does not show what instances of a system's own add",
+            "the data do not show how much repeats of a system vary",
             remedy="give components with system:instance, or the scores of several systems with several instances",
         )
     return found
@@ -386,7 +386,7 @@ def p_value_spread(
             c for c, fixed in zip(pair.counts, pair.deterministic, strict=True) if not fixed
         ):
             raise InputError(
-                f"there are fewer than {m} instances to draw from", remedy=("use ", Option("replace", True))
+                f"there are fewer than {m} repeats to resample", remedy=("use ", Option("replace", True))
             )
         rng = generator(seed, m)
         y = np.empty((repeats, pair.n, 2, m))

@@ -101,7 +101,7 @@ def design_for_shards(
          20     117 0.010606 116.0 0.801012
     """
     if (min_diff is None) == (width is None):
-        raise InputError("give either min_diff or width", remedy="a design needs one goal")
+        raise InputError("a design needs one goal", remedy="give either min_diff or width")
     claim = Claim.of(generalize).check(DIMS)
     each = components_by_shards(source, shards)
     checked = {"systems": systems, "alpha": alpha, "n": most_topics}
@@ -181,9 +181,9 @@ def _on_shards(source: Any) -> VarianceComponents:
     found = variance_components(source)
     if not isinstance(source, VarianceComponents) and "system:shard" not in found:
         raise InputError(
-            "the scores are not on shards, so they do not show what shards do",
+            "the scores are not on shards, so the variance of shards is unknown",
             remedy="give scores by topic, system and shard, or components",
         )
     if not any(found.variance(term) for term in BLURS):
-        raise InputError("all variances are 0", remedy="there is nothing to design for")
+        raise InputError("all variances are 0", remedy="give scores that vary")
     return found

@@ -77,8 +77,8 @@ def designs(
     """Check and broadcast the arguments of a question; refuse what cannot be answered, with the reason."""
     if (variance is None) == (difference_variance is None):
         raise InputError(
-            "give either variance or difference_variance",
-            remedy="variance is σ² of one system's scores; difference_variance is σ_t² = 2σ² of a pair",
+            "a plan needs one variance",
+            remedy="give either variance (σ² of one system's scores) or difference_variance (2σ² of a pair)",
         )
     given: dict[str, Any] = {"sigma_sq": variance if variance is not None else difference_variance, **rest}
     given = {name: value for name, value in given.items() if name != "df" or value is not None}
@@ -96,7 +96,7 @@ def designs(
         worst = int(np.argmax(flat["power"] <= flat["alpha"]))
         raise InputError(
             f"power {flat['power'][worst]:g} is not above alpha {flat['alpha'][worst]:g}",
-            remedy="a test that rejects at alpha does so without any topics' help; ask for more power",
+            remedy="ask for more power than alpha",
         )
     return Designs(flat, together[0].shape)
 
@@ -278,7 +278,7 @@ def smallest(enough: Callable[[Floats, Ints], Bools], guess: Floats) -> Floats:
     if (high == MOST_TOPICS).any():
         raise InputError(
             f"a design needs more than {MOST_TOPICS:.0e} topics",
-            remedy="ask for a larger difference, a wider interval or a steadier measure",
+            remedy="ask for a larger difference, a wider interval or a less variable measure",
         )
     return high
 

@@ -245,7 +245,8 @@ def pool_variances(
         names = mappings[0].keys()
         if len(mappings) < len(each) or any(item.keys() != names for item in mappings):
             raise InputError(
-                "the collections were not scored with the same measures", remedy="score them alike first"
+                "the collections were not scored with the same measures",
+                remedy="score them with the same measures",
             )
         return {name: pool_variances([item[name] for item in mappings]) for name in names}
     singles = [item for item in each if isinstance(item, VarianceEstimate)]
@@ -257,7 +258,7 @@ def pool_variances(
         kinds = sorted({str(getattr(item, what)) for item in singles})
         if len(kinds) > 1:
             raise InputError(
-                f"variances of different {what}s: {'; '.join(kinds)}", remedy="pool like with like"
+                f"variances of different {what}s: {'; '.join(kinds)}", remedy="pool variances of one kind"
             )
     df = sum(item.df for item in singles)
     sigma_sq = sum(item.df * item.sigma_sq for item in singles) / df

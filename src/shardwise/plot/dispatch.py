@@ -75,14 +75,14 @@ def chart(result: Any, kind: str | None = None, **options: Any) -> Any:
     >>> sw.plot.chart(pairs, "residuals")
     Traceback (most recent call last):
     ...
-    shardwise.core.errors.InputError: no chart is called 'residuals'; choose intervals, matrix, p-values, kinds,
+    shardwise.core.errors.InputError: unknown chart 'residuals'; choose intervals, matrix, p-values, kinds,
     difference or cd
     """
     kinds = kinds_of(result)
     wanted = next(iter(kinds)) if kind is None else kind
     if wanted not in kinds:
         raise InputError(
-            f"no chart is called {kind!r}",
+            f"unknown chart {kind!r}",
             remedy=f"choose {_either(list(kinds))}",
             argument="kind",
             value=kind,

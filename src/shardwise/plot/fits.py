@@ -246,7 +246,7 @@ def effect_chart(
     """
     named = fits if isinstance(fits, Mapping) else {fits.model.title: fits}
     if len(named) > len(THICK):
-        raise InputError(f"{len(named)} fits do not fit into each other", remedy=f"choose {len(THICK)}")
+        raise InputError(f"{len(named)} fits are not nested", remedy=f"choose {len(THICK)}")
     kinds = distinct(named, most=120)
     first = next(iter(named.values()))
     order = first.effects.sort_values(ascending=False, kind="stable").index
@@ -302,7 +302,7 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
         Which residuals the law is of; V17 has the raw ones.
     """
     if a == b:
-        raise InputError(f"system {a!r} is to be compared with itself", remedy="name two systems")
+        raise InputError(f"system {a!r} cannot be compared with itself", remedy="name two systems")
     laws = {name: fit.effect_law(name, residuals=residuals) for name in (a, b)}
     better, worse = sorted(laws, key=lambda name: -laws[name].estimate)
     shown = distinct((better, worse), most=40)

@@ -89,7 +89,7 @@ def ending_of(path: str | os.PathLike[str]) -> str:
     ending = Path(path).suffix
     if ending not in ENDINGS:
         raise InputError(
-            f"no chart is written as '{visible(ending)}'",
+            f"unknown chart format '{visible(ending)}'",
             where=str(path),
             remedy=f"choose one of {', '.join(ENDINGS)}",
         )

@@ -105,7 +105,7 @@ def split(
     chosen(draw, "draw", get_args(Draw), what="way of drawing")
     if texts is not None and kind != "topical":
         raise InputError(
-            ("texts do nothing with ", Option("kind", kind)), remedy=("use ", Option("kind", "topical"))
+            ("texts have no effect with ", Option("kind", kind)), remedy=("use ", Option("kind", "topical"))
         )
     if kind == "attribute":
         return _by_attribute(collection, by, n_shards, n_splits)
@@ -194,12 +194,12 @@ def _shard_sizes(
         return lambda total: _largest_remainders(total * shares / shares.sum(), total), len(shares)
     if proportions is not None:
         raise InputError(
-            ("proportions make no sense with ", Option("kind", kind)),
+            ("proportions have no effect with ", Option("kind", kind)),
             remedy=("use ", Option("kind", "uneven")),
         )
     if n_shards is None:
         raise InputError(
-            "how many shards is not said", remedy=("give ", Option("n_shards")), argument="n_shards"
+            "the number of shards is missing", remedy=("give ", Option("n_shards")), argument="n_shards"
         )
     n = whole(n_shards, "n_shards", what="shards")
     if n > _MOST_SHARDS:
@@ -382,7 +382,7 @@ def _topical(
         some = ", ".join(collection.docnos()[k] for k in unknown[:3])
         raise InputError(
             f"the texts of {counted(unknown.size, 'document')} retrieved or judged are not there: {some}",
-            remedy=("give them, or use ", Option("unlisted", "add"), " to put them into shards by chance"),
+            remedy=("give them, or use ", Option("unlisted", "add"), " to assign them at random"),
         )
     shards = np.empty((n_splits, collection.n_docs), dtype=np.int16)
     sizes = np.empty((n_splits, n), dtype=np.int64)

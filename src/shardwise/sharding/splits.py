@@ -91,7 +91,7 @@ class Splits:
             sound = False
         if not sound:
             raise InputError(
-                "are no splits: their numbers do not fit together",
+                "is damaged: its numbers do not fit together",
                 where=str(path),
                 remedy="save the splits again",
             )

@@ -49,7 +49,7 @@ def vectors_of(contents: Contents) -> tuple[list[str], Any]:
         x = np.empty(0)
     if x.ndim != 2 or not np.isfinite(x).all():
         raise InputError(
-            "the vectors of the documents are not numbers, or not equally many", remedy="give them alike"
+            "the vectors of the documents are not numbers, or not equally many", remedy="give vectors of one length"
         )
     return names, _unit(sparse.csr_array(x))
 
@@ -94,15 +94,15 @@ def _line(line: str, where: str) -> tuple[str, str]:
     if not line.lstrip().startswith("{"):
         name, tab, text = line.partition("\t")
         if not tab:
-            raise InputError("has no tabulator", where=where, remedy="write name, tabulator, text")
+            raise InputError("has no tab", where=where, remedy="write name, tab, text")
         return name.strip(), text
     try:
         record = json.loads(line)
     except ValueError as error:
-        raise InputError("is no JSON", where=where, remedy="write one record a line") from error
+        raise InputError("is not JSON", where=where, remedy="write one record a line") from error
     named = [str(record[key]) for key in NAMES if key in record]
     if not named:
-        raise InputError("names no document", where=where, remedy=f"call it by one of {', '.join(NAMES)}")
+        raise InputError("does not name a document", where=where, remedy=f"call it by one of {', '.join(NAMES)}")
     return named[0], " ".join(str(record[key]) for key in TEXTS if key in record)
 
 
