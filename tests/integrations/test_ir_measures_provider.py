@@ -57,7 +57,9 @@ def some_runs(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str,
     "name",
     ["AP", "AP(rel=2)@10", "nDCG@10", "P@5", "R@10", "RR", "RR@3", "Bpref", "Rprec", "Success@3", "SetP", "SetF",
      "SetAP", "SetR", "IPrec@0.3", "Judged@10", "NumRet", "NumRelRet", "RBP(p=0.8,rel=1)", "ERR@10", "infAP",
-     "nDCG(judged_only=True)@10", "AP(judged_only=True)", "Compat", "INST(max_rel=2)", "NERR8(max_rel=2)@10"],
+     "nDCG(judged_only=True)@10", "AP(judged_only=True)", "Compat", "Compat(p=0.8,normalize=False)",
+     "INST(max_rel=2)", "INSQ(T=2.0,max_rel=2)", "BPM(max_rel=2)@10", "SDCG(max_rel=2)@10", "NERR8(max_rel=2)@10",
+     "NERR9(max_rel=2)@10", "NERR10(max_rel=2)", "NERR11(max_rel=2)", "Rprec(judged_only=True)", "SetP(relative=True)"],
 )  # fmt: skip
 def test_equal_to_the_default_providers(name: str) -> None:
     """Topic by topic and in all; one judged topic is missing from the run."""
@@ -89,3 +91,34 @@ def test_one_evaluator_takes_many_runs_of_any_kind() -> None:
     assert "iteration" not in provider.qrel_inputs([ir_measures.AP])
     nothing = evaluator.calc_aggregate({"elsewhere": {"d1": 1.0}})
     assert nothing[ir_measures.AP] == 0.0
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ERR_IA@5", "nERR_IA@10", "alpha_DCG@10", "alpha_nDCG(alpha=0.3)@10", "NRBP", "NRBP(alpha=0.3,beta=0.8)", "nNRBP",
+     "AP_IA", "P_IA@5", "StRecall@10"],
+)  # fmt: skip
+def test_equal_to_pyndeval_on_subtopics(name: str) -> None:
+    rng = np.random.default_rng(8)
+    docs = [f"d{i}" for i in range(30)]
+    qrels = [
+        ir_measures.Qrel(str(topic), str(doc), int(rng.integers(0, 2)), str(subtopic))
+        for topic in range(1, 5)
+        for subtopic in range(1, 4)
+        for doc in rng.permutation(docs)[:12]
+    ]
+    run = {str(t): {str(d): 50.0 - i for i, d in enumerate(rng.permutation(docs)[:20])} for t in range(1, 5)}
+    measure = ir_measures.parse_measure(name)
+    theirs = {r.query_id: r.value for r in ir_measures.iter_calc([measure], qrels, run)}
+    ours = {r.query_id: r.value for r in provider.iter_calc([measure], qrels, run)}
+    assert ours == pytest.approx(theirs, abs=1e-9)
+
+
+def test_accuracy_equals_its_provider() -> None:
+    """It leaves out topics without results, where providers else give the worst value."""
+    qrels, run = some_runs(4)
+    measure = ir_measures.parse_measure("Accuracy@10")
+    theirs = {r.query_id: r.value for r in ir_measures.iter_calc([measure], qrels, run)}
+    ours = {r.query_id: r.value for r in provider.iter_calc([measure], qrels, run)}
+    assert set(ours) - set(theirs) == set(qrels) - set(run)
+    assert {topic: ours[topic] for topic in theirs} == pytest.approx(theirs, abs=1e-9)

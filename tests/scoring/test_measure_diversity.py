@@ -152,7 +152,7 @@ def plain_d(
 def test_d_measures_equal_their_definitions(runs: dict[str, Run], judged: Judged, weighted: bool) -> None:
     collection = diverse(runs, judged, intents=INTENTS if weighted else None)
     wanted = ["D_nDCG@10", "Dsharp_nDCG@10", "D_nDCG(dcg='exp-log2')@3", "Dsharp_nDCG(gamma=0.2)@3"]
-    scores = score(collection, wanted)
+    scores = score(collection, wanted, no_relevant="undefined")
     for topic in TOPICS:
         intents = INTENTS[topic] if weighted else dict.fromkeys(INTENTS[topic], 1.0)
         if not any(grade > 0 for (t, _, _), grade in judged.items() if t == topic):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import ir_measures
 import numpy as np
 import pytest
+import pytrec_eval
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -275,3 +278,112 @@ def test_grades_above_the_highest_are_refused() -> None:
         score(collection_of(runs, {"1": {"x": 5}}), "ERR@10")
     with pytest.raises(InputError, match=r"grade 2 is too high; give every grade a gain of at most 1"):
         score(collection_of(runs, {"1": {"x": 2}}), "RBP(p=0.8,gains={1:0.5})")
+
+
+# --- formulas ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ours", "request_", "answer"),
+    [
+        ("SetF(beta=0.5)", "set_F.0.5", "set_F"),
+        ("SetF(beta=3)", "set_F.3", "set_F"),
+        ("GMAP", "gm_map", "gm_map"),
+        ("GMBpref", "gm_bpref", "gm_bpref"),
+        ("Utility", "utility", "utility"),
+        ("NumNonRelRet", "num_nonrel_judged_ret", "num_nonrel_judged_ret"),
+        ("IAP(points=(0.25,0.5,0.75))", "11pt_avg.0.25,0.5,0.75", "11pt_avg"),
+    ],
+)
+def test_formulas_equal_trec_eval(ours: str, request_: str, answer: str) -> None:
+    runs, qrels = some_runs(12)
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, {request_})
+    scores = score(collection_of(runs, qrels), ours)[ours]
+    for system, run in runs.items():
+        for topic, values in evaluator.evaluate(run).items():
+            cell = float(scores.sel(topic=topic, system=system))
+            assert cell == pytest.approx(values[answer], abs=1e-9)
+
+
+@pytest.mark.parametrize("n_shards", [2, 3])
+def test_formulas_on_shards_are_those_of_filtered_copies(n_shards: int) -> None:
+    """Documents of other shards taken out of runs and judgments give the same values."""
+    names = [
+        "Compat",
+        "INST(max_rel=4)",
+        "NCU(stop='rank')",
+        "P_plus",
+        "RBP(p=0.7,scale='topic')",
+        "RBPresidual(p=0.7)",
+    ]
+    names += [
+        "Unjudged@5",
+        "Accuracy@20",
+        "NERR8(max_rel=4)@5",
+        "P(judged_only=True)@5",
+        "nDCG(judged_only=True)@5",
+    ]
+    runs, qrels = some_runs(5)
+    collection = collection_of(runs, qrels)
+    splits = die(collection, n_shards, n_splits=1, seed=3)
+    sharded = score(collection, names, splits)
+    for shard in range(n_shards):
+        shard_runs, shard_qrels = in_shard(runs, qrels, collection, splits, 0, shard)
+        alone = score(collection_of(shard_runs, shard_qrels), names, no_relevant="undefined")
+        for name in alone.data_vars:
+            np.testing.assert_allclose(
+                sharded[name]
+                .isel(split=0, shard=shard)
+                .sel(topic=alone["topic"], system=alone["system"])
+                .values,
+                alone[name].values,
+                atol=1e-12,
+                err_msg=str(name),
+            )
+
+
+@given(run_sets, judgments)
+@settings(max_examples=20, deadline=None)
+def test_formulas_keep_their_scale(runs: dict[str, Run], qrels: Qrels) -> None:
+    names = [
+        "SetF",
+        "SetAP",
+        "SetRelP",
+        "F@3",
+        "IPrec@0.5",
+        "IAP",
+        "BinG",
+        "G",
+        "nDCGrel",
+        "RnDCG",
+        "Compat",
+        "Accuracy",
+    ]
+    names += [
+        "RBP(p=0.8,scale='topic')",
+        "RBPresidual(p=0.8)",
+        "Unjudged@4",
+        "O_measure",
+        "P_measure",
+        "P_plus",
+    ]
+    names += [
+        "NCU(stop='rank')",
+        "NCU(stop='graded')",
+        "INST(max_rel=4)",
+        "BPM(max_rel=4)@5",
+        "SDCG(max_rel=4)@5",
+    ]
+    scores = score(collection_of(runs, qrels), names)
+    for name in names:
+        values = scores[name].values[~np.isnan(scores[name].values)]
+        assert np.all(values >= -1e-12), name
+        assert np.all(values <= 1 + 1e-9), name
+
+
+def test_formulas_are_the_same_from_other_processes() -> None:
+    runs, qrels = some_runs(2)
+    collection = collection_of(runs, qrels)
+    names = ["AP", "Compat", "SetF", "P(judged_only=True)@5"]
+    with ThreadPoolExecutor(2) as executor:
+        xr.testing.assert_identical(score(collection, names, executor=executor), score(collection, names))

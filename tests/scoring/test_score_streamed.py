@@ -106,7 +106,7 @@ def test_on_the_command_line(folder: Path, tmp_path: Path) -> None:
         said[way] = shardwise(*map(str, [*call, *way, "--out", out]))
     assert said[()].stdout == said["--max-memory", "1KB"].stdout
     xr.testing.assert_identical(
-        sw.read_scores(tmp_path / "scores0.nc"), sw.read_scores(tmp_path / "scores1.nc")
+        sw.read_scores(tmp_path / "scores0.nc"), sw.read_scores(tmp_path / "scores2.nc")
     )
 
 

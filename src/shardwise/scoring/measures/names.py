@@ -338,7 +338,7 @@ def _spell(value: Any) -> str:
     if isinstance(value, tuple):
         if isinstance(value[0], tuple):
             return "{" + ",".join(f"{grade}:{gain!r}" for grade, gain in value) + "}"
-        return "(" + ",".join(map(repr, value)) + ",)"
+        return "(" + ",".join(map(repr, value)) + (",)" if len(value) == 1 else ")")
     return repr(value)
 
 
