@@ -11,6 +11,7 @@ import pandas as pd
 import scipy
 
 from shardwise.comparing import intervals
+from shardwise.comparing.bounded_intervals import bound_differences, bound_means
 from shardwise.comparing.pairs import choose_pairs, list_baselines, sort_estimates
 from shardwise.core import late
 from shardwise.core.arguments import level as checked_level
@@ -23,7 +24,6 @@ from shardwise.methods.decisions import Decisions, decide
 from shardwise.stats import corrections, groups
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE, known
 from shardwise.stats.groups import MOST_GROUPS
-from shardwise.stats.proportions import wilson
 
 COLUMNS = (
     *("a", "b", "difference", "lower", "upper"),
@@ -227,10 +227,37 @@ class Comparisons(Shown):
             One row a pair.
         """
         names = np.array(self.estimates.labels, dtype=object)
-        lower, upper = map(self._figure, self.decisions.limits(1.0 - checked_level(level, "level")))
+        lower, upper = self.limits(level)
         columns = (names[self.ia], names[self.ib], self.difference, lower, upper,
                    self.se, self.df, self.statistic, self.p, self.p_adjusted, self._effects())  # fmt: skip
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+
+    def limits(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return (P,) limits of the confidence intervals of the differences, simultaneous where the correction is.
+
+        Where scores have a known range and few items differ, they are score limits, which keep within the range and
+        allow for failures that were not seen; they do not cross 0 where the difference is significant.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        tuple of arrays
+            NaN where the test has no interval.
+        """
+        alpha = 1.0 - checked_level(level, "level")
+        lower, upper = map(self._figure, self.decisions.limits(alpha))
+        e, own = self.estimates, self.decisions.outcome.limits is not None
+        if e.bounded is None or e.distribution is not None or (own and self.correction != JOINT):
+            return lower, upper
+        half = (upper - lower) / 2.0
+        significant = self.p_adjusted <= alpha
+        return bound_differences(
+            e.bounded, self.ia, self.ib, self.difference, self.se, self.df, half, significant, alpha
+        )
 
     def half_widths(self, level: float = 0.95) -> Floats:
         """Return (P,) half-widths of the intervals of the differences; of an unequal one the longer side.
@@ -245,7 +272,7 @@ class Comparisons(Shown):
         array
             NaN where the test has no interval.
         """
-        lower, upper = map(self._figure, self.decisions.limits(1.0 - checked_level(level, "level")))
+        lower, upper = self.limits(level)
         return np.maximum(upper - self.difference, self.difference - lower)
 
     def _effects(self) -> Floats:
@@ -322,18 +349,13 @@ class Comparisons(Shown):
         else:
             raise unknown("kind", kind, intervals.KINDS, what="interval")
         lower, upper = self.means - half, self.means + half
-        if kind == "mean" and e.own_count is not None and self._right_or_wrong:
-            lower, upper = wilson(self.means, np.ravel(e.own_count), alpha)
+        if kind == "mean" and e.bounded is not None and e.mean_se is not None and e.mean_df is not None:
+            se, df = (np.atleast_2d(x)[0] for x in (e.mean_se, e.mean_df))
+            lower, upper = bound_means(e.bounded, self.means, se, df, alpha)
         frame = pd.DataFrame(
             {"estimate": self.means, "lower": lower, "upper": upper}, index=pd.Index(e.labels, name="system")
         )
         return frame.iloc[self._members]
-
-    @property
-    def _right_or_wrong(self) -> bool:
-        """Whether every score is 0 or 1, so that means are shares."""
-        items = self.estimates.items
-        return items is not None and bool(np.isin(items, (0.0, 1.0)).all())
 
     def _mean_half_widths(self, alpha: float) -> Floats:
         """Half-widths of Student's intervals of single means, by their own spread or else by the model's error."""

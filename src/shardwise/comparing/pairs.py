@@ -62,11 +62,13 @@ def sort_estimates(estimates: Estimates) -> Estimates:
     def sort_square(x: Floats | None) -> Floats | None:
         return None if x is None else np.asarray(x, dtype=float)[..., order, :][..., order]
 
-    vectors = ("values", "own_sd", "own_count", "mean_se", "mean_df", "items")
+    vectors = ("values", "own_sd", "own_count", "mean_se", "mean_df")
     squares = ("difference_variance", "difference_df", "topic_sd")
     sorted_arrays: dict[str, Any] = {name: sort_last(getattr(estimates, name)) for name in vectors}
     sorted_arrays |= {name: sort_square(getattr(estimates, name)) for name in squares}
-    return replace(estimates, labels=tuple(labels[k] for k in order), **sorted_arrays)
+    names = tuple(labels[k] for k in order)
+    bounded = None if estimates.bounded is None else estimates.bounded.select_systems(names)
+    return replace(estimates, labels=names, bounded=bounded, **sorted_arrays)
 
 
 def choose_pairs(

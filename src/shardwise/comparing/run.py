@@ -13,6 +13,7 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import check_systems, choose_pairs, list_baselines
 from shardwise.core.arguments import whole
 from shardwise.core.arrays import Floats
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import (
     complete,
@@ -23,6 +24,7 @@ from shardwise.core.scores import (
     nouns_of,
 )
 from shardwise.io.instances import DETERMINISTIC
+from shardwise.methods.bounded import BOUNDED, BoundedScores, bound_scores
 from shardwise.methods.clusters import CLUSTER, DF, SCALE, TASK, WORDS, by_units
 from shardwise.methods.judges.method import HUMAN
 from shardwise.methods.means import add_mean_errors
@@ -80,6 +82,7 @@ def run_procedure(
     Comparisons
         The pairs asked for.
     """
+    bounded = find_bounded(scores, procedure.claim)
     scores, _ = by_units(scores)
     tables = make_tables(procedure, scores, n_resamples=n_resamples, seed=seed)
     return compare_tables(
@@ -90,7 +93,31 @@ def run_procedure(
         PairChoice(only, baseline, directed),
         scope=scores.attrs.get(WORDS, ""),
         scale=scores.attrs.get(SCALE),
+        bounded=bounded,
     )
+
+
+def find_bounded(scores: xr.DataArray, claim: Claim) -> BoundedScores | None:
+    """Return the scores of items, mapped to [0, 1], where their range is known and the claim takes them as a sample.
+
+    Parameters
+    ----------
+    scores : DataArray
+        Scores that passed the gate, of items or of units that were made of items.
+    claim : Claim
+        What a difference is about.
+
+    Returns
+    -------
+    BoundedScores or None
+        None where people's scores correct a judge's, or the claim is about exactly these topics.
+    """
+    if "topic" not in claim or HUMAN in scores.coords:
+        return None
+    if DF in scores.attrs:
+        made: BoundedScores | None = scores.attrs.get(BOUNDED)
+        return made
+    return bound_scores(scores)
 
 
 def make_tables(
@@ -250,6 +277,7 @@ def compare_tables(
     *,
     scope: str = "",
     scale: float | None = None,
+    bounded: BoundedScores | None = None,
 ) -> Comparisons:
     """Compare the systems of a batch of one.
 
@@ -269,6 +297,8 @@ def compare_tables(
         What the claim says of topics beside their number.
     scale : float, optional
         What effect sizes are measured by, where the method is not to say it.
+    bounded : BoundedScores, optional
+        Scores of the items behind the table, where their range is known.
 
     Returns
     -------
@@ -292,6 +322,7 @@ def compare_tables(
         nouns=words,
         posterior=procedure.method.make_posterior(tables, labels, procedure.claim),
         scale=float(np.ravel(estimates.scale)[0]) if scale is None else scale,
+        bounded=None if bounded is None else bounded.select_systems(labels),
     )
     against = f" against {' and '.join(bases)}" if bases else ""
     return Comparisons(

@@ -15,6 +15,7 @@ import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
+from shardwise.methods.bounded import BoundedScores
 from shardwise.stats.corrections import STEPWISE
 
 if TYPE_CHECKING:
@@ -128,8 +129,8 @@ class Estimates:
         (…, R) standard error of each system's mean by itself, for the claim; ``own_sd / √own_count`` without it.
     mean_df : array, optional
         (…, R) its degrees of freedom; ``own_count - 1`` without it.
-    items : array, optional
-        (…, T, R) scores by topic and system behind the means.
+    bounded : BoundedScores, optional
+        Scores of items behind the means, mapped to [0, 1], where their range is known and topics are a sample.
     topic_sd : array, optional
         (…, R, R) standard deviation of the per-topic differences, for the effect size of J15 eq. 8.
     distribution : DifferenceDistribution, optional
@@ -160,7 +161,7 @@ class Estimates:
     own_count: Floats | None = None
     mean_se: Floats | None = None
     mean_df: Floats | None = None
-    items: Floats | None = None
+    bounded: BoundedScores | None = None
     topic_sd: Floats | None = None
     distribution: DifferenceDistribution | None = None
     test: PairTest | None = None
@@ -178,7 +179,7 @@ class Estimates:
         """Return the estimates of the first table alone, without the axis of tables; tests keep their batch."""
         arrays = (
             *("values", "difference_variance", "difference_df", "own_sd", "own_count"),
-            *("mean_se", "mean_df", "items", "topic_sd"),
+            *("mean_se", "mean_df", "topic_sd"),
         )
         first: dict[str, Any] = {
             name: None if getattr(self, name) is None else np.asarray(getattr(self, name), np.float64)[0]

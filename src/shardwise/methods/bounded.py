@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError, Option
+from shardwise.core.scores import level_names
 from shardwise.stats import clusters, intervals
 from shardwise.stats.intervals import PairMoments, Range, ScoreMoments
 
@@ -31,12 +32,15 @@ class BoundedScores:
         (T,) number of each item's cluster, where items come in clusters.
     task : array of int, optional
         (T,) number of each item's task, where tasks count alike.
+    systems : tuple of str
+        Names of the systems, where `select_systems` is asked for.
     """
 
     scores: Floats
     bounds: Range
     cluster: Ints | None = None
     task: Ints | None = None
+    systems: tuple[str, ...] = ()
 
     @classmethod
     def map_scores(
@@ -60,6 +64,27 @@ class BoundedScores:
         [[0.0, 1.0], [0.25, 0.5]]
         """
         return cls(bounds.map_scores(scores), bounds, cluster, task)
+
+    def select_systems(self, names: tuple[str, ...]) -> BoundedScores | None:
+        """Return the scores of some systems in this order.
+
+        Parameters
+        ----------
+        names : tuple of str
+            Names of systems.
+
+        Returns
+        -------
+        BoundedScores or None
+            None where a name is not known.
+
+        >>> BoundedScores(np.eye(2), Range(), systems=("a", "b")).select_systems(("b", "a")).scores.tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
+        """
+        places = {name: k for k, name in enumerate(self.systems)}
+        if any(name not in places for name in names):
+            return None
+        return replace(self, scores=self.scores[:, [places[name] for name in names]], systems=names)
 
     @property
     def weights(self) -> Floats:
@@ -206,8 +231,9 @@ def _numbered(blocks: Iterator[tuple[Ints, Ints]]) -> Iterator[tuple[slice, tupl
         start += len(a)
 
 
-RANGE, LOWER_IS_BETTER = "range", "lower_is_better"
-"""Attributes of scores: the lowest and highest score there can be, and whether lower scores are better."""
+RANGE, LOWER_IS_BETTER, BOUNDED = "range", "lower_is_better", "bounded_items"
+"""Attributes of scores: the lowest and highest score there can be, whether lower scores are better; and, on the scores
+of units that were made of items, the `BoundedScores` of these items."""
 
 
 def find_range(scores: xr.DataArray) -> Range | None:
@@ -277,4 +303,5 @@ def bound_scores(scores: xr.DataArray) -> BoundedScores | None:
         if name in scores.coords and scores[name].dims == ("topic",)
     }
     values = np.asarray(means.transpose("topic", "system").to_numpy(), np.float64)
-    return BoundedScores.map_scores(values, bounds, **codes)
+    found = BoundedScores.map_scores(values, bounds, **codes)
+    return replace(found, systems=level_names(scores, "system"))

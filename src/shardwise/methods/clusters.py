@@ -12,6 +12,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, counted, plural
 from shardwise.core.errors import InputError
 from shardwise.core.scores import in_canonical_order, level_names, nouns_of
+from shardwise.methods.bounded import BOUNDED, bound_scores
 from shardwise.methods.judges.method import AVERAGED, HUMAN
 from shardwise.methods.moderated.statistics import interaction_mean_square
 from shardwise.stats.units import residuals, task_means, unit_df, unit_scores
@@ -76,7 +77,7 @@ def by_units(
         },
         name=scores.name,
         attrs={**scores.attrs, **_words(table, len(tasks) if labels.keys() & {TASK} else 0, over_tasks)},
-    ).assign_attrs({DF: df, SCALE: _spread(y)})
+    ).assign_attrs({DF: df, SCALE: _spread(y), BOUNDED: None if over_tasks else bound_scores(table)})
     if claim is not None and over_tasks:
         return found, Claim("topic", *(name for name in claim if name not in (TASK, "topic")))
     return found, generalize

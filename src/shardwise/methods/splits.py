@@ -262,7 +262,6 @@ def pool_splits(found: Estimates, splits: int, topic_means: Floats) -> Estimates
         scale=scale,
         own_sd=np.nanstd(topic_means, axis=1, ddof=1),
         own_count=counts,
-        items=topic_means,
         notes=found.notes,
     )
 

@@ -399,7 +399,6 @@ def estimate_by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:
         scale=np.sqrt(error),
         own_sd=np.sqrt(squares / np.where(count > 1, count - 1, np.nan)),  # of one score there is none
         own_count=count.astype(np.float64),
-        items=y,
         test=test,
         notes=notes,
     )

@@ -475,7 +475,6 @@ class JointMixedMethod(Method):
             claim="",
             model="mixed, nested instances",
             scale=np.sqrt(lines.ms[..., balanced.E]),
-            items=tables.topic_means(),
         )
 
 
