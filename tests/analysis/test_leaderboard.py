@@ -60,7 +60,8 @@ def test_seeds_widen_the_interval_as_a_two_way_layout_says() -> None:
     """Topics and seeds both a sample: (MS_T + MS_I - MS_E) / (T M), Satterthwaite's df."""
     rng = np.random.default_rng(5)
     t, m = 30, 5
-    y = 0.4 + rng.normal(0, 0.1, (t, 1, 1)) + rng.normal(0, 0.06, (1, 3, m)) + rng.normal(0, 0.05, (t, 3, m))
+    # beyond 0 to 1, so that intervals are Student's
+    y = 5.4 + rng.normal(0, 0.1, (t, 1, 1)) + rng.normal(0, 0.06, (1, 3, m)) + rng.normal(0, 0.05, (t, 3, m))
     scores = xr.DataArray(y, dims=("topic", "system", "instance"), coords={"system": list("xyz")})
     found = analyze(scores)
     assert found.procedure.claim.over == ("topic", "instance")

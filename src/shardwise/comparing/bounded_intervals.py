@@ -39,12 +39,14 @@ def bound_means(
     """
     moments, width = bounded.sum_systems(), bounded.bounds.width
     critical = scipy.stats.t.isf(alpha / 2.0, df)
-    items, variance = bounded.count_systems(), (se / width) ** 2
-    # shards, seeds and clusters make a mean vary more than independent items would
-    known = (variance > 0.0) & (moments.variance > 0.0)
-    worth = np.divide(moments.variance, variance, out=items.copy(), where=known)
-    limits = intervals.mean_limits(moments, critical, items=np.minimum(items, worth))
-    lower, upper = bounded.bounds.restore_means(*limits)
+    items = bounded.count_systems()
+    lower, upper = intervals.mean_limits(moments, critical, items=items)
+    # what shards and seeds add to the variance of the items
+    more = critical**2 * np.maximum((se / width) ** 2 - moments.variance / items, 0.0)
+    mean = moments.mean
+    lower = np.maximum(mean - np.sqrt((mean - lower) ** 2 + more), 0.0)
+    upper = np.minimum(mean + np.sqrt((upper - mean) ** 2 + more), 1.0)
+    lower, upper = bounded.bounds.restore_means(lower, upper)
     own = np.abs(_restore(bounded, moments.mean) - means) <= SAME * width
     return np.where(own, lower, means - critical * se), np.where(own, upper, means + critical * se)
 

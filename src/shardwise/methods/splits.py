@@ -16,7 +16,7 @@ from shardwise.stats.resplitting import freedom, in_words, left, removable
 
 ARRAYS = (
     *("values", "difference_variance", "difference_df", "own_sd", "own_count"),
-    *("mean_se", "mean_df", "items", "topic_sd"),
+    *("mean_se", "mean_df", "topic_sd"),
 )
 NUMBERS = ("variance", "df", "scale")
 
