@@ -99,6 +99,6 @@ def test_near_the_ceiling(share: float, repetitions: float) -> None:
     }
     assert 0.05 - error < rates["moderated"] < 0.05 + error
     assert rates["mcnemar holm"] < 0.05
-    lower, upper = parse_procedure("mcnemar none").decide(tables).ends(0.05)
+    lower, upper = parse_procedure("mcnemar none").decide(tables).limits(0.05)
     missed = 1.0 - ((lower <= 0.0) & (upper >= 0.0)).mean()
     assert missed < 0.05 + error
