@@ -100,3 +100,19 @@ def test_declared_ranges_scale() -> None:
         assert found[name].to_numpy() == pytest.approx(4.0 * unit[name].to_numpy(), abs=1e-9)
     with pytest.raises(sw.InputError, match="outside the range"):
         sw.compare(sw.as_scores(table).assign_attrs(range=(0.2, 0.8)))
+
+
+@pytest.mark.parametrize(("side", "test"), [("both", "p_equivalent"), ("lower", "p_no_worse")])
+def test_margins_are_tested_within_the_range(side: str, test: str) -> None:
+    table = answers()[["x", "y"]]
+    found = sw.equivalence(sw.compare(table, "t none", baseline="x"), 0.1, side).table.iloc[0]
+    moments = intervals.pair_moments(table["y"].to_numpy(), table["x"].to_numpy())
+    assert found["p"] == pytest.approx(float(getattr(intervals, test)(moments, 0.1)))
+    limits = intervals.difference_limits(moments, stats.t.isf(0.05, 39))
+    assert [found["lower"], found["upper"]] == pytest.approx([float(x) for x in limits])
+
+
+def test_twenty_right_answers_are_not_equivalent_within_a_hundredth() -> None:
+    found = sw.equivalence(sw.compare(pd.DataFrame({"a": np.ones(20), "b": np.ones(20)})), 0.01)
+    assert not found.holds
+    assert found.smallest_margin > 0.1

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from shardwise.comparing.bounded_intervals import agree_with, measure_pairs
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
 from shardwise.core.arguments import chosen
@@ -17,8 +18,11 @@ from shardwise.core.arguments import level as level_of
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.shown import Shown
+from shardwise.methods.bounded import BoundedScores
 from shardwise.methods.mixed.posterior import Mixture
+from shardwise.stats import intervals
 from shardwise.stats.corrections import STEPWISE, title
+from shardwise.stats.intervals import PairMoments, Precision
 from shardwise.stats.student import t_statistic
 
 SIDES = {"both": "equivalent", "lower": "no worse", "superior": "better"}
@@ -104,7 +108,8 @@ def equivalence(
 ) -> Equivalence:
     """Test whether two systems (or each pair) differ by less than a margin, or by more than one.
 
-    The null hypothesis is always the opposite of the claim, so failing to prove it is no proof of its contrary.
+    The null hypothesis is always the opposite of the claim, so failing to prove it is no proof of its contrary. Scores
+    of known range are tested by score tests, which do not take failures that were not seen for impossible.
 
     Parameters
     ----------
@@ -153,10 +158,20 @@ def equivalence(
                 "the result has no standard errors with df",
                 remedy=("use ", Option("method", "mixed"), " or a t-test"),
             )
-        half = np.where(se > 0.0, scipy.stats.t.isf((1.0 - level) / 2.0, df) * se, 0.0)
+        critical = np.asarray(scipy.stats.t.isf((1.0 - level) / 2.0, df), np.float64)
+        half = np.where(se > 0.0, critical * se, 0.0)
         lower, upper = d - half, d + half
-        if method == "tost":
-            p = np.minimum(either * _one_sided(d, se, df, margin, side), 1.0)
+        p = _one_sided(d, se, df, margin, side)
+        if result.estimates.bounded is not None:
+            ia, ib = np.where(turned, result.ib, result.ia), np.where(turned, result.ia, result.ib)
+            pair = measure_pairs(result.estimates.bounded, ia, ib, se, df)
+            own = agree_with(result.estimates.bounded, pair[0], d)
+            limits = _bounded_limits(result.estimates.bounded, *pair, critical)
+            lower, upper = (
+                np.where(own, one, other) for one, other in zip(limits, (lower, upper), strict=True)
+            )
+            p = np.where(own, _bounded_one_sided(result.estimates.bounded, *pair, margin, side), p)
+        p = np.minimum(either * p, 1.0) if method == "tost" else np.full(len(pairs), np.nan)
     holds, smallest = _verdict(lower, upper, margin, side)
     p_adjusted = p if method != "tost" else STEPWISE[correction].adjust(p)
     a, b = (pairs[name].to_numpy() for name in ("a", "b"))
@@ -203,6 +218,32 @@ def _one_sided(d: Floats, se: Floats, df: Floats, margin: float, side: str) -> F
         return np.asarray(above)
     below = scipy.stats.t.sf(t_statistic(margin - d, se), df)  # against a - b ≥ margin
     return np.maximum(above, below)
+
+
+def _bounded_limits(
+    bounded: BoundedScores, moments: PairMoments, precision: Precision, critical: Floats
+) -> tuple[Floats, Floats]:
+    """Score limits of differences within the range of the scores."""
+    return bounded.bounds.restore_differences(*intervals.difference_limits(moments, critical, precision))
+
+
+def _bounded_one_sided(
+    bounded: BoundedScores, moments: PairMoments, precision: Precision, margin: float, side: str
+) -> Floats:
+    """The larger of the one-sided p-values that a claim needs, by score tests within the range of the scores.
+
+    Where lower scores are better, the difference of mapped scores has the other sign.
+    """
+    turned = bounded.bounds.lower_is_better
+    unit = margin / bounded.bounds.width
+    if side == "both":
+        return intervals.p_equivalent(moments, unit, precision)
+    edge = unit if side == "superior" else -unit
+    if turned:
+        return intervals.p_below(moments, -edge, precision)
+    if side == "lower":
+        return intervals.p_no_worse(moments, unit, precision)
+    return intervals.p_above(moments, edge, precision)
 
 
 def _verdict(lower: Floats, upper: Floats, margin: float, side: str) -> tuple[Bools, Floats]:
