@@ -330,9 +330,7 @@ def _of_array(scores: xr.DataArray, rows: int, source: str = "scores") -> Blocks
 
 def _of_rows(y: Any, systems: Sequence[str], rows: int, source: str) -> Blocks:
     if y.ndim != 2 or y.dtype.kind not in "fiub":
-        raise InputError(
-            "is not an array of items by systems", where=source, remedy="give two dimensions"
-        )
+        raise InputError("is not an array of items by systems", where=source, remedy="give two dimensions")
     names = tuple(map(str, systems)) or _numbers(y.shape[1])
     if len(names) != y.shape[1]:
         raise InputError(

@@ -128,8 +128,8 @@ class Collection:
         topic
             Number of the topic.
         """
-        at = system * len(self.topics) + topic
-        return self.docs[self.starts[at] : self.starts[at + 1]]
+        start = system * len(self.topics) + topic
+        return self.docs[self.starts[start] : self.starts[start + 1]]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Collection:
@@ -142,8 +142,8 @@ class Collection:
         """
         arrays, facts = load_arrays(path, "collection")
         try:
-            found = cls._of(arrays, facts)
-            sound = found._is_sound()
+            collection = cls._of(arrays, facts)
+            sound = collection._is_sound()
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
             sound = False
         if not sound:
@@ -152,7 +152,7 @@ class Collection:
                 where=str(path),
                 remedy="save the collection again",
             )
-        return found
+        return collection
 
     @classmethod
     def _of(cls, arrays: dict[str, Any], facts: dict[str, Any]) -> Collection:

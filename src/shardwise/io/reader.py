@@ -31,7 +31,7 @@ from shardwise.io.run_tables import (
 from shardwise.io.trec.assemble import assemble
 from shardwise.io.trec.conventions import Conventions, Missing, Order, Precision, Unjudged, parse_conventions
 from shardwise.io.trec.interning import Interner
-from shardwise.io.trec.judgments import Labelled, attach, labelled
+from shardwise.io.trec.judgments import Labelled, attach_labels, parse_labels
 from shardwise.io.trec.parsed import ParsedQrels, ParsedRun, Worker
 
 NAMINGS = ("auto", "tag", "file")
@@ -182,7 +182,7 @@ def _parse(
     labelled_texts = texts
     if conventions.comments == "skip":
         labelled_texts = {path: blank_comments(text) for path, text in texts.items()}
-    extra = labelled(labelled_texts or qrels, subtopics)
+    extra = parse_labels(labelled_texts or qrels, subtopics)
     judged: list[Path | Table] = [*texts] if extra is None else [extra.table()]
     judged = judged or [qrels_table(qrels)]
     if intents is not None and not subtopics:
@@ -230,7 +230,7 @@ def _assemble(
     )
     collection = replace(collection, conventions=conventions)
     if parsed.extra is not None:
-        collection = attach(collection, parsed.extra, parsed.intents)
+        collection = attach_labels(collection, parsed.extra, parsed.intents)
     if collection.reordered is None:
         return collection
     other = replace(
@@ -290,7 +290,7 @@ def _parse_all(crew: list[Worker], sources: list[Path | Table], progress: Progre
     The largest come first, so that no worker is left with one when the others are done.
     """
     parsed: list[ParsedRun | InputError | None] = [None] * len(sources)
-    waiting = iter(sorted(range(len(sources)), key=lambda at: -_size(sources[at])))
+    waiting = iter(sorted(range(len(sources)), key=lambda k: -_size(sources[k])))
     lock = threading.Lock()
     done = 0
 
@@ -298,13 +298,13 @@ def _parse_all(crew: list[Worker], sources: list[Path | Table], progress: Progre
         nonlocal done
         while True:
             with lock:
-                at = next(waiting, None)
-            if at is None:
+                k = next(waiting, None)
+            if k is None:
                 return
             try:
-                parsed[at] = worker.run(sources[at])
+                parsed[k] = worker.run(sources[k])
             except InputError as error:
-                parsed[at] = error
+                parsed[k] = error
             with lock:
                 done += 1
                 if progress is not None:
@@ -425,12 +425,14 @@ def _choose_topics(
             raise InputError(
                 f"no judgments for topic {_some(unknown)}", remedy="choose among the judged topics"
             )
-    for left, why in (
+    for others, why in (
         (retrieved - judged, "retrieved but not judged"),
         (judged - retrieved, "judged but in no run"),
     ):
-        if left - wanted:
-            notes.append(f"{counted(len(left - wanted), 'topic')} {why}, left out: {_some(left - wanted)}")
+        if others - wanted:
+            notes.append(
+                f"{counted(len(others - wanted), 'topic')} {why}, left out: {_some(others - wanted)}"
+            )
     lacking = {}
     for system, run in zip(systems, parsed, strict=True):
         without = wanted - set(run.topics)

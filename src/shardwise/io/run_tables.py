@@ -75,7 +75,9 @@ def read_json_ranking(path: Path) -> Any:
     except (ValueError, RecursionError):
         whole = None
     if not isinstance(whole, dict):
-        raise InputError("is not a run or judgments in JSON", where=str(path), remedy="save it with ranx again")
+        raise InputError(
+            "is not a run or judgments in JSON", where=str(path), remedy="save it with ranx again"
+        )
     return whole
 
 

@@ -17,7 +17,7 @@ from shardwise.scoring.kernels.ranked import score_topics
 from shardwise.scoring.kernels.strata import score_strata
 from shardwise.scoring.kernels.subtopics import score_subtopics
 from shardwise.scoring.measures.names import Measure
-from shardwise.scoring.measures.tables import OFFSET, Tables, check_gains, tables
+from shardwise.scoring.measures.tables import OFFSET, Tables, check_gains, tabulate_measures
 
 _REMEDIES: dict[str, Words] = {
     "subtopics": ("read them with ", Option("subtopics", True), " if their second column is a subtopic"),
@@ -44,7 +44,7 @@ class Family:
         return int(self.kernel(self.rankings, self.judgments, self.tables, part, out))
 
 
-def families(collection: Collection, measures: Sequence[Measure]) -> list[Family | FormulaFamily]:
+def make_families(collection: Collection, measures: Sequence[Measure]) -> list[Family | FormulaFamily]:
     """Sort the measures by kind and make each kind ready; refuse those that the judgments cannot serve.
 
     Parameters
@@ -117,7 +117,7 @@ def remove_unjudged(collection: Collection) -> Collection:
     )
 
 
-def without_relevant(collection: Collection, measures: Sequence[Measure]) -> Bools:
+def find_barren_topics(collection: Collection, measures: Sequence[Measure]) -> Bools:
     """(measure, topic): whether no document of the topic has a gain for the measure in the whole collection."""
     n_topics = len(collection.topics)
     barren = np.zeros((len(measures), n_topics), dtype=np.bool_)
@@ -136,14 +136,14 @@ def without_relevant(collection: Collection, measures: Sequence[Measure]) -> Boo
 
 
 def _on_grades(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, Grades, Tables]:
-    made = tables(measures, collection.qrel_grades, _depth(collection))
+    made = tabulate_measures(measures, collection.qrel_grades, _depth(collection))
     return score_topics, frozen(collection.qrel_grades, np.int16), made
 
 
 def _on_subtopics(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, SubtopicGrades, Tables]:
     by = collection.subtopics
-    assert by is not None, "families refuses collections without subtopics"
-    made = tables(measures, by.grades, _depth(collection))
+    assert by is not None, "make_families refuses collections without subtopics"
+    made = tabulate_measures(measures, by.grades, _depth(collection))
     judgments = SubtopicGrades(
         starts=frozen(by.starts, np.int64),
         weights=frozen(by.weights, np.float64),
@@ -156,10 +156,10 @@ def _on_subtopics(collection: Collection, measures: Sequence[Measure]) -> tuple[
 
 def _on_strata(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, StratumGrades, Tables]:
     strata = collection.strata
-    assert strata is not None, "families refuses collections without strata"
+    assert strata is not None, "make_families refuses collections without strata"
     # estimated numbers of documents are rounded, grade by grade, and may so exceed the pool a little
     depth = _depth(collection) + len(np.unique(collection.qrel_grades))
-    made = tables(measures, collection.qrel_grades, depth)
+    made = tabulate_measures(measures, collection.qrel_grades, depth)
     codes = frozen(strata.codes, np.int32)
     return score_strata, StratumGrades(_levels(made, collection.qrel_grades), codes, len(strata.names)), made
 

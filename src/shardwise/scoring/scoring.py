@@ -16,7 +16,7 @@ from shardwise.core.claim import counted
 from shardwise.core.errors import InputError, Option
 from shardwise.io.collection import Collection
 from shardwise.io.trec.conventions import Conventions, NoRelevant
-from shardwise.scoring.families import families, without_relevant
+from shardwise.scoring.families import find_barren_topics, make_families
 from shardwise.scoring.kernels.arguments import Part, frozen
 from shardwise.scoring.measures import Measure, parse_measures
 from shardwise.sharding.splits import Splits
@@ -79,7 +79,7 @@ def score(
     wanted = parse_measures(measures, collection.conventions.tool)
     splits = None if splits is None else _fitting(collection, splits)
     out = _compute(collection, wanted, splits, jobs, executor, progress)
-    barren = without_relevant(collection, wanted)
+    barren = find_barren_topics(collection, wanted)
     scores = follow_policy(_labelled(out, wanted, collection, splits), wanted, barren, policy)
     if collection.conventions.missing == "leave":
         scores = leave_out_missing(scores, collection)
@@ -205,12 +205,12 @@ def _compute(
     n_shards = 1 if splits is None else splits.n_shards
     shards = frozen(np.zeros((1, 0)) if splits is None else splits.shards, np.int16)
     n_topics, n_systems = len(collection.topics), len(collection.systems)
-    kinds = families(collection, measures)
+    kinds = make_families(collection, measures)
     outs = [np.empty((len(kind.places), len(shards), n_topics, n_systems, n_shards)) for kind in kinds]
     # topics of a task: threads share the rankings, while a task for others takes them along
     parts = 8 * workers(jobs) if executor is None else CHUNKS
     step = max(1, min(-(-n_topics // 4) if executor is None else n_topics, n_topics * len(shards) // parts))
-    places = [
+    ranges = [
         (kind, j, t, min(t + step, n_topics))
         for kind in range(len(kinds))
         for j in range(len(shards))
@@ -219,16 +219,16 @@ def _compute(
     if executor is None:
         tasks = [
             (kinds[k], outs[k], Part(shards, n_shards, collection.n_docs, j, t, end))
-            for k, j, t, end in places
+            for k, j, t, end in ranges
         ]
         misfits = mapped(_score_part, tasks, jobs=jobs, progress=progress)
     else:
         elsewhere = [
             (kinds[k], Part(shards[j : j + 1], n_shards, collection.n_docs, 0, t, end), outs[k].shape)
-            for k, j, t, end in places
+            for k, j, t, end in ranges
         ]
         results = mapped(_score_elsewhere, elsewhere, executor=executor, progress=progress)
-        misfits = _put(results, outs, places)
+        misfits = _put(results, outs, ranges)
     for misfit in misfits:
         if misfit >= 0:
             system, topic = divmod(misfit, n_topics)
@@ -259,10 +259,10 @@ def _score_elsewhere(task: tuple[Any, Part, tuple[int, ...]]) -> tuple[int, Floa
 
 
 def _put(
-    results: Iterable[tuple[int, Floats]], outs: Sequence[Floats], places: Sequence[tuple[int, int, int, int]]
+    results: Iterable[tuple[int, Floats]], outs: Sequence[Floats], ranges: Sequence[tuple[int, int, int, int]]
 ) -> Iterator[int]:
     """Put what came back in its place."""
-    for (misfit, part), (kind, split, first, end) in zip(results, places, strict=True):
+    for (misfit, part), (kind, split, first, end) in zip(results, ranges, strict=True):
         outs[kind][:, split, first:end] = part
         yield misfit
 

@@ -24,7 +24,7 @@ from shardwise.io.stores import ENDING, NEW, opened, store_draft, write_parts
 from shardwise.io.trec.assemble import ranking_sizes
 from shardwise.io.trec.conventions import Conventions, Missing, NoRelevant, parse_conventions
 from shardwise.io.trec.parsed import ParsedRun
-from shardwise.scoring.families import without_relevant
+from shardwise.scoring.families import find_barren_topics
 from shardwise.scoring.measures import Measure, parse_measures
 from shardwise.scoring.scoring import follow_policy, policy_for, score
 from shardwise.sharding.splits import Splits, byte_names, places_of
@@ -240,12 +240,12 @@ class _Look:
 class _Steps:
     """Progress over both looks."""
 
-    def __init__(self, told: Progress | None, total: int) -> None:
-        self.told, self.total, self.before = told, total, 0
+    def __init__(self, report: Progress | None, total: int) -> None:
+        self.report, self.total, self.before = report, total, 0
 
     def __call__(self, done: int, _: int) -> None:
-        if self.told is not None:
-            self.told(self.before + done, self.total)
+        if self.report is not None:
+            self.report(self.before + done, self.total)
 
 
 def _length(task: _Reading) -> int:
@@ -256,7 +256,7 @@ def _first_look(task: _Reading) -> _Look:
     collection, parsed = read_part(
         task.files, task.qrels, task.conventions.change(missing="zero"), jobs=task.jobs, **task.reading
     )
-    barren = without_relevant(collection, task.measures)
+    barren = find_barren_topics(collection, task.measures)
     if not task.scored:
         return _Look(parsed, collection.topics, barren, (collection.names, collection.name_starts))
     nothing = np.empty(0, np.uint8), np.zeros(1, np.int64)
@@ -277,7 +277,7 @@ def _second_look(task: _Reading) -> tuple[xr.Dataset, Bools]:
         **task.reading,
     )
     scores = score(collection, task.measures, task.splits, jobs=task.jobs, no_relevant="undefined")
-    return scores, without_relevant(collection, task.measures)
+    return scores, find_barren_topics(collection, task.measures)
 
 
 def _without_rankings(

@@ -131,9 +131,9 @@ def _drop(scores: Scores, undefined: Bools) -> Scores:
     kept = scores.isel(topic=np.flatnonzero(~undefined))
     done = {"fill_policy": "drop", "dropped": int(undefined.sum()), "undefined": 0}
     if isinstance(kept, xr.Dataset):
-        told = {
+        kept_values = {
             name: values.assign_attrs(done | {"missing": int(missing_cells(values).sum())})
             for name, values in kept.data_vars.items()
         }
-        return kept.assign(told).assign_attrs(done)
+        return kept.assign(kept_values).assign_attrs(done)
     return kept.assign_attrs(done | {"missing": int(missing_cells(kept).sum())})

@@ -53,7 +53,7 @@ class Labelled:
         return Table(self.source, topics, docs, np.array(list(best.values()), dtype=np.float64))
 
 
-def labelled(sources: Mapping[Path, bytes] | Any, subtopics: bool) -> Labelled | None:
+def parse_labels(sources: Mapping[Path, bytes] | Any, subtopics: bool) -> Labelled | None:
     """Take judgments that have subtopics or strata, from files with their text or from memory; None for plain ones.
 
     A second column that is a subtopic looks like any other, so the caller must say so; a file of five columns
@@ -97,15 +97,15 @@ def labelled(sources: Mapping[Path, bytes] | Any, subtopics: bool) -> Labelled |
     )
 
 
-def attach(collection: Collection, judged: Labelled, intents: Any = None) -> Collection:
+def attach_labels(collection: Collection, judged: Labelled, intents: Any = None) -> Collection:
     """Give a collection the subtopics or strata of its judgments."""
     number = {topic: t for t, topic in enumerate(collection.topics)}
-    place = _places(collection)
+    row_of = _judged_rows(collection)
     n_docs = collection.n_docs
     text, edges = collection.names.tobytes(), collection.name_starts.tolist()
     code = {text[edges[d] : edges[d + 1]]: d for d in np.unique(collection.qrel_docs).tolist()}
     rows = [
-        (place[number[topic] * n_docs + code[doc]], label, grade)
+        (row_of[number[topic] * n_docs + code[doc]], label, grade)
         for topic, doc, label, grade in zip(
             judged.topics, judged.docs, judged.labels, judged.grades.tolist(), strict=True
         )
@@ -115,30 +115,28 @@ def attach(collection: Collection, judged: Labelled, intents: Any = None) -> Col
         names = tuple(sorted({label for _, label, _ in rows}, key=natural_key))
         stratum = {name: c for c, name in enumerate(names)}
         codes = np.empty(len(collection.qrel_docs), dtype=np.int32)
-        for at, label, _ in rows:
-            codes[at] = stratum[label]
-        said = f"judgments from {len(names)} {'stratum' if len(names) == 1 else 'strata'}: {', '.join(names)}"
-        return replace(collection, strata=Strata(names, codes), notes=(*collection.notes, said))
+        for row, label, _ in rows:
+            codes[row] = stratum[label]
+        note = f"judgments from {len(names)} {'stratum' if len(names) == 1 else 'strata'}: {', '.join(names)}"
+        return replace(collection, strata=Strata(names, codes), notes=(*collection.notes, note))
     topic_of = np.repeat(np.arange(len(collection.topics)), np.diff(collection.qrel_starts))
     held: list[set[str]] = [set() for _ in collection.topics]
-    for at, label, _ in rows:
-        held[topic_of[at]].add(label)
+    for row, label, _ in rows:
+        held[topic_of[row]].add(label)
     named = [sorted(labels, key=natural_key) for labels in held]
     within = [{label: c for c, label in enumerate(labels)} for labels in named]
     rows.sort(key=lambda row: (row[0], within[topic_of[row[0]]][row[1]]))
-    places = np.array([at for at, _, _ in rows], dtype=np.int64)
-    found = Subtopics(
+    judged_rows = np.array([row for row, _, _ in rows], dtype=np.int64)
+    by_topic = Subtopics(
         names=tuple(label for labels in named for label in labels),
         starts=np.concatenate([[0], np.cumsum([len(labels) for labels in named])]).astype(np.int64),
         weights=_weights(collection.topics, named, intents),
-        edges=np.searchsorted(places, np.arange(len(collection.qrel_docs) + 1)).astype(np.int64),
-        codes=np.array([within[topic_of[at]][label] for at, label, _ in rows], dtype=np.int32),
+        edges=np.searchsorted(judged_rows, np.arange(len(collection.qrel_docs) + 1)).astype(np.int64),
+        codes=np.array([within[topic_of[row]][label] for row, label, _ in rows], dtype=np.int32),
         grades=np.array([grade for _, _, grade in rows], dtype=np.int16),
     )
-    said = (
-        f"judgments by {counted(len(found.names), 'subtopic')}; a document's grade is its highest over them"
-    )
-    return replace(collection, subtopics=found, notes=(*collection.notes, said))
+    note = f"judgments by {counted(len(by_topic.names), 'subtopic')}; a document's grade is its highest over them"
+    return replace(collection, subtopics=by_topic, notes=(*collection.notes, note))
 
 
 def _width(text: bytes) -> int:
@@ -223,11 +221,11 @@ def _checked(kind: Kind, source: str, rows: Iterable[_Row]) -> Labelled:
     )
 
 
-def _places(collection: Collection) -> dict[int, int]:
+def _judged_rows(collection: Collection) -> dict[int, int]:
     """Place of each judged document among the judgments, by topic and document in one number."""
     topic_of = np.repeat(np.arange(len(collection.topics)), np.diff(collection.qrel_starts))
     keys: Ints = topic_of * collection.n_docs + collection.qrel_docs
-    return {key: at for at, key in enumerate(keys.tolist())}
+    return {key: row for row, key in enumerate(keys.tolist())}
 
 
 def _weights(topics: Sequence[str], named: list[list[str]], intents: Any) -> Floats:
@@ -237,9 +235,9 @@ def _weights(topics: Sequence[str], named: list[list[str]], intents: Any) -> Flo
     given = _intent_file(Path(intents)) if isinstance(intents, str | os.PathLike) else intents
     weights = []
     for topic, labels in zip(topics, named, strict=True):
-        own = {str(label): weight for label, weight in given.get(topic, {}).items()}
+        given_weights = {str(label): weight for label, weight in given.get(topic, {}).items()}
         for label in labels:
-            weight = own.get(label)
+            weight = given_weights.get(label)
             if weight is None:
                 raise InputError(
                     f"no probability for subtopic {label} of topic {topic}",
@@ -258,18 +256,18 @@ def _weights(topics: Sequence[str], named: list[list[str]], intents: Any) -> Flo
 
 def _intent_file(path: Path) -> dict[str, dict[str, float]]:
     """Lines of topic, subtopic and probability, as NTCIR's files of intent probabilities have them."""
-    found: dict[str, dict[str, float]] = {}
+    by_topic: dict[str, dict[str, float]] = {}
     for number, line in enumerate(read_text(path).decode("utf-8", "backslashreplace").split("\n"), start=1):
         words = line.split()
         if not words:
             continue
         try:
             topic, label, weight = words
-            found.setdefault(topic, {})[label] = float(weight)
+            by_topic.setdefault(topic, {})[label] = float(weight)
         except ValueError:
             raise InputError(
                 "the line is not a topic, a subtopic and a probability",
                 where=f"{path}:{number}",
                 remedy="write for instance: 101 1 0.25",
             ) from None
-    return found
+    return by_topic

@@ -243,8 +243,8 @@ class Worker:
         topics = [known[topic] for topic in raw]
         label = None
         if is_run and state[lines.ONE_LABEL]:
-            at = int(state[lines.LABEL])
-            label = _text(buf[at : at + int(state[lines.LABEL_LEN])].tobytes(), f"{path}", "run tag")
+            start = int(state[lines.LABEL])
+            label = _text(buf[start : start + int(state[lines.LABEL_LEN])].tobytes(), f"{path}", "run tag")
         return _Rows(
             topics,
             run_rows[: state[lines.RUNS]].copy(),

@@ -162,7 +162,7 @@ def _ask_tools(text: str) -> list[Measure]:
                 refusal = error
                 continue
             if names:
-                measures = tuple(_parse_ours(one, text) for one in names)
+                measures = tuple(_parse_ours(spelled_ours, text) for spelled_ours in names)
                 meanings.setdefault(measures, []).append(tool)
         ours = _parse_exactly(spelled) if spelled != text else None
         if ours is not None:

@@ -34,7 +34,7 @@ class Tables(NamedTuple):
     floor: int  # grades below have no gain for any of the measures
 
 
-def tables(measures: Sequence[Measure], grades: Grades, depth: int) -> Tables:
+def tabulate_measures(measures: Sequence[Measure], grades: Grades, depth: int) -> Tables:
     """Tabulate measures for the grades that occur and for ranks up to a depth."""
     levels = np.unique(grades)
     as_floats = levels.astype(np.float64)

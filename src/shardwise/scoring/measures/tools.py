@@ -165,9 +165,9 @@ def _rename(names: dict[str, str], text: str) -> list[str] | None:
 
 
 def _join(name: str, inside: str | None, cutoff: str | None) -> str:
-    """Put parameters and a cutoff to a name, which may have parameters of its own."""
-    head, _, own = name.partition("(")
-    given = ",".join(filter(None, [own.removesuffix(")"), (inside or "").strip()]))
+    """Put parameters and a cutoff to a name, which may have parameters already."""
+    head, _, arguments = name.partition("(")
+    given = ",".join(filter(None, [arguments.removesuffix(")"), (inside or "").strip()]))
     return head + (f"({given})" if given else "") + (f"@{cutoff}" if cutoff else "")
 
 
