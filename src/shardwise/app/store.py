@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import secrets
@@ -60,15 +59,13 @@ class Store:
         self.folder = folder
         try:
             (folder / "analyses").mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._lock = (folder / "lock").open("w")
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock = _lock_folder(folder)
             self._index = sqlite3.connect(
                 folder / "index.sqlite", check_same_thread=False, isolation_level=None
             )
             self._index.execute("PRAGMA journal_mode = WAL")
             self._index.execute(TABLE)
         except BlockingIOError:
-            self._lock.close()
             raise InputError(
                 "another server keeps its analyses here",
                 where=str(folder),
@@ -112,10 +109,10 @@ class Store:
                 target.mkdir(parents=True, exist_ok=True)
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                os.link(path, target)
+                _share(path, target)
         read = self.place(entry.id) / "reading.json"
         if read.is_file():
-            os.link(read, self.place(made.id) / "reading.json")
+            _share(read, self.place(made.id) / "reading.json")
         return self.update(made.id, state=READY, title=entry.title, choices=entry.choices)
 
     def get(self, id: str) -> Entry | None:
@@ -163,6 +160,27 @@ class Store:
     def reading(self, id: str) -> dict[str, Any]:
         """Return how the files were understood; nothing where they have not been read."""
         return read_json(self.place(id) / "reading.json")
+
+
+def _lock_folder(folder: Path) -> sqlite3.Connection:
+    """Keep a folder for this process, by SQLite's lock of a file of its own; the lock goes with the process."""
+    lock = sqlite3.connect(folder / "lock.sqlite", check_same_thread=False, isolation_level=None, timeout=0)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        lock.close()
+        if getattr(error, "sqlite_errorname", "") == "SQLITE_BUSY":
+            raise BlockingIOError from None
+        raise
+    return lock
+
+
+def _share(path: Path, target: Path) -> None:
+    """Give a file a second name; a copy where the file system has no such thing."""
+    try:
+        os.link(path, target)
+    except OSError:
+        shutil.copyfile(path, target)
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import queue
-import resource
 import sys
 import threading
 import time
 import traceback
 from pathlib import Path
 from typing import IO, Any
+
+from shardwise.core.limits import limit_memory
 
 CHARTS = 1 << 30  # bytes that the engine of the charts sets aside, of which it uses few
 OFTEN = 0.1  # seconds between two reports of progress
@@ -21,29 +22,20 @@ def main() -> None:
     """Work on what comes in until the server closes the line; what libraries print goes to the log."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    os.nice(5)  # the page stays quick
+    if hasattr(os, "nice"):
+        os.nice(5)  # the page stays quick
     jobs: queue.Queue[dict[str, Any]] = queue.Queue()
     threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
     from shardwise.app import work  # takes seconds to load, which is why a worker stays
 
-    _bound(int(sys.argv[1]))
+    # beyond what the libraries have set aside by now, or will for charts
+    limit_memory(CHARTS + int(sys.argv[1]))
     _say(out, ready=True)
     while True:
         job = jobs.get()
         os.chdir(job["folder"])
         _say(out, **_done(work.do, job, out))
         os.chdir("/")
-
-
-def _bound(memory: int) -> None:
-    """Refuse more memory than was agreed, beyond what the libraries have set aside by now or will for charts."""
-    try:
-        status = Path("/proc/self/status").read_text()
-    except OSError:  # no such limit there
-        return
-    held = next(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmData:"))
-    most = held + CHARTS + memory
-    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def _listen(jobs: queue.Queue[dict[str, Any]]) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from shardwise.cli.commands import ServeOptions
 from shardwise.core import late
 from shardwise.core.errors import InputError
+from shardwise.core.extras import is_installed
 
 NEEDED = ("starlette", "uvicorn", "python_multipart")
 
 
 def serve(options: ServeOptions) -> None:
     """Start the server, if what it needs is installed."""
-    if any(find_spec(name) is None for name in NEEDED):
+    if not all(map(is_installed, NEEDED)):
         raise InputError("the server is not installed", remedy="pip install 'shardwise[app]'")
     late.call("serve", options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import glob
 import os
 import secrets
@@ -16,6 +15,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shardwise.core.errors import InputError
+from shardwise.core.extras import import_if_there
+
+# absent on Windows, where an open file can neither be moved nor removed: drafts are known by their age there
+fcntl = import_if_there("fcntl")
 
 _DRAFTS: set[Path] = set()  # under way in this process
 STALE = 24 * 3600.0  # seconds after which a draft belongs to nobody
@@ -58,7 +61,8 @@ def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def move_in(draft: Path, target: Path) -> None:
     """Move a file to its place once it is on the disk, with the permissions of the one that was there."""
-    with draft.open("rb") as file:
+    # open for writing, without which Windows refuses
+    with draft.open("r+b") as file:
         os.fsync(file.fileno())
     if target.exists():
         draft.chmod(stat.S_IMODE(target.stat().st_mode))
@@ -82,6 +86,8 @@ def move_folder_in(draft: Path, target: Path) -> None:
 
 def _swapped(one: Path, other: Path) -> bool:
     """Swap two names of one file system at once; False where the system or the file system does not know how."""
+    if os.name != "posix":
+        return False
     library = ctypes.CDLL(None, use_errno=True)
     names = (os.fsencode(one), os.fsencode(other))
     if hasattr(library, "renameat2"):  # Linux
@@ -113,26 +119,34 @@ def _draft(begin: Path, end: str, make: Callable[..., None]) -> Iterator[Path]:
         _DRAFTS.add(partial)
         make(partial, exist_ok=False)
         with suppress(FileNotFoundError):  # another process was quicker to lock it, and removed it
-            lock = os.open(partial, os.O_RDONLY)
-            with suppress(OSError):  # file systems without locks have drafts that are known by their age
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            lock = None if fcntl is None else os.open(partial, os.O_RDONLY)
+            if lock is not None:
+                with suppress(OSError):  # file systems without locks have drafts that are known by their age
+                    fcntl.flock(lock, fcntl.LOCK_EX)
             if partial.exists():
                 break
-            os.close(lock)
+            if lock is not None:
+                os.close(lock)
     try:
         yield partial
     finally:  # also when stopped by the user
         _remove(partial)
-        os.close(lock)
+        if lock is not None:
+            os.close(lock)
         _DRAFTS.discard(partial)
 
 
 def _remove_abandoned(draft: Path) -> None:
     """Remove a draft whose process is gone, or which is too old to be anybody's."""
     with suppress(OSError):
+        old = time.time() - draft.stat().st_mtime >= STALE
+        if fcntl is None:
+            if old:
+                _remove(draft)
+            return
         lock = os.open(draft, os.O_RDONLY)
         try:
-            if time.time() - os.fstat(lock).st_mtime < STALE:
+            if not old:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _remove(draft)
         finally:

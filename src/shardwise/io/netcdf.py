@@ -10,20 +10,23 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import h5netcdf
-import h5py
 import xarray as xr
 
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
+from shardwise.core.extras import import_extra
+from shardwise.core.limits import limit_processor
 from shardwise.io.bounds import most_inside
 from shardwise.io.files import read_text
+
+h5netcdf = import_extra("h5netcdf", "NetCDF files")
+h5py = import_extra("h5py", "NetCDF files")
 
 MARK = b"\nshardwise scores 1, sha256 of the above: "
 PATIENCE = 20  # seconds of a processor for a file of another program
@@ -109,7 +112,7 @@ def _by_another_process(blob: bytes, where: str) -> bytes:
     return done.stdout
 
 
-def _problems(file: h5py.File, most: int) -> Iterator[str]:
+def _problems(file: Any, most: int) -> Iterator[str]:
     """What no file of scores has: parts in other files, which would be read in its name, and sizes beyond belief."""
     for name in file:
         if not isinstance(file.get(name, getlink=True), h5py.HardLink):
@@ -134,7 +137,7 @@ def _strange(said: str, where: str) -> InputError:
 
 def _convert() -> None:
     """Read a file from the standard input and write it as one of ours."""
-    resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE, PATIENCE))
+    limit_processor(PATIENCE)
     try:
         sys.stdout.buffer.write(netcdf_bytes(_loaded(sys.stdin.buffer.read(), sys.argv[1])))
     except InputError as error:

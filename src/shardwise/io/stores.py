@@ -13,7 +13,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ import xarray as xr
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
+from shardwise.core.extras import import_extra
 from shardwise.io.atomic import draft_folder, move_folder_in, refusing
 from shardwise.io.bounds import most_inside
 
@@ -67,7 +67,7 @@ def write_store(data: xr.Dataset, target: Path) -> None:
 @contextmanager
 def store_draft(target: Path) -> Iterator[Path]:
     """A folder beside the place of a store; what was made in it as `NEW` is moved there once it is complete."""
-    _needed()
+    import_extra("zarr", "Zarr stores")
     if target.exists() and not any((target / mark).exists() for mark in MARKS):
         raise InputError("exists and is not a Zarr store", where=str(target), remedy="write elsewhere")
     with ExitStack() as held:
@@ -161,7 +161,7 @@ def _of_all(part: xr.Dataset, systems: Sequence[str]) -> xr.Dataset:
 
 def read_store(path: Path) -> xr.Dataset:
     """Open a store; scores are read when they are looked at, and what is not looked at is not read."""
-    _needed()
+    import_extra("zarr", "Zarr stores")
     where = str(path)
     if problem := next(_problems(path), ""):
         raise InputError(problem, where=where, remedy="fetch it again, or write it anew")
@@ -191,11 +191,6 @@ def store_hash(path: Path) -> tuple[int, str]:
     """Bytes of a store, and one hash of all that it holds."""
     files = list(_files(path))
     return sum(size for _, size, _ in files), hashlib.sha256(json.dumps(files).encode()).hexdigest()
-
-
-def _needed() -> None:
-    if find_spec("zarr") is None:
-        raise InputError("Zarr stores need zarr", remedy="install it: pip install 'shardwise[zarr]'")
 
 
 def _stored(data: xr.Dataset, folder: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shardwise.core.errors import InputError
+from shardwise.core.extras import import_extra
 from shardwise.core.text import script_json, visible
 from shardwise.io.atomic import write_atomically
 
@@ -71,6 +72,8 @@ def save_chart(chart: Chart, path: str | os.PathLike[str]) -> None:
     if ending == ".svg":
         write_atomically(target, svg(chart).encode())
         return
+    if ending != ".json":
+        converter()
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / f"chart{ending}"
         if ending == ".png":
@@ -96,6 +99,11 @@ def ending_of(path: str | os.PathLike[str]) -> str:
     return ending
 
 
+def converter() -> Any:
+    """Import what draws charts without a browser; drawing takes long to load."""
+    return import_extra("vl_convert", "drawings of charts")
+
+
 def svg(chart: Chart) -> str:
     """Return a chart as SVG, with room for wider fonts than ours.
 
@@ -104,9 +112,7 @@ def svg(chart: Chart) -> str:
     chart : altair chart
         What a result's `plot` returns.
     """
-    import vl_convert  # drawing takes long to load
-
-    drawn: str = vl_convert.vegalite_to_svg(chart.to_dict() | {"padding": PADDING})
+    drawn: str = converter().vegalite_to_svg(chart.to_dict() | {"padding": PADDING})
     return drawn
 
 
@@ -126,8 +132,7 @@ def page(chart: Chart) -> str:
 def _bundle() -> str:
     """Vega as one script, in the version that altair writes for; to put it together takes seconds."""
     import altair  # drawing takes long to load
-    import vl_convert
 
     version = altair.SCHEMA_VERSION.rpartition(".")[0]
-    made: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
+    made: str = converter().javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
     return made

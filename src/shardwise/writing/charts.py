@@ -6,8 +6,6 @@ import re
 from contextlib import suppress
 from typing import Any
 
-import vl_convert
-
 from shardwise.analysis.analysis import Analysis
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
@@ -17,6 +15,7 @@ from shardwise.plot.fits import component_chart, residual_chart, variance_share_
 from shardwise.plot.intervals import beside
 from shardwise.plot.lab import error_rate_chart
 from shardwise.plot.matrix import p_curve_chart
+from shardwise.plot.saving import converter
 from shardwise.plot.seeds import instance_means_chart
 from shardwise.plot.theme import COLOURS, Chart, bare, records
 
@@ -48,7 +47,7 @@ THEMED = {COLOURS[0]: "var(--lead)", COLOURS[1]: "var(--beside)", "#606060": "cu
 
 def svg(specification: dict[str, Any], name: str) -> str:
     """Draw a chart; the ids inside start with its name, whatever was drawn before."""
-    drawn: str = vl_convert.vegalite_to_svg(specification)
+    drawn: str = converter().vegalite_to_svg(specification)
     found = dict.fromkeys(re.findall(r'\bid="([^"]+)"', drawn))
     for number, own in enumerate(found):
         drawn = re.sub(rf'(id="|#){re.escape(own)}(?=[")])', rf"\g<1>{name}-{number}", drawn)
@@ -116,5 +115,5 @@ def interval_figure(content: Analysis) -> tuple[bytes, str]:
     kind = "comparison" if all(one.comparison for one in content.claims) else "confidence"
     title = f"{short(content.measure)}, {100 * (1.0 - content.alpha):g}% {kind} intervals"
     specification = bare(beside(rows, "claim", title)).to_dict(validate=False)
-    pdf: bytes = vl_convert.vegalite_to_pdf(specification)
+    pdf: bytes = converter().vegalite_to_pdf(specification)
     return pdf, svg(specification, "intervals")
