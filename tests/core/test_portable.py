@@ -91,10 +91,14 @@ def test_commands_need_nothing_that_only_posix_has(
 def status_of(address: str, patience: float = 60.0) -> int:
     """Status of a page whose server may just be starting."""
     end = time.monotonic() + patience
+    # the token of the address is exchanged for a cookie
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     while True:
         try:
-            with urllib.request.urlopen(address, timeout=patience) as answer:
+            with opener.open(address, timeout=patience) as answer:
                 return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
         except urllib.error.URLError:
             if time.monotonic() > end:
                 raise
