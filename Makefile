@@ -6,12 +6,15 @@ LOWEST = .venv-lowest
 AUDIT = .venv-audit
 FAST = -m "not calibration and not slow and not browser" --hypothesis-profile=quick
 
+KERNEL_TESTS = tests/io/test_read_bytes.py tests/io/test_collisions.py tests/io/test_read_collection.py tests/scoring \
+  tests/stats tests/methods/test_moderated.py tests/methods/test_moderated_designs.py tests/methods/test_max_t.py \
+  tests/methods/test_bootstrap_ideal.py tests/comparing/test_paired_tests.py tests/lab/test_simulate_margins.py
 CYTHON_SOURCES = $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 # byte code is kept, whoever forbids it: hundreds of processes of the tests would compile every source anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test build compiler kernels dist slow browser coverage lowest lint types docs bench fuzz sbom audit \
+.PHONY: demo check test build compiler dist checked sanitize slow browser coverage lowest lint types docs bench fuzz sbom audit \
   clean
 
 # the tools of the build stand in the environment itself, so that `make build` compiles what has changed and no more
@@ -40,6 +43,11 @@ compiler: $(VENV)/.tools
 	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null 2>&1; } \
 	  || { echo "no C compiler: installing Zig's from the package index" && $(BIN)/pip install --quiet ziglang; }
 
+# what the demonstration shows
+$(VENV)/.installed-shown: pyproject.toml $(VENV)/.installed
+	$(BIN)/pip install --quiet --no-build-isolation --editable '.[charts]'
+	@touch $@
+
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed
 	$(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]'
 	@touch $@
@@ -59,12 +67,8 @@ $(LOWEST)/.installed: pyproject.toml
 	  --constraint $(LOWEST)/lowest.txt --editable '.[dev]'
 	@touch $@
 
-demo: kernels
+demo: $(VENV)/.installed-shown
 	$(BIN)/shardwise demo
-
-# compiled once for all processors of a common kind; does nothing where they are there
-kernels: $(VENV)/.installed
-	@$(BIN)/python make_kernels.py
 
 # an archive of the sources and a wheel for this machine, as they would be published
 dist: $(VENV)/.tools
@@ -74,25 +78,24 @@ dist: $(VENV)/.tools
 	$(BIN)/python -m build
 	$(BIN)/twine check --strict dist/*
 
-# about a minute once the kernels are compiled
-check: $(VENV)/.installed-dev kernels
+# about a minute
+check: $(VENV)/.installed-dev build
 	$(BIN)/pytest -q -n 2 $(FAST)
 
-test: $(VENV)/.installed-dev kernels browser
+test: $(VENV)/.installed-dev build browser
 	$(BIN)/pytest -q -n 2
 
-# which tests take over a fifth of a second once the kernels are compiled, for check to leave out
-slow: $(VENV)/.installed-dev kernels
+# which tests take over a fifth of a second , for check to leave out
+slow: $(VENV)/.installed-dev build
 	$(BIN)/pytest -q -n 2 --durations=0 --durations-min=0.1 | $(BIN)/python tests/slow_tests.py > slow.txt
 	mv slow.txt tests/slow.txt
 
-# compiled kernels are not traced: their lines count only as far as they run as Python
-coverage: $(VENV)/.installed-dev kernels
+# compiled code is not traced
+coverage: $(VENV)/.installed-dev build
 	$(BIN)/pytest -q -n 2 -m "not calibration and not browser" --cov=shardwise --cov-report=term:skip-covered
 
-# with kernels of its own: those of another numba beside the sources would be compiled anew each time
-lowest: $(LOWEST)/.installed
-	NUMBA_CACHE_DIR=$(abspath $(LOWEST))/kernels $(LOWEST)/bin/pytest -q -n 2 $(FAST)
+lowest: $(LOWEST)/.installed build
+	$(LOWEST)/bin/pytest -q -n 2 $(FAST)
 
 # the report is tested in a real browser, where one is there or may be installed: Chromium without its windows, which
 # starts and draws in about three quarters of the time, or else the whole
@@ -116,13 +119,29 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python docs/make_notebooks.py --pages
 	$(BIN)/zensical build --strict --clean
 
-bench: $(VENV)/.installed-dev kernels
+bench: $(VENV)/.installed-dev build
 	$(BIN)/python -m bench.run
 
-# N cases, of which one in five hundred is a command line; stopped, it goes on where it was. BOUNDSCHECK=1 lets the
-# kernels check every index, with kernels of their own
-fuzz: $(VENV)/.installed-dev
-	$(if $(BOUNDSCHECK),NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/checked) \
+# the package with compiled code that checks every index, or with AddressSanitizer and UBSan, in a folder of its own
+build/checked build/sanitize: $(VENV)/.installed-dev $(VENV)/.compiled
+	SHARDWISE_BUILD=$(notdir $@) $(BIN)/python setup.py --quiet build --build-lib $@ --build-temp $@-objects
+	@touch $@
+
+checked: build/checked
+	PYTHONPATH=build/checked $(BIN)/pytest -q $(FAST) $(KERNEL_TESTS)
+
+# memory errors and undefined behaviour: the tests of compiled code, then N fuzz cases; allocations that fail on purpose
+# return nothing, as they do without
+sanitize: build/sanitize
+	LD_PRELOAD="$$($(or $(CC),cc) -print-file-name=libasan.so) $$($(or $(CC),cc) -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	  PYTHONPATH=build/sanitize sh -c '$(BIN)/pytest -q $(FAST) $(KERNEL_TESTS) \
+	  && $(BIN)/python -m fuzz.run --cases $(or $(N),50000) --seed $(or $(SEED),0) --journal fuzz-sanitize.jsonl'
+
+# N cases, of which one in five hundred is a command line; stopped, it goes on where it was. BOUNDSCHECK=1 checks every
+# index
+fuzz: $(VENV)/.installed-dev $(if $(BOUNDSCHECK),build/checked)
+	$(if $(BOUNDSCHECK),PYTHONPATH=build/checked) \
 	  $(BIN)/python -m fuzz.run --cases $(or $(N),100000) --seed $(or $(SEED),0) --journal fuzz-$(or $(SEED),0).jsonl
 
 $(AUDIT)/.installed:
@@ -139,5 +158,5 @@ audit: $(VENV)/.installed $(AUDIT)/.installed
 	$(AUDIT)/bin/pip-audit --requirement $(AUDIT)/installed.txt --no-deps --disable-pip --strict
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(AUDIT) src/shardwise/compiled build dist sbom.json fuzz-*.jsonl demo report.html site docs/reference .cache .coverage
+	rm -rf $(VENV) $(LOWEST) $(AUDIT) build dist sbom.json fuzz-*.jsonl demo report.html site docs/reference .cache .coverage
 	find src -name '*.so' -delete

@@ -70,14 +70,14 @@ def reports_without_simulation() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def environment_as_it_was() -> Iterator[None]:
-    """No test leaves a variable of ours or numba's behind: kernels would be looked for elsewhere in all that follow."""
+    """No test leaves a variable of ours behind."""
     before = _variables()
     yield
     assert _variables() == before
 
 
 def _variables() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name.startswith(("NUMBA_", "SHARDWISE_"))}
+    return {name: value for name, value in os.environ.items() if name.startswith("SHARDWISE_")}
 
 
 @pytest.fixture(scope="session")

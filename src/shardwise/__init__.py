@@ -3,14 +3,10 @@
 Public names stand in ``__init__.pyi``, each once, and are loaded on first use, so that ``import shardwise`` stays fast.
 """
 
-import os.path as _path
-
 import lazy_loader
 
 from shardwise.core import late
-from shardwise.core.kernels import keep_kernels as _keep_kernels
 
-_keep_kernels(_path.dirname(__file__))
 late.bind(
     chart="shardwise.plot.dispatch:chart",
     scores="shardwise.io.scores:read_scores",

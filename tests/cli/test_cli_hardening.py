@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import ctypes
-import errno
 import fcntl
-import importlib
 import io
 import os
 import shutil
-import stat
 import subprocess
 import sys
-import tempfile
 from contextlib import redirect_stderr
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
-from numba import njit
-from numba.core import caching, event
 
 import shardwise as sw
 from command_line import shardwise
-from shardwise.cli import waiting
 from shardwise.cli.main import main
-from shardwise.core import kernels
 from shardwise.io import atomic
 from shardwise.io.atomic import write_atomically
 
@@ -145,23 +137,6 @@ def test_no_cell_of_a_table_of_pairs_is_run_by_a_spreadsheet(tmp_path: Path) -> 
     assert not [cell for line in done.stdout.splitlines() for cell in line.split(",")[:2] if cell[0] in "=@+"]
 
 
-def test_kernels_have_a_place_without_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "")  # so that what was there before comes back
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(kernels, "_writable", lambda folder: False)
-    monkeypatch.delitem(sys.modules, "numba", raising=False)
-    kernels.keep_kernels("/nowhere")
-    folder = Path(os.environ["NUMBA_CACHE_DIR"])
-    assert folder.parent == tmp_path
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    folder.chmod(0o777)  # as another user might have made it, to have his code run
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
-    kernels.keep_kernels("/nowhere")
-    assert Path(os.environ["NUMBA_CACHE_DIR"]) != folder
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
-
-
 def without_privilege() -> None:
     """Let permissions count for root as well: the capability to pass over them is dropped (prctl, capability 1)."""
     ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)
@@ -169,69 +144,25 @@ def without_privilege() -> None:
 
 @pytest.mark.slow
 def test_an_installation_and_a_home_that_may_not_be_written_to(tmp_path: Path) -> None:
-    """A kernel that did not come compiled is compiled all the same, and kept in the place for temporary files."""
+    """Compiled code comes with the package: a command neither writes beside it nor anywhere else."""
     installed, place, home = (tmp_path / name for name in ("installed", "place", "home"))
-    left_out = shutil.ignore_patterns("__pycache__", "compiled")
+    left_out = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(sw.__file__).parent, installed / "shardwise", ignore=left_out)
+    scores = table(tmp_path / "t.csv")
     for folder in (place, home):
         folder.mkdir()
-    for folder in (home, *(path for path in installed.rglob("*") if path.is_dir())):
+    for folder in (place, home, *(path for path in installed.rglob("*") if path.is_dir())):
         folder.chmod(0o555)
-    code = (
-        "from shardwise.io.trec.numbers import parse_number; import os, numpy as np;"
-        "b = np.frombuffer(bytearray(b'0.25' + b'\\n' * 64), dtype=np.uint8);"
-        "print(parse_number(b.ctypes.data)[2], os.environ['NUMBA_CACHE_DIR'])"
-    )
-    variables = {"PYTHONPATH": str(installed), "TMPDIR": str(place), "HOME": str(home)}
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-m", "shardwise", "compare", str(scores), "--quiet"],
         capture_output=True,
         text=True,
         check=False,
-        env=variables,
+        env={"PYTHONPATH": str(installed), "TMPDIR": str(place), "HOME": str(home)},
         preexec_fn=without_privilege,
     )
-    kept = place / f"shardwise-kernels-{os.getuid()}"
-    assert (done.stderr, done.stdout.split()) == ("", ["0.25", str(kept)])
-    assert list(kept.rglob("*.nbc"))
-
-
-def test_what_cannot_be_kept_is_compiled_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Neither fails a command whose disk is full, nor stays an index behind that names the code of another kernel."""
-    (tmp_path / "two_kernels.py").write_text(
-        "from numba import njit\n"
-        "@njit(cache=True)\ndef one(x):\n    return x + 1\n"
-        "@njit(cache=True)\ndef two(x):\n    return x + 2\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(caching.Cache, "save_overload", caching.Cache.save_overload)  # put back afterwards
-    waiting._keep_if_possible.__wrapped__()
-
-    def full(self: object, name: str, data: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(caching.IndexDataCacheFile, "_save_data", full)
-    kernels = importlib.import_module("two_kernels")
-    assert (kernels.one(1), kernels.two(1)) == (2, 3)
-    said = "compiled code cannot be kept (No space left on device), and will be compiled again next time\n"
-    assert capsys.readouterr().err == said
-    assert [path for path in tmp_path.rglob("*") if path.suffix in (".nbi", ".nbc")] == []
-
-
-def test_compiling_is_said_once_and_every_kernel_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal, where bars stand still meanwhile."""
-    screen = io.StringIO()
-    monkeypatch.setattr(screen, "isatty", lambda: True)
-    with redirect_stderr(screen), event.install_listener("numba:compile", waiting.telling()):
-        for kernel in (njit(lambda x: x + 1), njit(lambda x: x + 2)):
-            kernel(1.0)
-    assert screen.getvalue() == "compiling (first use only), up to a minute …\n"
-    sources = Path(sw.__file__).parent.rglob("*.py")
-    kernels = [line for path in sources for line in path.read_text().splitlines() if line.startswith("@njit")]
-    assert kernels
-    assert [line for line in kernels if "cache=True" not in line and "inline" not in line] == []
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not [*place.iterdir(), *home.iterdir(), *installed.rglob("__pycache__")]
 
 
 def test_drafts_of_killed_processes_are_removed_by_the_next(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent.parent.parent / "src"
-HEAVY = ("numpy", "pandas", "xarray", "scipy", "numba", "altair", "pyarrow", "jinja2")
+HEAVY = ("numpy", "pandas", "xarray", "scipy", "altair", "pyarrow", "jinja2")
 LOADED = """
 import json, sys
 from shardwise.cli.main import main

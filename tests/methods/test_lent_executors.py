@@ -162,7 +162,7 @@ def kernel_and_array(kernel: Any, values: Any, task: int) -> tuple[bool, bool]:
 
 
 def test_kernels_are_sent_by_name_and_arrays_may_be_written_to() -> None:
-    # or else every worker compiles them: numba sends sources, and read-only arrays are of another type
+    # as kernels that fill arrays in need them
     work = partial(kernel_and_array, count_draws, np.zeros(3))
     assert list(mapped(work, [1, 2], executor=Sending())) == [(True, True)] * 2
 

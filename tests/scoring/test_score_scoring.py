@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -153,14 +151,6 @@ def test_errors_teach(collection: Collection) -> None:
     wrong = replace(collection, grades=np.full_like(collection.grades, 1))
     with pytest.raises(InputError, match=r"grades of system 'a' on topic '\d+' are not those"):
         score(wrong, "AP")
-
-
-@pytest.mark.slow
-def test_importing_does_not_load_numba() -> None:
-    code = (
-        "import shardwise.scoring.scoring, shardwise.scoring.undefined, sys; sys.exit('numba' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 # --- undefined scores ----------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.run_tables import IRDS
 from shardwise.io.stores import is_store, store_hash
 
-LIBRARIES = ("numpy", "scipy", "xarray", "pandas", "numba", "altair")
+LIBRARIES = ("numpy", "scipy", "xarray", "pandas", "altair")
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,8 @@ def _chosen(kinds: Mapping[Path, str]) -> tuple[str, list[Path]]:
         raise InputError("judgments (qrels) and no runs", remedy="send the runs with them")
     if "scores" not in of:
         raise InputError(
-            "only aggregate means; per-item scores are required", remedy="send the samples_*.jsonl beside them too"
+            "only aggregate means; per-item scores are required",
+            remedy="send the samples_*.jsonl beside them too",
         )
     return "scores", of["scores"]
 

@@ -138,6 +138,7 @@ def _socket(host: str, port: int) -> socket.socket:
         made.bind((host, port))
     except OSError as error:
         raise InputError(
-            f"port {port} cannot be opened ({error.strerror})", remedy=("choose another with ", Option("port"))
+            f"port {port} cannot be opened ({error.strerror})",
+            remedy=("choose another with ", Option("port")),
         ) from None
     return made

@@ -28,7 +28,6 @@ from shardwise.cli.options import Format
 from shardwise.cli.output import Listener, listening, render
 from shardwise.cli.repeat import repeat
 from shardwise.cli.shared import call_command
-from shardwise.cli.waiting import watch_compiling
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 from shardwise.lab.calibrate import Calibration, calibrate
@@ -59,7 +58,6 @@ def do(kind: str, choices: Texts, limits: tuple[int, int], tell: Listener) -> st
     tell
         Called with what is being done, how much of it, of how much.
     """
-    watch_compiling()
     with listening(tell):
         if kind == "read":
             return _read(choices, limits)
@@ -82,9 +80,7 @@ def _chosen(kind: str, choices: Texts) -> tuple[list[Path], Texts]:
     if reading["problem"]:
         raise InputError(reading["problem"])
     if (reading["kind"] == "report") != (kind == "repeat"):
-        raise InputError(
-            "only a report can be repeated", remedy="make an analysis of another kind"
-        )
+        raise InputError("only a report can be repeated", remedy="make an analysis of another kind")
     inputs = [Path(name) for name in reading["inputs"]]
     if not (people := choices.get("human")):
         return inputs, choices

@@ -35,7 +35,6 @@ from shardwise.cli.options import (
 from shardwise.cli.options import (
     OUTPUT as OUTPUT_GROUP,
 )
-from shardwise.cli.waiting import watch_compiling
 from shardwise.core.errors import InputError, Option
 
 if TYPE_CHECKING:
@@ -283,7 +282,6 @@ def make_command(options: type, place: str, *, config: bool = True) -> Command:
         with _running(call):
             _refuse_to_overwrite(call)
             work = _load(place)
-            watch_compiling()
             work(options(**values))
 
     only = inspect.Parameter.KEYWORD_ONLY

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -172,7 +171,7 @@ def mapped(
 class _Packed:
     """A work function that was pickled once for all its tasks, and is unpacked once in each process.
 
-    Its arrays may be written to, for which kernels are compiled: those that Dask hands out itself are read-only.
+    Its arrays may be written to: those that Dask hands out itself are read-only.
     """
 
     content: bytes
@@ -191,24 +190,10 @@ def _packed(work: Callable[[Task], Result]) -> Callable[[Task], Result]:
     """A work function for other processes; one that only an executor's own pickler can handle is left to it."""
     content = BytesIO()
     try:
-        _Pickler(content, protocol=5).dump(work)
+        pickle.Pickler(content, protocol=5).dump(work)
     except (pickle.PicklingError, AttributeError, TypeError):
         return work
     return work if b"__main__" in content.getvalue() else _Packed(content.getvalue())
-
-
-class _Pickler(pickle.Pickler):
-    """Pickles kernels by their names: numba would pickle their source, to be compiled by every worker anew."""
-
-    def reducer_override(self, obj: Any) -> Any:
-        function = getattr(obj, "py_func", None)
-        if function is None or _named(function.__module__, function.__qualname__) is not obj:
-            return NotImplemented
-        return _named, (function.__module__, function.__qualname__)
-
-
-def _named(module: str, name: str) -> Any:
-    return getattr(import_module(module), name, None)
 
 
 def breadth(executor: Executor) -> int:

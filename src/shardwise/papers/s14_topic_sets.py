@@ -111,7 +111,9 @@ def s14(
             facts["not made"] = "Table 7, which needs judgments of subtopics"
     else:
         if depths is not None:
-            raise InputError((Option("depths"), " has no effect with tables of scores"), remedy="leave it out")
+            raise InputError(
+                (Option("depths"), " has no effect with tables of scores"), remedy="leave it out"
+            )
         tables = {name: _dataset(one) for name, one in named.items()}
         names = list(map(str, next(iter(tables.values())).data_vars))
         plan = _Plan({DEEP: {name: name for name in names}}, (), method, jobs)

@@ -49,7 +49,8 @@ def vectors_of(contents: Contents) -> tuple[list[str], Any]:
         x = np.empty(0)
     if x.ndim != 2 or not np.isfinite(x).all():
         raise InputError(
-            "the vectors of the documents are not numbers, or not equally many", remedy="give vectors of one length"
+            "the vectors of the documents are not numbers, or not equally many",
+            remedy="give vectors of one length",
         )
     return names, _unit(sparse.csr_array(x))
 
@@ -102,7 +103,9 @@ def _line(line: str, where: str) -> tuple[str, str]:
         raise InputError("is not JSON", where=where, remedy="write one record a line") from error
     named = [str(record[key]) for key in NAMES if key in record]
     if not named:
-        raise InputError("does not name a document", where=where, remedy=f"call it by one of {', '.join(NAMES)}")
+        raise InputError(
+            "does not name a document", where=where, remedy=f"call it by one of {', '.join(NAMES)}"
+        )
     return named[0], " ".join(str(record[key]) for key in TEXTS if key in record)
 
 
