@@ -97,7 +97,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("family")
     rng = np.random.default_rng(11)
     models = ("a1", "b2", "c3")
-    plain, repeats, people, ratings = [], [], [], []
+    plain, repeats, people, ratings, splits = [], [], [], [], []
     for q in range(24):
         base = rng.normal(0.5, 0.15)
         for m, model in enumerate(models):
@@ -106,6 +106,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             # The first system gives the same result each time.
             repeats += [f"q{q},{model},{k},{scores[k * (m > 0)]:.4f}" for k in range(3)]
             ratings += [f"q{q},{model},j{k},{score:.4f}" for k, score in enumerate(scores)]
+            splits += [
+                f"q{q},{model},{shard},{split},{scores[shard] + 0.01 * split:.4f}"
+                for shard in range(2)
+                for split in range(2)
+            ]
             if q < 12:
                 people.append(f"q{q},{model},{scores[0] + 0.02:.4f}")
     tables = {
@@ -113,6 +118,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "repeats.csv": ("question,model,seed,score", repeats),
         "people.csv": ("question,model,score", people),
         "ratings.csv": ("question,model,judge,score", ratings),
+        "splits.csv": ("question,model,shard,split,score", splits),
     }
     for name, (head, rows) in tables.items():
         (where / name).write_text("\n".join([head, *rows]) + "\n")
@@ -204,27 +210,81 @@ def test_the_matrix_has_every_option() -> None:
     assert set(MATRIX) == {one.name for one in fields(groups.Comparing)} - ELSEWHERE
 
 
+REFUSED = {
+    "compare": {},
+    "leaderboard": {"design": "in leaderboard"},
+    "paper": {"design": "in paper", "random": "in paper"},
+    "gate": {
+        **dict.fromkeys(("only", "side", "design", "verdict", "seed"), "in gate"),
+        **dict.fromkeys(
+            ("fit", "resamples", "null", "tails", "density"), "no standard errors, which a margin needs"
+        ),
+        "complete": "conflicts with --missing refuse",
+    },
+    "stability": {
+        **dict.fromkeys(
+            ("margin", "side", "verdict", "design", "repeats", "human", "random"), "in stability"
+        ),
+        "method": "unknown method",
+        "by": "one split agrees with itself",
+        "instances": "shard",
+        **dict.fromkeys(("deterministic", "task", "sheet"), "no dimension split"),
+        "model": "MD1 is for the whole collection",
+    },
+}
+"""Options that a command of the family cannot honour, and the reason that it gives: the lists only become shorter."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", FAMILY)
 @pytest.mark.parametrize("name", MATRIX)
 def test_every_command_of_the_family_takes_it_or_says_why_not(
     folder: Path, command: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It is done, or refused since the layout gives it nothing to do: never unknown, never dropped, never a crash."""
+    """It is done, or refused with the reason: never unknown, never dropped, never a crash."""
     monkeypatch.chdir(folder)
     files, values = MATRIX[name]
-    option = f"--{name.replace('_', '-')}"
-    words = [word for value in values for word in (option, value)] or [option]
-    extra = {
-        "gate": () if "--baseline" in words else ("--baseline", "a1"),
-        "paper": ("--out", str(tmp_path / "paper")),
-    }
-    new = ("--new", "b2") if command == "gate" else ()
-    done = shardwise(command, *files, *words, *extra.get(command, ()), *new, "-q")
-    assert "unknown option" not in done.stderr
+    words = [word for value in values for word in (f"--{name.replace('_', '-')}", value)]
+    words = words or [f"--{name.replace('_', '-')}"]
+    if command == "stability":
+        files = tuple("splits.csv" if file == "plain.csv" else file for file in files)
+    if command == "paper":
+        words += ["--out", str(tmp_path / "paper")]
+    if command == "gate":
+        names = ("a1", "b2") if files[0] != "qrels.txt" or name == "instances" else ("a1s0", "b2s0")
+        names = ("a1_seed0.run", "b2_seed0.run") if name == "names" else names
+        words += ["--new", names[1], *(() if name == "baseline" else ("--baseline", names[0]))]
+    done = shardwise(command, *files, *words, "-q")
     assert "Traceback" not in done.stderr
-    assert done.returncode in (0, 2, 3), done.stderr
-    if command == "compare":
-        assert done.returncode == 0, done.stderr
-    if done.returncode == 2:
+    if name in REFUSED[command]:
+        assert done.returncode == 2
+        assert REFUSED[command][name] in done.stderr
         assert len(done.stderr.splitlines()) == 1
+    else:
+        assert done.returncode in (0, 3), done.stderr
+
+
+def test_a_leaderboard_by_random_factors_has_the_figures_of_compare(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    words = ("ratings.csv", "--random", "question", "--random", "judge")
+    board = json.loads(shardwise("leaderboard", *words, "-f", "json").stdout)["rows"]
+    systems = json.loads(shardwise("compare", *words, "--table", "systems", "-f", "json").stdout)["rows"]
+    for row, system in zip(board, systems, strict=True):
+        assert row["system"] == system["model"]
+        assert [row[name] for name in ("mean", "lower", "upper")] == [
+            system[name] for name in ("mean", "lower", "upper")
+        ]
+
+
+def test_a_gate_by_another_method_has_its_interval(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    words = ("plain.csv", "--baseline", "a1", "--method", "t holm")
+    (row,) = json.loads(shardwise("gate", *words, "--new", "b2", "-f", "json").stdout)["rows"]
+    pairs = json.loads(shardwise("compare", *words, "--only", "a1", "--only", "b2", "-f", "json").stdout)[
+        "rows"
+    ]
+    assert (row["difference"], row["lower"], row["upper"]) == pytest.approx(
+        tuple(pairs[0][name] for name in ("difference", "lower", "upper"))
+    )

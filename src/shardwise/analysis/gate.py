@@ -12,6 +12,7 @@ import xarray as xr
 
 from shardwise.analysis.figures import number
 from shardwise.comparing.compare import compare
+from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
 from shardwise.core.arguments import level
 from shardwise.core.claim import counted, plural
@@ -196,6 +197,7 @@ def gate(
     repeats: str | None = None,
     range: tuple[float, float] | None = None,
     lower_is_better: bool = False,
+    comparisons: Comparisons | None = None,
 ) -> Any:
     """Say whether a system may replace another: better, no worse, worse, or inconclusive.
 
@@ -223,6 +225,9 @@ def gate(
         Lowest and highest score there can be; 0 to 1 without it where all scores lie in it, else unbounded.
     lower_is_better : bool
         Whether lower scores are better.
+    comparisons : Comparisons, optional
+        Comparisons of the systems with the base by another method, to judge by its standard errors in place of the
+        default method's.
 
     Returns
     -------
@@ -246,7 +251,8 @@ def gate(
     table, base_name, candidates = arrange_systems(base, new, scores)
     table = declare_range(table, range, lower_is_better)
     each = tuple(
-        _judge(table, base_name, name, len(candidates), margin, power, alpha, repeats) for name in candidates
+        _judge(table, base_name, name, len(candidates), margin, power, alpha, repeats, comparisons)
+        for name in candidates
     )
     return each[0] if len(each) == 1 else Gates(each)
 
@@ -338,6 +344,7 @@ def _judge(
     power: float,
     alpha: float,
     repeats: str | None,
+    comparisons: Comparisons | None = None,
 ) -> Gate:
     """The verdict on one candidate, at alpha divided by their number."""
     names = level_names(scores, "system")
@@ -345,12 +352,19 @@ def _judge(
     seeded = "instance" in layout_of(two)
     kind = (repeats or infer_repeats(two)) if seeded else ""
     # the default method's test: difference, standard error and degrees of freedom for this layout
-    pairs = compare(two, baseline=base, repeats=kind or None)
+    pairs = compare(two, baseline=base, repeats=kind or None) if comparisons is None else comparisons
     share = alpha / candidates
     sign = -1.0 if two.attrs.get(LOWER_IS_BETTER, False) else 1.0
-    difference, se = sign * float(pairs.difference[0]), float(pairs.se[0])
-    df, p_default = float(pairs.df[0]), float(pairs.p_adjusted[0])
-    bounded = bound_scores(two)
+    pair, direction = _find_pair(pairs, new, base)
+    difference, se = sign * direction * float(pairs.difference[pair]), float(pairs.se[pair])
+    # a correction for several candidates is made by their share of alpha
+    df, p_default = float(pairs.df[pair]), float(pairs.p[pair] if comparisons else pairs.p_adjusted[pair])
+    if not (np.isfinite(se) and np.isfinite(df)):
+        raise InputError(
+            f"{pairs.title} has no standard errors, which a margin needs", remedy="choose another method"
+        )
+    # the score test of bounded scores is the default method's
+    bounded = bound_scores(two) if comparisons is None else None
     evidence = (
         _weigh_student(difference, se, df, margin, share)
         if bounded is None
@@ -370,7 +384,7 @@ def _judge(
     else:
         verdict = "worse" if significant and difference < 0.0 else "inconclusive"
     items, needed, clusters = two.sizes["topic"], None, None
-    if verdict not in PASSING:
+    if verdict not in PASSING and comparisons is None:
         needed = _count_needed(two, bounded, kind, se, margin, power, share)
         if needed is not None and np.isfinite(needed) and "cluster" in two.coords:
             clusters = np.ceil(needed * len(np.unique(two["cluster"].values)) / items)
@@ -383,6 +397,15 @@ def _judge(
         lower, upper, evidence.p, margin, alpha, power, items, needed, clusters, kind,
         nouns.get("topic", "topic"), nouns.get("instance", "instance"), pairs.claim, pairs.procedure, candidates,
     )  # fmt: skip
+
+
+def _find_pair(pairs: Comparisons, new: str, base: str) -> tuple[int, float]:
+    """Where two systems are compared, and whether their difference is new - base (1) or base - new (-1)."""
+    names = [
+        (pairs.estimates.labels[a], pairs.estimates.labels[b])
+        for a, b in zip(pairs.ia, pairs.ib, strict=True)
+    ]
+    return (names.index((new, base)), 1.0) if (new, base) in names else (names.index((base, new)), -1.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import xarray as xr
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import AnalysisOptions, analyze
@@ -24,6 +25,7 @@ from shardwise.cli.inputs import (
 )
 from shardwise.cli.output import progress
 from shardwise.cli.shared import current_call, was_given
+from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import METHODS as VERDICTS
 from shardwise.comparing.equivalence import SIDES, Equivalence, equivalence, posterior_probability
@@ -34,6 +36,8 @@ from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.methods.bootstrap.fit import refuse_generalize
 from shardwise.methods.bootstrap.method import READINGS, BootstrapMethod
+from shardwise.methods.mixed.factors import FactorFit
+from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.repeats.kinds import KINDS
@@ -161,6 +165,30 @@ def analyze_measures(
             )
         analyses.append(record(analysis, options, reader, read, calibration) if report else analysis)
     return analyses
+
+
+def compare_by_factors(
+    scores: xr.DataArray, options: Comparing, baseline: Sequence[str] = ()
+) -> tuple[FactorFit, Comparisons]:
+    """Compare by a mixed model with random factors, whose claim extends to all of them.
+
+    Parameters
+    ----------
+    scores : DataArray
+        Scores with the factors as dimensions or labels.
+    options : Comparing
+        Factors, correction and systems.
+    baseline : sequence of str
+        Systems with which all others are compared; all pairs without any.
+
+    Returns
+    -------
+    tuple
+        The fit, and the comparisons.
+    """
+    fit = mixed(scores, random=options.random)
+    correction = known(options.method or "holm")
+    return fit, compare(fit, correction, only=options.only or None, baseline=list(baseline) or None)
 
 
 def test_margin(pairs: Comparisons, options: Comparing) -> Equivalence | None:

@@ -83,7 +83,7 @@ class LeaderboardOptions(Comparing, Written):
     Example: shardwise leaderboard qrels.txt runs/*.gz -m AP -m nDCG@10 --baseline bm25 --out board.html
     """
 
-    ignored: ClassVar = ("random", "human", "design")
+    ignored: ClassVar = ("design",)
 
     fragment: Annotated[bool, opt.FRAGMENT] = False
 
@@ -116,10 +116,7 @@ class GateOptions(Comparing, Written):
     Example: shardwise gate evals.csv --baseline gpt-old --new gpt-new --margin 0.01
     """
 
-    ignored: ClassVar = (
-        *("generalize", "only", "side", "human", "fill", "seed", "cluster"),
-        *("method", "model", "random", "fit", "resamples", "null", "tails", "density", "design", "verdict"),
-    )
+    ignored: ClassVar = ("only", "side", "design", "verdict", "seed")
 
     inputs: Annotated[
         list[Path],

@@ -11,14 +11,20 @@ import xarray as xr
 from shardwise.analysis.analysis import MOST_GROUPS, Analysis
 from shardwise.analysis.answer import headline, splits_sentence
 from shardwise.analysis.leaderboard import MARKED, ranged, verdicts, versus
-from shardwise.cli.analyzing import analyze_measures, check_choices, is_for_two, join_margin, test_margin
+from shardwise.cli.analyzing import (
+    analyze_measures,
+    check_choices,
+    compare_by_factors,
+    is_for_two,
+    join_margin,
+    test_margin,
+)
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import CompareOptions
 from shardwise.cli.inputs import InputReader, Read, bootstrap_distribution, filled, single
 from shardwise.cli.moments import compare_streamed
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, write_text
-from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import list_baselines
 from shardwise.core.arguments import chosen
@@ -26,8 +32,6 @@ from shardwise.core.claim import said
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.methods.bootstrap.fit import Trim, bootstrap_anova
-from shardwise.methods.mixed.fit import mixed
-from shardwise.stats.corrections import known
 
 MOST_PAIRS = 200_000
 """Pairs that are written unless ``--table pairs`` asks for more."""
@@ -51,7 +55,7 @@ def compare_systems(options: CompareOptions) -> None:
         # Refuses to choose.
         single(read)
     if options.random:
-        _compare_by_factors(options, single(read), read.notes)
+        _show_factors(options, single(read), read.notes)
         return
     if options.table in OF_REPEATS or is_for_two(options):
         # Loaded here, since it needs charts.
@@ -226,11 +230,9 @@ def _effects(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:
     return table.reset_index(names="system").sort_values("estimate", ascending=False, kind="stable")
 
 
-def _compare_by_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[str, ...]) -> None:
-    """Compare by a mixed model with random factors, whose claim extends to all of them."""
-    fit = mixed(scores, random=options.random)
-    correction = known(options.method or "holm")
-    pairs = compare(fit, correction, only=options.only or None, baseline=options.baseline or None)
+def _show_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[str, ...]) -> None:
+    """Print or write the comparison by a mixed model with random factors."""
+    fit, pairs = compare_by_factors(scores, options, options.baseline)
     measure = str(scores.name or "score")
     tested = test_margin(pairs, options)
     if options.chart is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ import xarray as xr
 
 from shardwise.analysis.gate import Gate, Gates, gate, side_by_side
 from shardwise.analysis.sequential_gate import SequentialGate, gate_sequentially
-from shardwise.cli.analyzing import check_choices
+from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
+from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import GateOptions
-from shardwise.cli.inputs import InputReader, single
+from shardwise.cli.inputs import InputReader, Read, filled, single
 from shardwise.cli.output import emit
+from shardwise.cli.shared import was_given
+from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.core.scores import level_names
@@ -22,30 +26,52 @@ NOT_PASSED = 3
 """Exit code of a gate that does not pass."""
 
 
+OF_ANALYSIS = (
+    *("generalize", "human", "method", "model", "random", "fit", "resamples", "null", "tails", "density"),
+)
+"""Options that choose another method than the default one."""
+
+
 def judge(options: GateOptions) -> None:
     """Compare two systems, say the verdict, and end with the code that says whether it passes."""
     check_choices(options)
-    scores, base, new, notes = _read(options)
+    reader, read, base, new = _read(options)
     margin = 0.01 if options.margin is None else options.margin
+    scores = filled(single(read), options.fill)[0] if was_given("fill") else single(read)
     how: dict[str, Any] = {"margin": margin, "scores": scores, "alpha": options.alpha}
     how |= {"repeats": options.repeats, "lower_is_better": options.lower_is_better}
     facts = {"margin": margin, "alpha": options.alpha}
     if options.sequential is not None:
         look = gate_sequentially(base, new[0] if len(new) == 1 else new, options.sequential, **how)
-        _show(look, options, notes, {"measure": look.measure, **facts})
+        _show(look, options, read.notes, {"measure": look.measure, **facts})
         passes = look.passes
     else:
-        verdict = gate(base, new, power=options.power, **how)
+        comparisons = _compare(options, reader, read, base, new)
+        verdict = gate(base, new, power=options.power, comparisons=comparisons, **how)
         first = verdict.each[0] if isinstance(verdict, Gates) else verdict
         about = {name: getattr(first, name) for name in ("measure", "claim", "procedure", "repeats")}
-        _show(verdict, options, notes, {**about, **facts, "power": options.power})
+        _show(verdict, options, read.notes, {**about, **facts, "power": options.power})
         passes = verdict.passes
     if not passes:
         raise typer.Exit(NOT_PASSED)
 
 
-def _read(options: GateOptions) -> tuple[xr.DataArray, str, tuple[str, ...], tuple[str, ...]]:
-    """The scores, the names of the system in use and of the new ones, and what was left out."""
+def _compare(
+    options: GateOptions, reader: InputReader, read: Read, base: str, new: tuple[str, ...]
+) -> Comparisons | None:
+    """Comparisons by the method that options choose, if they choose one."""
+    if not any(was_given(name) for name in OF_ANALYSIS):
+        return None
+    two = replace(options, only=[base, *new], baseline=[base])
+    if options.random:
+        return compare_by_factors(single(read), two, [base])[1]
+    with on_cluster(options.cluster, options.quiet) as executor:
+        (analysis,) = analyze_measures(two, reader, read, executor=executor)
+    return analysis.comparisons
+
+
+def _read(options: GateOptions) -> tuple[InputReader, Read, str, tuple[str, ...]]:
+    """The input with what was left out, and the names of the system in use and of the new ones."""
     named = bool(options.baseline) and bool(options.new)
     if named or len(options.inputs) == 1:
         reader = InputReader.of(options).one_measure()
@@ -55,8 +81,7 @@ def _read(options: GateOptions) -> tuple[xr.DataArray, str, tuple[str, ...], tup
                 where=str(options.inputs[0]),
                 remedy="add --baseline (the system in use) and --new",
             )
-        read = reader.read()
-        return single(read), options.baseline[0], tuple(options.new), ()
+        return reader, replace(reader.read(), notes=()), options.baseline[0], tuple(options.new)
     if options.baseline or options.new:
         raise InputError(
             "one of the two systems is not named", remedy="add both --baseline and --new, or give two files"
@@ -73,12 +98,18 @@ def _read(options: GateOptions) -> tuple[xr.DataArray, str, tuple[str, ...], tup
     joined, dropped = side_by_side(first, second, (names[0], names[1]))
     notes = (f"{counted(dropped, 'item')} that only one file has: left out",) if dropped else ()
     base, *new = level_names(joined, "system")
-    return joined, base, tuple(new), notes
+    measure = str(joined.name or "score")
+    read = Read(
+        joined.to_dataset(name=measure, promote_attrs=False), notes, tuple(paths), human=options.human
+    )
+    return InputReader.of(options, inputs=paths[:1]), read, base, tuple(new)
 
 
 def _read_one(options: GateOptions, path: Path) -> xr.DataArray:
     """Scores of one system, from its own file."""
-    scores = single(InputReader.of(options, inputs=[path]).one_measure().read())
+    read = InputReader.of(options, inputs=[path]).one_measure().read()
+    # People's scores are of both systems, and are added to both.
+    scores = single(replace(read, human=None))
     if scores.sizes["system"] != 1:
         raise InputError(
             f"has {counted(scores.sizes['system'], 'system')}, but a gate compares two",

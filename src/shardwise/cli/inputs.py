@@ -50,8 +50,10 @@ STREAMED = (".parquet", ".pq", ".arrow", ".feather", ".csv", ".tsv", ".nc", ".nc
 """Endings of tables that can be read block by block."""
 ONLY_STREAMED = (MOMENTS, ".npy", ".arrow", ".feather")
 """Endings of files that are read in no other way."""
-BYTES_NEEDED = 12
-"""Bytes of memory that reading a byte of a table takes at most: 10.6 GB for 0.9 GB of CSV."""
+BYTES_NEEDED = 27
+"""Bytes of memory that comparing takes for a byte of a table: 10.6 GB for 0.4 GB of CSV."""
+SHARE_OF_MEMORY = 4
+"""Part of the memory that a table may take unless ``--max-memory`` says more."""
 BYTES_OF_RUNS, GROWTH_OF_RUNS = 1, 5
 """Bytes of memory that a byte of a run takes, and how many times its size a compressed run has."""
 REPEATED = ("measure", "columns", "system", "task", "exclude", "random", "instances", "deterministic")
@@ -199,7 +201,7 @@ class InputReader:
     @property
     def memory(self) -> int:
         """Bytes of memory that reading may take."""
-        return parse_size(self.max_memory) if self.max_memory else usable_memory()
+        return parse_size(self.max_memory) if self.max_memory else usable_memory() // SHARE_OF_MEMORY
 
     def situation(self, read: Read | None = None, *, streamed: bool = False) -> Situation:
         """Return what is known of the input, before or after it was read."""

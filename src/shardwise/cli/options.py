@@ -343,7 +343,8 @@ INTENTS = Declaration(
 )  # fmt: skip
 MAX_MEMORY = Declaration(
     "--max-memory", metavar="SIZE", group=INPUT,
-    help="Memory for reading, such as 16GB: larger tables are streamed, and compressed files may inflate to this.",
+    help="Memory that a table may take, such as 16GB; larger ones are streamed, and compressed files may inflate to "
+    "this. Default: a quarter.",
 )  # fmt: skip
 
 # Question

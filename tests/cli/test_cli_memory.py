@@ -1,0 +1,106 @@
+"""Inputs that do not fit into memory: streamed by themselves, and limits that an option lifts."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import shardwise as sw
+from command_line import shardwise
+from shardwise.cli.inputs import BYTES_NEEDED, SHARE_OF_MEMORY, InputReader
+from shardwise.io import bounds
+from shardwise.io.bounds import most_inside, parse_size, raise_limit
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("long") / "scores.csv"
+    rng = np.random.default_rng(8)
+    values = rng.normal(0.5, 0.2, (1500, 1)) + rng.normal([0.0, 0.01, 0.05], 0.1, (1500, 3))
+    frame = pd.DataFrame(values.round(4), columns=["a", "b", "c"])
+    frame.insert(0, "item", [f"q{k}" for k in range(len(frame))])
+    frame.to_csv(path, index=False)
+    return path
+
+
+def rows(*arguments: object) -> pd.DataFrame:
+    done = shardwise(*arguments, "-f", "json")
+    assert done.returncode == 0, done.stderr
+    return pd.DataFrame(json.loads(done.stdout)["rows"])
+
+
+def test_a_table_beyond_memory_is_streamed_and_says_the_same(table: Path) -> None:
+    whole = rows("compare", table, "--method", "t holm")
+    streamed = rows("compare", table, "--method", "t holm", "--max-memory", "1KB")
+    pd.testing.assert_frame_equal(whole[["a", "b"]], streamed[["a", "b"]])
+    for name in ("difference", "se", "p_adjusted"):
+        np.testing.assert_allclose(whole[name], streamed[name], rtol=1e-8)
+    text = shardwise("compare", table, "--max-memory", "1KB").stdout
+    assert "streamed: 1,500 items × 3 systems" in text
+
+
+def test_the_machine_decides_where_no_limit_is_given(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = table.stat().st_size
+    enough = SHARE_OF_MEMORY * BYTES_NEEDED * size
+    for memory, streamed in ((enough, False), (enough - 1, True)):
+        monkeypatch.setattr("shardwise.cli.inputs.usable_memory", lambda memory=memory: memory)
+        assert InputReader(inputs=(table,)).is_streamed is streamed
+
+
+def test_moments_are_saved_and_added(table: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "week.moments"
+    first = shardwise("compare", table, "--save-moments", saved)
+    assert first.returncode == 0, first.stderr
+    more = shardwise("compare", saved, table, "--save-moments", saved, "-f", "json")
+    assert json.loads(more.stdout)["items"] == 3000
+    assert sw.ScoreMoments.load(saved).n == 3000
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--report", "r.html"), ("--fill", "mean"), ("--only", "a"), ("--chart", "c.html"), ("--margin", "0.1")],
+)
+def test_what_needs_the_whole_table_is_refused(
+    table: Path, tmp_path: Path, option: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = shardwise("compare", table, "--max-memory", "1KB", option, value)
+    assert done.returncode == 2
+    assert f"{option} has no effect with moments, which keep means and cross-products only" in done.stderr
+
+
+def test_compressed_files_have_a_limit_that_can_be_lifted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = "".join(f"{k},0.5,0.{k % 10}\n" for k in range(20_000))
+    (tmp_path / "t.csv.xz").write_bytes(lzma.compress(f"topic,a,b\n{lines}".encode()))
+    monkeypatch.setattr(bounds, "LEAST", 1000)
+    monkeypatch.setattr(bounds, "GROWTH", 5)
+    refused = shardwise("compare", tmp_path / "t.csv.xz", "--method", "t holm")
+    assert refused.returncode == 2
+    assert "inflate to over" in refused.stderr
+    done = shardwise("compare", tmp_path / "t.csv.xz", "--method", "t holm", "--max-memory", "1GB")
+    assert done.returncode == 0, done.stderr
+
+
+def test_limits() -> None:
+    assert most_inside(10) == bounds.LEAST
+    with raise_limit(5 * bounds.LEAST):
+        assert most_inside(10) == 5 * bounds.LEAST
+    assert most_inside(10) == bounds.LEAST
+    assert most_inside(10 * bounds.LEAST) == bounds.GROWTH * 10 * bounds.LEAST
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1GB", "0", "1 PB"])
+def test_sizes_that_are_none(text: str, table: Path) -> None:
+    if text:
+        done = shardwise("compare", table, "--max-memory", text)
+        assert done.returncode == 2
+        assert f"'{text}' is not a size; write for instance 16GB" in done.stderr
+    with pytest.raises(sw.InputError, match="is not a size"):
+        parse_size(text)
