@@ -150,8 +150,8 @@ def _lower_head(measure: Measure) -> str:
 @pytest.mark.parametrize(
     ("spelled", "said"),
     [
-        ("nDGC@10", r"no measure 'nDGC'; did you mean nDCG\? known: AP, P, R, RR"),
-        ("xyzzy", "no measure 'xyzzy'; known: AP"),
+        ("nDGC@10", r"unknown measure 'nDGC@10'; did you mean nDCG\?"),
+        ("xyzzy", "unknown measure 'xyzzy'; known: AP"),
         ("P", "needs a cutoff; write P@10"),
         ("Bpref@10", "Bpref has no cutoff; write Bpref"),
         ("P@0", "cutoff 0 is not a rank"),

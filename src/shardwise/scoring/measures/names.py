@@ -7,6 +7,7 @@ import difflib
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -185,7 +186,9 @@ def _ask_tools(text: str) -> list[Measure]:
     shape = _SHAPE.fullmatch(text)
     if shape is None:
         raise InputError(f"measure {text!r} is not of the form Name(parameter=value)@cutoff", remedy=_known())
-    raise InputError(f"there is no measure {shape[1]!r}", remedy=_suggestion(shape[1].lower()) + _known())
+    raise InputError(
+        f"unknown measure {text!r}", remedy=_suggestion(shape[1]) or _known(), argument="measure", value=text
+    )
 
 
 def _spellings(text: str) -> list[str]:
@@ -342,9 +345,18 @@ def _spell(value: Any) -> str:
     return repr(value)
 
 
-def _suggestion(key: str) -> str:
-    near = difflib.get_close_matches(key, _BY_LOWER_NAME, n=1)
-    return f"did you mean {_BY_LOWER_NAME[near[0]]}? " if near else ""
+def _suggestion(text: str) -> str:
+    """Ask for the measure that was probably meant: a name with its cutoff apart, or one that is spelt alike.
+
+    >>> _suggestion("ndcg10"), _suggestion("map_5"), _suggestion("nDGC"), _suggestion("x")
+    ('did you mean nDCG@10?', 'did you mean AP@5?', 'did you mean nDCG?', '')
+    """
+    if match := re.fullmatch(r"([A-Za-z_]+?)[_-]?(\d+)", text):
+        base = _BY_LOWER_NAME.get(match[1].lower())
+        with suppress(InputError):
+            return f"did you mean {base or _ask_tools(match[1])[0]}@{match[2]}?"
+    near = difflib.get_close_matches(text.lower(), _BY_LOWER_NAME, n=1)
+    return f"did you mean {_BY_LOWER_NAME[near[0]]}?" if near else ""
 
 
 def _known(shown: int = 12) -> str:
