@@ -39,6 +39,12 @@ def test_the_mean_is_that_of_trec_eval(files: list[str], command: str) -> None:
     assert any(round(value, 4) == MEAN for value in figures(command, *files))
 
 
+def test_the_tables_of_a_paper_have_it_too(files: list[str], tmp_path: Path) -> None:
+    done = shardwise("paper", *files, "--out", tmp_path / "paper", "-q")
+    assert done.returncode == 0, done.stderr
+    assert f"{MEAN:.4f}" in (tmp_path / "paper" / "numbers.tex").read_text()
+
+
 def test_score_prints_what_it_chose(files: list[str]) -> None:
     done = shardwise("score", *files)
     said = " ".join((done.stdout + done.stderr).split())

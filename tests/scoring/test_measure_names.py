@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from shardwise.core.errors import InputError
 from shardwise.scoring.measures import Measure, parse_measure
 from shardwise.scoring.measures.definitions import DEFINITIONS, Definition, Parameter
+from shardwise.scoring.measures.names import expand_measure
+from shardwise.scoring.measures.tools import TOOLS
 
 
 @pytest.mark.parametrize(
@@ -202,3 +204,66 @@ def test_the_page_has_the_same_definitions() -> None:
     page = (Path(__file__).parent.parent.parent / "docs" / "measures.md").read_text()
     for definition in DEFINITIONS:
         assert f"| `{definition.name}` | {definition.text} | {definition.cite} |" in page
+
+
+PIECES = [
+    *(
+        "map",
+        "P",
+        "ndcg",
+        "rbp",
+        "recall",
+        "AP",
+        "nDCG",
+        "RBP",
+        "IPrec",
+        "11pt_avg",
+        "utility",
+        "cwl_eval:",
+        "ranx:",
+    ),
+    *(
+        "_",
+        ".",
+        "@",
+        "-l",
+        "(",
+        ")",
+        "=",
+        ",",
+        "1",
+        "0",
+        "10",
+        "0.5",
+        "-1",
+        "p=",
+        "gains={1:",
+        "}",
+        "rel=",
+        " ",
+        "#",
+    ),
+    *(
+        "iprec@rec",
+        "QMeasure",
+        "BPM-Static-T=",
+        "-K=",
+        "EU",
+        "INST-T=",
+        "9" * 20,
+        "e5",
+        "inf",
+        "nan",
+        "²",
+        "٣",
+        "é",
+    ),
+]
+texts = st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text(max_size=20)
+
+
+@given(texts, st.sampled_from([None, *TOOLS]))
+def test_any_text_is_understood_or_refused(text: str, tool: str | None) -> None:
+    with contextlib.suppress(InputError):
+        for measure in expand_measure(text, tool):
+            assert parse_measure(str(measure)) == measure

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from shardwise.core.arrays import Bools, Floats, Grades, Ints
+from shardwise.core.arrays import Codes, Floats, Grades, Ints
 from shardwise.io.collection import Collection
 from shardwise.scoring.formulas.rankings import Ranked, StratumRanked, SubtopicRanked
 from shardwise.scoring.kernels.arguments import Part
@@ -17,7 +17,7 @@ from shardwise.scoring.measures.names import Measure
 
 _OFFSET = 32768
 """Added to a grade, makes it a place in a table of all grades; unjudged documents are at 0."""
-Judge = Callable[[int, Ints, Bools], float]
+Judge = Callable[[Codes, Grades], float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,23 +34,33 @@ class FormulaFamily:
         shard_of = part.shards[part.split]
         for t in range(part.first, part.end):
             judged = collection.qrel_docs[collection.qrel_starts[t] : collection.qrel_starts[t + 1]]
-            inside = [_in_shard(judged, shard_of, s) for s in range(part.n_shards)]
-            for m, measure in enumerate(self.measures):
-                judge = _JUDGES[measure.definition.needs](collection, measure, t)
-                for r in range(len(collection.systems)):
-                    ranking = r * n_topics + t
-                    docs = collection.docs[collection.starts[ranking] : collection.starts[ranking + 1]]
-                    for s in range(part.n_shards):
-                        kept = np.flatnonzero(_in_shard(docs, shard_of, s))
-                        out[m, part.split, t, r, s] = judge(ranking, kept, inside[s])
+            pools = list(_by_shard(judged, shard_of, part.n_shards))
+            # one judge for each measure and shard: what depends on the judgments alone is found once
+            judges = [
+                [_JUDGES[measure.definition.needs](collection, measure, t, pool) for pool in pools]
+                for measure in self.measures
+            ]
+            for r in range(len(collection.systems)):
+                ranking = r * n_topics + t
+                rows = slice(collection.starts[ranking], collection.starts[ranking + 1])
+                docs, grades = collection.docs[rows], collection.grades[rows]
+                for s, kept in enumerate(_by_shard(docs, shard_of, part.n_shards)):
+                    shard_docs, shard_grades = docs[kept], grades[kept]
+                    for m, of_measure in enumerate(judges):
+                        out[m, part.split, t, r, s] = of_measure[s](shard_docs, shard_grades)
         return -1
 
 
-def _in_shard(docs: Any, shard_of: Grades, shard: int) -> Bools:
-    """Whether each document is in a shard; all are where there is one."""
+def _by_shard(docs: Codes, shard_of: Grades, n_shards: int) -> Iterator[Any]:
+    """Yield what picks the documents of each shard, in their order; everything where there are no shards."""
     if not len(shard_of):
-        return np.ones(len(docs), dtype=np.bool_)
-    return np.asarray(shard_of[docs] == shard)
+        yield slice(None)
+        return
+    shards = shard_of[docs]
+    order = np.argsort(shards, kind="stable")
+    edges = np.searchsorted(shards[order], np.arange(n_shards + 1))
+    for s in range(n_shards):
+        yield order[edges[s] : edges[s + 1]]
 
 
 @lru_cache(maxsize=64)
@@ -76,24 +86,22 @@ def _scope(measure: Measure) -> tuple[Any, Any, int | None, float]:
     return measure.definition.formula_for(parameters), parameters, cutoff, level
 
 
-def _judge_grades(collection: Collection, measure: Measure, t: int) -> Judge:
+def _judge_grades(collection: Collection, measure: Measure, t: int, inside: Any) -> Judge:
     formula, parameters, cutoff, recall = _scope(measure)
     table = gain_table(measure)
-    pool = collection.qrel_grades[collection.qrel_starts[t] : collection.qrel_starts[t + 1]]
+    pool = collection.qrel_grades[collection.qrel_starts[t] : collection.qrel_starts[t + 1]][inside]
     pool_gains = _look_up(table, pool)
+    if measure.definition.needs_relevant and not (pool_gains > 0).any():
+        return _undefined
 
-    def judge(ranking: int, kept: Ints, inside: Bools) -> float:
-        gains = pool_gains[inside]
-        if measure.definition.needs_relevant and not (gains > 0).any():
-            return np.nan
-        grades = collection.grades[collection.starts[ranking] : collection.starts[ranking + 1]][kept]
-        ranked = Ranked(grades, _look_up(table, grades), pool[inside], gains, parameters, cutoff, recall)
+    def judge(docs: Codes, grades: Grades) -> float:
+        ranked = Ranked(grades, _look_up(table, grades), pool, pool_gains, parameters, cutoff, recall)
         return float(formula(ranked))
 
     return judge
 
 
-def _judge_subtopics(collection: Collection, measure: Measure, t: int) -> Judge:
+def _judge_subtopics(collection: Collection, measure: Measure, t: int, inside: Any) -> Judge:
     formula, parameters, cutoff, recall = _scope(measure)
     by = collection.subtopics
     assert by is not None, "refused where there are none"
@@ -106,19 +114,18 @@ def _judge_subtopics(collection: Collection, measure: Measure, t: int) -> Judge:
     row_of = np.repeat(np.arange(len(judged)), np.diff(by.edges[first : last + 1]))
     cells = slice(by.edges[first], by.edges[last])
     rows[row_of, by.codes[cells]] = _look_up(table, by.grades[cells])
+    pool = rows[:-1][inside]
+    if measure.definition.needs_relevant and not (pool > 0).any():
+        return _undefined
 
-    def judge(ranking: int, kept: Ints, inside: Bools) -> float:
-        pool = rows[:-1][inside]
-        if measure.definition.needs_relevant and not (pool > 0).any():
-            return np.nan
-        docs = collection.docs[collection.starts[ranking] : collection.starts[ranking + 1]][kept]
+    def judge(docs: Codes, grades: Grades) -> float:
         gains = rows[_row_of(docs, judged)]
         return float(formula(SubtopicRanked(gains, pool, weights, parameters, cutoff, recall)))
 
     return judge
 
 
-def _judge_strata(collection: Collection, measure: Measure, t: int) -> Judge:
+def _judge_strata(collection: Collection, measure: Measure, t: int, inside: Any) -> Judge:
     formula, parameters, cutoff, recall = _scope(measure)
     strata = collection.strata
     assert strata is not None, "refused where there are none"
@@ -127,18 +134,21 @@ def _judge_strata(collection: Collection, measure: Measure, t: int) -> Judge:
     judged = collection.qrel_docs[first:last]
     gains = np.append(_look_up(table, collection.qrel_grades[first:last]), np.nan)
     codes = np.append(strata.codes[first:last], -1)
+    pool_gains, pool_codes = gains[:-1][inside], codes[:-1][inside]
+    if measure.definition.needs_relevant and not (pool_gains > 0).any():
+        return _undefined
 
-    def judge(ranking: int, kept: Ints, inside: Bools) -> float:
-        if measure.definition.needs_relevant and not (gains[:-1][inside] > 0).any():
-            return np.nan
-        docs = collection.docs[collection.starts[ranking] : collection.starts[ranking + 1]][kept]
+    def judge(docs: Codes, grades: Grades) -> float:
         rows = _row_of(docs, judged)
-        ranked = StratumRanked(
-            gains[rows], codes[rows], gains[:-1][inside], codes[:-1][inside], parameters, cutoff, recall
-        )
+        ranked = StratumRanked(gains[rows], codes[rows], pool_gains, pool_codes, parameters, cutoff, recall)
         return float(formula(ranked))
 
     return judge
+
+
+def _undefined(docs: Codes, grades: Grades) -> float:
+    """Return NaN: no document of the topic has a gain here."""
+    return float("nan")
 
 
 def _row_of(docs: Any, judged: Any) -> Ints:
@@ -149,7 +159,7 @@ def _row_of(docs: Any, judged: Any) -> Ints:
     return np.where(judged[rows] == docs, rows, len(judged))
 
 
-_JUDGES: dict[str, Callable[[Collection, Measure, int], Judge]] = {
+_JUDGES: dict[str, Callable[[Collection, Measure, int, Any], Judge]] = {
     "grades": _judge_grades,
     "subtopics": _judge_subtopics,
     "strata": _judge_strata,

@@ -15,7 +15,7 @@ from shardwise.core.errors import InputError, unknown
 from shardwise.scoring.measures.definitions import DEFINITIONS, Definition, Parameter
 from shardwise.scoring.measures.tools import SELDOM, TOOLS, translate
 
-_SHAPE = re.compile(r"\s*([A-Za-zα][\w.\-#♯]*)\s*(?:\((.*)\))?\s*(?:@\s*([\d.]+))?\s*", re.DOTALL)
+_SHAPE = re.compile(r"\s*([A-Za-zα][\w.\-#♯]*)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.]+))?\s*", re.DOTALL)
 _BY_NAME = {definition.name: definition for definition in DEFINITIONS}
 _BY_LOWER_NAME = {definition.name.lower(): definition.name for definition in DEFINITIONS}
 

@@ -6,6 +6,7 @@ that means different measures in different programs is refused.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 
@@ -57,6 +58,8 @@ _TREC_LISTS: dict[str, tuple[str, tuple[float, ...]]] = {
     "Rprec_mult": ("RprecMult(times={})", tuple(i / 5 for i in range(1, 11))),
     "Rprec_mult_avgjg": ("JudgeRprecMult(times={})", tuple(i / 5 for i in range(1, 11))),
 }
+HIGHEST_LEVEL = 1000
+"""Highest level of relevance that a name may ask for where it becomes a list of gains."""
 _SET = ("set_P", "set_relative_P", "set_recall", "set_map", "set_F")
 _ALL_TREC = (
     *("num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"),
@@ -83,8 +86,10 @@ def _refuse(text: str, problem: str, remedy: str) -> InputError:
 
 
 def _number(text: str) -> str:
-    """A number as Python spells it: ``.10`` is 0.1, ``5.0`` is 5."""
+    """A number as Python spells it: ``.10`` is 0.1, ``5.0`` is 5; ValueError where it is none."""
     value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
     return str(int(value)) if value == int(value) else repr(value)
 
 
@@ -97,7 +102,7 @@ def _gains(pairs: list[str]) -> str:
 
 def _trec_eval(text: str) -> list[str] | None:
     """Names of trec_eval: ``P_10``, ``P.5,10``, ``ndcg_cut_20``, ``set_F.0.5``, ``rbp.p=0.8``, ``all_trec``."""
-    if text in ("runid", "relstring") or re.fullmatch(r"relstring[_.]\d+", text):
+    if text in ("runid", "relstring") or re.fullmatch(r"relstring[_.][0-9]+", text):
         raise _refuse(text, "is a text, not a number", "leave it out")
     if _PREFERENCES.fullmatch(text):
         raise _refuse(text, "needs preference judgments, which are not read", "use qrels with grades")
@@ -112,7 +117,7 @@ def _trec_eval(text: str) -> list[str] | None:
         if text.startswith((f"{name}_", f"{name}.")):
             try:
                 return _trec_parameters(name, text[len(name) + 1 :].split(","))
-            except ValueError:
+            except (ValueError, OverflowError):
                 return None
     return None
 
@@ -222,13 +227,13 @@ _RANX = {
     "ndcg_burges": ("nDCG(dcg='exp-log2')", "nDCG(dcg='exp-log2')"),
     "bpref": ("Bpref", ""),
 }
-_RANX_SHAPE = re.compile(r"([a-z1_-]+?)(?:@(\d+))?(?:-l(\d+))?")
-_RANX_RBP = re.compile(r"rbp[.@](\d+)(?:-l(\d+))?")
+_RANX_SHAPE = re.compile(r"([a-z1_-]+?)(?:@([0-9]+))?(?:-l([0-9]+))?")
+_RANX_RBP = re.compile(r"rbp[.@]([0-9]+)(?:-l([0-9]+))?")
 
 
 def _ranx(text: str) -> list[str] | None:
     """Names of ranx: ``precision@5``, ``ndcg_burges@10``, ``map-l2``, ``rbp.95`` (p = 0.95)."""
-    if shape := _RANX_RBP.fullmatch(text):
+    if (shape := _RANX_RBP.fullmatch(text)) and int(shape[2] or 1) <= HIGHEST_LEVEL:
         levels = _below(int(shape[2] or 1))
         return [_join(f"RBP(p=0.{shape[1]},scale='none')", levels, None)]
     shape = _RANX_SHAPE.fullmatch(text)
@@ -238,6 +243,8 @@ def _ranx(text: str) -> list[str] | None:
     if shape[2] and not cut:
         return None
     level = int(shape[3] or 1)
+    if level > HIGHEST_LEVEL:
+        return None
     graded = "dcg" in shape[1]
     inside = (_below(level) if graded else f"rel={level}") if level > 1 else None
     return [_join(cut if shape[2] else whole, inside, shape[2])]
@@ -295,7 +302,8 @@ def _ntcireval(text: str) -> list[str] | None:
 
 def _gdeval(text: str) -> list[str] | None:
     """Names of gdeval: ``ndcg@20`` with gain 2^grade - 1, ``err@20``."""
-    return _rename({"ndcg": "nDCG(dcg='exp-log2')", "err": "ERR"}, text) if "@" in text else None
+    shape = re.fullmatch(r"(ndcg|err)@([0-9]+)", text)
+    return shape and [_join({"ndcg": "nDCG(dcg='exp-log2')", "err": "ERR"}[shape[1]], None, shape[2])]
 
 
 _NDEVAL = {
@@ -327,43 +335,43 @@ def _sample_eval(text: str) -> list[str] | None:
     }
     if text in plain:
         return [plain[text]]
-    if shape := re.fullmatch(r"iP(\d+)", text):
+    if shape := re.fullmatch(r"iP([0-9]+)", text):
         return [f"infP@{shape[1]}"]
-    if shape := re.fullmatch(r"iprec@rec([\d.]+)", text):
+    if shape := re.fullmatch(r"iprec@rec([0-9]+(?:\.[0-9]+)?)", text):
         return [f"infIPrec@{_number(shape[1])}"]
     return None
 
 
 _CWL_SHAPES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
-    (r"P@(\d+)", lambda m: f"CWL(user='P')@{m[1]}"),
+    (r"P@([0-9]+)", lambda m: f"CWL(user='P')@{m[1]}"),
     (r"RR", lambda m: "CWL(user='RR')"),
     (r"AP", lambda m: "CWL(user='AP')"),
     (r"TrAP", lambda m: "CWL(user='TrAP')"),
-    (r"RBP@([\d.]+)", lambda m: f"CWL(user='RBP',p={m[1]})"),
-    (r"NDCG-k@(\d+)", lambda m: f"SDCG@{m[1]}"),
-    (r"NERR-EQ8@k=(\d+)", lambda m: f"NERR8@{m[1]}"),
-    (r"NERR-EQ9@k=(\d+)", lambda m: f"NERR9@{m[1]}"),
-    (r"NERR-EQ10@phi=([\d.]+)", lambda m: f"NERR10(p={m[1]})"),
-    (r"NERR-EQ11@T=([\d.]+)", lambda m: f"NERR11(T={m[1]})"),
-    (r"INST-T=([\d.]+)", lambda m: f"INST(T={m[1]})"),
-    (r"INSQ-T=([\d.]+)", lambda m: f"INSQ(T={m[1]})"),
-    (r"BPM-Static-T=([\d.]+)-K=(\d+)", lambda m: f"BPM(T={m[1]})@{m[2]}"),
+    (r"RBP@([0-9]+(?:\.[0-9]+)?)", lambda m: f"CWL(user='RBP',p={m[1]})"),
+    (r"NDCG-k@([0-9]+)", lambda m: f"SDCG@{m[1]}"),
+    (r"NERR-EQ8@k=([0-9]+)", lambda m: f"NERR8@{m[1]}"),
+    (r"NERR-EQ9@k=([0-9]+)", lambda m: f"NERR9@{m[1]}"),
+    (r"NERR-EQ10@phi=([0-9]+(?:\.[0-9]+)?)", lambda m: f"NERR10(p={m[1]})"),
+    (r"NERR-EQ11@T=([0-9]+(?:\.[0-9]+)?)", lambda m: f"NERR11(T={m[1]})"),
+    (r"INST-T=([0-9]+(?:\.[0-9]+)?)", lambda m: f"INST(T={m[1]})"),
+    (r"INSQ-T=([0-9]+(?:\.[0-9]+)?)", lambda m: f"INSQ(T={m[1]})"),
+    (r"BPM-Static-T=([0-9]+(?:\.[0-9]+)?)-K=([0-9]+)", lambda m: f"BPM(T={m[1]})@{m[2]}"),
     (
-        r"BPM-Dynamic-T=([\d.]+)-K=(\d+)-hb=([\d.]+)-hc=[\d.]+",
+        r"BPM-Dynamic-T=([0-9]+(?:\.[0-9]+)?)-K=([0-9]+)-hb=([0-9]+(?:\.[0-9]+)?)-hc=[0-9]+(?:\.[0-9]+)?",
         lambda m: f"CWL(user='BPM-Dynamic',T={m[1]},hb={m[3]})@{m[2]}",
     ),
-    (r"TBG-H@([\d.]+)", lambda m: f"CWL(user='TBG',H={m[1]})"),
-    (r"U-L@([\d.]+)", lambda m: f"CWL(user='U',L={m[1]})"),
+    (r"TBG-H@([0-9]+(?:\.[0-9]+)?)", lambda m: f"CWL(user='TBG',H={m[1]})"),
+    (r"U-L@([0-9]+(?:\.[0-9]+)?)", lambda m: f"CWL(user='U',L={m[1]})"),
     (
-        r"IFT-C1-T=([\d.]+)-b1=([\d.]+)-R1=([\d.]+)",
+        r"IFT-C1-T=([0-9]+(?:\.[0-9]+)?)-b1=([0-9]+(?:\.[0-9]+)?)-R1=([0-9]+(?:\.[0-9]+)?)",
         lambda m: f"CWL(user='IFT-C1',T={m[1]},b1={m[2]},R1={m[3]})",
     ),
     (
-        r"IFT-C2-A=([\d.]+)-b2=([\d.]+)-R2=([\d.]+)",
+        r"IFT-C2-A=([0-9]+(?:\.[0-9]+)?)-b2=([0-9]+(?:\.[0-9]+)?)-R2=([0-9]+(?:\.[0-9]+)?)",
         lambda m: f"CWL(user='IFT-C2',A={m[1]},b2={m[2]},R2={m[3]})",
     ),
     (
-        r"IFT-C1-C2-T=([\d.]+)-b1=([\d.]+)-R1=([\d.]+)-A=([\d.]+)-b2=([\d.]+)-R2=([\d.]+)",
+        r"IFT-C1-C2-T=([0-9]+(?:\.[0-9]+)?)-b1=([0-9]+(?:\.[0-9]+)?)-R1=([0-9]+(?:\.[0-9]+)?)-A=([0-9]+(?:\.[0-9]+)?)-b2=([0-9]+(?:\.[0-9]+)?)-R2=([0-9]+(?:\.[0-9]+)?)",
         lambda m: f"CWL(user='IFT-C1-C2',T={m[1]},b1={m[2]},R1={m[3]},A={m[4]},b2={m[5]},R2={m[6]})",
     ),
 )
