@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+import shardwise as sw
 from moderated_by_hand import slow_p_best, slow_top_group
 from shardwise.core.arrays import Floats, Ints
 from shardwise.methods.moderated.law import BLOCK, Law, furthest_above
-from shardwise.methods.moderated.resample import resampled
+from shardwise.methods.moderated.resample import resample_single, resampled
 from shardwise.methods.moderated.statistics import D0, pairs_of, statistics
 from shardwise.stats.resampling import key_of, topic_counts
 
@@ -40,9 +42,9 @@ class Slow:
 def slow_t(z: Floats, ia: Ints, ib: Ints, d0: float) -> Floats:
     """Steps 1 and 2 on the rows of a table as they are."""
     d = z[:, ia] - z[:, ib]
-    every = np.array([(z[:, a] - z[:, b]).var(ddof=1) for a, b in zip(*pairs_of(z.shape[1]), strict=True)])
+    own = d.var(axis=0, ddof=1)
     n = len(z)
-    v = ((n - 1) * d.var(axis=0, ddof=1) + d0 * every.mean()) / (n - 1 + d0)
+    v = ((n - 1) * own + d0 * own.mean()) / (n - 1 + d0)
     return np.asarray(d.mean(axis=0) / np.sqrt(v / n))
 
 
@@ -100,7 +102,49 @@ def test_many_to_one_by_hand(against: int) -> None:
     np.testing.assert_array_equal(fast.p_adjusted, by_hand.p_adjusted)
     np.testing.assert_allclose(fast.p_best, by_hand.p_best, rtol=1e-12)
     assert fast.top_group(0.1).tolist() == by_hand.top_group
-    assert (fast.p_adjusted <= law(y, 1, 300).p_adjusted[_at(ia, ib, 5)]).all()
+
+
+def test_p_values_of_single_pairs_come_from_the_same_resamples() -> None:
+    y = table(8, 20, 5)
+    for ia, ib in (pairs_of(5), (np.full(4, 2), np.array([0, 1, 3, 4]))):
+        found = statistics(y, ia, ib)
+        star = np.array(
+            [
+                slow_t(np.repeat(y - y.mean(axis=0), w, axis=0), ia, ib, D0)
+                for w in topic_counts(20, key_of(5), 0, 300).astype(int)
+            ]
+        )
+        single = resample_single(y, ia, ib, found.t, key_of(5), 300, D0)
+        assert single is not None
+        expected = (1 + (np.abs(star) >= np.abs(found.t) * (1 - 1e-9)).sum(axis=0)) / 301
+        np.testing.assert_allclose(single, expected)
+        assert (single <= resampled(y, ia, ib, found, key_of(5), 300).p_adjusted).all()
+
+
+def test_the_pairs_asked_for_are_the_table() -> None:
+    frame = pd.DataFrame(table(3, 25, 6), columns=list("abcdef"))
+    asked = sw.compare(frame, only=["a", "c", "d"]).to_frame()
+    alone = sw.compare(frame[["a", "c", "d"]]).to_frame()
+    pd.testing.assert_frame_equal(asked.drop(columns="effect_size"), alone.drop(columns="effect_size"))
+    pair = sw.compare(frame, only=[("a", "b")]).to_frame()
+    two = sw.compare(frame[["a", "b"]]).to_frame()
+    assert pair["p_adjusted"].tolist() == two["p_adjusted"].tolist()
+    for found in (sw.compare(frame), sw.compare(frame, baseline="b")):
+        assert (found.p <= found.p_adjusted).all()
+
+
+def test_long_tables_have_the_normal_limit() -> None:
+    """5,000 topics: the limit agrees with resampling to Monte-Carlo error, and does not depend on how they come."""
+    rng = np.random.default_rng(4)
+    y = rng.normal(size=(5000, 3)) + rng.normal(size=(5000, 1)) + [0.0, 0.02, 0.05]
+    frame = pd.DataFrame(y, columns=list("abc"))
+    long = sw.compare(frame, n_resamples=1999)
+    moments = sw.compare(sw.ScoreMoments.of(frame), n_resamples=1999)
+    np.testing.assert_allclose(long.p_adjusted, moments.p_adjusted)
+    ia, ib = pairs_of(3)
+    drawn = resampled(y, ia, ib, statistics(y), key_of(0), 1999)
+    order = [2, 1, 0]
+    assert long.p_adjusted == pytest.approx(drawn.p_adjusted[order], abs=0.04)
 
 
 def _at(ia: Ints, ib: Ints, systems: int) -> Ints:

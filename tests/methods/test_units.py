@@ -14,7 +14,8 @@ import shardwise as sw
 from shardwise.methods.clusters import by_units
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
-from shardwise.stats.units import unit_scores
+from shardwise.stats.clusters import care_for_clusters
+from shardwise.stats.units import unit_df, unit_scores
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +64,18 @@ def test_tasks_these_or_like_these(questions: xr.DataArray) -> None:
     assert both.comparisons.p == pytest.approx(like.p)
 
 
-def test_tasks_of_very_unequal_sizes_are_left_to_t(questions: xr.DataArray) -> None:
+def test_tasks_of_very_unequal_sizes_widen_intervals(questions: xr.DataArray) -> None:
     """Three items that count for a third: their df is 3.4 of 59, and draws of items do not show it."""
     unequal = questions.assign_coords(task=("question", np.repeat(["x", "y", "z"], [3, 17, 40])))
-    assert sw.compare(unequal).procedure == "t holm"
-    assert sw.analyze(unequal).procedure.name == "t holm"
-    assert sw.compare(unequal.drop_vars("task")).procedure == "moderated"
+    found = sw.compare(unequal)
+    assert found.procedure == "moderated"
+    care = care_for_clusters(unit_df(np.arange(60), np.repeat([0, 1, 2], [3, 17, 40])), 60, len(found.names))
+    assert care.factor > 1.2
+    joint = found.decisions.outcome.joint
+    assert joint.found.care == pytest.approx(care.factor, rel=1e-9)
+    half = joint.half_width(0.05)[0]
+    critical = joint.laws[0].critical(0.05)
+    assert half == pytest.approx(critical * care.factor * found.se)
 
 
 def test_a_dimension_of_tasks_is_a_label(questions: xr.DataArray) -> None:

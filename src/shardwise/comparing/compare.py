@@ -7,7 +7,6 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
@@ -17,7 +16,7 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option, unknown
 from shardwise.core.scores import as_scores, averaged, layout_of, nouns_of
 from shardwise.methods.base import JOINT, Estimates
-from shardwise.methods.clusters import DF, by_units
+from shardwise.methods.clusters import by_units
 from shardwise.methods.judges.method import HUMAN
 from shardwise.methods.moments.fit import TESTS as MOMENT_TESTS
 from shardwise.methods.moments.fit import ScoreMoments
@@ -27,7 +26,6 @@ from shardwise.methods.registry import (
     DEFAULTS,
     OF_PEOPLE,
     OF_SAMPLES,
-    OF_UNEQUAL_CLUSTERS,
     list_claims,
     parse_procedure,
 )
@@ -195,8 +193,7 @@ def choose_default(scores: xr.DataArray) -> str:
             f"scores by {', '.join(dims)} have no default method",
             remedy=("choose one split, or name a procedure by ", Option("method")),
         )
-    few = float(scores.attrs.get(DF, np.inf)) < (scores.sizes["topic"] - 1.0) / 3.0
-    return OF_UNEQUAL_CLUSTERS if few and dims == TABLE else DEFAULTS[dims].procedure
+    return DEFAULTS[dims].procedure
 
 
 def choose_for_repeats(dims: Dims, method: str | Procedure | None, repeats: str) -> str:

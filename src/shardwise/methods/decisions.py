@@ -30,7 +30,10 @@ class Decisions:
 
     @property
     def p(self) -> Floats:
-        """Uncorrected p-values."""
+        """Uncorrected p-values; those of a joint distribution come from the same resamples as the corrected ones."""
+        if self.correction == JOINT and self.outcome.joint is not None:
+            single = getattr(self.outcome.joint, "p", None)
+            return self.outcome.p if single is None else np.asarray(single, np.float64)
         return self.outcome.p
 
     @property

@@ -141,8 +141,6 @@ DEFAULTS: dict[Dims, Default] = {
 """The defaults of each layout."""
 OF_SAMPLES = "moderated samples"
 """The default where instances are samples, drawn anew for each topic."""
-OF_UNEQUAL_CLUSTERS = "t holm"
-"""The default where few of many units carry most of the items."""
 OF_PEOPLE = "ppi holm"
 """The default where people scored some items beside a judge."""
 _ADDED: list[Method] = []

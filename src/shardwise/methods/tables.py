@@ -134,6 +134,25 @@ class Tables:
             self._kept[key] = make()
         return cast(Value, self._kept[key])
 
+    def select(self, systems: Ints) -> Tables:
+        """Return the tables of some systems only, with the same resamples.
+
+        Parameters
+        ----------
+        systems : array of int
+            Numbers of the systems.
+
+        Returns
+        -------
+        Tables
+            Tables of these systems in this order.
+        """
+        axis = 1 + self.dims.index("system")
+        flags = tuple(self.deterministic[k] for k in systems) if self.deterministic else ()
+        human = None if self.human is None else np.ascontiguousarray(self.human[..., systems])
+        y = np.ascontiguousarray(np.take(self.y, systems, axis=axis))
+        return replace(self, y=y, deterministic=flags, human=human, _kept={})
+
     def topic_means(self) -> Floats:
         """(B, T, R) scores averaged over all but topic and system.
 

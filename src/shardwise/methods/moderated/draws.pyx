@@ -200,7 +200,7 @@ def count_draws(
 ):
     """Add to the tally the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
     cdef const double[:, ::1] z = world.z
-    cdef double floor = world.floor, share = world.share
+    cdef double floor = world.floor, share = world.share, pooling = world.pooling
     cdef const double[::1] upper = world.noise.upper, lower = world.noise.lower, size = world.noise.size
     cdef const double[::1] upper_df = world.noise.upper_df, lower_df = world.noise.lower_df
     cdef Noise noise = noise_of(upper, lower, upper_df, lower_df, size, world.noise.shared)
@@ -267,7 +267,7 @@ def count_draws(
                 for i in range(BLOCK):
                     weights[t, i] = counts[i, t]
 
-            # means, and the common variance: topic means are 0, so the squares of all pairs are those of all systems
+            # means, and the common variance: the squares of all pairs asked for are those of all systems
             common[:] = 0.0
             for a in range(systems):
                 for t in range(topics):
@@ -281,7 +281,7 @@ def count_draws(
                     own = totals[1, i] - topics * mean * mean
                     common[i] += own if own > ROUNDING * totals[1, i] else 0.0
             for i in range(BLOCK):
-                common[i] *= (1.0 - share) / topics * 2.0 / ((topics - 1.0) * (systems - 1.0))
+                common[i] *= (1.0 - share) / topics * pooling / (topics - 1.0)
 
             # nothing has been seen of the block; how much rounding may have changed the sketch of a difference
             peaks[:] = 0.0

@@ -24,8 +24,10 @@ from shardwise.methods.moderated.noise import (
     of_shards_with_gaps,
     over_splits,
 )
-from shardwise.methods.moderated.resample import resampled
+from shardwise.methods.moderated.normal import normal_limit
+from shardwise.methods.moderated.resample import resample_single, resampled
 from shardwise.methods.moderated.statistics import D0, Statistics, statistics
+from shardwise.methods.moments.gram import gram
 from shardwise.methods.paired.method import describe_resamples, estimate_by_pairs
 from shardwise.methods.repeats.method import (
     BOTH,
@@ -49,6 +51,8 @@ KINDS: tuple[tuple[Claim, tuple[Dims, ...]], ...] = (
 )
 """The claims of the moderated test, and the layouts that can support them."""
 MANY_SYSTEMS = 150
+MANY_TOPICS = 5_000
+"""Topics from which on the joint distribution is its normal limit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +74,26 @@ class ModeratedJoint:
             own = _of_table(self.found, i)
             drawn = (self.ia, self.ib, own, key, tables.n_resamples)
             if test.noise is None:
-                laws.append(resampled(test.y[i], *drawn, jobs=jobs))
+                # few or unequal clusters: t counts for less than resamples would have it
+                drawn = (self.ia, self.ib, own.drawn, key, tables.n_resamples)
+                laws.append(_law_of_topics(test.y[i], drawn, jobs))
             else:
                 laws.append(_with_noise(test.y[i], test.noise.at(i), drawn, jobs))
         return tuple(laws)
+
+    @cached_property
+    def p(self) -> Floats:
+        """p-values of single pairs, from the same resamples where they can be, never above the corrected ones."""
+        tables, rows = self.test.tables, []
+        for i, key in enumerate(tables.keys):
+            own = _of_table(self.found, i)
+            single = None
+            if self.test.noise is None and not tables.keyed and len(self.test.y[i]) < MANY_TOPICS:
+                single = resample_single(
+                    self.test.y[i], self.ia, self.ib, own.drawn.t, key, tables.n_resamples, own.d0
+                )
+            rows.append(np.minimum(own.p if single is None else single, self.p_adjusted[i]))
+        return np.stack(rows)
 
     @property
     def p_adjusted(self) -> Floats:
@@ -84,6 +104,14 @@ class ModeratedJoint:
         """c times each pair's own standard error, c the upper alpha quantile of the largest |t*|."""
         critical = np.array([law.critical(alpha) for law in self.laws])[:, None] * self.found.care
         return np.where(self.found.se == 0.0, 0.0, self.found.se * critical)
+
+
+def _law_of_topics(y: Floats, drawn: tuple[Ints, Ints, Statistics, np.uint64, int], jobs: int | None) -> Law:
+    """The joint distribution over resampled topics, or its normal limit where there are very many topics."""
+    if len(y) < MANY_TOPICS or np.isnan(y).any():
+        return resampled(y, *drawn, jobs=jobs)
+    ia, ib, found, key, n_resamples = drawn
+    return normal_limit(gram(np.ascontiguousarray(y.T)), ia, ib, found, key, n_resamples, jobs)
 
 
 def _with_noise(
@@ -147,11 +175,16 @@ class ModeratedTest:
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs: Student's law for each by itself, and the joint law for all of them but on cells."""
         if self.claim == CELLS:
-            found, joint = cell_statistics(self.tables.y, ia, ib), None
-        else:
-            lost = self.tables.topics - 1.0 - self.tables.df
-            found = statistics(self.y, ia, ib, d0=self.d0, noise=self.noise, lost=lost)
-            joint = ModeratedJoint(self, ia, ib, found)
+            found = cell_statistics(self.tables.y, ia, ib)
+            return Outcome(found.difference, found.se, found.df, found.t, found.p)
+        # systems that are in no pair asked for do not count
+        members = np.union1d(ia, ib)
+        test = (
+            self if members.size == self.tables.systems else replace(self, tables=self.tables.select(members))
+        )
+        ia, ib = np.searchsorted(members, ia), np.searchsorted(members, ib)
+        found = statistics(test.y, ia, ib, d0=self.d0, noise=test.noise, unit_df=self.tables.unit_df)
+        joint = ModeratedJoint(test, ia, ib, found)
         return Outcome(found.difference, found.se, found.df, found.t, found.p, joint)
 
 

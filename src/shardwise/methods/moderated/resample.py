@@ -9,20 +9,30 @@ import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
-from shardwise.methods.moderated.draws import count_draws, count_incomplete, largest_gaps
+from shardwise.methods.moderated.draws import (
+    BLOCK_SIZE,
+    count_draws,
+    count_incomplete,
+    largest_gaps,
+)
 from shardwise.methods.moderated.law import Law, law_of
 from shardwise.methods.moderated.noise import NO_NOISE, Noise
-from shardwise.methods.moderated.statistics import Statistics, doubly_centred, own_share
+from shardwise.methods.moderated.statistics import Statistics, doubly_centred, find_common, own_share
+from shardwise.methods.paired.max_t import TIE
+from shardwise.stats.resampling import topic_counts
 from shardwise.stats.student import NOISE
 
 
 class Centred(NamedTuple):
     """A world without differences, as compiled code takes it; scores are below 1 in size."""
 
-    z: Floats  # (R, T) scores without topic and system means
+    z: Floats  # (R, T) scores without system means, and without topic means or those of the common system
     floor: float  # differences up to this are rounding
     share: float  # weight of a pair's own variance in its moderated one
     noise: Noise  # of no systems where there is none
+    pooling: (
+        float  # times the sum of the variances of all systems is the mean variance of the pairs asked for
+    )
 
 
 class Incomplete(NamedTuple):
@@ -81,12 +91,102 @@ def resampled(
             )
         count = partial(count_incomplete, Incomplete(np.ascontiguousarray(y.T), floor, found.d0))
         return law_of(lambda ia, ib: count, *drawn)
-    z = doubly_centred(y)
+    z, pooling = centre_pairs(y, ia, ib)
     unit = 0.5 ** np.frexp(np.abs(z).max(initial=0.0))[1]  # t has no unit: a power of 2 changes no digit
     world = Centred(
         np.ascontiguousarray(unit * z.T),
         unit * floor,
         float(own_share(np.asarray(len(y) - 1.0), found.d0)),
         NO_NOISE if noise is None else noise.scaled(unit),
+        pooling,
     )
     return law_of(lambda ia, ib: partial(count_draws, world, largest_gaps(world, ia, ib)), *drawn)
+
+
+def centre_pairs(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, float]:
+    """Centre a table so that the variances of its systems tell the mean variance of the pairs asked for.
+
+    All pairs: without topic means the mean over pairs is 2/(R - 1) times the sum over systems. All pairs with one
+    common system: less that system, it is 1/(R - 1) times.
+
+    Parameters
+    ----------
+    y : array
+        (T, R) scores, none missing.
+    ia, ib : array of int
+        (P,) systems of each pair.
+
+    Returns
+    -------
+    tuple of array and float
+        (T, R) centred scores, and the factor.
+
+    >>> z, pooling = centre_pairs(np.array([[1.0, 0.0, 3.0], [2.0, 0.0, 5.0]]), np.array([0, 2]), np.array([1, 1]))
+    >>> float((z**2).sum(axis=0).sum() * pooling)  # of differences 1, 2 and 3, 5
+    1.25
+    """
+    common = find_common(ia, ib)
+    if common is None:
+        return doubly_centred(y), 2.0 / (y.shape[1] - 1.0)
+    z = y - y[:, [common]]
+    z = z - z.mean(axis=0)
+    floor = NOISE * float(np.abs(y).max(initial=0.0))
+    return np.where(np.abs(z) <= floor, 0.0, z), 1.0 / len(ia)
+
+
+MOST_SINGLE = 5e6
+"""Statistics of single pairs that are resampled at most."""
+SINGLE_BLOCK = 4_000_000
+"""Numbers held at a time."""
+ROUNDING = 1e-12
+"""Share of a sum of squares that may be left of it where nothing varies."""
+
+
+def resample_single(
+    y: Floats, ia: Ints, ib: Ints, t: Floats, key: np.uint64, n_resamples: int, d0: float
+) -> Floats | None:
+    """Count how often single pairs have as large a |t| in the resamples of `resampled`.
+
+    Parameters
+    ----------
+    y : array
+        (T, R) scores.
+    ia, ib : array of int
+        (P,) systems of each pair.
+    t : array
+        (P,) observed statistics.
+    key, n_resamples
+        As for `resampled`.
+    d0 : float
+        Prior degrees of freedom.
+
+    Returns
+    -------
+    array or None
+        (P,) p-values (1 + #{|t*| ≥ |t|})/(B + 1); None where scores are missing or pairs are too many.
+    """
+    if np.isnan(y).any() or float(t.size) * n_resamples > MOST_SINGLE:
+        return None
+    z, pooling = centre_pairs(y, ia, ib)
+    topics = len(z)
+    share = float(own_share(np.asarray(topics - 1.0), d0))
+    target = t**2 * (1.0 - TIE)
+    squares, hits = z**2, np.zeros(t.size)
+    size = max(1, SINGLE_BLOCK // max(topics, BLOCK_SIZE))
+    for first in range(0, n_resamples, BLOCK_SIZE):
+        counts = topic_counts(topics, key, first, min(BLOCK_SIZE, n_resamples - first)).astype(np.float64)
+        means = counts @ z / topics
+        sums = counts @ squares
+        own = sums - topics * means**2
+        common = np.where(own > ROUNDING * sums, own, 0.0).sum(axis=1) * pooling / (topics - 1.0)
+        for start in range(0, t.size, size):
+            a, b = ia[start : start + size], ib[start : start + size]
+            gap = means[:, a] - means[:, b]
+            total = counts @ (z[:, a] - z[:, b]) ** 2
+            pair = total - topics * gap**2
+            pair = np.where(pair > ROUNDING * total, pair, 0.0) / (topics - 1.0)
+            variance = (share * pair + (1.0 - share) * common[:, None]) / topics
+            with np.errstate(divide="ignore", invalid="ignore"):
+                squared = np.where(variance > 0.0, gap**2 / variance, np.where(gap != 0.0, np.inf, 0.0))
+            hits[start : start + size] += (squared >= target[start : start + size]).sum(axis=0)
+    return np.asarray((1.0 + hits) / (n_resamples + 1.0))

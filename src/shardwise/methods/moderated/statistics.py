@@ -10,6 +10,7 @@ import numpy as np
 from shardwise.core.arrays import Floats, Ints
 from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.moderated.noise import Noise
+from shardwise.stats.clusters import ClusterCare, care_for_clusters
 from shardwise.stats.student import LEVEL, NOISE, cochran_cox_df, critical, t_statistic, two_sided
 
 D0 = 20.0  # degrees of freedom that the common variance counts for
@@ -29,6 +30,7 @@ class Statistics:
     df: Floats  # of Student's law for a single pair
     drawn_df: Floats  # of that in resamples: Satterthwaite's of what is drawn
     d0: float
+    cluster_care: float = 1.0  # factor of intervals because clusters are few or unequal
 
     @property
     def se(self) -> Floats:
@@ -48,7 +50,7 @@ class Statistics:
     @property
     def care(self) -> Floats:
         """How much larger a t has to be than by the law of resamples, at 5 %."""
-        return np.asarray(critical(LEVEL, self.df) / critical(LEVEL, self.drawn_df))
+        return np.asarray(self.cluster_care * critical(LEVEL, self.df) / critical(LEVEL, self.drawn_df))
 
     @property
     def drawn(self) -> Statistics:
@@ -63,15 +65,16 @@ def statistics(
     *,
     d0: float = D0,
     noise: Noise | None = None,
-    lost: float = 0.0,
+    unit_df: float | None = None,
 ) -> Statistics:
     """Moderated statistics of the pairs (ia, ib) of tables of topics by systems.
 
     A topic that a system lacks (NaN) does not count for the pairs of that system: their mean and variance are those of
     the n_k topics that both have, and n_k stands for T. s̄² is then the mean of s²_k with weights n_k - 1.
 
-    The pairs are all a < b by default, and s̄² is of all in any case; ``noise`` moves system means besides the topics.
-    Units that count unequally say less than their number: they have ``lost`` degrees of freedom.
+    The pairs are all a < b by default; s̄² is of the pairs given where they are all those of one system, else of all.
+    ``noise`` moves system means besides the topics. Units that count unequally say less than their number: the variance
+    of a mean over them has ``unit_df`` degrees of freedom (`care_for_clusters`).
 
     >>> y = np.array([[0.1, 0.3, 0.2], [0.4, 0.5, 0.5], [0.2, 0.4, 0.1], [0.6, 0.7, 0.8]])
     >>> statistics(y).t.round(3)
@@ -83,7 +86,8 @@ def statistics(
     tables = np.ascontiguousarray(y.reshape(-1, *y.shape[-2:]), dtype=np.float64)
     units, difference, own = pair_moments(tables, ia, ib)
     if np.isfinite(tables).all():
-        common = 2.0 * interaction_mean_square(tables)
+        shared = find_common(ia, ib)
+        common = own.mean(axis=-1) if shared is not None else 2.0 * interaction_mean_square(tables)
     else:
         n, _, every = pair_moments(tables, *pairs_of(y.shape[-1]))
         weight = np.maximum(n - 1.0, 0.0)
@@ -99,7 +103,7 @@ def statistics(
         d0,
         None if noise is None else noise.of_pairs(ia, ib),
         weighed=noise is not None and not noise.shared,
-        lost=lost,
+        care=None if unit_df is None else care_for_clusters(unit_df, y.shape[-2], y.shape[-1], prior_df=d0),
     )
 
 
@@ -114,17 +118,19 @@ def moderate(
     extra: tuple[Floats, Floats] | None = None,
     *,
     weighed: bool = False,
-    lost: float = 0.0,
+    care: ClusterCare | None = None,
 ) -> Statistics:
     """Draw each pair's variance towards the common one, as if that were known from d0 more degrees of freedom.
 
     Of these no more count than ``spare`` (…, P), those that s̄² (…) has besides the pair's own. ``extra`` is the
     variance of the difference besides that of its units, and half the variance of that estimate; ``weighed`` where it
-    rests on few numbers. Units that count unequally have ``lost`` degrees of freedom.
+    rests on few numbers. ``care`` is for units that count unequally.
     """
     share = own_share(own_df, d0)
     moderated = share * own + (1.0 - share) * common[..., None]
-    df = own_df + np.minimum(d0, spare) - lost
+    df = own_df + np.minimum(d0, spare)
+    if care is not None:
+        df = np.minimum(df, care.single_df)
     beside, drawn_df = np.zeros(difference.shape), df
     if extra is not None:
         beside, spread = (np.broadcast_to(part, difference.shape) for part in extra)
@@ -136,7 +142,32 @@ def moderate(
         share = np.divide(beside, total, out=np.zeros(df.shape), where=total > 0.0)
         careful = cochran_cox_df(df, few, share ** np.minimum(few / 2.0, 1.0))
         df, drawn_df = np.where(share > 0.0, careful, df) if weighed else satterthwaite, satterthwaite
-    return Statistics(difference, units, own_df, own, common, moderated, beside, df, drawn_df, d0)
+    factor = 1.0 if care is None else care.factor
+    return Statistics(difference, units, own_df, own, common, moderated, beside, df, drawn_df, d0, factor)
+
+
+def find_common(ia: Ints, ib: Ints) -> int | None:
+    """Find the system that is in every one of several pairs, as a baseline is.
+
+    Parameters
+    ----------
+    ia, ib : array of int
+        (P,) systems of each pair.
+
+    Returns
+    -------
+    int or None
+        Its number; None for a single pair, and where there is none.
+
+    >>> find_common(np.array([0, 2]), np.array([1, 1])), find_common(np.array([0, 0, 1]), np.array([1, 2, 2]))
+    (1, None)
+    """
+    if len(ia) < 2:
+        return None
+    for system in (int(ia[0]), int(ib[0])):
+        if bool(((ia == system) | (ib == system)).all()):
+            return system
+    return None
 
 
 def own_share(own_df: Floats, d0: float) -> Floats:
