@@ -35,12 +35,11 @@ from shardwise.core.arguments import level as checked_level
 from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
-from shardwise.core.scores import as_scores, layout_of, missing_cells, nouns_of, undefined_cells
+from shardwise.core.scores import Scores, as_scores, layout_of, missing_cells, nouns_of, undefined_cells
 from shardwise.core.text import short
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.anova.method import AnovaMethod
 from shardwise.methods.clusters import by_units
-from shardwise.methods.judges.method import HUMAN
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import list_claims, parse_procedure
 from shardwise.methods.repeats.kinds import seeds_or_samples
@@ -192,7 +191,7 @@ def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> 
         first,
         tuple(one.on_one_split for one in procedures),
         alpha=alpha,
-        budget=0 if HUMAN in first.coords else chosen.calibration,  # no world has a judge
+        budget=chosen.calibration if Scores(first).human is None else 0,  # no world has a judge
         seed=chosen.seed or 0,
         baseline=chosen.baseline,
         progress=progress,
@@ -200,7 +199,7 @@ def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> 
     steps = table.sizes.get("split", 1)
     tried = [one for one in claims if steps > 1 and SHARDS in one.procedure.on_one_split.layouts]
     name = chosen.measure or str(table.name or "score")
-    planned = any(one.procedure.claim == LIKE for one in claims) and HUMAN not in first.coords
+    planned = any(one.procedure.claim == LIKE for one in claims) and Scores(first).human is None
     return Analysis(
         scores=original,
         analysed=table,

@@ -17,11 +17,19 @@ from shardwise.core import late
 from shardwise.core.arguments import level
 from shardwise.core.claim import counted, plural
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
+from shardwise.core.scores import (
+    DETERMINISTIC,
+    LOWER_IS_BETTER,
+    RANGE,
+    Scores,
+    as_scores,
+    layout_of,
+    level_names,
+    nouns_of,
+)
 from shardwise.core.shown import Shown
 from shardwise.core.text import short
-from shardwise.io.instances import DETERMINISTIC
-from shardwise.methods.bounded import LOWER_IS_BETTER, RANGE, BoundedScores, bound_scores
+from shardwise.methods.bounded import BoundedScores, bound_scores
 from shardwise.methods.repeats.kinds import infer_repeats
 from shardwise.planning.margins import topics_for_margin
 from shardwise.stats import intervals
@@ -354,7 +362,7 @@ def _judge(
     # the default method's test: difference, standard error and degrees of freedom for this layout
     pairs = compare(two, baseline=base, repeats=kind or None) if comparisons is None else comparisons
     share = alpha / candidates
-    sign = -1.0 if two.attrs.get(LOWER_IS_BETTER, False) else 1.0
+    sign = -1.0 if Scores(two).lower_is_better else 1.0
     pair, direction = _find_pair(pairs, new, base)
     difference, se = sign * direction * float(pairs.difference[pair]), float(pairs.se[pair])
     # a correction for several candidates is made by their share of alpha

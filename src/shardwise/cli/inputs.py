@@ -21,7 +21,7 @@ from shardwise.core.arguments import chosen
 from shardwise.core.claim import plural
 from shardwise.core.errors import InputError, Option, unknown
 from shardwise.core.model import NAMED, Model
-from shardwise.core.scores import level_names, missing_cells, undefined_cells
+from shardwise.core.scores import RANGE, level_names, missing_cells, undefined_cells
 from shardwise.io.bounds import parse_size, raise_limit, usable_memory
 from shardwise.io.collection import Collection
 from shardwise.io.files import SUFFIXES, bare_name, expand
@@ -32,7 +32,6 @@ from shardwise.io.scores import are_score_files, read_scores, score_files
 from shardwise.io.trec.conventions import Conventions, parse_conventions
 from shardwise.methods.bootstrap.distributions import Null
 from shardwise.methods.bootstrap.fit import Density
-from shardwise.methods.bounded import RANGE
 from shardwise.methods.judges.method import with_human
 from shardwise.scoring.scoring import describe_conventions, score
 from shardwise.scoring.streamed import score_runs

@@ -14,10 +14,9 @@ from shardwise.comparing.run import run_procedure
 from shardwise.core.arguments import chosen, lending, whole
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option, unknown
-from shardwise.core.scores import as_scores, averaged, layout_of, nouns_of
+from shardwise.core.scores import Scores, as_scores, averaged, layout_of, nouns_of
 from shardwise.methods.base import JOINT, Estimates
 from shardwise.methods.clusters import by_units
-from shardwise.methods.judges.method import HUMAN
 from shardwise.methods.moments.fit import TESTS as MOMENT_TESTS
 from shardwise.methods.moments.fit import ScoreMoments
 from shardwise.methods.paired.method import TESTS
@@ -185,7 +184,8 @@ def compare_moments(
 
 def choose_default(scores: xr.DataArray) -> str:
     """Return the name of the default procedure for scores of this layout; people's scores correct a judge."""
-    if HUMAN in scores.coords:
+    gated = Scores(scores)
+    if gated.human is not None:
         return OF_PEOPLE
     dims = layout_of(scores)
     if dims not in DEFAULTS:

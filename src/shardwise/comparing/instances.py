@@ -12,7 +12,7 @@ from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.run import PairChoice, batch_of_one, compare_tables, run_procedure
 from shardwise.core.arguments import chosen, level, whole
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.io.instances import DETERMINISTIC
+from shardwise.core.scores import DETERMINISTIC
 from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.mixed.posterior import Mixture, posterior
 from shardwise.methods.paired import statistics as paired

@@ -16,6 +16,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import (
+    Scores,
     complete,
     in_canonical_order,
     layout_of,
@@ -23,10 +24,8 @@ from shardwise.core.scores import (
     missing_cells,
     nouns_of,
 )
-from shardwise.io.instances import DETERMINISTIC
 from shardwise.methods.bounded import BOUNDED, BoundedScores, bound_scores
-from shardwise.methods.clusters import CLUSTER, DF, SCALE, TASK, WORDS, by_units
-from shardwise.methods.judges.method import HUMAN
+from shardwise.methods.clusters import by_units
 from shardwise.methods.means import add_mean_errors
 from shardwise.methods.procedure import AVERAGED, Procedure
 from shardwise.methods.splits import RULES
@@ -84,6 +83,7 @@ def run_procedure(
     """
     bounded = find_bounded(scores, procedure.claim)
     scores, _ = by_units(scores)
+    gated = Scores(scores)
     tables = make_tables(procedure, scores, n_resamples=n_resamples, seed=seed)
     return compare_tables(
         procedure,
@@ -91,8 +91,8 @@ def run_procedure(
         level_names(scores, "system"),
         nouns_of(scores),
         PairChoice(only, baseline, directed),
-        scope=scores.attrs.get(WORDS, ""),
-        scale=scores.attrs.get(SCALE),
+        scope=gated.unit_scope,
+        scale=gated.unit_scale,
         bounded=bounded,
     )
 
@@ -112,9 +112,9 @@ def find_bounded(scores: xr.DataArray, claim: Claim) -> BoundedScores | None:
     BoundedScores or None
         None where people's scores correct a judge's, or the claim is about exactly these topics.
     """
-    if "topic" not in claim or HUMAN in scores.coords:
+    if "topic" not in claim or Scores(scores).human is not None:
         return None
-    if DF in scores.attrs:
+    if Scores(scores).unit_df is not None:
         made: BoundedScores | None = scores.attrs.get(BOUNDED)
         return made
     return bound_scores(scores)
@@ -148,10 +148,10 @@ def make_tables(
             value=procedure.name,
         )
     options: dict[str, Any] = {}
-    if DETERMINISTIC in scores.coords:
-        flags = tuple(bool(flag) for flag in np.atleast_1d(scores[DETERMINISTIC].to_numpy()))
-        options |= {"deterministic": flags} if any(flags) else {}
-    if DF in scores.attrs:
+    gated = Scores(scores)
+    if gated.deterministic:
+        options["deterministic"] = gated.deterministic
+    if gated.unit_df is not None:
         if not method.takes_units:
             raise InputError(
                 f"{procedure.name} looks at single items, which clusters and tasks make unequal",
@@ -159,9 +159,9 @@ def make_tables(
                 argument="method",
                 value=procedure.name,
             )
-        options["unit_df"] = float(scores.attrs[DF])
-    if HUMAN in scores.coords:
-        options |= _people_options(procedure, scores)
+        options["unit_df"] = gated.unit_df
+    if gated.human is not None:
+        options |= _people_options(procedure, gated)
     return batch_of_one(
         procedure, _values(procedure, scores, dims), dims, n_resamples=n_resamples, seed=seed, **options
     )
@@ -188,14 +188,14 @@ def _values(procedure: Procedure, scores: xr.DataArray, dims: Dims) -> Floats:
 
 def _copy_deterministic(scores: xr.DataArray) -> xr.DataArray:
     """The same scores with those of a deterministic system copied to all instances."""
-    if DETERMINISTIC not in scores.coords or "instance" not in scores.dims:
+    flags = Scores(scores).deterministic
+    if not flags or "instance" not in scores.dims:
         return scores
-    return scores.where(
-        ~scores[DETERMINISTIC].astype(bool), scores.bfill("instance").isel(instance=0, drop=True)
-    )
+    random = xr.DataArray(~np.array(flags), dims="system")
+    return scores.where(random, scores.bfill("instance").isel(instance=0, drop=True))
 
 
-def _people_options(procedure: Procedure, scores: xr.DataArray) -> dict[str, Any]:
+def _people_options(procedure: Procedure, scores: Scores) -> dict[str, Any]:
     """Scores by people with clusters and tasks; refused where a test would look at the judge alone."""
     if not procedure.method.uses_people:
         raise InputError(
@@ -204,12 +204,10 @@ def _people_options(procedure: Procedure, scores: xr.DataArray) -> dict[str, Any
             argument="method",
             value=procedure.name,
         )
-    options: dict[str, Any] = {
-        "human": np.asarray(scores[HUMAN].transpose(*TABLE).to_numpy(), dtype=float)[None]
-    }
-    for name in (CLUSTER, TASK):
-        if name in scores.coords:
-            options[name] = np.unique(scores[name].values.astype(str), return_inverse=True)[1]
+    assert scores.human is not None
+    options: dict[str, Any] = {"human": scores.human[None]}
+    options |= {} if scores.cluster is None else {"cluster": scores.cluster}
+    options |= {} if scores.task is None else {"task": scores.task}
     return options
 
 

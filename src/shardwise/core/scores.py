@@ -11,17 +11,16 @@ policy; missing ones are left out or refused, and never invented.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arrays import Floats
+from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import DIMENSIONS, plural
 from shardwise.core.errors import Either, InputError
-
-Scores = xr.DataArray
 
 SYNONYMS = {
     "topic": ("topic", "topic_id", "query", "query_id", "qid", "item", "item_id", "question", "question_id", "prompt",
@@ -38,6 +37,144 @@ SYNONYMS = {
 ROLE_OF = {word: role for role, words in SYNONYMS.items() for word in words}
 SUFFIXES = ("_id", "_name")
 LARGEST = 1e100  # of scores; the largest of a table is no smaller than its inverse
+
+
+HUMAN, CLUSTER, TASK, DETERMINISTIC = "human", "cluster", "task", "deterministic"
+"""Coordinates: people's scores along topic and system, the cluster and the task of a topic, whether a system has copies
+of one instance."""
+RANGE, LOWER_IS_BETTER, REPEATS, AVERAGED = "range", "lower_is_better", "repeats_kind", "averaged"
+"""Attributes: declared limits of scores, whether small scores are good, what instances are, what was averaged first."""
+UNIT_DF, UNIT_SCALE, UNIT_SCOPE = "unit_df", "unit_scale", "unit_words"
+"""Attributes of scores of units (clusters, tasks): the df of a variance over them, the spread of single items by which
+effect sizes are measured, and what a claim says of them beside their number."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Scores that passed the gate: one labelled array, and all that is known of it as typed fields.
+
+    Whoever holds `Scores` need not check them again, and nobody else looks for coordinates or attributes by name.
+
+    Parameters
+    ----------
+    array : DataArray
+        Scores by topic and system, perhaps shard, split or instance, as `as_scores` returns them.
+
+    >>> scores = Scores.of({"gpt": {"q1": 1, "q2": 0}, "llama": {"q1": 0, "q2": 0}})
+    >>> scores.dims, scores.systems, scores.human is None
+    (('topic', 'system'), ('gpt', 'llama'), True)
+    """
+
+    array: xr.DataArray
+
+    @classmethod
+    def of(cls, data: Any, **options: Any) -> Scores:
+        """Pass the gate, once.
+
+        Parameters
+        ----------
+        data : object
+            Anything that `as_scores` takes, or `Scores`, which are returned as they are.
+        **options
+            Those of `as_scores`.
+
+        Returns
+        -------
+        Scores
+            Checked scores.
+        """
+        return data if isinstance(data, Scores) else cls(as_scores(data, **options))
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """Dimensions in the canonical order."""
+        return layout_of(self.array)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Number of levels of every dimension."""
+        return sizes_of(self.array)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the systems."""
+        return level_names(self.array, "system")
+
+    @property
+    def measure(self) -> str:
+        """What the scores are of."""
+        return str(self.array.name or "score")
+
+    @property
+    def nouns(self) -> dict[str, str]:
+        """The user's words for dimensions, where they differ from ours."""
+        return nouns_of(self.array)
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """Declared limits of the scores."""
+        declared = self.array.attrs.get(RANGE)
+        return None if declared is None else (float(declared[0]), float(declared[1]))
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether small scores are good."""
+        return bool(self.array.attrs.get(LOWER_IS_BETTER, False))
+
+    @property
+    def repeats(self) -> str:
+        """What instances are, "seeds" or "samples", where the reader of the files knows it."""
+        return str(self.array.attrs.get(REPEATS, ""))
+
+    @property
+    def averaged(self) -> str:
+        """What was averaged before the gate, in words; empty where nothing was."""
+        return str(self.array.attrs.get(AVERAGED, ""))
+
+    @property
+    def human(self) -> Floats | None:
+        """(topic, system) scores by people beside those of a judge, NaN where nobody looked."""
+        if HUMAN not in self.array.coords:
+            return None
+        return np.asarray(self.array[HUMAN].transpose("topic", "system").to_numpy(), dtype=float)
+
+    @property
+    def cluster(self) -> Ints | None:
+        """(topic,) number of each topic's cluster."""
+        return self._code(CLUSTER)
+
+    @property
+    def task(self) -> Ints | None:
+        """(topic,) number of each topic's task, where tasks are labels of topics."""
+        return self._code(TASK)
+
+    def _code(self, name: str) -> Ints | None:
+        if name not in self.array.coords or self.array[name].dims != ("topic",):
+            return None
+        return np.unique(self.array[name].values.astype(str), return_inverse=True)[1].astype(np.int64)
+
+    @property
+    def deterministic(self) -> tuple[bool, ...]:
+        """Whether each system has copies of one instance; empty where nobody said so."""
+        if DETERMINISTIC not in self.array.coords:
+            return ()
+        flags = tuple(bool(flag) for flag in np.atleast_1d(self.array[DETERMINISTIC].to_numpy()))
+        return flags if any(flags) else ()
+
+    @property
+    def unit_df(self) -> float | None:
+        """Degrees of freedom of a variance over units, where topics are clusters or tasks by now."""
+        return float(self.array.attrs[UNIT_DF]) if UNIT_DF in self.array.attrs else None
+
+    @property
+    def unit_scale(self) -> float | None:
+        """Spread of single items by which effect sizes are measured, where topics are units."""
+        return float(self.array.attrs[UNIT_SCALE]) if UNIT_SCALE in self.array.attrs else None
+
+    @property
+    def unit_scope(self) -> str:
+        """What a claim says of units beside their number."""
+        return str(self.array.attrs.get(UNIT_SCOPE, ""))
 
 
 def noun(word: str) -> str:

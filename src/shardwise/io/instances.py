@@ -16,7 +16,7 @@ import xarray as xr
 
 from shardwise.core.claim import counted
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import as_scores
+from shardwise.core.scores import DETERMINISTIC, as_scores
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, bare_name, expand
 from shardwise.io.natural_order import natural_key
@@ -24,15 +24,12 @@ from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
 from shardwise.io.tables.tensor import with_counts
 
-DETERMINISTIC = "deterministic"
-"""Coordinate along system: whether it gives the same result each time, so that one instance says all."""
-
 ONLY = "1"  # name of the instance of a system whose file names have none
 FOLDER = "{system}/{instance}"
 YES, NO = {"1", "true", "yes"}, {"", "0", "false", "no"}
 
 Naming = str | Sequence[str] | Mapping[str, tuple[str, str]] | os.PathLike[str]
-Scores = TypeVar("Scores", xr.DataArray, xr.Dataset)
+ScoreArray = TypeVar("ScoreArray", xr.DataArray, xr.Dataset)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +41,7 @@ class InstanceRuns:
     instances: tuple[str, ...]  # of each run
     deterministic: tuple[str, ...]
 
-    def arrange(self, scores: Scores) -> Scores:
+    def arrange(self, scores: ScoreArray) -> ScoreArray:
         """Turn scores with one "system" a run into scores with the dimensions system and instance.
 
         Instances that a system does not have are missing, NaN; the coordinate `deterministic` carries the flags.
@@ -52,7 +49,7 @@ class InstanceRuns:
         Parameters
         ----------
         scores
-            Scores of ``collection``, as `score` returns them.
+            ScoreArray of ``collection``, as `score` returns them.
         """
         if tuple(map(str, scores["system"].values)) != self.collection.systems:
             raise InputError("the scores are not of these runs", remedy="score .collection of this object")
@@ -66,7 +63,7 @@ class InstanceRuns:
         return flag_deterministic(with_counts(found), self.deterministic)
 
 
-def flag_deterministic(scores: Scores, systems: Iterable[str]) -> Scores:
+def flag_deterministic(scores: ScoreArray, systems: Iterable[str]) -> ScoreArray:
     """Mark systems as deterministic by a coordinate along `system`; all others are not.
 
     Parameters

@@ -15,9 +15,8 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import InputError, Option, unknown
 from shardwise.core.rng import generator
-from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
+from shardwise.core.scores import DETERMINISTIC, as_scores, layout_of, level_names, nouns_of
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.io.instances import DETERMINISTIC
 from shardwise.lab.worlds.base import NormalWorld, World, check_layout, effects_of
 from shardwise.lab.worlds.bounded import MarginsWorld, margins_world
 from shardwise.lab.worlds.copula import correlation_root, normal_scores

@@ -10,7 +10,7 @@ import xarray as xr
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import level_names
+from shardwise.core.scores import Scores, level_names
 from shardwise.stats import clusters, intervals
 from shardwise.stats.intervals import PairMoments, Range, ScoreMoments
 
@@ -231,9 +231,8 @@ def _numbered(blocks: Iterator[tuple[Ints, Ints]]) -> Iterator[tuple[slice, tupl
         start += len(a)
 
 
-RANGE, LOWER_IS_BETTER, BOUNDED = "range", "lower_is_better", "bounded_items"
-"""Attributes of scores: the lowest and highest score there can be, whether lower scores are better; and, on the scores
-of units that were made of items, the `BoundedScores` of these items."""
+BOUNDED = "bounded_items"
+"""Attribute of the scores of units that were made of items: the `BoundedScores` of these items."""
 
 
 def find_range(scores: xr.DataArray) -> Range | None:
@@ -256,12 +255,11 @@ def find_range(scores: xr.DataArray) -> Range | None:
     """
     values = np.asarray(scores.to_numpy(), np.float64)
     values = values[np.isfinite(values)]
-    turned = bool(scores.attrs.get(LOWER_IS_BETTER, False))
-    declared = scores.attrs.get(RANGE)
+    turned, declared = Scores(scores).lower_is_better, Scores(scores).range
     if declared is None:
         inside = values.size > 0 and values.min() >= 0.0 and values.max() <= 1.0
         return Range(0.0, 1.0, turned) if inside else None
-    low, high = (float(end) for end in declared)
+    low, high = declared
     if not (np.isfinite([low, high]).all() and low < high):
         raise InputError(
             f"{low:g} to {high:g} is not a range", remedy="give the lowest and the highest score"

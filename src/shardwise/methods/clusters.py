@@ -11,17 +11,21 @@ import xarray as xr
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, counted, plural
 from shardwise.core.errors import InputError
-from shardwise.core.scores import in_canonical_order, level_names, nouns_of
+from shardwise.core.scores import (
+    AVERAGED,
+    CLUSTER,
+    HUMAN,
+    TASK,
+    UNIT_DF,
+    UNIT_SCALE,
+    UNIT_SCOPE,
+    in_canonical_order,
+    level_names,
+    nouns_of,
+)
 from shardwise.methods.bounded import BOUNDED, bound_scores
-from shardwise.methods.judges.method import AVERAGED, HUMAN
 from shardwise.methods.moderated.statistics import interaction_mean_square
 from shardwise.stats.units import residuals, task_means, unit_df, unit_scores
-
-CLUSTER, TASK = "cluster", "task"
-"""Coordinates along topic: items of one cluster are alike; tasks count alike in the mean of a system."""
-WORDS, DF, SCALE = "unit_words", "unit_df", "unit_scale"
-"""Attributes of the scores of units: what a claim says beside their number, the df of a variance over them, and the
-spread of single items by which effect sizes are measured."""
 
 
 def by_units(
@@ -43,7 +47,7 @@ def by_units(
     """
     table = _unstacked(scores)
     labels = {name: table[name] for name in (CLUSTER, TASK) if name in table.coords}
-    if not (labels or AVERAGED in scores.attrs) or DF in scores.attrs:
+    if not (labels or AVERAGED in scores.attrs) or UNIT_DF in scores.attrs:
         return scores, generalize
     for name, values in labels.items():
         if values.dims != ("topic",):
@@ -77,7 +81,9 @@ def by_units(
         },
         name=scores.name,
         attrs={**scores.attrs, **_words(table, len(tasks) if labels.keys() & {TASK} else 0, over_tasks)},
-    ).assign_attrs({DF: df, SCALE: _spread(y), BOUNDED: None if over_tasks else bound_scores(table)})
+    ).assign_attrs(
+        {UNIT_DF: df, UNIT_SCALE: _spread(y), BOUNDED: None if over_tasks else bound_scores(table)}
+    )
     if claim is not None and over_tasks:
         return found, Claim("topic", *(name for name in claim if name not in (TASK, "topic")))
     return found, generalize
@@ -123,7 +129,7 @@ def _judged(scores: xr.DataArray, labels: Mapping[str, xr.DataArray], generalize
         said.append(_within(scores, len(names[TASK][0])))
     if AVERAGED in scores.attrs:
         said.append(f", for the mean of {scores.attrs[AVERAGED]}")
-    return scores.assign_attrs({WORDS: "".join(said)})
+    return scores.assign_attrs({UNIT_SCOPE: "".join(said)})
 
 
 def _spread(y: Floats) -> float:
@@ -161,11 +167,11 @@ def _words(table: xr.DataArray, tasks: int, over_tasks: bool) -> dict[str, str]:
     item = nouns_of(table).get("topic", "topic")
     inside = f" with {counted(table.sizes['topic'], item)} in them"
     if over_tasks:
-        return {"topic_noun": str(table.attrs.get("task_noun", TASK)), WORDS: inside}
+        return {"topic_noun": str(table.attrs.get("task_noun", TASK)), UNIT_SCOPE: inside}
     within = _within(table, tasks) if tasks else ""
     if CLUSTER in table.coords:
-        return {"topic_noun": str(table.attrs.get("cluster_noun", CLUSTER)), WORDS: inside + within}
-    return {WORDS: within}
+        return {"topic_noun": str(table.attrs.get("cluster_noun", CLUSTER)), UNIT_SCOPE: inside + within}
+    return {UNIT_SCOPE: within}
 
 
 def _within(table: xr.DataArray, tasks: int) -> str:

@@ -14,7 +14,7 @@ from shardwise.core import late
 from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import Scores, as_scores, complete
+from shardwise.core.scores import as_scores, complete
 from shardwise.core.shown import Shown
 from shardwise.methods.anova.variance_components import mean_squares as mean_squares_of
 
@@ -66,7 +66,7 @@ class MeanSquares:
     systems: int
 
 
-def table_of(scores: Any, measure: str | None = None) -> tuple[Scores, Floats]:
+def table_of(scores: Any, measure: str | None = None) -> tuple[xr.DataArray, Floats]:
     """Return complete topic × system scores that passed the gate, and their numbers, systems across."""
     table = as_scores(scores, measure=measure, only=True)
     return table, complete(table)

@@ -12,14 +12,14 @@ from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError
 from shardwise.core.scores import as_scores, missing_cells, undefined_cells
 
-Scores = TypeVar("Scores", xr.Dataset, xr.DataArray)
+ScoreArray = TypeVar("ScoreArray", xr.Dataset, xr.DataArray)
 
 _CONSTANTS = {"zero": 0.0, "one": 1.0}
 _NAMED = (*_CONSTANTS, "lq", "mean", "drop")
 _POLICIES = f"{', '.join(_NAMED)}, or a number"
 
 
-def fill_undefined(scores: Scores, policy: str | float) -> Scores:
+def fill_undefined(scores: ScoreArray, policy: str | float) -> ScoreArray:
     """Give the undefined scores a value, or drop the topics that have any; the input is left as it is.
 
     A score is undefined where it has no meaning for any system: the topic has no relevant document in the shard. Where
@@ -29,7 +29,7 @@ def fill_undefined(scores: Scores, policy: str | float) -> Scores:
     Parameters
     ----------
     scores
-        Scores on shards, or as `score` returns them; one measure or several.
+        ScoreArray on shards, or as `score` returns them; one measure or several.
     policy
         ``"zero"`` or ``"one"``; ``"lq"`` or ``"mean"``, the lower quartile (MATLAB's ``prctile``, numpy's ``hazen``) or
         the mean of all defined scores of the same split and measure (FF21); ``"drop"`` takes out every topic that is
@@ -122,7 +122,7 @@ def _undefined_topics(scores: xr.DataArray) -> Bools:
     return np.asarray(undefined_cells(scores).any(others).values)
 
 
-def _drop(scores: Scores, undefined: Bools) -> Scores:
+def _drop(scores: ScoreArray, undefined: Bools) -> ScoreArray:
     if undefined.all():
         raise InputError(
             "every topic is undefined somewhere: dropping leaves none",

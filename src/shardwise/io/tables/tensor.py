@@ -1,4 +1,4 @@
-"""Scores one by one -> a Dataset, one variable a measure, that says how it was read."""
+"""ScoreArray one by one -> a Dataset, one variable a measure, that says how it was read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from shardwise.io.natural_order import natural_order
 from shardwise.io.tables.column import Labels
 from shardwise.io.tables.records import ITEM_LABELS, Missing, Records
 
-Scores = TypeVar("Scores", xr.DataArray, xr.Dataset)
+ScoreArray = TypeVar("ScoreArray", xr.DataArray, xr.Dataset)
 
 SHOWN = 10  # systems that are named
 LONGEST = 40  # characters of a name that are shown
@@ -38,7 +38,7 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
     Parameters
     ----------
     parts
-        Scores one by one, from one table or several.
+        ScoreArray one by one, from one table or several.
     missing
         What becomes of scores without a row: ``"leave"`` (NaN, as without), ``"refuse"`` or ``"zero"``.
     """
@@ -111,7 +111,7 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
     return with_counts(data.assign_attrs(primary=primary) if primary else data)
 
 
-def with_counts(scores: Scores) -> Scores:
+def with_counts(scores: ScoreArray) -> ScoreArray:
     """Return scores whose attributes ``undefined`` and ``missing`` count their empty cells."""
     if isinstance(scores, xr.Dataset):
         return scores.assign({name: with_counts(values) for name, values in scores.data_vars.items()})

@@ -31,7 +31,7 @@ from shardwise.methods.registry import DEFAULTS, parse_procedure
 
 CHUNK = 200_000  # pairs × repeats in memory at once, for each worker
 
-Scores = xr.DataArray | xr.Dataset | pd.DataFrame
+ScoreTable = xr.DataArray | xr.Dataset | pd.DataFrame
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -98,7 +98,7 @@ def _sentence(row: pd.Series[Any], level: float) -> str:
 
 
 def split_half(
-    scores: Scores,
+    scores: ScoreTable,
     procedures: str | Procedure | Iterable[str | Procedure] | None = None,
     *,
     over: Literal["topic", "shard"] = "topic",
@@ -197,8 +197,8 @@ def _halves(plan: Plan, y: Floats, axis: int, repeats: int, per: int, first: int
 
 
 def across_collections(
-    a: Scores,
-    b: Scores,
+    a: ScoreTable,
+    b: ScoreTable,
     procedures: str | Procedure | Iterable[str | Procedure] | None = None,
     *,
     reference: str | None = None,
@@ -251,7 +251,7 @@ def across_collections(
     return PredictiveCheck(*tables(plan, dict(zip(names, (forth, back), strict=True))), setting, alpha, level)
 
 
-def _checked(scores: Scores) -> tuple[Floats, tuple[str, ...]]:
+def _checked(scores: ScoreTable) -> tuple[Floats, tuple[str, ...]]:
     """A complete array in the package's order of dimensions, and that order."""
     array, y = complete_table(scores)
     return y, layout_of(array)
@@ -305,7 +305,9 @@ def _chosen(
     return tuple(chosen.values()), list(chosen).index(strict)
 
 
-def _matched(a: Scores, b: Scores, names: tuple[str, str]) -> tuple[xr.DataArray, xr.DataArray, list[str]]:
+def _matched(
+    a: ScoreTable, b: ScoreTable, names: tuple[str, str]
+) -> tuple[xr.DataArray, xr.DataArray, list[str]]:
     """Both score sets with the systems that they share, in the order of the first."""
     first, second = as_scores(a), as_scores(b)
     layouts = [layout_of(one) for one in (first, second)]

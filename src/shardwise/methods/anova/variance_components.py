@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import counted
 from shardwise.core.errors import Either, InputError
 from shardwise.core.model import MD1, MD6, label
-from shardwise.core.scores import Scores, as_scores, complete, layout_of
+from shardwise.core.scores import DETERMINISTIC, as_scores, complete, layout_of
 from shardwise.core.variance_components import LAYOUTS, VarianceComponents
-from shardwise.io.instances import DETERMINISTIC
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed import balanced as mixed_balanced
 from shardwise.stats.balanced import decompose
@@ -49,7 +49,7 @@ def variance_components(scores: Any) -> VarianceComponents:
     return components_of(y, dims)
 
 
-def complete_table(scores: Any) -> tuple[Scores, Floats]:
+def complete_table(scores: Any) -> tuple[xr.DataArray, Floats]:
     """Return scores that passed the gate, and their numbers in the canonical order, of a layout with components.
 
     Parameters

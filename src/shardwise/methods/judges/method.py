@@ -14,7 +14,7 @@ from shardwise.core.arguments import level
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import as_scores, level_names, nouns_of
+from shardwise.core.scores import AVERAGED, HUMAN, Scores, as_scores, level_names, nouns_of
 from shardwise.methods.base import Clause, Estimates, Method, Outcome
 from shardwise.methods.judges.prediction_powered import (
     Powered,
@@ -27,10 +27,6 @@ from shardwise.methods.moderated.statistics import pairs_of
 from shardwise.methods.tables import TABLE, Dims, Tables
 from shardwise.stats import student
 
-HUMAN = "human"
-"""Coordinate along topic and system: scores by people, NaN where nobody looked, beside those of a judge."""
-AVERAGED = "averaged"
-"""Attribute of scores whose instances were averaged: how many there were, in words."""
 FEWEST = 5  # labels that a pair needs: with fewer, no variance is known
 
 
@@ -240,7 +236,7 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
     level(alpha)
     level(power, "power")
     table = as_scores(scores, only=True).transpose(*TABLE)
-    if HUMAN not in table.coords:
+    if Scores(table).human is None:
         raise InputError(
             "the scores have none by people beside them",
             remedy=Either("make them with sw.judges.with_human", "give people's by --human"),

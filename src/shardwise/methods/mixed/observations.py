@@ -10,8 +10,7 @@ import xarray as xr
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import level_names
-from shardwise.io.instances import DETERMINISTIC
+from shardwise.core.scores import DETERMINISTIC, level_names
 from shardwise.methods.mixed.balanced import Design
 
 DIMENSIONS = ("system", "instance", "topic")

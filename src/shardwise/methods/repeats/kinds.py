@@ -11,8 +11,7 @@ import xarray as xr
 
 from shardwise.core.arguments import level as checked_level
 from shardwise.core.claim import plural
-from shardwise.core.scores import as_scores, in_canonical_order, nouns_of
-from shardwise.io.instances import DETERMINISTIC
+from shardwise.core.scores import Scores, as_scores, in_canonical_order, nouns_of
 from shardwise.methods.mixed.observations import DIMENSIONS
 from shardwise.methods.repeats.unified import instance_effect, instance_spread
 
@@ -39,7 +38,7 @@ def infer_repeats(scores: xr.DataArray) -> str:
     >>> infer_repeats(table), infer_repeats(table.assign_attrs(instance_noun="epoch"))
     ('seeds', 'samples')
     """
-    declared = str(scores.attrs.get("repeats", ""))
+    declared = Scores(scores).repeats
     if declared in KINDS:
         return declared
     return "samples" if nouns_of(scores).get("instance", "") in SAMPLED else "seeds"
@@ -118,8 +117,8 @@ def seeds_or_samples(scores: Any, level: float = 0.95) -> Repeats:
     """
     table = as_scores(scores, needs=DIMENSIONS, only=True)
     y = np.asarray(in_canonical_order(table).to_numpy(), dtype=float)[None]
-    flags = np.atleast_1d(table[DETERMINISTIC].to_numpy()) if DETERMINISTIC in table.coords else None
-    fixed = None if flags is None or not flags.any() else flags.astype(bool)
+    flags = Scores(table).deterministic
+    fixed = np.array(flags) if flags else None
     found = instance_effect(instance_spread(y, fixed), checked_level(level, "level"))
     f, df, df_error, p, sd, lower, upper, error_sd = (float(x[0]) for x in found)
     return Repeats(f, (df, df_error), p, sd, lower, upper, error_sd, level, nouns_of(table))

@@ -12,8 +12,7 @@ import xarray as xr
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import Either, InputError, Option, Part
-from shardwise.core.scores import level_names
-from shardwise.io.instances import DETERMINISTIC
+from shardwise.core.scores import DETERMINISTIC, level_names
 
 Source = xr.DataArray | pd.DataFrame | pd.Series
 
