@@ -210,7 +210,7 @@ def _number_codes(data: pa.ChunkedArray) -> Labels | None:
     occurs[codes] = True
     if not occurs.all():
         codes = (np.cumsum(occurs, dtype=np.int32) - 1)[codes]
-    names = [str(k) for k in (np.flatnonzero(occurs) + low).tolist()]
+    names = [str(k + low) for k in np.flatnonzero(occurs).tolist()]
     return Labels(codes, names, ordered=True)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from shardwise.core.claim import plural
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import noun
 from shardwise.io.tables.column import ENDS_IN_ID
@@ -44,6 +45,8 @@ from shardwise.io.tables.words import (
     share_of_items,
     share_of_models,
 )
+
+UNPAIRED = 10  # rows from which a table in which no item has two systems is refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +354,24 @@ def read_long(facts: Facts, pair: Pair) -> Reading:
         )
     rest = [name for name in rest if name not in omitted]
     scores, others = _choose_scores(facts, roles, rest)
+    _refuse_unpaired(facts, roles)
     return Reading(sheet, roles, scores, False, omitted | others)
+
+
+def _refuse_unpaired(facts: Facts, roles: Mapping[str, str]) -> None:
+    """Refuse a table in which no item has scores of two systems."""
+    sheet = facts.sheet
+    items, systems = sheet.columns[roles["topic"]], sheet.columns[roles["system"]]
+    if sheet.rows >= UNPAIRED and systems.distinct > 1 and count_keys([items, systems]) == items.distinct:
+        item, system = noun(plain(roles["topic"])) or "item", noun(plain(roles["system"])) or "system"
+        raise InputError(
+            f"no {item} has scores of two {plural(system)}",
+            where=sheet.source,
+            remedy=(
+                "give scores of the same items, named alike, or say which columns are what with ",
+                Option("columns"),
+            ),
+        )
 
 
 def _refuse_unknown_repeats(facts: Facts, roles: Mapping[str, str], rest: Sequence[str]) -> None:

@@ -69,7 +69,7 @@ def choose_reading(
         pair = choose_pair(facts)
         reading = read_long(facts, pair) if pair is not None else read_wide(facts, single)
     reading = replace(reading, notes=(*sheet.notes, *notes, *reading.notes))
-    return drop_summary_rows(reading)
+    return drop_summary_rows(reading, exclude)
 
 
 def _refuse_headerless(sheet: Sheet) -> InputError:

@@ -131,6 +131,9 @@ def records_of_reading(
     elif reading.wide:
         labels["system"] = Labels(np.arange(times, dtype=np.int32), list(reading.scores))
         measures = Labels.same(wishes.measure or "score", times * count)
+        if "measure" in reading.roles:
+            kinds = _labels(sheet, reading.roles["measure"]).taken(rows)
+            measures = Labels(np.tile(kinds.codes, times), kinds.names)
     else:
         if "system" not in labels:
             unnamed = not system

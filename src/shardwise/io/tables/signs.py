@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from shardwise.core.arrays import Floats
 MANY_VALUES = 10  # different cells from which numbers alone may say something
 NEARLY_ALL = 0.8  # share of columns, or rows, in which a statistic has to agree
 FAR = 10.0  # how many times above the others a column is of another scale
+PAIRED = 20  # columns up to which differences of two are looked for
 LOOSE = frozenset({"max", "min", "median", "count"})
 """Statistics that an ordinary row may equal by chance: an easy topic is the best everywhere."""
 
@@ -29,11 +31,24 @@ def decimals_of(value: float) -> int:
     return len(text.partition(".")[2])
 
 
-def agrees(shown: float, exact: float) -> bool:
-    """Whether a number that was rounded is another one."""
-    if not (np.isfinite(shown) and np.isfinite(exact)):
-        return False
-    return bool(abs(shown - exact) <= 0.6 * 10.0 ** -decimals_of(shown) + 1e-9 * abs(exact))
+def count_agreements(shown: Floats, exact: Floats, spread: float) -> float:
+    """Return the share of numbers that are others, rounded to as many decimals as the most exact of them has.
+
+    Parameters
+    ----------
+    shown
+        Numbers as they are written.
+    exact
+        What they may be.
+    spread
+        How far ordinary numbers lie apart; a rounding that is coarse beside it says nothing.
+
+    >>> count_agreements(np.array([0.33, 0.5]), np.array([1 / 3, 0.5]), spread=0.3)
+    1.0
+    """
+    step = 10.0 ** -max(decimals_of(float(value)) for value in shown)
+    tolerance = 0.6 * step if step <= 0.1 * spread else 0.0
+    return float(np.mean(np.abs(shown - exact) <= tolerance + 1e-9 * np.abs(exact)))
 
 
 def statistics_of(values: Floats) -> dict[str, Floats]:
@@ -74,11 +89,16 @@ def find_statistic(row: Floats, rows: Floats) -> str:
     filled = np.isfinite(row)
     if not filled.any() or not len(rows):
         return ""
+    spread = _spread_of(rows)
     for name, exact in statistics_of(rows).items():
-        hits = [agrees(float(a), float(b)) for a, b in zip(row[filled], exact[filled], strict=True)]
-        if np.mean(hits) >= NEARLY_ALL:
+        if count_agreements(row[filled], exact[filled], spread) >= NEARLY_ALL:
             return name
     return ""
+
+
+def _spread_of(values: Floats) -> float:
+    finite = values[np.isfinite(values)]
+    return float(np.ptp(finite)) if len(finite) else 0.0
 
 
 def find_derivation(column: Floats, others: Mapping[str, Floats]) -> str:
@@ -91,22 +111,17 @@ def find_derivation(column: Floats, others: Mapping[str, Floats]) -> str:
     filled = np.isfinite(column)
     if filled.sum() < 2:
         return ""
+    spread = _spread_of(table)
     if table.shape[1] > 1:
         for name, exact in statistics_of(table.T).items():
-            if name == "count":
-                continue
-            hits = [agrees(float(a), float(b)) for a, b in zip(column[filled], exact[filled], strict=True)]
-            if np.mean(hits) >= NEARLY_ALL:
+            if name != "count" and count_agreements(column[filled], exact[filled], spread) >= NEARLY_ALL:
                 return f"{name} of the others"
     names = list(others)
-    if len(names) <= 20:
-        for k, first in enumerate(names):
-            for second in names[k + 1 :]:
-                gap = others[first] - others[second]
-                for sign in (1.0, -1.0):
-                    pairs = zip(column[filled], sign * gap[filled], strict=True)
-                    if np.mean([agrees(float(a), float(b)) for a, b in pairs]) >= NEARLY_ALL:
-                        return f"difference of {first} and {second}"
+    for first, second in combinations(names, 2) if len(names) <= PAIRED else ():
+        gap = others[first] - others[second]
+        for sign in (1.0, -1.0):
+            if count_agreements(column[filled], sign * gap[filled], spread) >= NEARLY_ALL:
+                return f"difference of {first} and {second}"
     return ""
 
 

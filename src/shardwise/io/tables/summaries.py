@@ -12,22 +12,25 @@ from shardwise.core.errors import InputError, Option
 from shardwise.io.tables import signs
 from shardwise.io.tables.roles import Reading
 from shardwise.io.tables.sheet import Sheet
-from shardwise.io.tables.words import is_numbered, is_summary, is_summary_header, share_of_items
+from shardwise.io.tables.words import SUMMARIES, is_numbered, is_summary, is_summary_header, share_of_items
 
 EDGE = 8  # rows at an end of a table in which summaries stand
 
 
-def drop_summary_rows(reading: Reading) -> Reading:
+def drop_summary_rows(reading: Reading, exclude: Sequence[str] = ()) -> Reading:
     """Return the reading without rows that sum up others; refuse those of which only one sign speaks.
 
     Parameters
     ----------
     reading
         The roles of the columns of a table.
+    exclude
+        Items that the caller leaves out.
     """
     if "topic" not in reading.roles or not reading.scores or reading.turned:
         return reading
-    dropped = _find_wide(reading) if _is_wide(reading) else _find_long(reading)
+    reading = _drop_footnotes(reading) if _is_wide(reading) else reading
+    dropped = _find_wide(reading, exclude) if _is_wide(reading) else _find_long(reading, exclude)
     if not len(dropped):
         return reading
     sheet = reading.sheet
@@ -42,12 +45,32 @@ def drop_summary_rows(reading: Reading) -> Reading:
     return replace(reading, sheet=kept, notes=(*reading.notes, note))
 
 
+def _drop_footnotes(reading: Reading) -> Reading:
+    """The reading without rows at the end that hold a text and no score."""
+    sheet = reading.sheet
+    labels = sheet.columns[reading.roles["topic"]].labels
+    empty = np.all([np.isnan(sheet.columns[name].values[-EDGE:]) for name in reading.scores], axis=0)
+    notes: list[str] = []
+    last = sheet.rows
+    while last > 2 and empty[last - sheet.rows - 1]:
+        name = labels.names[labels.codes[last - 1]]
+        if " " not in name.strip():
+            break
+        notes.append(name)
+        last -= 1
+    if not notes:
+        return reading
+    kept = sheet.without_rows(np.arange(last, sheet.rows))
+    note = f"rows without scores left out: {'; '.join(name[:40] for name in notes)}"
+    return replace(reading, sheet=kept, notes=(*reading.notes, note))
+
+
 def _is_wide(reading: Reading) -> bool:
     """Whether a row is an item, whatever its columns are."""
     return "system" not in reading.roles
 
 
-def _find_wide(reading: Reading) -> Ints:
+def _find_wide(reading: Reading, exclude: Sequence[str]) -> Ints:
     """Rows of a wide table that sum up others."""
     sheet = reading.sheet
     labels = sheet.columns[reading.roles["topic"]].labels
@@ -58,7 +81,7 @@ def _find_wide(reading: Reading) -> Ints:
     if rows > 1 << 16:
         # of long tables by words alone
         return np.flatnonzero(np.isin(labels.codes, [k for k in codes if is_summary(labels.names[k])]))
-    candidates = [row for row in range(rows) if labels.codes[row] in codes]
+    candidates = [row for row in range(rows) if labels.codes[row] in codes and names[row] not in exclude]
     candidates = [row for row in candidates if row in edge or not names[row] or is_summary(names[row])]
     table = np.column_stack([sheet.columns[name].values for name in reading.scores])
     if not candidates:
@@ -91,10 +114,15 @@ def _sums_up(name: str) -> bool:
 def _find_unlabelled(sheet: Sheet, table: Floats, names: Sequence[str]) -> list[int]:
     """The last row, where its numbers alone say that it sums up all above: their mean, sum or deviation."""
     last = len(table) - 1
-    if last < 3 or table.shape[1] < 2 or not signs.has_many_values(table) or not np.isfinite(table).any():
+    if last < 3 or not np.isfinite(table[last]).any():
         return []
     statistic = signs.find_statistic(table[last], np.where(np.isfinite(table[:last]), table[:last], np.nan))
-    if not statistic or statistic in signs.LOOSE:
+    if names[last].strip().lower() in SUMMARIES and statistic:
+        return [last]
+    # where cells have few values, as right and wrong, the row has to be of another kind
+    apart = not np.isin(table[last], table[:last]).any()
+    several = table.shape[1] > 1 and signs.has_many_values(table)
+    if not statistic or statistic in signs.LOOSE or not (several or apart):
         return []
     if is_numbered([*names]):
         raise _refuse_row(sheet, last, names[last], statistic)
@@ -110,11 +138,11 @@ def _refuse_row(sheet: Sheet, row: int, name: str, statistic: str = "") -> Input
     )
 
 
-def _find_long(reading: Reading) -> Ints:
+def _find_long(reading: Reading, exclude: Sequence[str]) -> Ints:
     """Rows of a long table whose items sum up others."""
     sheet = reading.sheet
     items = sheet.columns[reading.roles["topic"]].labels
-    codes = [k for k, name in enumerate(items.names) if is_summary(name)]
+    codes = [k for k, name in enumerate(items.names) if is_summary(name) and name not in exclude]
     if not codes or len(items.names) - len(codes) < 2:
         return np.zeros(0, dtype=np.int64)
     dropped = []

@@ -79,6 +79,16 @@ def read_wide(facts: Facts, single: bool) -> Reading:
         turned = _turn(facts, roles, rest)
         if turned is not None:
             return turned
+    if "system" not in facts.named:
+        _refuse_crossed(facts, roles, rest)
+    if "topic" not in roles:
+        _refuse_doubled_names(facts, rest)
+        if "measure" in roles:
+            raise InputError(
+                "has one row for each measure: contains only aggregate means",
+                where=sheet.source,
+                remedy="give the scores of each topic or question",
+            )
     numbers = [name for name in rest if is_numeric(sheet.columns[name])]
     measures = [name for name in numbers if is_score(name)]
     if "value" in facts.named or (facts.measure in numbers and (measures or len(numbers) == 1)):
@@ -90,6 +100,47 @@ def read_wide(facts: Facts, single: bool) -> Reading:
     told = [name for name in scores if name not in sheet.empty]
     flat = [name for name in told if sheet.rows >= FEW and sheet.columns[name].constant]
     return Reading(sheet, roles, scores, not parts, omitted | others, tuple(flat), parts)
+
+
+def _refuse_crossed(facts: Facts, roles: Mapping[str, str], rest: Sequence[str]) -> None:
+    """Refuse a table that two further columns of labels cross: then its rows are items and systems."""
+    sheet = facts.sheet
+    names = [roles["topic"]] if "topic" in roles and "topic" not in facts.named else []
+    for name in rest:
+        column = sheet.columns[name]
+        labels = not column.blank and (not is_numeric(column) or (column.whole and not is_score(name)))
+        if labels and 1 < column.distinct < sheet.rows:
+            names.append(name)
+    for k, first in enumerate(names[:10]):
+        for second in names[k + 1 : 10]:
+            a, b = sheet.columns[first], sheet.columns[second]
+            crossed = a.distinct * b.distinct == sheet.rows and count_keys([a, b]) == sheet.rows
+            if crossed and sheet.rows >= 6:
+                choices = [{"item": first, "system": second}, {"item": second, "system": first}]
+                ordered = choices if a.distinct >= b.distinct else choices[::-1]
+                raise refuse_readings(
+                    sheet,
+                    f"{quote_column(sheet, first)} and {quote_column(sheet, second)} may be items and systems",
+                    ordered,
+                )
+
+
+def _refuse_doubled_names(facts: Facts, rest: Sequence[str]) -> None:
+    """Refuse a table whose first column names most rows, but some of them twice."""
+    sheet = facts.sheet
+    first = next(iter(sheet.columns))
+    column = sheet.columns[first]
+    named = first in rest and not is_numeric(column) and not is_text(first) and not column.blank
+    if named and sheet.rows / 2 < column.distinct < sheet.rows:
+        twice = int(np.argmax(np.bincount(column.labels.codes)))
+        raise InputError(
+            f"{quote_column(sheet, first)} has {column.labels.names[twice]!r} twice",
+            where=sheet.source,
+            remedy=(
+                "give every row a name of its own, or leave the column out with ",
+                Option("exclude", first),
+            ),
+        )
 
 
 def _wide_roles(facts: Facts) -> tuple[dict[str, str], dict[str, str]]:
@@ -164,9 +215,22 @@ def _choose_item(facts: Facts, names: Sequence[str]) -> str | None:
     if facts.words(first_column) and "system" not in facts.words(first_column):
         return None
     labelled = not is_numeric(column) or column.dates
-    if column.counts or (labelled and column.unique and not column.blank):
+    if labelled and column.unique and not column.blank:
         return first_column
-    return None
+    return first_column if column.counts and _numbers_rows(facts, first_column) else None
+
+
+def _numbers_rows(facts: Facts, name: str) -> bool:
+    """Whether whole numbers in the first column name the rows: they count up, or are of another kind than scores."""
+    values = facts.column(name).values
+    if share_of_models([name]):
+        return False
+    if bool((np.diff(values) > 0).all()):
+        return True
+    others = [facts.column(other).values for other in facts.numbers if other != name]
+    return bool(others) and (
+        signs.is_of_another_scale(values, others) or signs.is_of_another_kind(values, others)
+    )
 
 
 def _same_items(facts: Facts, item: str) -> dict[str, str]:
@@ -468,7 +532,18 @@ def _omit_beside(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
     worded = {name: _word_sign(name) for name in numbers}
     plain_names = [name for name in numbers if not worded[name]]
     if not plain_names:
+        # a word in each of many names is a part of the names
+        plain_names = [name for name in numbers if worded[name] == "weak"]
+        worded |= dict.fromkeys(plain_names, "")
+    if not plain_names:
         # all are called alike, such as latency_a and latency_b: what is measured
+        kinds = {(_split_last(name) or _split_first(name) or (name, name))[1] for name in numbers}
+        if len(kinds) > 1:
+            raise refuse_readings(
+                sheet,
+                f"columns {', '.join(numbers[:4])} may be systems, or numbers of one system",
+                [{"system": "+".join(numbers)}, {"score": numbers[0]}],
+            )
         return {}
     values = {name: sheet.columns[name].values for name in numbers}
     told = [name for name in numbers if name not in sheet.empty]
@@ -518,8 +593,11 @@ def _number_sign(sheet: Sheet, name: str, others: Mapping[str, np.ndarray]) -> s
     column = sheet.columns[name]
     values = column.values
     rest = list(others.values())
-    if sheet.rows >= FEW and column.constant and len(others) >= 2:
-        return "" if _may_be_constant(column, rest) else "constant, so no system unless columns names it"
+    if column.constant and len(others) >= 2:
+        if _may_be_constant(column, rest):
+            return ""
+        if sheet.rows >= FEW:
+            return "constant, so no system unless columns names it"
     derivation = signs.find_derivation(values, others) if len(others) > 1 else ""
     if derivation:
         return derivation
