@@ -220,7 +220,7 @@ def test_a_system_does_not_vanish(tmp_path: Path) -> None:
     ):
         read_scores(tmp_path / "formula.xlsx")
     assert read_scores(tmp_path / "formula.xlsx", exclude="hybrid").sizes["system"] == 2
-    with pytest.raises(InputError, match="no system or item is called 'colbert'"):
+    with pytest.raises(InputError, match="unknown system or item 'colbert'"):
         read_scores(tmp_path / "formula.xlsx", exclude=["hybrid", "colbert"])
     dates = pd.date_range("2026-01-01", periods=12).astype(str)
     with pytest.raises(InputError, match="column 'late' holds dates where scores should be"):
