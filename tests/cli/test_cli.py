@@ -77,8 +77,8 @@ def test_compare_a_table_of_scores_and_draw_it(tmp_path: Path) -> None:
     table.to_csv(tmp_path / "scores.csv", index=False)
     done = shardwise("compare", tmp_path / "scores.csv", "--model", "MD1", "--chart", tmp_path / "c.svg")
     assert done.returncode == 0, done.stderr
-    assert "3 of 3 pairs differ at 0.05" in done.stdout
-    assert "top group of 1: x" in done.stdout
+    assert "3 of 3 pairs differ significantly (p < 0.05, corrected)" in done.stdout
+    assert "best (95% confidence): x" in done.stdout
     assert (tmp_path / "c.svg").read_text().startswith("<svg")
 
 
@@ -90,7 +90,7 @@ def test_compare_writes_a_report_on_both_claims(folder: Path, tmp_path: Path) ->
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert f"report: {page}" in done.stdout
-    assert "pairs differ at 0.05" in done.stdout
+    assert "pairs differ significantly" in done.stdout
     text = page.read_text()
     assert "On these 12 topics" in text
     assert "topics like these" in text

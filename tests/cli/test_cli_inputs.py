@@ -11,7 +11,7 @@ import xarray as xr
 
 from command_line import shardwise
 from shardwise.cli import inputs
-from shardwise.cli.inputs import InputReader, filled, single
+from shardwise.cli.inputs import InputReader, fill_gaps, pick_measure
 from shardwise.core.errors import InputError
 
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
@@ -38,14 +38,14 @@ def test_without_a_measure_runs_are_scored_by_ap_and_tables_whole() -> None:
     assert list(table.scores.data_vars) == ["AP", "RR"]
     assert table.files == (INPUTS / "long.csv",)
     with pytest.raises(InputError, match="has 2 measures; choose one with measure: AP, RR"):
-        single(table)
+        pick_measure(table)
     chosen = InputReader(inputs=(INPUTS / "long.csv",), measure=("RR",)).read()
-    assert single(chosen).equals(table.scores["RR"])
+    assert pick_measure(chosen).equals(table.scores["RR"])
 
 
 def test_a_measure_names_the_scores_of_a_table_that_does_not() -> None:
     table = InputReader(inputs=(INPUTS / "scores.csv",), measure=("nDCG@10",)).read()
-    assert single(table).name == "nDCG@10"
+    assert pick_measure(table).name == "nDCG@10"
     with pytest.raises(InputError, match="has no measure 'nDCG@10'; it has AP, RR"):
         InputReader(inputs=(INPUTS / "long.csv",), measure=("nDCG@10",)).read()
 
@@ -153,7 +153,7 @@ def holed() -> xr.DataArray:
 @pytest.mark.parametrize(("fill", "value"), [("zero", 0.0), ("one", 1.0), ("mean", None), ("lq", None)])
 def test_a_policy_fills_what_is_undefined_and_leaves_what_is_missing(fill: str, value: float | None) -> None:
     scores = holed()
-    made, notes = filled(scores, fill)
+    made, notes = fill_gaps(scores, fill)
     assert notes == (f"3 undefined cells: {fill}; 1 missing score left out",)
     assert int(made.isnull().sum()) == 1
     assert bool(made.isnull()[3, 2, 0])
@@ -165,22 +165,22 @@ def test_a_policy_fills_what_is_undefined_and_leaves_what_is_missing(fill: str, 
 
 def test_dropping_leaving_and_a_number() -> None:
     scores = holed()
-    made, notes = filled(scores, "drop")
+    made, notes = fill_gaps(scores, "drop")
     xr.testing.assert_equal(made, scores.isel(topic=[1, 2, 3, 4]))
     assert notes == ("3 undefined cells: drop; 1 missing score left out",)
-    made, notes = filled(scores, "leave")
+    made, notes = fill_gaps(scores, "leave")
     xr.testing.assert_equal(made, scores)
     assert notes == ("1 missing score left out",)
-    made, notes = filled(scores, "0.25")
+    made, notes = fill_gaps(scores, "0.25")
     xr.testing.assert_equal(made, scores.fillna(0.25))
     assert notes == ("3 undefined cells: 0.25; 1 missing score filled with 0.25",)
-    assert filled(scores.fillna(0.0), "zero")[1] == ()
+    assert fill_gaps(scores.fillna(0.0), "zero")[1] == ()
 
 
 @pytest.mark.parametrize("fill", ["median", "nan", "inf", ""])
 def test_other_policies_are_refused_whatever_the_scores(fill: str) -> None:
     with pytest.raises(InputError, match="unknown policy for undefined cells"):
-        filled(holed().fillna(0.0), fill)
+        fill_gaps(holed().fillna(0.0), fill)
 
 
 @pytest.mark.parametrize(
@@ -222,15 +222,15 @@ def test_several_logs_are_one_table_and_their_first_metric_is_taken(tmp_path: Pa
     source = InputReader(inputs=logs(tmp_path))
     assert source.is_table
     read = source.read()
-    assert single(read).name == "acc"
-    assert single(read)["system"].values.tolist() == ["one", "two"]
+    assert pick_measure(read).name == "acc"
+    assert pick_measure(read)["system"].values.tolist() == ["one", "two"]
     assert read.notes == (
         "read as lm-eval samples, 4 questions × 2 models (one, two), scores: acc, f1",
         "measure acc of acc, f1; choose another with --measure",
     )
-    assert single(InputReader(inputs=source.inputs, measure=("f1",)).read()).name == "f1"
+    assert pick_measure(InputReader(inputs=source.inputs, measure=("f1",)).read()).name == "f1"
     named = InputReader(inputs=source.inputs, system=("x", "y")).read()
-    assert single(named)["system"].values.tolist() == ["x", "y"]
+    assert pick_measure(named)["system"].values.tolist() == ["x", "y"]
     folder = InputReader(inputs=(tmp_path,)).read()
     assert folder.files == source.inputs
 
@@ -239,7 +239,7 @@ def test_columns_are_named_on_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("w,x,y\n" + "".join(f"{k},{s},{k % 2}\n" for k in range(4) for s in "ab"))
     read = InputReader(inputs=(path,), columns=("item=w,system=x", "score=y")).read()
-    assert dict(single(read).sizes) == {"topic": 4, "system": 2}
+    assert dict(pick_measure(read).sizes) == {"topic": 4, "system": 2}
     with pytest.raises(
         InputError, match="does not name a column; write for instance item=question,system=model"
     ):
@@ -251,6 +251,6 @@ def test_a_table_with_gaps_is_read_and_the_gaps_are_told(tmp_path: Path) -> None
     path.write_text("question,model,correct\n1,a,1\n1,b,0\n2,a,1\n")
     read = InputReader(inputs=(path,)).read()
     assert read.notes == ("read as 2 questions × 2 models (a, b), score = correct; 1 of 4 missing",)
-    assert int(single(read).isnull().sum()) == 1
+    assert int(pick_measure(read).isnull().sum()) == 1
     with pytest.raises(InputError, match="1 score is missing"):
         InputReader(inputs=(path,), missing="refuse").read()

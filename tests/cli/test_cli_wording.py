@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shardwise.cli.wording import in_words, spelled
+from shardwise.cli.wording import format_error, spell_option
 from shardwise.comparing.pairs import choose_pairs
 from shardwise.core.errors import Either, InputError, Option
 
@@ -104,18 +104,20 @@ def test_one_refusal_two_readers() -> None:
         ),
     )
     assert str(error) == "a file: no by here; add kind='attribute' or select, not n_splits=3"
-    assert in_words(error) == "a file: no --by here; add --kind attribute, not --splits 3"
-    assert in_words(error.placed("split 2")) == f"split 2: {in_words(error)}"
+    assert format_error(error) == "a file: no --by here; add --kind attribute, not --splits 3"
+    assert format_error(error.placed("split 2")) == f"split 2: {format_error(error)}"
 
 
 def test_values_are_quoted_as_a_shell_reads_them() -> None:
-    assert spelled(Option("baseline", "my system; rm")) == "--baseline 'my system; rm'"
-    assert spelled(Option("only", ["a", "b c"])) == "--only 'a,b c'"
-    assert spelled(Option("alpha", 0.0)) == "--alpha 0.0"
-    assert spelled(Option("shards", 1)) == "--shards 1"
+    assert spell_option(Option("baseline", "my system; rm")) == "--baseline 'my system; rm'"
+    assert spell_option(Option("only", ["a", "b c"])) == "--only 'a,b c'"
+    assert spell_option(Option("alpha", 0.0)) == "--alpha 0.0"
+    assert spell_option(Option("shards", 1)) == "--shards 1"
 
 
 def test_a_refusal_of_the_library() -> None:
     with pytest.raises(InputError, match="only lists pairs, and baseline is given too") as caught:
         choose_pairs(["x", "y"], [("x", "y")], "x")
-    assert in_words(caught.value) == "--only lists pairs, and --baseline is given too; give one of the two"
+    assert (
+        format_error(caught.value) == "--only lists pairs, and --baseline is given too; give one of the two"
+    )

@@ -18,7 +18,7 @@ import xarray as xr
 
 import shardwise as sw
 from command_line import shardwise
-from shardwise.cli.score import means_table
+from shardwise.cli.score import average_scores
 from shardwise.core.arguments import breadth
 from shardwise.io import stores
 
@@ -200,7 +200,7 @@ def test_means_do_not_depend_on_how_many_systems_are_held(
     scores = xr.Dataset(
         {"AP": (("split", "topic", "system", "shard"), y)}, {"system": list("abcdef")[:systems]}
     )
-    table, holes = means_table(scores)
+    table, holes = average_scores(scores)
     whole = scores["AP"].mean(("split", "topic", "shard")).to_series().sort_values(ascending=False)
     assert list(table["system"]) == list(whole.index)
     np.testing.assert_array_equal(table["AP"], whole)

@@ -9,7 +9,7 @@ from typing import Any
 import xarray as xr
 
 from shardwise.app.wording import in_words
-from shardwise.cli.inputs import roles_of_columns
+from shardwise.cli.inputs import parse_columns
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
@@ -140,7 +140,7 @@ def _of_runs(inputs: Sequence[Path], choices: Mapping[str, Sequence[str]]) -> di
 def _of_scores(
     inputs: Sequence[Path], choices: Mapping[str, Sequence[str]], found: dict[str, Any]
 ) -> dict[str, Any]:
-    columns = roles_of_columns(choices.get("columns", ()))
+    columns = parse_columns(choices.get("columns", ()))
     if Path(bare_name(inputs[0])).suffix.lower() not in (".nc", ".nc4", ".netcdf", ".h5"):
         first = read_file(inputs[0], Wishes())
         if isinstance(first, Sheet):

@@ -22,7 +22,7 @@ from shardwise.app.reading import understand
 from shardwise.app.uploads import unpack
 from shardwise.cli import inputs as opt
 from shardwise.cli.analyzing import analyze_measures
-from shardwise.cli.calibrate import facts_of
+from shardwise.cli.calibrate import describe_calibration
 from shardwise.cli.commands import CalibrateOptions, CompareOptions, RepeatOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import Listener, listening, render
@@ -184,9 +184,9 @@ def calibrated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
     """
     Path("partial.json").unlink(missing_ok=True)  # of a run that was cancelled
     with call_command("calibrate", CalibrateOptions, inputs, choices) as options:
-        opt.fill_policy(options.fill)
+        opt.parse_fill(options.fill)
         read = opt.InputReader.of(options).one_measure().read()
-        scores, told = opt.filled(opt.single(read), options.fill)
+        scores, told = opt.fill_gaps(opt.pick_measure(read), options.fill)
         if "split" in scores.dims and scores.sizes["split"] == 1:
             scores = scores.isel(split=0, drop=True)
         lab = calibrate(
@@ -200,7 +200,7 @@ def calibrated(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
             watch=lambda some: write_atomically("partial.json", dumped(_rates(some, UNSETTLED)).encode()),
         )
         with _results() as folder:
-            facts, notes = facts_of(lab), (*read.notes, *told)
+            facts, notes = describe_calibration(lab), (*read.notes, *told)
             shown = render(
                 lab.to_frame(), Format.json, title=lab.text(command=True), notes=notes, facts=facts
             )

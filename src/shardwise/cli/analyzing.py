@@ -19,9 +19,9 @@ from shardwise.cli.inputs import (
     Read,
     bootstrap_asked,
     bootstrap_distribution,
-    fill_policy,
+    parse_fill,
     parse_model,
-    single,
+    pick_measure,
 )
 from shardwise.cli.output import progress
 from shardwise.cli.shared import current_call, was_given
@@ -56,7 +56,7 @@ def check_choices(options: Comparing) -> None:
             chosen(value, name, [choice for choice in choices if choice is not None])
     bootstrap = bootstrap_asked(options.fit, options.resamples)
     bootstrap_distribution(options)
-    fill_policy(options.fill)
+    parse_fill(options.fill)
     if options.model:
         parse_model(options.model)
     if not bootstrap and options.method and options.method not in (*CORRECTIONS, *METHODS):
@@ -101,7 +101,7 @@ def analysis_options(options: Comparing, read: Read, **others: Any) -> AnalysisO
         model=options.model or None,
         generalize=options.generalize or None,
         alpha=options.alpha,
-        fill=fill_policy(options.fill),
+        fill=parse_fill(options.fill),
         only=tuple(options.only) or None,
         baseline=options.baseline or None,
         repeats=options.repeats,
@@ -146,7 +146,7 @@ def analyze_measures(
     """
     if not reader.measure:
         # Refuses to choose between several measures.
-        single(read)
+        pick_measure(read)
     refuse_single(read)
     listed = list_files(options, reader, read.files) if report else ()
     choices = analysis_options(options, read, inputs=listed, calibration=calibration if report else 0)

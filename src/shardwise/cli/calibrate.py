@@ -25,9 +25,9 @@ BESIDE = "t holm"  # to compare a named model with
 def calibrate_methods(options: CalibrateOptions) -> None:
     """Try methods on simulated tables like the scores, and print how often they err."""
     format, alpha, seed, jobs, quiet = options.shown, options.alpha, options.seed, options.jobs, options.quiet
-    inputs.fill_policy(options.fill)  # refused before the long work
+    inputs.parse_fill(options.fill)  # refused before the long work
     read = inputs.InputReader.of(options).one_measure().read()
-    scores, told = inputs.filled(inputs.single(read), options.fill)
+    scores, told = inputs.fill_gaps(inputs.pick_measure(read), options.fill)
     if "split" in scores.dims and scores.sizes["split"] == 1:
         scores = scores.isel(split=0, drop=True)
     chosen = _methods(options.model, options.method, scores)
@@ -47,7 +47,7 @@ def calibrate_methods(options: CalibrateOptions) -> None:
                 executor=executor,
                 progress=bar,
             )
-        facts = facts_of(lab)
+        facts = describe_calibration(lab)
         said = [*read.notes, *told]
         if options.halves:
             with progress(f"halving {plural(nouns_of(scores).get('topic', 'topic'))}", quiet) as bar:
@@ -87,10 +87,10 @@ def _methods(model: str, named: list[str], scores: xr.DataArray) -> list[str] | 
 
 
 def _claim(text: str) -> tuple[str, ...]:
-    return () if text.strip() == "these" else inputs.dimensions(text)
+    return () if text.strip() == "these" else inputs.parse_dimensions(text)
 
 
-def facts_of(lab: Calibration) -> dict[str, Any]:
+def describe_calibration(lab: Calibration) -> dict[str, Any]:
     """Everything that is said of a calibration beside its table."""
     return {
         "alpha": lab.alpha,

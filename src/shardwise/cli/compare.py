@@ -21,7 +21,7 @@ from shardwise.cli.analyzing import (
 )
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import CompareOptions
-from shardwise.cli.inputs import InputReader, Read, bootstrap_distribution, filled, single
+from shardwise.cli.inputs import InputReader, Read, bootstrap_distribution, fill_gaps, pick_measure
 from shardwise.cli.moments import compare_streamed
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, write_text
@@ -53,9 +53,9 @@ def compare_systems(options: CompareOptions) -> None:
     read = reader.read()
     if not reader.measure and len(read.measures) > 1:
         # Refuses to choose.
-        single(read)
+        pick_measure(read)
     if options.random:
-        _show_factors(options, single(read), read.notes)
+        _show_factors(options, pick_measure(read), read.notes)
         return
     if options.table in OF_REPEATS or is_for_two(options):
         # Loaded here, since it needs charts.
@@ -197,7 +197,7 @@ def _why(analysis: Analysis) -> str:
 def _notes(analysis: Analysis, options: CompareOptions) -> tuple[str, ...]:
     if options.quiet:
         return ()
-    gaps = filled(analysis.scores, options.fill)[1]
+    gaps = fill_gaps(analysis.scores, options.fill)[1]
     report = (f"report: {options.report}",) if options.report is not None else ()
     splits = (splits_sentence(analysis),) if analysis.n_splits > 1 else ()
     return (

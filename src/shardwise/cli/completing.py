@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def starting(incomplete: str, names: Iterable[str]) -> list[str]:
+def filter_names(incomplete: str, names: Iterable[str]) -> list[str]:
     """Return the names that begin as what was typed, large and small letters alike.
 
-    >>> starting("ndcg", ["AP", "nDCG", "nDCG@10"])
+    >>> filter_names("ndcg", ["AP", "nDCG", "nDCG@10"])
     ['nDCG', 'nDCG@10']
     """
     return sorted(name for name in names if name.lower().startswith(incomplete.lower()))
@@ -18,21 +18,21 @@ def methods(incomplete: str) -> list[str]:
     """Names of procedures."""
     from shardwise.methods.registry import list_procedures  # what completes nothing need not load it
 
-    return starting(incomplete, list_procedures())
+    return filter_names(incomplete, list_procedures())
 
 
 def models(incomplete: str) -> list[str]:
     """Names of models."""
     from shardwise.core.model import NAMED
 
-    return starting(incomplete, NAMED)
+    return filter_names(incomplete, NAMED)
 
 
 def conventions(incomplete: str) -> list[str]:
     """Names of presets of conventions."""
     from shardwise.io.trec.conventions import PRESETS
 
-    return starting(incomplete, PRESETS)
+    return filter_names(incomplete, PRESETS)
 
 
 def measures(incomplete: str) -> list[str]:
@@ -40,6 +40,6 @@ def measures(incomplete: str) -> list[str]:
     from shardwise.scoring.measures.definitions import DEFINITIONS
 
     names = [one.name for one in DEFINITIONS]
-    return starting(
+    return filter_names(
         incomplete, [*names, *(f"{name}@{k}" for name in ("nDCG", "P", "R") for k in (5, 10, 20, 100))]
     )

@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin
 from typer.models import ArgumentInfo, ParameterInfo
 
 from shardwise.cli.conditions import Condition
-from shardwise.cli.wording import near
+from shardwise.cli.wording import suggest_name
 from shardwise.core.errors import InputError
 
 FILE = "shardwise.toml"
@@ -221,13 +221,13 @@ class AnalysisFile:
                 raise InputError(
                     f"unknown command '{key}'",
                     where=self.at(key),
-                    remedy=near(key, known) or f"the commands are {', '.join(known)}",
+                    remedy=suggest_name(key, known) or f"the commands are {', '.join(known)}",
                 )
             if not isinstance(value, dict) and key not in SHARED:
                 raise InputError(
                     f"'{key}' is not a shared option",
                     where=self.at(key),
-                    remedy=near(key, SHARED) or "move it under a command, such as [compare]",
+                    remedy=suggest_name(key, SHARED) or "move it under a command, such as [compare]",
                 )
 
     def _refuse_key(self, key: str, command: Sequence[str], known: list[str]) -> None:
@@ -235,7 +235,7 @@ class AnalysisFile:
         raise InputError(
             f"[{'.'.join(command)}] has no option '{key}'",
             where=self.at(*command, key),
-            remedy=near(key, known) or f"see shardwise {name} --help",
+            remedy=suggest_name(key, known) or f"see shardwise {name} --help",
         )
 
     def _option(self, value: Any, key: str, parameter: Parameter, place: tuple[str, ...]) -> Any:

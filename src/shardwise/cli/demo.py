@@ -1,4 +1,4 @@
-"""shardwise demo: the whole way on a small simulated collection, no data needed."""
+"""shardwise demo: the whole analysis on a small simulated collection, no data needed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILES = ("scores.csv", "pairs.csv", "intervals.html", "intervals.png", "report.h
 
 
 def demo(options: DemoOptions) -> None:
-    """Go the whole way on a simulated campaign, and say where its files are."""
+    """Analyse a simulated campaign, and say where its files are."""
     out, seed, jobs, quiet, format = options.out, options.seed, options.jobs, options.quiet, options.format
     with progress("simulating, reading, scoring", quiet):
         made = simulate_collection(topics=50, systems=20, depth=500, corpus=100_000, seed=seed)
@@ -42,7 +42,7 @@ def demo(options: DemoOptions) -> None:
         with writing(out / "scores.csv"):
             write_scores(scores, out / "scores.csv")
     call = current_call()
-    with progress("report: simulating tables, comparing splits", quiet) as told:
+    with progress("report: simulating tables, comparing splits", quiet) as bar:
         content = write_report(
             out / "report.html",
             scores["AP"],
@@ -50,7 +50,7 @@ def demo(options: DemoOptions) -> None:
             inputs=[qrels, *files],
             seed=seed,
             recipe=call.recipe(Situation(options)) if call is not None else None,
-            progress=told,
+            progress=bar,
         )
     here, like = (claim.pairs for claim in content.claims)
     chart = plot.interval_chart({here.claim: here, like.claim: like}, measure="AP")
@@ -68,23 +68,23 @@ def demo(options: DemoOptions) -> None:
         }
         emit(systems_frame(content), format, title=content.title, facts=facts)
     elif not quiet:
-        _tell(content, made, out, undefined)
+        _show(content, made, out, undefined)
 
 
-def _tell(content: Analysis, made: SimulatedCollection, out: Path, undefined: int) -> None:
-    """What came out, and where it is, in words."""
+def _show(content: Analysis, made: SimulatedCollection, out: Path, undefined: int) -> None:
+    """Print the answer, the systems, the ANOVA table, and where the files are."""
     console = terminal()
     here, like = content.claims
+    console.print(f"[bold]Best on new topics like these: {_say_best(like.top)}.[/bold]")
+    console.print(f"Best on exactly these {content.topics} topics: {_say_best(here.top)}.")
     console.print(
-        f"[bold]{len(content.systems)} systems, {content.topics} topics, {content.shards} shards; AP[/bold]"
-        f"  ({undefined} of {content.fit.scores.size} cells without relevant documents count as zero)"
+        f"{len(content.systems)} systems, {content.topics} topics, {content.shards} shards; AP"
+        f" ({undefined} of {content.fit.scores.size} cells without relevant documents count as zero)"
     )
-    leaders = systems_table(like.pairs, content.alpha).rename(columns={"ranks": "on topics like these"})
-    leaders["on these topics"] = ranged(here.pairs.ranks(1.0 - content.alpha).loc[leaders["system"]])
+    leaders = systems_table(like.pairs, content.alpha).rename(columns={"ranks": "ranks, new topics"})
+    leaders["ranks, these topics"] = ranged(here.pairs.ranks(1.0 - content.alpha).loc[leaders["system"]])
     shown = leaders.drop(columns="groups", errors="ignore")
-    emit(shown, Format.text, title="Systems, best first, with the ranks that each may have")
-    console.print(f"On topics like these {_best(like.top)};")
-    console.print(f"on these {content.topics} topics {_best(here.top)}.")
+    emit(shown, Format.text, title="Systems, best first, with 95% confidence intervals and possible ranks")
     console.print(f"Kendall's tau with the simulated truth: {_tau(content, made):.3f}")
     fit = content.fit
     emit(fit.table.reset_index(names="term"), Format.text, title=f"\nANOVA, {fit.model.title}")
@@ -92,9 +92,7 @@ def _tell(content: Analysis, made: SimulatedCollection, out: Path, undefined: in
     console.print(
         f"Wrote {where}/runs, qrels.txt, scores.csv, pairs.csv, intervals.html, intervals.png and report.html"
     )
-    console.print(
-        f"[bold]Open {where}/report.html in a browser[/bold]: all of this for both claims, in one file"
-    )
+    console.print(f"[bold]Next: open {where}/report.html in a browser[/bold]")
 
 
 def _tau(content: Analysis, made: SimulatedCollection) -> float:
@@ -103,7 +101,10 @@ def _tau(content: Analysis, made: SimulatedCollection) -> float:
     return float(kendall_tau(dict(zip(means.labels, means.values.tolist(), strict=True)), truth))
 
 
-def _best(top: tuple[str, ...]) -> str:
-    if len(top) == 1:
-        return f"{top[0]} is better than all others"
-    return f"the best, {top[0]}, cannot be told from {', '.join(top[1:])}"
+def _say_best(top: tuple[str, ...]) -> str:
+    """Name the best system, and those that are tied with it.
+
+    >>> _say_best(("a",)), _say_best(("a", "b", "c"))
+    ('a', 'a, tied with b, c')
+    """
+    return top[0] if len(top) == 1 else f"{top[0]}, tied with {', '.join(top[1:])}"

@@ -27,7 +27,7 @@ from shardwise.cli.commands import (
 )
 from shardwise.cli.conditions import Situation
 from shardwise.cli.config import NothingGiven
-from shardwise.cli.inputs import InputReader, single
+from shardwise.cli.inputs import InputReader, pick_measure
 from shardwise.cli.output import draw, emit, progress
 from shardwise.cli.shared import check_options
 from shardwise.core.arrays import Floats
@@ -248,7 +248,7 @@ def budget(options: BudgetOptions) -> None:
 def _pools(options: PoolsOptions | BudgetOptions) -> tuple[list[Collection], dict[str, Any], tuple[str, ...]]:
     """Collections to make pools of, how, and what was decided on the way."""
     first = InputReader.of(options, tables=False)
-    each = [first, *(replace(first, inputs=paths_of(also)) for also in options.also)]
+    each = [first, *(replace(first, inputs=split_paths(also)) for also in options.also)]
     collections = [one.collection() for one in each]
     how = {"depths": options.pool, "measure": options.measure, "systems": options.systems}
     how |= {name: getattr(options, name) for name in ("power", "alpha", "jobs")}
@@ -290,7 +290,7 @@ def equivalence(options: PlanEquivalenceOptions) -> None:
 def _components(options: Repeated) -> tuple[VarianceComponents, dict[str, int], tuple[str, ...]]:
     """Variances of scores with instances, their sizes, and what was decided on the way."""
     read = InputReader.of(options, inputs=options.inputs).one_measure().read()
-    scores = single(read)
+    scores = pick_measure(read)
     if "instance" not in scores.dims:
         raise InputError(
             "has one score of each system on each topic, so repeats cannot be planned",
@@ -316,7 +316,7 @@ def _variances(options: Sourced, method: str | None) -> tuple[list[Source], tupl
         return [Source(name, sigma_sq) for name, sigma_sq in _stated(options.variance).items()], ()
     first = InputReader.of(options, inputs=options.inputs)
     each = [
-        _scores(one) for one in (first, *(replace(first, inputs=paths_of(also)) for also in options.also))
+        _scores(one) for one in (first, *(replace(first, inputs=split_paths(also)) for also in options.also))
     ]
     wanted = options.variance_method or variance_for(method or "moderated", None)
     found = pool_variances(estimate(scores, wanted) for scores in each)
@@ -337,7 +337,7 @@ def _scores(source: InputReader) -> xr.Dataset:
         return score(collection, measures, jobs=source.jobs, progress=told)
 
 
-def paths_of(also: str) -> tuple[Path, ...]:
+def split_paths(also: str) -> tuple[Path, ...]:
     """Files of a further collection, between commas."""
     return tuple(Path(part.strip()) for part in also.split(","))
 

@@ -14,7 +14,7 @@ from shardwise.analysis.sequential_gate import SequentialGate, gate_sequentially
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import GateOptions
-from shardwise.cli.inputs import InputReader, Read, filled, single
+from shardwise.cli.inputs import InputReader, Read, fill_gaps, pick_measure
 from shardwise.cli.output import emit
 from shardwise.cli.shared import was_given
 from shardwise.comparing.comparisons import Comparisons
@@ -37,7 +37,7 @@ def judge(options: GateOptions) -> None:
     check_choices(options)
     reader, read, base, new = _read(options)
     margin = 0.01 if options.margin is None else options.margin
-    scores = filled(single(read), options.fill)[0] if was_given("fill") else single(read)
+    scores = fill_gaps(pick_measure(read), options.fill)[0] if was_given("fill") else pick_measure(read)
     how: dict[str, Any] = {"margin": margin, "scores": scores, "alpha": options.alpha}
     how |= {"repeats": options.repeats, "lower_is_better": options.lower_is_better}
     facts = {"margin": margin, "alpha": options.alpha}
@@ -64,7 +64,7 @@ def _compare(
         return None
     two = replace(options, only=[base, *new], baseline=[base])
     if options.random:
-        return compare_by_factors(single(read), two, [base])[1]
+        return compare_by_factors(pick_measure(read), two, [base])[1]
     with on_cluster(options.cluster, options.quiet) as executor:
         (analysis,) = analyze_measures(two, reader, read, executor=executor)
     return analysis.comparisons
@@ -109,7 +109,7 @@ def _read_one(options: GateOptions, path: Path) -> xr.DataArray:
     """Scores of one system, from its own file."""
     read = InputReader.of(options, inputs=[path]).one_measure().read()
     # People's scores are of both systems, and are added to both.
-    scores = single(replace(read, human=None))
+    scores = pick_measure(replace(read, human=None))
     if scores.sizes["system"] != 1:
         raise InputError(
             f"has {counted(scores.sizes['system'], 'system')}, but a gate compares two",

@@ -364,7 +364,7 @@ class InputReader:
         scores = read_scores(
             files,
             measure=self.measure[0] if len(self.measure) == 1 else None,
-            columns=roles_of_columns(self.columns),
+            columns=parse_columns(self.columns),
             system=self.system,
             factors=self.random,
             task=self.task,
@@ -458,10 +458,10 @@ def _size(path: Path) -> int:
     return path.stat().st_size
 
 
-def roles_of_columns(given: Sequence[str]) -> dict[str, str] | None:
+def parse_columns(given: Sequence[str]) -> dict[str, str] | None:
     """Return what an option such as ``item=question,system=model`` says, None where nothing is said.
 
-    >>> roles_of_columns(["item=question,system=model", "score=points"])
+    >>> parse_columns(["item=question,system=model", "score=points"])
     {'item': 'question', 'system': 'model', 'score': 'points'}
     """
     roles: dict[str, str] = {}
@@ -490,7 +490,7 @@ def _parse_proportions(text: str | None) -> list[float] | None:
         ) from None
 
 
-def single(read: Read) -> xr.DataArray:
+def pick_measure(read: Read) -> xr.DataArray:
     """Return the scores of the only measure, or refuse to choose."""
     known = read.measures
     if len(known) > 1:
@@ -509,12 +509,12 @@ def parse_model(text: str) -> Model:
     return Model.parse(text)
 
 
-def filled(scores: xr.DataArray, fill: str) -> tuple[xr.DataArray, tuple[str, ...]]:
+def fill_gaps(scores: xr.DataArray, fill: str) -> tuple[xr.DataArray, tuple[str, ...]]:
     """Return scores with undefined cells filled as the option says, and notes on them and on missing scores.
 
     A missing score is filled only by a number that was named; otherwise the fit leaves it out.
     """
-    policy = fill_policy(fill)
+    policy = parse_fill(fill)
     undefined, missing = undefined_cells(scores), missing_cells(scores)
     holes, lost = int(undefined.sum()), int(missing.sum())
     named = isinstance(policy, str)
@@ -549,15 +549,15 @@ def bootstrap_distribution(options: Any) -> dict[str, Any]:
     return values
 
 
-def dimensions(generalize: str) -> tuple[str, ...]:
+def parse_dimensions(generalize: str) -> tuple[str, ...]:
     """Return the dimensions that a claim extends to, from an option such as ``topic,shard``; none for ``these``."""
     return tuple(part.strip() for part in generalize.split(",") if part.strip() not in ("", "these"))
 
 
-def fill_policy(fill: str) -> str | float:
+def parse_fill(fill: str) -> str | float:
     """Return a policy for undefined cells, or the number to put in.
 
-    >>> fill_policy("mean"), fill_policy("0.5")
+    >>> parse_fill("mean"), parse_fill("0.5")
     ('mean', 0.5)
     """
     if fill in FILLS:

@@ -12,7 +12,7 @@ from shardwise.analysis.leaderboard import Leaderboard, leaderboard, versus
 from shardwise.cli.analyzing import analyze_measures, check_choices, compare_by_factors
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import LeaderboardOptions
-from shardwise.cli.inputs import InputReader, filled, single
+from shardwise.cli.inputs import InputReader, fill_gaps, pick_measure
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit, write_text
 from shardwise.comparing.comparisons import Comparisons
@@ -32,14 +32,14 @@ def rank_systems(options: LeaderboardOptions) -> None:
     read = reader.read()
     notes: tuple[str, ...]
     if options.random:
-        board, pairs = _rank_by_factors(single(read), options)
+        board, pairs = _rank_by_factors(pick_measure(read), options)
         notes = (*read.notes, *pairs.notes)
     else:
         # Ranks come from all pairs; baselines are a family of comparisons of their own.
         with on_cluster(options.cluster, options.quiet) as executor:
             analyses = analyze_measures(options, reader, read, executor=executor, baseline=None)
         board, pairs = leaderboard(*analyses, baseline=options.baseline or None), analyses[0].comparisons
-        gaps = dict.fromkeys(note for one in analyses for note in filled(one.scores, options.fill)[1])
+        gaps = dict.fromkeys(note for one in analyses for note in fill_gaps(one.scores, options.fill)[1])
         notes = (*analyses[0].notes, *gaps)
     near_best = _near_best(pairs, board.systems, options)
     if near_best is not None:

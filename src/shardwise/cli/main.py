@@ -19,7 +19,7 @@ from shardwise.cli.commands import COMMANDS, FORMER, GROUP_HELP, PANELS, WITHOUT
 from shardwise.cli.config import FILE, NothingGiven
 from shardwise.cli.interrupt import interruptible, leave_at_once
 from shardwise.cli.shared import make_command
-from shardwise.cli.wording import in_words, near
+from shardwise.cli.wording import format_error, suggest_name
 from shardwise.core.errors import InputError
 from shardwise.core.text import visible
 
@@ -66,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
             )
         raise InputError(
             f"unknown command '{words[0]}'",
-            remedy=near(words[0], COMMANDS) or f"the commands are {known}",
+            remedy=suggest_name(words[0], COMMANDS) or f"the commands are {known}",
         )
     code = build_app().main(args=words, prog_name="shardwise", standalone_mode=False, obj=tuple(COMMANDS))
     return code if isinstance(code, int) else 0
@@ -103,7 +103,7 @@ def main() -> None:
         code = work() if sys.argv[1:2] == ["serve"] else interruptible(work)
         sys.stdout.flush()
     except InputError as error:
-        code = _refuse(in_words(error))
+        code = _refuse(format_error(error))
     except UsageError as error:
         code = _usage(error)
     except MemoryError:
@@ -159,7 +159,7 @@ def _reason(error: Any, context: Any) -> str:
         return ""
     if option := getattr(error, "option_name", ""):
         known = [name for parameter in context.command.params for name in parameter.opts]
-        return f"unknown option {option}; {near(option, known)}".rstrip("; ")
+        return f"unknown option {option}; {suggest_name(option, known)}".rstrip("; ")
     named = getattr(error, "param", None)
     parameters = getattr(context.command.callback, "parameters", ())
     for parameter in parameters:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from shardwise.cli.commands import CompareOptions
-from shardwise.cli.inputs import MOMENTS, InputReader, roles_of_columns
+from shardwise.cli.inputs import MOMENTS, InputReader, parse_columns
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit, progress
 from shardwise.cli.shared import check_options
@@ -58,7 +58,7 @@ def _read(path: Path, options: CompareOptions, marginal: bool) -> ScoreMoments:
     with progress(f"{path.name}: items read", options.quiet) as bar:
         return ScoreMoments.of(
             path,
-            columns=roles_of_columns(options.columns),
+            columns=parse_columns(options.columns),
             missing=gaps,
             margins=marginal,
             progress=lambda done, _: bar(done, done),

@@ -16,7 +16,7 @@ from shardwise import plot
 from shardwise.cli.analyzing import join_margin, test_margin
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import CompareOptions
-from shardwise.cli.inputs import Read, filled, single
+from shardwise.cli.inputs import Read, fill_gaps, pick_measure
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit
 from shardwise.comparing.equivalence import smallest_setting
@@ -55,7 +55,7 @@ def show(options: CompareOptions, read: Read) -> None:
     read : Read
         The input.
     """
-    scores = single(read)
+    scores = pick_measure(read)
     if "instance" not in scores.dims:
         raise InputError(
             "has one score of each system on each topic",
@@ -74,7 +74,7 @@ def show(options: CompareOptions, read: Read) -> None:
                 Option("report"),
             ),
         )
-    table, notes = filled(scores, options.fill)
+    table, notes = fill_gaps(scores, options.fill)
     with on_cluster(options.cluster, options.quiet) as executor, lending(executor):
         shown = TABLES.get(options.table, _show_pair)(table, options)
     if options.chart is not None:

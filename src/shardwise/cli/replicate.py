@@ -12,7 +12,7 @@ import pandas as pd
 from shardwise.cli import inputs
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import F19Options, FF21Options, J15Options, S14Options, V17Options
-from shardwise.cli.design import paths_of
+from shardwise.cli.design import split_paths
 from shardwise.cli.output import progress, terminal
 from shardwise.cli.shared import was_given
 from shardwise.core.errors import InputError
@@ -25,7 +25,7 @@ KEPT = "steps that were done are kept"
 def replicate_f19(options: F19Options) -> None:
     """Ferro & Sanderson 2019."""
     _check(options.measure)
-    fill = inputs.fill_policy(options.fill)
+    fill = inputs.parse_fill(options.fill)
     _replicate(
         f19,
         options,
@@ -110,7 +110,7 @@ def replicate_s14(options: S14Options) -> None:
     """Sakai 2014."""
 
     def paper(data: Any, **choices: Any) -> Replication:
-        further = {also: _data(paths_of(also), options) for also in options.also}
+        further = {also: _data(split_paths(also), options) for also in options.also}
         return s14({"collection": data, **further}, **choices)
 
     _replicate(paper, options, depths=options.pool or None, method=options.test)

@@ -36,11 +36,11 @@ def score_runs(options: ScoreOptions) -> None:
         split = _count(sizes.get("split", 1), f"{reader.kind} split")
         title += f", {split} into {_count(sizes['shard'], 'shard')}"
     notes = () if options.quiet else read.notes
-    table, holes = means_table(scores)
+    table, holes = average_scores(scores)
     emit(table, options.format, title=title, notes=(*notes, *_undefined(scores, holes)))
 
 
-def means_table(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:
+def average_scores(scores: xr.Dataset) -> tuple[pd.DataFrame, dict[str, int]]:
     """Return the mean of each measure by system, best first by the first measure, and undefined cells of each."""
     others = [str(dim) for dim in scores.dims if dim != "system"]
     holes = dict.fromkeys(map(str, scores.data_vars), 0)

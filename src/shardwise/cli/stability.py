@@ -45,9 +45,11 @@ def compare_splits(options: StabilityOptions) -> None:
             remedy="remove it, or add --fit bootstrap --resamples 10000",
         )
     method = known(options.method or ("bh" if bootstrap else "hsd"))
-    inputs.fill_policy(options.fill)
+    inputs.parse_fill(options.fill)
     read = inputs.InputReader.of(options).one_measure().read()
-    scores, told = inputs.filled(inputs.single(read), "leave" if options.table == "fills" else options.fill)
+    scores, told = inputs.fill_gaps(
+        inputs.pick_measure(read), "leave" if options.table == "fills" else options.fill
+    )
     how: dict[str, Any] = (
         {
             "fit": "bootstrap",
@@ -58,7 +60,7 @@ def compare_splits(options: StabilityOptions) -> None:
         if bootstrap
         else {}
     )
-    how["generalize"] = inputs.dimensions(options.generalize)
+    how["generalize"] = inputs.parse_dimensions(options.generalize)
     how |= {"only": options.only or None, "baseline": next(iter(options.baseline), None)}
     alpha = options.alpha
     facts: dict[str, Any] = {"alpha": alpha, "splits": scores.sizes.get("split", 1)}

@@ -13,14 +13,14 @@ RENAMED = {"n_splits": "splits", "n_resamples": "resamples", "n_shards": "shards
 """Arguments whose option has another name."""
 
 
-def spelled(option: Option) -> str:
+def spell_option(option: Option) -> str:
     """Write an argument of a function as an option, quoted as a shell reads it.
 
-    >>> spelled(Option("names", "file")), spelled(Option("n_splits", 5)), spelled(Option("min_diff"))
+    >>> spell_option(Option("names", "file")), spell_option(Option("n_splits", 5)), spell_option(Option("min_diff"))
     ('--names file', '--splits 5', '--min-diff')
-    >>> spelled(Option("generalize", ("topic", "shard"))), spelled(Option("subtopics", True))
+    >>> spell_option(Option("generalize", ("topic", "shard"))), spell_option(Option("subtopics", True))
     ('--generalize topic,shard', '--subtopics')
-    >>> spelled(Option("method", "t holm"))
+    >>> spell_option(Option("method", "t holm"))
     "--method 't holm'"
     """
     name = f"--{RENAMED.get(option.name, option.name).replace('_', '-')}"
@@ -32,19 +32,19 @@ def _value(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
-def in_words(error: InputError) -> str:
+def format_error(error: InputError) -> str:
     """Return the line that a refusal has on the command line.
 
-    >>> in_words(InputError("has more than one run tag", where="a.run", remedy=("use ", Option("names", "file"))))
+    >>> format_error(InputError("has more than one run tag", where="a.run", remedy=("use ", Option("names", "file"))))
     'a.run: has more than one run tag; use --names file'
     """
-    return error.text(spelled, command=True)
+    return error.text(spell_option, command=True)
 
 
-def near(word: str, known: Iterable[str]) -> str:
+def suggest_name(word: str, known: Iterable[str]) -> str:
     """Ask whether something like the word was meant; nothing where nothing is like it.
 
-    >>> near("compair", ["compare", "score"])
+    >>> suggest_name("compair", ["compare", "score"])
     'did you mean compare?'
     """
     names = difflib.get_close_matches(word, list(known), n=2, cutoff=0.6)
