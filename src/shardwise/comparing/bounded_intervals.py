@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy
 
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.methods.bounded import BoundedScores
-from shardwise.stats import intervals
+from shardwise.stats import intervals, student
 from shardwise.stats.intervals import SPARSE, PairMoments, Precision
 
 SAME = 1e-6
@@ -38,7 +37,7 @@ def bound_means(
     [0.82, 1.0]
     """
     moments, width = bounded.sum_systems(), bounded.bounds.width
-    critical = scipy.stats.t.isf(alpha / 2.0, df)
+    critical = student.critical(alpha, df)
     items = bounded.count_systems()
     lower, upper = intervals.mean_limits(moments, critical, items=items)
     # what shards and seeds add to the variance of the items
@@ -142,7 +141,7 @@ def bound_differences(
     ratios = half[varying] / se[varying]
     typical = float(np.median(ratios)) if ratios.size else 0.0
     critical = np.divide(half, se, out=np.full(half.shape, typical), where=varying)
-    least = scipy.stats.t.isf(alpha / 2.0, np.clip(np.minimum(df, moments.items - 1.0), 1.0, None))
+    least = student.critical(alpha, np.clip(np.minimum(df, moments.items - 1.0), 1.0, None))
     critical = np.where(usable, np.maximum(critical, least), 1.0)
     limits = intervals.difference_limits(moments, critical, precision)
     lower, upper = bounded.bounds.restore_differences(*limits)

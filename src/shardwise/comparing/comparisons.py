@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-import scipy
 
 from shardwise.comparing import intervals
 from shardwise.comparing.bounded_intervals import bound_differences, bound_means
@@ -24,6 +23,7 @@ from shardwise.methods.decisions import Decisions, decide
 from shardwise.stats import corrections, groups
 from shardwise.stats.corrections import CORRECTIONS, STEPWISE, known
 from shardwise.stats.groups import MOST_GROUPS
+from shardwise.stats.student import critical
 
 COLUMNS = (
     *("a", "b", "difference", "lower", "upper"),
@@ -362,7 +362,7 @@ class Comparisons(Shown):
         e = self.estimates
         if e.mean_se is not None and e.mean_df is not None:
             se, df = (np.atleast_2d(x)[0] for x in (e.mean_se, e.mean_df))
-            return np.asarray(scipy.stats.t.isf(alpha / 2.0, df) * se)
+            return np.asarray(critical(alpha, df) * se)
         if e.own_sd is not None and e.own_count is not None:
             return intervals.sem_half_widths(e, alpha)
         if np.isfinite(e.variance).all():

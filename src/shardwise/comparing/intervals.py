@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.methods.base import Estimates
 from shardwise.stats import studentized_range
 from shardwise.stats.corrections import Family, critical_t, uncorrected_level
+from shardwise.stats.student import critical
 
 PAPER_KINDS = ("tukey", "anova", "sem")
 """The intervals of F19 eq. 3, 5 and 4."""
@@ -96,15 +96,13 @@ def sem_half_widths(estimates: Estimates, alpha: float) -> Floats:
             remedy=("use ", Option("kind", "anova")),
         )
     n = np.ravel(estimates.own_count)
-    return np.asarray(scipy.stats.t.isf(alpha / 2, n - 1) * np.ravel(estimates.own_sd) / np.sqrt(n))
+    return np.asarray(critical(alpha, n - 1) * np.ravel(estimates.own_sd) / np.sqrt(n))
 
 
 def anova_half_widths(estimates: Estimates, alpha: float) -> Floats:
     """F19 eq. 5: t·sqrt(MS_error / (T·S))."""
     _needs_variance(estimates, "anova")
-    return np.asarray(
-        scipy.stats.t.isf(alpha / 2, np.ravel(estimates.df)[0]) * np.sqrt(estimate_own_variances(estimates))
-    )
+    return np.asarray(critical(alpha, np.ravel(estimates.df)[0]) * np.sqrt(estimate_own_variances(estimates)))
 
 
 def _needs_variance(estimates: Estimates, kind: str) -> None:

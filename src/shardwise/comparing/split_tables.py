@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-import scipy
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons
@@ -14,6 +13,7 @@ from shardwise.comparing.over_splits import Aligned, align, majority, unanimous
 from shardwise.comparing.rankings import Ranking, kendall_tau
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import Either, InputError, Option
+from shardwise.stats.student import critical
 
 
 def agreement_over_splits(
@@ -170,7 +170,7 @@ def half_width(values: Floats, level: float = 0.95) -> float:
     values = values[~np.isnan(values)]
     if values.size < 2:
         return float("nan")
-    t = scipy.stats.t.isf((1.0 - level) / 2.0, values.size - 1)
+    t = critical(1.0 - level, values.size - 1.0)
     return float(t * values.std(ddof=1) / np.sqrt(values.size))
 
 
