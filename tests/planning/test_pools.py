@@ -218,7 +218,7 @@ def test_trec_covid_round_1(data: Path, covid_runs: Path) -> None:
         ({"depths": [10], "min_diff": None, "width": None}, "there is no goal"),
         ({"depths": [10], "min_diff": -1}, "above 0"),
         ({"depths": [10], "no_relevant": "keep"}, "choose one of drop, zero"),
-        ({"depths": [10], "measure": "APX"}, "no measure 'APX'"),
+        ({"depths": [10], "measure": "APX"}, "unknown measure 'APX'"),
     ],
 )
 def test_refusals(changes: dict[str, Any], said: str) -> None:
