@@ -126,13 +126,31 @@ def find_derivation(column: Floats, others: Mapping[str, Floats]) -> str:
 
 
 def is_of_another_scale(column: Floats, others: Sequence[Floats]) -> bool:
-    """Whether a column is far above the range that the others share."""
+    """Whether a column is far above the range that the others share.
+
+    Systems of very different level are ordinary, and so are systems that never succeed: where all scores lie within 0
+    and 1, or the others are 0 throughout, their levels say nothing.
+    """
     finite = column[np.isfinite(column)]
     rest = np.concatenate([other[np.isfinite(other)] for other in others]) if len(others) else np.zeros(0)
     if not len(finite) or not len(rest):
         return False
-    top = max(float(np.abs(rest).max()), 1e-12)
+    top = float(np.abs(rest).max())
+    every = np.concatenate([finite, rest])
+    if top == 0.0 or (every.min() >= 0.0 and every.max() <= 1.0):
+        return False
     return bool(np.median(np.abs(finite)) >= FAR * top)
+
+
+def is_telling_statistic(column: Floats, others: Sequence[Floats]) -> bool:
+    """Whether that a column equals a statistic of the others says something.
+
+    It does not where columns are copies of each other, nor where the column has few different values: a system that is
+    mostly right equals the best of many in nearly every row.
+    """
+    finite = column[np.isfinite(column)]
+    copies = any(np.array_equal(column, other, equal_nan=True) for other in others)
+    return not copies and len(np.unique(finite)) >= MANY_VALUES
 
 
 def is_of_another_kind(column: Floats, others: Sequence[Floats]) -> bool:

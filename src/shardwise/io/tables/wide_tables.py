@@ -623,8 +623,13 @@ def _is_sure(sheet: Sheet, name: str, sign: str, others: Mapping[str, np.ndarray
         rest = np.concatenate(list(others.values()))
         finite = rest[np.isfinite(rest)]
         return bool(len(finite)) and float(finite.min()) >= 0.0 and float(finite.max()) <= 1.0
-    loose = any(sign.startswith(word) for word in ("max", "min", "median"))
-    return not (loose and len(others) < 2)
+    if sign.endswith("of the others") or sign.startswith("difference of"):
+        # a statistic without a name that says so stands at the edge, or it is a system between others
+        values = sheet.columns[name].values
+        numbers = [other for other in sheet.columns if other == name or other in others]
+        edge = name in (numbers[0], numbers[-1])
+        return edge and signs.is_telling_statistic(values, list(others.values()))
+    return True
 
 
 def _may_be_constant(column: Column, others: Sequence[np.ndarray]) -> bool:
