@@ -208,7 +208,7 @@ def test_several_splits_are_averaged_unless_another_rule_is_named() -> None:
         parse_procedure("banova MD3 marginal-1 bh").for_all_splits().name
         == "quantile banova MD3 marginal-1 bh"
     )
-    with pytest.raises(InputError, match="combines splits, and the scores have none"):
+    with pytest.raises(InputError, match="cannot take scores by topic, system, shard"):
         sw.compare(scores.isel(split=0), "unanimous MD6 hsd")
     with pytest.raises(InputError, match="one split shows no spread"):
         sw.stability.split_noise(each[:1])

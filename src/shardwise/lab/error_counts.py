@@ -38,12 +38,14 @@ class Truth:
     @classmethod
     def of(cls, means: Floats, pairs: tuple[Ints, Ints] | None = None) -> Truth:
         """Read off the differences of true means."""
-        a, b = np.triu_indices(means.size, 1) if pairs is None else pairs
+        every = np.triu_indices(means.size, 1)
+        a, b = every if pairs is None else pairs
         difference = means[a] - means[b]
         null = np.abs(difference) <= SAME
-        rounded = np.round(np.abs(difference), 12)
-        sizes: Floats = np.unique(rounded[~null]).astype(np.float64)
-        size = np.where(null, -1, np.searchsorted(sizes, rounded))
+        # sizes are those of all pairs, so that tallies of some pairs can be put together with others
+        apart = np.round(np.abs(means[every[0]] - means[every[1]]), 12)
+        sizes: Floats = np.unique(apart[apart > SAME]).astype(np.float64)
+        size = np.where(null, -1, np.searchsorted(sizes, np.round(np.abs(difference), 12)))
         return cls(
             difference, null, sizes, size, np.flatnonzero(means >= means.max() - SAME), means.size, a, b
         )
