@@ -111,7 +111,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 for shard in range(2)
                 for split in range(2)
             ]
-            if q < 12:
+            if q < 21:
                 people.append(f"q{q},{model},{scores[0] + 0.02:.4f}")
     tables = {
         "plain.csv": ("question,model,score", plain),
@@ -172,6 +172,7 @@ MATRIX: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "subtopics": (RUNS, ()),
     "intents": ((*RUNS, "--subtopics"), ("intents.txt",)),
     "range": (("plain.csv",), ("-1,2",)),
+    "transform": (("plain.csv",), ("log",)),
     "instances": (RUNS, ("{system}_seed{instance}.run",)),
     "deterministic": (("repeats.csv",), ("a1",)),
     "fill": (("plain.csv",), ("zero",)),

@@ -25,7 +25,7 @@ from shardwise.writing.sources import find_source
 
 METHODS = {method.name: method for method in list_methods()}
 RESAMPLES = 499
-SIZES = {"topic": 14, "system": 4, "shard": 3, "instance": 3, "split": 2}
+SIZES = {"topic": 24, "system": 4, "shard": 3, "instance": 3, "split": 2}
 CASES = [
     pytest.param(method, claim, dims, id=f"{name}-{claim.name}-{'-'.join(dims)}")
     for name, method in METHODS.items()
@@ -50,7 +50,7 @@ def scores_of(dims: Dims, right_or_wrong: bool = False) -> xr.DataArray:
 
 def table_for(method: Method, dims: Dims) -> xr.DataArray:
     table = scores_of(dims, method.name == "mcnemar")
-    return with_human(table, table.isel(topic=slice(0, 10))) if method.uses_people else table
+    return with_human(table, table.isel(topic=slice(0, 21))) if method.uses_people else table
 
 
 def first_correction(method: Method, claim: sw.Claim) -> str:

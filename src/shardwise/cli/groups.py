@@ -122,6 +122,7 @@ class Input(Tables, Rankings):
 
     exclude: Annotated[list[str], opt.EXCLUDE] = several()
     range: Annotated[str, opt.RANGE] = ""
+    transform: Annotated[str, opt.TRANSFORM] = ""
     instances: Annotated[list[str], opt.INSTANCES] = several()
     deterministic: Annotated[list[str], opt.DETERMINISTIC] = several()
     fill: Annotated[str, opt.FILL] = "zero"

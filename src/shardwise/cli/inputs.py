@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import xarray as xr
 
 from shardwise.cli.conditions import Situation
@@ -113,6 +114,7 @@ class InputReader:
     random: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     range: str = ""
+    transform: str = ""
     instances: tuple[str, ...] = ()
     deterministic: tuple[str, ...] = ()
     human: Path | None = None
@@ -230,6 +232,8 @@ class InputReader:
             read = replace(read, scores=flag_deterministic(read.scores, self.deterministic))
         if self.exclude and not self.is_table:
             read = replace(read, scores=exclude_systems(read.scores, self.exclude, str(read.files[0])))
+        if self.transform == "log":
+            read = replace(read, scores=read.scores.map(lambda one: take_logs(one, str(read.files[0]))))
         if limits := parse_range(self.range):
             read = replace(read, scores=read.scores.map(lambda one: one.assign_attrs({RANGE: limits})))
         check_options(self.situation(read), str(read.files[0]))
@@ -389,6 +393,28 @@ class InputReader:
             known = [primary]
         picked = scores[list(self.measure[1:] and self.measure) or known]
         return Read(picked, tuple(notes), tuple(files), human=self.human)
+
+
+def take_logs(scores: xr.DataArray, where: str) -> xr.DataArray:
+    """Return the natural logarithms of scores, all of which must be above 0.
+
+    Parameters
+    ----------
+    scores : DataArray
+        Scores of one measure.
+    where : str
+        The file, for a refusal.
+
+    Returns
+    -------
+    DataArray
+        The logarithms, named after the measure.
+    """
+    if bool((scores <= 0.0).any()):
+        raise InputError(
+            "a score is 0 or below, and has no logarithm", where=where, remedy="remove --transform log"
+        )
+    return scores.copy(data=np.log(scores.to_numpy()))
 
 
 def exclude_systems(scores: xr.Dataset, names: Sequence[str], where: str) -> xr.Dataset:

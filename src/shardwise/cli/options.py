@@ -200,6 +200,12 @@ def _level(value: Any) -> Any:
     return value
 
 
+def _transform(value: str) -> str:
+    if value not in ("", "log"):
+        raise InputError(f"--transform {value!r} is unknown", remedy="use log")
+    return value
+
+
 def _range(value: str | None) -> str | None:
     parse_range(value or "")
     return value
@@ -372,6 +378,10 @@ REPEATS = Declaration(
 RANGE = Declaration(
     "--range", metavar="LOW,HIGH", group=INPUT, only_with=(when.IN_MEMORY,), check=_range,
     help="Lowest and highest possible score, for intervals. Default: 0,1 if all scores lie within.",
+)  # fmt: skip
+TRANSFORM = Declaration(
+    "--transform", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,), check=_transform,
+    help="Transform the scores first: log, for costs and latencies that few items dominate.",
 )  # fmt: skip
 EXCLUDE = Declaration(
     "--exclude", metavar="NAME", group=INPUT, only_with=(when.IN_MEMORY,),

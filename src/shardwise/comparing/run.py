@@ -30,6 +30,11 @@ from shardwise.methods.means import add_mean_errors
 from shardwise.methods.procedure import AVERAGED, Procedure
 from shardwise.methods.splits import RULES
 from shardwise.methods.tables import TABLE, Dims, Tables
+from shardwise.stats.intervals import top_share
+from shardwise.stats.rank_sets import NOISY, noise_factors, pair_variances
+
+FEWEST_ITEMS, MOST_NAMED, CARRIED = 10, 3, 0.5
+"""Items and named systems for remarks, and the share of the differences that few items carry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +326,7 @@ def compare_tables(
         posterior=procedure.method.make_posterior(tables, labels, procedure.claim),
         scale=float(np.ravel(estimates.scale)[0]) if scale is None else scale,
         bounded=None if bounded is None else bounded.select_systems(labels),
+        notes=(*estimates.notes, *warn_of_systems(procedure, tables, labels, choice, bounded is not None)),
     )
     against = f" against {' and '.join(bases)}" if bases else ""
     return Comparisons(
@@ -333,6 +339,50 @@ def compare_tables(
         choice.directed or bool(bases),
         tables.n_resamples if procedure.draws else None,
     )
+
+
+def warn_of_systems(
+    procedure: Procedure, tables: Tables, labels: tuple[str, ...], choice: PairChoice, bounded: bool
+) -> tuple[str, ...]:
+    """Name systems that are far more variable than the others, and differences that few items carry.
+
+    Parameters
+    ----------
+    procedure : Procedure
+        What is run.
+    tables : Tables
+        One table, best system first.
+    labels : tuple of str
+        Names of the systems.
+    choice : PairChoice
+        Which pairs were asked for; nothing is said of systems where they are not all.
+    bounded : bool
+        Whether scores are known to have a range, in which no item can carry much.
+
+    Returns
+    -------
+    tuple of str
+        Notes.
+    """
+    y = tables.topic_means()[0]
+    if "topic" not in procedure.claim or len(y) < FEWEST_ITEMS or not np.isfinite(y).all():
+        return ()
+    notes = []
+    if choice.only is None and choice.baseline is None and procedure.method.bounded_statistic:
+        factors = noise_factors(pair_variances(y))
+        notes = [
+            f"{labels[k]} is {factors[k]:.1f} times as variable as the typical system and widens all intervals;"
+            f" --exclude {labels[k]} leaves it out"
+            for k in np.flatnonzero(factors >= NOISY)[:MOST_NAMED]
+        ]
+    if not bounded:
+        shares = top_share((y[:, [0]] - y[:, 1:]).T)
+        if float(np.median(shares)) >= CARRIED:
+            notes.append(
+                "5% of the items carry half of the differences or more: means are unsteady;"
+                " --transform log compares logarithms"
+            )
+    return tuple(notes)
 
 
 def sort_systems(

@@ -93,8 +93,10 @@ def prediction_powered(
         of_rest = weight_**2 * _variance(f, unseen, ddof) / np.maximum(rest, 1.0)
         of_seen = _variance(h - weight_[..., None] * f, seen, ddof) / n
         variance = of_rest + of_seen
-        spread = of_rest**2 / np.maximum(rest - 1.0, 1.0) + of_seen**2 / np.maximum(n - 1.0, 1.0)
-        df = np.divide(variance**2, spread, out=np.asarray(n - 1.0), where=spread > 0.0)
+        # λ is fitted to the labels too
+        free = n - 1.0 - ((weight is None) & (rest > 0.0) & (ddof == 1))
+        spread = of_rest**2 / np.maximum(rest - 1.0, 1.0) + of_seen**2 / np.maximum(free, 1.0)
+        df = np.divide(variance**2, spread, out=np.asarray(free, np.float64), where=spread > 0.0)
         labels, bias = (_variance(x, seen, ddof) / n for x in (h, f - h))
     else:
         labelled = (cluster_sums(seen, cluster) > 0).sum(axis=-1).astype(float)
