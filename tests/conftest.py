@@ -64,7 +64,7 @@ def trec3() -> Path:
 def reports_without_simulation() -> Iterator[None]:
     """Reports leave out their calibration, which takes seconds, unless a test asks for it by number."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shardwise.analysis.trust.usual_budget", lambda systems: 0)
+        patch.setattr("shardwise.analysis.trust.default_budget", lambda systems: 0)
         yield
 
 

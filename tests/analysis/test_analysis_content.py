@@ -12,7 +12,6 @@ import xarray as xr
 from scipy import stats
 
 from report_pages import simulated
-from shardwise.analysis import answer
 from shardwise.analysis.analyze import analyze
 from shardwise.analysis.diagnostics import identical_systems
 from shardwise.analysis.power import power_of
@@ -30,7 +29,7 @@ from shardwise.scoring.scoring import score
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
 from shardwise.stats.studentized_range import isf
-from shardwise.writing import words
+from shardwise.writing import answer, words
 from shardwise.writing.axis import axis_for
 from shardwise.writing.downloads import pairs_frame, report_json, systems_frame
 from shardwise.writing.methods import bibliography, methods_latex, methods_text
@@ -48,9 +47,9 @@ def test_trec8_has_the_published_figures(data: Path) -> None:
     said = report_json(content)
     system = next(row for row in said["anova"] if row["term"] == "system")
     assert round(system["omega_sq"], 4) == 0.3991
-    assert "the best is one of 7 of the 129 systems" in said["answer"]
-    assert "the same holds on these 50 topics" in said["answer"]
-    assert "one error for both claims" in answer.contrast(content)
+    assert "tied with 6 others of 129 systems" in said["answer"]
+    assert "The same pairs differ for exactly these 50 topics." in answer.write_pairs(content)
+    assert "the same error term" in answer.write_contrast(content)
 
 
 @pytest.mark.slow
@@ -70,7 +69,7 @@ def test_trec_covid_from_runs_to_both_claims(data: Path, covid_runs: Path) -> No
     here, like = content.claims
     assert len(like.top) > len(here.top)
     assert content.splits[0].pairs == 10153
-    assert any("Identical scores throughout" in remark.text for remark in content.remarks)
+    assert any("Identical scores" in remark.text for remark in content.remarks)
 
 
 class TestAnswer:
@@ -92,50 +91,52 @@ class TestAnswer:
             dims=("topic", "system", "shard"),
             coords={"system": names},
         )
-        return answer.headline(analyze(table, method=method))
+        found = analyze(table, method=method)
+        return " ".join([answer.write_answer(found), *answer.write_pairs(found)])
 
-    def test_a_clear_winner(self) -> None:
-        assert self.content([0.9, 0.5, 0.1], 0.001) == (
-            "For topics like these, s0 is better than every other system; the same holds on these 40 topics."
-        )
-        assert self.content([0.9, 0.5, 0.1], 0.001, None) == (
-            "For topics like these, s0 is the best of the 3 systems; the same holds on these 40 topics."
-        )
+    @pytest.mark.parametrize("method", ["hsd", None])
+    def test_a_clear_winner(self, method: str | None) -> None:
+        said = self.content([0.9, 0.5, 0.1], 0.001, method)
+        assert re.match(
+            r"Best: s0 \(0\.\d+\), ahead of the 2 others\. It is significantly better than s1"
+            r" \(\+0\.\d+, 95% CI 0\.\d+ to 0\.\d+\), the second\.",
+            said,
+        ), said
+        assert "The same pairs differ for exactly these 40 topics and 3 shards." in said
 
     @pytest.mark.parametrize("method", ["hsd", None])
     def test_two_systems(self, method: str | None) -> None:
-        assert self.content([0.9, 0.1], 0.001, method) == (
-            "For topics like these, s0 is better than s1; the same holds on these 40 topics."
-        )
-        unsure = self.content([0.5, 0.48], 0.1, method)
-        assert re.fullmatch(
-            r"For topics like these, (s\d) and (s\d) cannot be told apart; on these 40 topics, \1 is better than \2\.",
-            unsure,
-        )
-
-    def test_better_here_but_not_for_topics_like_these(self) -> None:
-        said = self.content([0.5, 0.49, 0.1], 0.1)
-        assert re.fullmatch(
-            r"For topics like these, the best is s\d or s\d; on these 40 topics, s\d is the best of the 3 systems\.",
+        said = self.content([0.9, 0.1], 0.001, method)
+        assert re.match(
+            r"s0 is significantly better than s1: \+0\.\d+ \(95% CI 0\.\d+ to 0\.\d+, p [<≤] 0\.0001\)\.",
             said,
         )
+        unsure = self.content([0.5, 0.48], 0.1, method)
+        assert re.match(
+            r"(s\d) and (s\d) are tied: difference \S+ \(95% CI \S+ to \S+, p = 0\.\d+\)\."
+            r" For exactly these 40 topics and 3 shards: \1 is significantly better than \2",
+            unsure,
+        ), unsure
 
-    def test_nothing_can_be_told(self) -> None:
+    def test_better_here_but_not_for_new_topics(self) -> None:
+        said = self.content([0.5, 0.49, 0.1], 0.1)
+        assert re.match(r"Best: s\d \(\S+\) and s\d \(\S+\), tied\. ", said), said
+        assert "For exactly these 40 topics and 3 shards: best: s" in said
+
+    def test_no_winner(self) -> None:
         rng = np.random.default_rng(1)
         table = xr.DataArray(rng.normal(0.5, 0.1, (20, 4)), dims=("topic", "system"))
-        assert "any of the 4 systems may be the best" in answer.headline(analyze(table, method="hsd"))
-        assert (
-            answer.headline(analyze(table)) == "For topics like these, any of the 4 systems may be the best."
-        )
+        for method in ("hsd", None):
+            said = answer.write_answer(analyze(table, method=method))
+            assert said.startswith("No winner: all 4 systems are tied, first "), said
 
 
 def test_a_model_without_the_claim_says_so() -> None:
     content = analyze(simulated(5), model="MD2")
     assert len(content.claims) == 1
-    assert content.unsupported == "MD2 supports claims about these topics only"
-    assert answer.contrast(content).startswith("Nothing is said about topics like these")
+    assert content.unsupported == "MD2 supports claims about exactly these topics only"
+    assert answer.write_contrast(content).startswith("This result does not apply to new topics")
     assert content.power is None
-    assert ";" not in answer.headline(content)
 
 
 def test_undefined_cells_are_counted_and_warned_of() -> None:
@@ -148,12 +149,12 @@ def test_undefined_cells_are_counted_and_warned_of() -> None:
     assert first.warning
     assert content.configuration["scores_sha256"] == scores_hash(scores)
     left = analyze(simulated(4, holes=0.05), method="hsd", fill="leave")
-    assert any("missing and left out" in remark.text for remark in left.remarks)
+    assert any("missing and are left out" in remark.text for remark in left.remarks)
     dropped = analyze(simulated(4, holes=0.02), fill="drop")
     assert any("left out" in remark.text for remark in dropped.remarks)
     classic = analyze(simulated(4, holes=0.05), method="t holm", fill="leave")
     gone = int(simulated(4, holes=0.05).isnull().any(["system", "shard"]).sum())
-    assert f"on topics like these {30 - gone}" in classic.lead.claim
+    assert f"new topics like these {30 - gone}" in classic.lead.claim
     assert any(f"{gone} topics are left out" in remark.text for remark in classic.remarks)
 
 
@@ -166,7 +167,7 @@ def test_missing_scores_are_left_out_and_never_filled() -> None:
     estimates = content.lead.pairs.estimates
     assert np.allclose(sorted(estimates.values), sorted(means))
     (remark,) = [one for one in content.remarks if one.name == "missing scores"]
-    assert remark.text.startswith("1 score of 120 is missing and left out")
+    assert remark.text.startswith("1 of 120 scores is missing and is left out")
     named = analyze(table, fill=0.5)
     assert np.allclose(
         sorted(named.lead.pairs.estimates.values), sorted(table.fillna(0.5).mean("topic").values)
@@ -181,9 +182,9 @@ def test_missing_seeds_are_counted() -> None:
         values, dims=("question", "model", "seed"), coords={"model": list("abc")}, name="accuracy"
     )
     content = analyze(table)
-    assert content.lead.claim == "on questions like these 40, whatever the seed (3 to 4 seen)"
+    assert content.lead.claim == "new questions like these 40, any seed (3 to 4 seen)"
     assert [one.text for one in content.remarks if one.name == "missing seeds"] == [
-        "1 model has fewer than 4 seeds: b (3). Each model is judged by those that it has."
+        "1 model has fewer than 4 seeds: b (3)."
     ]
     assert not any(one.warning for one in content.remarks)
     assert "with 3 to 4 seeds of each model" in methods_text(content)
@@ -195,7 +196,7 @@ def test_warnings_appear_where_they_should() -> None:
     heavy.values[:, 4] += rng.standard_t(2, heavy.values[:, 4].shape)
     heavy.values[:, 1] = heavy.values[:, 0]
     said = " ".join(remark.text for remark in analyze(heavy, method="hsd").remarks)
-    for words_of in ("12 topics are few", "not normal", "Residuals spread", "run000 and run001"):
+    for words_of in ("Only 12 topics", "not normally distributed", "times as large for", "run000 and run001"):
         assert words_of in said
     moderated = analyze(heavy)
     assert [one.name for one in moderated.remarks if one.warning] == ["few topics"]
@@ -236,12 +237,12 @@ class TestPower:
         assert power.target_topics > power.topics
         needs = [need.two for need in power.needs]
         assert needs == sorted(needs, reverse=True)
-        first, second = words.power_sentences(power, content)
-        assert f"for {power.target:g} you need {power.target_topics} topics" in first
+        _, second, third = words.write_power(power, content)
+        assert second == f"A difference of {power.target:g} needs {power.target_topics} topics."
         critical = isf(0.05, 6, content.claims[1].pairs.estimates.df) * np.sqrt(
             content.claims[1].pairs.estimates.variance
         )
-        assert f"must reach {critical:.3f}" in second
+        assert f"differences from {critical:.3f} on are significant" in third
 
 
 def test_stability_counts_pairs_that_every_split_finds() -> None:
@@ -251,9 +252,9 @@ def test_stability_counts_pairs_that_every_split_finds() -> None:
     for one, generalize in zip(content.splits, ((), ("topic",)), strict=True):
         together = unanimous(over_splits(scores, MD6, "hsd", generalize=generalize))
         assert one.common == int(together.reject(0.05).sum())
-        said = words.split_sentence(one, content)
-        assert f"tells {one.common} of 28 pairs" in said
-        assert f"“{one.procedure.name}” on each split" in said
+        said = words.write_split_agreement(one, content)
+        assert f"finds {one.common} of 28 pairs" in said
+        assert f"{one.procedure.name} on each split" in said
         assert one.divided["pairs"]["divided"] == one.divided["pairs"].iloc[1:-1].sum()
     assert analyze(simulated(4)).splits == ()
 
@@ -268,10 +269,12 @@ def test_every_split_is_put_to_the_very_procedure() -> None:
             for i in range(3)
         ]
         assert one.common == int(unanimous(each).reject(0.05).sum())
-    said = answer.splits_sentence(content)
-    assert said.startswith("The figures are of the means over the 3 splits. For topics like these, ")
+    said = answer.write_splits(content)
+    assert said.startswith("Results are means over 3 splits. For new topics like these, ")
     for one in content.splits:
-        assert f"{one.noise}." in said
+        assert one.noise is not None
+        assert f"{one.noise.removable:.0%} of the error variance" in said
+        assert f"{one.noise.enough:,} splits make p-values stable" in said
 
 
 @pytest.mark.parametrize("method", ["hsd", "bh", "by", "holm", "bonferroni", "scheffe", "none"])
@@ -368,11 +371,10 @@ def test_an_axis_has_a_few_round_ticks_inside(low: float, high: float) -> None:
 
 def test_other_terms_have_meanings_too() -> None:
     content = analyze(simulated(3), method="hsd")
-    assert words.meaning("query", content) == "Levels of query differ, on average."
-    assert words.meaning("query:ranker", content).startswith("What query and ranker do together")
-    judged = words.meaning("topic:system", content)
-    assert judged.endswith("What is said of topics like these is judged against this row.")
-    assert "judged" not in words.meaning("topic:system", analyze(simulated(3)))
+    assert words.explain_term("query", content) == "Levels of query differ on average."
+    assert words.explain_term("query:ranker", content).startswith("Interaction of query and ranker")
+    assert words.explain_term("topic:system", content).endswith("Error term for new topics like these.")
+    assert "Error term" not in words.explain_term("topic:system", analyze(simulated(3)))
 
 
 def test_undefined_shards_may_be_left() -> None:

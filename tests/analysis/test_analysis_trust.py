@@ -15,14 +15,14 @@ import xarray as xr
 import shardwise as sw
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
-from shardwise.analysis.answer import of_all
-from shardwise.analysis.trust import sentences, trust_in, usual_budget
+from shardwise.analysis.trust import default_budget, list_findings, trust_in
 from shardwise.comparing.run import make_tables, run_procedure
 from shardwise.lab.trial import choose_numbered_pairs
 from shardwise.methods.anova.method import AnovaMethod
 from shardwise.methods.procedure import Procedure
 from shardwise.writing.downloads import report_json
 from shardwise.writing.html import html
+from shardwise.writing.remarks import describe_finding
 
 SD = {"topic": 0.2, "topic:system": 0.08, "topic:shard": 0.1, "error": 0.06}
 
@@ -49,17 +49,17 @@ def test_the_methods_of_the_report_are_tried(content: Analysis) -> None:
     pd.testing.assert_frame_equal(direct.table, lab.table, check_exact=True)
     used = content.trust.rows.query("used")
     assert sorted(zip(used["claim"], used["method"], strict=True)) == [
-        ("these topics, these shards", "MD6 hsd"),
-        ("topics like these, these shards", "MD6 hsd topic"),
+        ("exactly these topics, exactly these shards", "MD6 hsd"),
+        ("new topics like these, exactly these shards", "MD6 hsd topic"),
     ]
 
 
 @pytest.mark.slow
 def test_a_method_for_another_claim_is_called_wrong(content: Analysis) -> None:
-    said = [one.text for one in sentences(content.trust)]
-    assert any("MD6 hsd calls some of them different" in s and "not made for this claim" in s for s in said)
+    said = [describe_finding(finding, {})[0] for finding in list_findings(content.trust)]
+    assert any("MD6 hsd reports at least one" in s and "not meant for this claim" in s for s in said)
     page = html(content)
-    assert "Break it: MD6 hsd" in page
+    assert "Error rate exceeded: MD6 hsd" in page
     stored = report_json(content)["calibration"]
     assert json.loads(json.dumps(stored)) == stored
     assert stored["repetitions"] == 60
@@ -72,15 +72,17 @@ def test_unequal_variances_are_warned_of() -> None:
     spread = np.where(np.arange(8) < 2, 0.2, 0.01)
     y = sw.simulate.scores(topics=30, systems=8, sd={"topic": 0.1, "error": 0.001}, mean=3.0, seed=1)
     wild = analyze(y + rng.normal(0, spread, (30, 8)), method="hsd", calibration=100)
-    assert any(remark.warning and "more than the promised 5 %" in remark.text for remark in wild.remarks)
-    (warned,) = [one for one in sentences(wild.trust) if one.warning]
-    assert warned.remedy.startswith("Its place takes moderated, whose answer is given too. At alpha 0.0")
+    assert any(remark.warning and "more than the nominal 5%" in remark.text for remark in wild.remarks)
+    (warned,) = [finding for finding in list_findings(wild.trust) if finding.warning]
+    _, remedy = describe_finding(warned, {})
+    assert remedy.startswith("Use moderated instead; its answer is given too. At alpha 0.0")
     (other,) = wild.instead
     direct = sw.compare(wild.scores, "moderated")
     assert other.procedure.name == "moderated"
     np.testing.assert_array_equal(other.pairs.p_adjusted, direct.p_adjusted)
-    assert f"By moderated, for topics like these: {of_all(other.found, 28)} 28 pairs" in str(wild)
-    assert f"By moderated, for topics like these: {of_all(other.found, 28)} 28 pairs" in html(wild)
+    for surface in (str(wild), html(wild)):
+        assert "By moderated, for new topics like these: " in surface
+        assert f"{other.found} of 28 pairs" in surface
     (stored,) = report_json(wild)["instead"]
     assert (stored["procedure"], stored["alpha"], stored["found"]) == ("moderated", 0.05, other.found)
     assert len(stored["decisions"]["p_adjusted"]) == 28
@@ -99,8 +101,9 @@ def test_where_only_another_level_helps_the_answer_at_that_level_is_given() -> N
     doubted = replace(lab, table=table, verdicts=(replace(verdict, advice=(failing, *others)),))
     trust = replace(found.trust, calibration=doubted)
     assert trust.instead() == (failing,)
-    (said,) = [one for one in sentences(trust) if one.warning]
-    assert said.remedy == "At alpha 0.017 it would err in 5 %. The answer at that level is given too."
+    (finding,) = [finding for finding in list_findings(trust) if finding.warning]
+    remedy = "At alpha 0.017 its rate would be 5%. The answer at that level is given too."
+    assert describe_finding(finding, {})[1] == remedy
 
 
 @pytest.mark.slow
@@ -113,7 +116,7 @@ def test_it_can_be_left_out_and_says_why_it_cannot_be_done(tmp_path: Path) -> No
     holes = scores.copy(data=np.where(np.arange(60).reshape(10, 3, 2) == 7, np.nan, scores))
     left = analyze(holes, method="hsd", fill="leave", calibration=20)
     assert "undefined" in left.trust.reason
-    assert "could not be simulated: 1 of 60 scores" in html(left)
+    assert "Not simulated: 1 of 60 scores" in html(left)
 
 
 def test_the_usual_alternatives_are_tried_beside_any_procedure() -> None:
@@ -132,7 +135,7 @@ def test_the_default_is_tried_by_its_very_procedures() -> None:
     assert found.trust.used == tuple(one.procedure.name for one in found.claims)
     used = found.trust.rows.query("used")
     assert set(used["method"]) == set(found.trust.used)
-    assert "topics like these, shards like these" in set(used["claim"])
+    assert "new topics like these, new shards like these" in set(used["claim"])
 
 
 def test_seeds_are_calibrated_as_seeds() -> None:
@@ -144,7 +147,7 @@ def test_seeds_are_calibrated_as_seeds() -> None:
 
 
 def test_tables_fall_with_the_number_of_pairs() -> None:
-    counts = [usual_budget(r) for r in (2, 20, 60, 143, 400)]
+    counts = [default_budget(r) for r in (2, 20, 60, 143, 400)]
     assert counts == sorted(counts, reverse=True)
     assert min(counts) == 100
 
@@ -163,7 +166,7 @@ def test_a_baseline_is_tried_on_its_own_pairs() -> None:
     found = lab.table.set_index("method")
     assert found.loc["t holm", "power"] > every.loc["t holm", "power"]
     assert own.loc["t holm", "power"] > every.loc["t holm", "power"]
-    assert f"to compare all with {names[2]}" in html(content)
+    assert f"all were compared with {names[2]}" in html(content)
     with pytest.raises(sw.InputError, match="unknown system 'nobody'"):
         sw.calibrate(content.fit.scores, ["t holm"], baseline="nobody", repetitions=10)
     with pytest.raises(sw.InputError, match="a baseline is one of the systems of the scores"):

@@ -285,13 +285,13 @@ def test_an_option_without_effect_is_none() -> None:
     [
         (".json", "{"),
         (".csv", "a,b,difference"),
-        (".tex", "% moderated"),
-        (".latex", "% moderated"),
-        (".md", "moderated paired t-test"),
-        (".MD", "moderated paired t-test"),
+        (".tex", "% Best: x (0.525)"),
+        (".latex", "% Best: x (0.525)"),
+        (".md", "Best: x (0.525)"),
+        (".MD", "Best: x (0.525)"),
         (".html", "<!doctype html>"),
-        (".txt", "score: 12 topics × 3 systems; moderated"),
-        ("", "score: 12 topics × 3 systems; moderated"),
+        (".txt", "Best: x (0.525)"),
+        ("", "Best: x (0.525)"),
     ],
 )
 def test_the_ending_of_the_file_is_its_format(folder: Path, tmp_path: Path, ending: str, start: str) -> None:

@@ -76,7 +76,7 @@ def test_unified_of_deterministic_systems_is_the_paired_t_test() -> None:
     gold = stats.ttest_rel(a, b)
     assert (result.statistic, result.p, result.df) == pytest.approx((gold.statistic, gold.pvalue, gold.df))
     assert result.interval() == pytest.approx(tuple(gold.confidence_interval(0.95)))
-    assert result.claim == "on topics like these 30"
+    assert result.claim == "new topics like these 30"
     assert result.interval(kind="hpd") == pytest.approx(result.interval(), abs=0.003)
 
 

@@ -291,7 +291,7 @@ def test_scores_as_labelled_array() -> None:
 def test_only_and_words() -> None:
     found = paired_tests(table(15), "t", only=["s0", "s2"], correction="holm")
     assert len(found) == 1
-    assert str(found) == "paired t-test with Holm, 2 systems; claim: on topics like these 12"
+    assert str(found) == "paired t-test with Holm, 2 systems; claim: new topics like these 12"
     assert "Fisher's randomization test, 4 systems, 100 resamples, seed 4" in str(
         paired_tests(table(15, topics=25), "randomization", n_resamples=100, seed=4)
     )

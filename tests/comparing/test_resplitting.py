@@ -61,7 +61,7 @@ def test_the_mean_over_splits_is_what_numpy_says(share: float) -> None:
     assert found.estimates.df == pytest.approx(df)
     q = found.difference / np.sqrt(variance)
     assert found.p_adjusted == pytest.approx(stats.studentized_range.sf(q, 5, df), abs=1e-6)
-    assert found.claim == "on these 20 topics, any split (6 seen)"
+    assert found.claim == "exactly these 20 topics, any split (6 seen)"
 
 
 def test_a_test_of_pairs_is_averaged_like_a_model() -> None:

@@ -46,7 +46,7 @@ def some_scores(splits: int = 5, systems: int = 8, seed: int = 2, spread: float 
 
 def told(values: Sequence[float], p: Sequence[float]) -> Comparisons:
     """Comparisons of systems x, y, z with given means and p-values of the pairs xy, xz, yz."""
-    means = Estimates(("x", "y", "z"), np.array(values, float), 1e-3, 10.0, "on these 3 topics")
+    means = Estimates(("x", "y", "z"), np.array(values, float), 1e-3, 10.0, "exactly these 3 topics")
     one = compare(means, "none")
     names = one.to_frame()[["a", "b"]].to_numpy()
     known = dict(zip(("xy", "xz", "yz"), p, strict=True))

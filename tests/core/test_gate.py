@@ -295,7 +295,7 @@ def test_every_function_of_splits_refuses_alike(data: Any, words: str) -> None:
 def test_a_claim_is_a_claim_its_name_or_the_words_of_the_user() -> None:
     seeds = layered("instance").rename(topic="question", system="model", instance="seed")
     fit = sw.mixed(seeds)
-    assert fit.claim == "on questions like these 12, whatever the seed (3 seen of each model)"
+    assert fit.claim == "new questions like these 12, any seed (3 seen of each model)"
     for claim in (sw.Claim("topic", "instance"), "topic+instance", "questions, seed", ("topic", "instance")):
         assert sw.compare(fit, "holm", generalize=claim).claim == fit.claim
     shards = layered("shard", splits=2).rename(topic="question")
@@ -303,7 +303,7 @@ def test_a_claim_is_a_claim_its_name_or_the_words_of_the_user() -> None:
         sw.stability.over_splits(shards, "MD6", generalize=claim)[0].claim
         for claim in (sw.Claim("topic", "shard"), "topic+shard", "questions+shards", ("shard", "topic"))
     }
-    assert said == {"on questions like these 12, whatever the shard (3 seen)"}
+    assert said == {"new questions like these 12, any shard (3 seen)"}
 
 
 def test_a_formula_over_splits_may_use_the_words_of_the_user() -> None:
@@ -319,7 +319,7 @@ def test_words_of_the_user_are_kept() -> None:
     found = sw.as_scores(table)
     assert found.dims == ("topic", "system")
     assert nouns_of(found) == {"topic": "question", "system": "model"}
-    assert sw.compare(table, "t holm").claim == "on questions like these 12"
+    assert sw.compare(table, "t holm").claim == "new questions like these 12"
     assert "4 models" in str(sw.compare(table, "t holm"))
 
 

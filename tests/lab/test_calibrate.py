@@ -66,10 +66,10 @@ def test_the_marginal_bootstrap_is_liberal(repetitions: float) -> None:
     found = sw.calibrate(
         KNOWN, methods, shards=5, claims=[("shard",), ()], repetitions=n, planted=False, seed=3
     )
-    assert rate(found, methods[0], "raw", claim="these topics, shards like these") == pytest.approx(
-        0.42, abs=4 * 0.12 / np.sqrt(n)
-    )
-    fixed = {"claim": "these topics, these shards"}
+    assert rate(
+        found, methods[0], "raw", claim="exactly these topics, new shards like these"
+    ) == pytest.approx(0.42, abs=4 * 0.12 / np.sqrt(n))
+    fixed = {"claim": "exactly these topics, exactly these shards"}
     shrunk = np.sqrt(0.9 * (49 * 9 * 4 / 2500) / 2)
     for method, z in zip(methods, (stats.norm.isf(0.05), stats.norm.isf(0.025)), strict=False):
         # pairs of one table hang together: the tolerance is 4 standard errors of a share with sd .12 over tables
@@ -141,8 +141,8 @@ def test_sound_methods_keep_what_they_promise(repetitions: float) -> None:
     found = sw.calibrate(
         KNOWN, methods, shards=5, systems=12, claims=[TOPIC, ("topic", "shard")], repetitions=n, seed=8
     )
-    like = "topics like these, these shards"
-    both = "topics like these, shards like these"
+    like = "new topics like these, exactly these shards"
+    both = "new topics like these, new shards like these"
     for planted in (False, True):
         at = {"claim": like, "planted": planted}
         assert rate(found, "MD6 hsd topic", "family", **at) <= 0.05 + near(0.05, n)
@@ -246,9 +246,9 @@ def test_scores_bring_their_own_nulls() -> None:
     found = sw.calibrate(y, ["MD6 hsd topic"], repetitions=20)
     worlds = found.rates[~found.rates["planted"]].groupby("claim", sort=False)["null"].unique()
     assert {claim: tuple(kinds) for claim, kinds in worlds.items()} == {
-        "these topics, these shards": ("margins", "flip"),
-        "topics like these, these shards": ("vine", "tilt", "permute", "flip", "resample"),
-        "topics like these, shards like these": ("margins", "permute", "flip"),
+        "exactly these topics, exactly these shards": ("margins", "flip"),
+        "new topics like these, exactly these shards": ("vine", "tilt", "permute", "flip", "resample"),
+        "new topics like these, new shards like these": ("margins", "permute", "flip"),
     }
     # false alarms where equal systems look real, intervals where there are resamples, else everywhere
     feeds = found.rates.groupby(["claim", "null"])[["for_alarms", "for_intervals"]].first()
@@ -370,4 +370,4 @@ def test_the_users_words_are_used_throughout() -> None:
         plain = text.replace("topic+instance", "")
         assert not re.search(r"\b(topic|system|instance)s?\b", plain), plain
     assert "12 questions × 3 models × 4 seeds" in found.scores
-    assert (found.table["claim"] == "questions like these, seeds like these").all()
+    assert (found.table["claim"] == "new questions like these, new seeds like these").all()

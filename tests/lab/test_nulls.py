@@ -149,7 +149,7 @@ def test_planted_effects_are_the_truth(kind: str) -> None:
     ("kind", "claim", "message"),
     [
         ("shuffle", TOPIC, "unknown null 'shuffle'"),
-        ("permute", Claim(), "says nothing of these topics"),
+        ("permute", Claim(), "says nothing of exactly these topics"),
         ("resample", Claim("topic", "shard"), "says nothing of"),
         ("flip", Claim("instance"), "cannot generalise over instance"),
     ],

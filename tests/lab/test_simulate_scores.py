@@ -209,7 +209,7 @@ def test_tables_fit_the_rest_of_the_package() -> None:
     assert anova(shards, MD6).table.loc["system", "p"] < 1e-6
     seeds = simulate_scores(topics=20, systems=2, instances=6, deterministic=1, effects=0.5, seed=2,
                             generalize=("topic", "instance"))  # fmt: skip
-    assert seeds.attrs["claim"] == "topics like these, instances like these"
+    assert seeds.attrs["claim"] == "new topics like these, new instances like these"
     assert np.ptp(seeds.sel(system="sys2").to_numpy(), axis=1).max() == 0
     assert compare_instances(seeds.sel(system="sys1"), seeds.sel(system="sys2")).p < 1e-4
     many = simulate_scores(topics=20, systems=3, instances=6, seed=2)

@@ -21,7 +21,7 @@ from shardwise.methods.registry import DEFAULTS, list_procedures, parse_procedur
 from shardwise.methods.tables import INSTANCES, SHARDS, SPLITS, TABLE
 
 TOPIC = Claim("topic")
-LIKE = "topics like these"
+LIKE = "new topics like these"
 
 
 def rates(*rows: tuple[str, float, float], level: float = np.nan, null: str = "vine") -> pd.DataFrame:

@@ -83,7 +83,7 @@ def test_equal_systems_leave_all_topics_alike() -> None:
 def test_no_score_is_changed_and_the_truth_is_exact() -> None:
     y = scores(5)
     world: World = tilted_world(y)
-    assert world.name == "tilt; topics like these"
+    assert world.name == "tilt; new topics like these"
     assert world.claim == Claim("topic")
     assert np.ptp(world.truth) == 0.0
     rows = {tuple(row) for row in y}
@@ -116,7 +116,7 @@ def test_shards_travel_with_their_topic() -> None:
     y = rng.normal(0.3, 0.1, (60, 3, 4)) + rng.normal(0, 0.02, (3, 1))
     world = tilted_world(y, ("topic", "system", "shard"))
     assert np.ptp(world.weights @ y.mean(axis=2)) < 1e-10
-    assert world.name == "tilt; topics like these, these shards"
+    assert world.name == "tilt; new topics like these, exactly these shards"
     blocks = {tuple(block.ravel()) for block in y}
     assert {tuple(block.ravel()) for block in world.draw(0, 1, 3)[0]} <= blocks
 

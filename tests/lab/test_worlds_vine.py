@@ -128,7 +128,7 @@ def test_a_table_depends_on_seed_and_number_only() -> None:
     together = world.draw(0, 5, 3)
     np.testing.assert_array_equal(world.draw(3, 2, 3), together[3:])
     assert not np.isclose(world.draw(0, 5, 4), together).any()
-    assert world.name == "vine; topics like these"
+    assert world.name == "vine; new topics like these"
     assert world.claim == Claim("topic")
 
 

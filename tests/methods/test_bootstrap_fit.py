@@ -48,7 +48,7 @@ def test_default_is_the_t_test_but_for_the_shape_of_the_errors(model: Model) -> 
     assert boot.estimates().variance == pytest.approx(plain.estimates().variance)
     np.testing.assert_allclose(ours.se, theirs.se)
     np.testing.assert_allclose(ours.p, theirs.p, atol=4e-3)
-    assert ours.claim == theirs.claim == "on these 40 topics and these 5 shards"
+    assert ours.claim == theirs.claim == "exactly these 40 topics and 5 shards"
     assert "residuals ×" in str(ours)
     raw = boot.estimates(residuals="raw")
     ratio = plain.table.loc["error", "ss"] / scores.size / plain.table.loc["error", "ms"]

@@ -65,7 +65,7 @@ def test_differences_equal_lmertest_and_pbkrtest(model: str) -> None:
 
 def test_claims_and_comparisons() -> None:
     found = sw.compare(fitted("judges"), "holm")
-    assert found.claim == "on topics like these 24, whatever the judge (5 seen), on these 4 prompts"
+    assert found.claim == "new topics like these 24, any judge (5 seen), exactly these 4 prompts"
     assert found.estimates.error == "topic:system + system:judge + residual, Satterthwaite df"
     gold = PAIRS[PAIRS["model"] == "judges"]
     assert sorted(np.abs(found.difference)) == pytest.approx(sorted(gold["difference"].abs()), rel=1e-4)
@@ -76,7 +76,7 @@ def test_claims_and_comparisons() -> None:
     by_hand = 2 * (parts["topic:system"] / 24 + parts["system:judge"] / 10 + parts["residual"] / 240)
     assert float(planned) == pytest.approx(by_hand)
     question = scores().rename(topic="question", system="model")
-    assert sw.mixed(question, random=["question", "judge"]).claim.startswith("on questions like these 24")
+    assert sw.mixed(question, random=["question", "judge"]).claim.startswith("new questions like these 24")
 
 
 @given(st.integers(0, 10_000))
@@ -164,7 +164,7 @@ def test_logistic_model_equals_glmer(gap: bool) -> None:
     assert fit.table["log_odds"].to_numpy() == pytest.approx(gold.loc[names, "value"].to_numpy(), abs=1e-4)
     assert fit.table["se"].to_numpy() == pytest.approx(gold.loc[names, "se"].to_numpy(), rel=1e-4)
     found = sw.compare(fit, "holm")
-    assert found.claim == "on topics like these 120, in log-odds"
+    assert found.claim == "new topics like these 120, in log-odds"
     assert np.isinf(found.df).all()
 
 

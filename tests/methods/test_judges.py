@@ -175,7 +175,7 @@ def test_seeds_are_averaged_and_the_claim_says_so(judged: xr.DataArray) -> None:
     seeds = xr.concat(noisy, dim="seed")
     people = judged.human.drop_vars("human")
     found = sw.compare(sw.judges.with_human(seeds, people))
-    assert found.claim == "on items like these 120, for the mean of these 3 seeds"
+    assert found.claim == "new items like these 120, for the mean of these 3 seeds"
     assert found.p == pytest.approx(sw.compare(sw.judges.with_human(seeds.mean("seed"), people)).p)
 
 

@@ -228,7 +228,7 @@ def test_a_chosen_family_is_the_family() -> None:
 def test_words_and_refusals() -> None:
     found = max_t(table(11), 100, 4)
     assert str(found) == (
-        "step-down max-t by sign flips, 4 systems, 100 resamples, seed 4; claim: on topics like these 12"
+        "step-down max-t by sign flips, 4 systems, 100 resamples, seed 4; claim: new topics like these 12"
     )
     assert tuple(found.to_frame().columns) == COLUMNS
     t = paired_tests(table(11), "t")

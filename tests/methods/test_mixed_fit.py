@@ -187,7 +187,7 @@ def test_estimates_go_through_the_waist() -> None:
     row = pairs.to_frame().iloc[0]
     assert row["se"] == pytest.approx(np.sqrt(fit.difference_variance[0, 1]))
     assert row["df"] == pytest.approx(fit.satterthwaite[0, 1])
-    assert "topics like these 20, whatever the instance" in pairs.claim
+    assert "topics like these 20, any instance" in pairs.claim
     assert compare(fit, "hsd", df="paper").to_frame()["df"].iloc[0] == 5 * 4 * 20 - 1
     hole = scores((5, 4, 20), lost=0.1)
     assert compare(mixed(hole), "bh").to_frame()["se"].nunique() > 1

@@ -277,7 +277,7 @@ def test_four_factors() -> None:
 def test_arbitrary_names_and_targets() -> None:
     scores = random_scores(6, 5, 3, dims=("query", "ranker"))
     estimates = anova(scores, "query + ranker").estimates(generalize="query", of="ranker")
-    assert estimates.claim == "on queries like these 5"
+    assert estimates.claim == "new queries like these 5"
     assert estimates.labels == ("ranker0", "ranker1", "ranker2")
 
 

@@ -62,7 +62,11 @@ def test_error_terms_of_other_designs() -> None:
 @pytest.mark.parametrize(
     ("model", "generalize", "message"),
     [
-        (MD2, ("topic",), "MD2 does not support a claim about topics like these.*topic:system.*MD3 to MD6"),
+        (
+            MD2,
+            ("topic",),
+            "MD2 does not support a claim about new topics like these.*topic:system.*MD3 to MD6",
+        ),
         (MD3, ("shard",), "MD3 does not support.*shards.*system:shard"),
         (MD3, ("topic", "shard"), "error pools system:shard"),
         (MD4, ("topic", "shard"), "system:shard"),
@@ -87,16 +91,14 @@ def test_nothing_to_compare() -> None:
 
 def test_claims_in_words() -> None:
     shape = {"topic": 50, "system": 129, "shard": 5}
-    assert Claim.of(()).sentence(shape) == "on these 50 topics and these 5 shards"
-    assert Claim.of(("topic",)).sentence(shape) == "on topics like these 50, on these 5 shards"
-    assert (
-        Claim.of(("topic", "shard")).sentence(shape) == "on topics like these 50, whatever the shard (5 seen)"
-    )
-    assert Claim.of(("shard",)).sentence(shape) == "on shards like these 5, on these 50 topics"
-    assert Claim.of(("topic",)).sentence({"topic": 50, "system": 9}) == "on topics like these 50"
+    assert Claim.of(()).sentence(shape) == "exactly these 50 topics and 5 shards"
+    assert Claim.of(("topic",)).sentence(shape) == "new topics like these 50, exactly these 5 shards"
+    assert Claim.of(("topic", "shard")).sentence(shape) == "new topics like these 50, any shard (5 seen)"
+    assert Claim.of(("shard",)).sentence(shape) == "new shards like these 5, exactly these 50 topics"
+    assert Claim.of(("topic",)).sentence({"topic": 50, "system": 9}) == "new topics like these 50"
     scores = xr.DataArray(generator(1).random((5, 4, 3)), dims=DIMS)
     estimates = anova(scores, MD6).estimates(generalize=("topic",))
-    assert estimates.claim == "on topics like these 5, on these 3 shards"
+    assert estimates.claim == "new topics like these 5, exactly these 3 shards"
     assert estimates.error == "topic:system"
     assert estimates.model == MD6.title
 

@@ -42,7 +42,7 @@ def test_real_logs_clustered_by_passage(data: Path) -> None:
     groups = np.unique(scores["cluster"].values, return_inverse=True)[1]
     fit = smf.ols("d ~ 1", gap).fit(cov_type="cluster", cov_kwds={"groups": groups})
     assert row["se"] == pytest.approx(float(fit.bse["Intercept"]), rel=1e-9)
-    assert found.claim == "on passages like these 40 with 200 questions in them"
+    assert found.claim == "new passages like these 40 with 200 questions in them"
     plain = sw.compare(scores.drop_vars("cluster"), "t none").to_frame()
     assert row["effect_size"] == pytest.approx(plain.iloc[0]["effect_size"])  # still in items
 
@@ -55,9 +55,9 @@ def test_tasks_these_or_like_these(questions: xr.DataArray) -> None:
     assert dict(zip(here.estimates.labels, here.estimates.values, strict=True)) == pytest.approx(
         dict(zip("abc", macro.values, strict=True))
     )
-    assert here.claim == "on questions like these 60 within these 3 tasks, each counting alike"
+    assert here.claim == "new questions like these 60 within these 3 tasks, each counting alike"
     like = sw.compare(scores, "t holm", generalize="task")
-    assert like.claim == "on tasks like these 3 with 60 questions in them"
+    assert like.claim == "new tasks like these 3 with 60 questions in them"
     assert like.df == pytest.approx(2.0)
     assert like.se.min() > 0
     both = sw.analyze(scores, method="t holm", generalize="task")
@@ -97,7 +97,7 @@ def test_clusters_with_seeds(questions: xr.DataArray) -> None:
     assert sw.compare(alone, "unified holm").p == pytest.approx(sw.compare(seeds, "unified holm").p)
     four = seeds.assign_coords(cluster=("question", np.arange(60) // 4))
     found = sw.compare(four, "unified holm")
-    assert found.claim == "on clusters like these 15 with 60 questions in them, whatever the seed (4 seen)"
+    assert found.claim == "new clusters like these 15 with 60 questions in them, any seed (4 seen)"
 
 
 def test_gaps_are_least_squares_with_clusters_of_statsmodels(questions: xr.DataArray) -> None:

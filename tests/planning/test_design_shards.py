@@ -94,7 +94,7 @@ def test_what_no_number_of_topics_can_do_is_missing_not_invented() -> None:
     result = design_for_shards(rough, min_diff=0.03, shards=[1, 5], generalize=("topic", "shard"))
     assert result.table["topics"].isna().all()
     assert result.table["power"].isna().all()
-    assert result.claim == "topics like these, shards like these"
+    assert result.claim == "new topics like these, new shards like these"
 
 
 def test_a_corpus_cut_finer_has_components_of_its_own() -> None:

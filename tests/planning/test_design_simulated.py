@@ -155,7 +155,7 @@ def test_real_scores_need_far_fewer_topics_than_an_unpaired_design(trec3: Path) 
     result = simulated_power(table, topics=[25, 50], min_diff=0.1, systems=10, repetitions=500, seed=4)
     unpaired = power_at(n=50, variance=variance(table, "two-way"), min_diff=0.1, systems=10)
     assert result.table["power"].iloc[1] > unpaired + 0.2
-    assert result.claim == "on topics like these 50"
+    assert result.claim == "new topics like these 50"
     assert "moderated test" in str(result)
 
 

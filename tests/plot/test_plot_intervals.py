@@ -16,7 +16,7 @@ from shardwise.plot.intervals import interval_chart
 from shardwise.plot.saving import save_chart
 
 
-def comparisons(r: int, variance: float = 0.001, claim: str = "on these 50 topics") -> Comparisons:
+def comparisons(r: int, variance: float = 0.001, claim: str = "exactly these 50 topics") -> Comparisons:
     values = np.linspace(0.1, 0.6, r)
     return compare(Estimates(tuple(f"s{j}" for j in range(r)), values, variance, 98.0, claim), "hsd")
 

@@ -21,7 +21,7 @@ EVIL = "</script><script>alert(1)</script>"
 
 def drawn(*names: str) -> alt.LayerChart:
     values = np.linspace(0.1, 0.6, len(names))
-    pairs = sw.compare(Estimates(names, values, 0.001, 98.0, "on these 50 topics"), "hsd")
+    pairs = sw.compare(Estimates(names, values, 0.001, 98.0, "exactly these 50 topics"), "hsd")
     chart: alt.LayerChart = pairs.plot(measure=f"AP{EVIL}")
     return chart
 

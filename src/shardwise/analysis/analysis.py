@@ -1,9 +1,9 @@
-"""What an analysis found, computed once; terminal, report, notebook and files only show it."""
+"""Hold what an analysis computed: numbers and facts, which `writing` puts into words for every surface."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.analysis import answer
 from shardwise.analysis.diagnostics import Remark, Residuals
-from shardwise.analysis.figures import decimals_for
 from shardwise.analysis.power import Power
 from shardwise.analysis.provenance import Hashed, Recipe
-from shardwise.analysis.reasons import why
 from shardwise.analysis.trust import Trust
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.split_noise import SplitNoise
@@ -25,9 +22,10 @@ from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import counted, plural
 from shardwise.core.errors import InputError
-from shardwise.core.scores import nouns_of
+from shardwise.core.scores import DETERMINISTIC, HUMAN, nouns_of
 from shardwise.methods.anova.fit import AnovaFit
 from shardwise.methods.procedure import Procedure
+from shardwise.methods.repeats.kinds import Repeats
 from shardwise.stats.groups import letter
 
 if TYPE_CHECKING:
@@ -38,26 +36,44 @@ MOST_GROUPS = 12
 """Groups that letters explain; beyond these rank ranges say it better."""
 
 
-@dataclass(frozen=True, eq=False)
-class ClaimResult:
-    """All that one claim says about the systems; every figure is that of its comparisons.
+def choose_decimals(halves: Iterable[Floats]) -> int:
+    """Return the digits after the point: three, more where intervals are tiny, one where they are wider than 1.
 
     Parameters
     ----------
-    key : str
-        "here" for these topics, "like" for similar topics and wider claims.
-    procedure : Procedure
-        What was run.
+    halves : iterable of arrays
+        Half-widths of intervals of differences.
+
+    Returns
+    -------
+    int
+        Digits; four where there is no interval.
+
+    >>> choose_decimals([np.array([0.021, 0.5])]), choose_decimals([np.array([21.0])]), choose_decimals([])
+    (3, 1, 4)
+    """
+    known = [half[np.isfinite(half) & (half > 0)] for half in halves]
+    widths = [float(half.min()) for half in known if half.size]
+    if not widths:
+        return 4
+    exponent = int(np.floor(np.log10(min(widths))))
+    return max(3, 1 - exponent) if exponent < 0 else 1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairResult:
+    """All that comparisons say at one level; every figure is that of the comparisons.
+
+    Parameters
+    ----------
     pairs : Comparisons
-        What came out.
+        What was compared.
     alpha : float
         Level of significance.
     order : tuple of str
-        The systems in the order of the analysis; that of the comparisons without it.
+        The order in which systems are shown; that of the comparisons without it.
     """
 
-    key: str
-    procedure: Procedure
     pairs: Comparisons
     alpha: float
     order: tuple[str, ...] = ()
@@ -69,7 +85,7 @@ class ClaimResult:
 
     @property
     def claim(self) -> str:
-        """What a difference is about, in words."""
+        """What the result applies to, in words."""
         return self.pairs.claim
 
     @property
@@ -107,6 +123,11 @@ class ClaimResult:
         """Comparison intervals for charts, or confidence intervals of the means where there are none."""
         kind = "comparison" if self.comparison else "mean"
         return self.pairs.intervals(1.0 - self.alpha, kind).loc[list(self.names)]
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """All pairs with the confidence intervals of their differences."""
+        return self.pairs.to_frame(1.0 - self.alpha)
 
     @cached_property
     def half(self) -> Floats:
@@ -148,15 +169,15 @@ class ClaimResult:
         """Whether one critical difference serves all pairs."""
         return self.critical == self.critical and (self.comparison or len(self.pairs) == 1)
 
-    def places(self, systems: tuple[str, ...]) -> tuple[Ints, Ints]:
-        """Places of the two systems of each pair among others' order of the systems."""
-        place = {name: k for k, name in enumerate(systems)}
-        own = np.array([place.get(name, -1) for name in self.pairs.estimates.labels], dtype=np.int64)
-        return own[self.pairs.ia], own[self.pairs.ib]
+    def positions(self, systems: tuple[str, ...]) -> tuple[Ints, Ints]:
+        """Return the positions of the two systems of each pair in another order of the systems."""
+        position = {name: k for k, name in enumerate(systems)}
+        mapped = np.array([position.get(name, -1) for name in self.pairs.estimates.labels], dtype=np.int64)
+        return mapped[self.pairs.ia], mapped[self.pairs.ib]
 
     def directions(self, systems: tuple[str, ...]) -> Ints:
         """(R, R): 1 where the system of the row is significantly better, -1 where it is worse, 0 where neither."""
-        a, b = self.places(systems)
+        a, b = self.positions(systems)
         sign = self.pairs.directions(self.alpha)
         square = np.zeros((len(systems), len(systems)), dtype=np.int64)
         square[a, b], square[b, a] = sign, -sign
@@ -166,24 +187,59 @@ class ClaimResult:
         """Whether each pair is significant."""
         return self.pairs.reject(self.alpha)
 
-    def found_beyond(self, other: ClaimResult) -> int:
+    def found_beyond(self, other: PairResult) -> int:
         """Number of pairs that are significant here, and not in the same direction for the other claim."""
         names = self.pairs.names
-        own, others = self.directions(names), other.directions(names)
-        return int(((own != 0) & (own != others)).sum()) // 2
+        here, elsewhere = self.directions(names), other.directions(names)
+        return int(((here != 0) & (here != elsewhere)).sum()) // 2
+
+    def same_pairs(self, other: PairResult) -> bool:
+        """Whether both claims have the same corrected p-values."""
+        return bool(np.array_equal(self.pairs.p_adjusted, other.pairs.p_adjusted))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClaimResult(PairResult):
+    """All that one claim says about the systems.
+
+    Parameters
+    ----------
+    key : str
+        "here" for exactly these topics, "like" for new topics and wider claims.
+    procedure : Procedure
+        What was run.
+    """
+
+    key: str
+    procedure: Procedure
 
     def in_order(self, names: tuple[str, ...]) -> ClaimResult:
         """The same, with systems shown in this order."""
         return replace(self, order=names)
 
-    def same_pairs(self, other: ClaimResult) -> bool:
-        """Whether both claims have the same corrected p-values."""
-        return bool(np.array_equal(self.pairs.p_adjusted, other.pairs.p_adjusted))
+
+@dataclass(frozen=True, slots=True)
+class RepeatsTaken:
+    """What repeats were taken for, and what the scores say of it.
+
+    Parameters
+    ----------
+    kind : str
+        "seeds" or "samples".
+    declared : bool
+        Whether the user said so.
+    effect : Repeats
+        The test of an effect that a repeat has on all topics.
+    """
+
+    kind: str
+    declared: bool
+    effect: Repeats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitResult:
-    """How far one claim's conclusions hold whichever split is used."""
+    """How far one claim's conclusions agree over splits."""
 
     key: str
     procedure: Procedure  # which every split was put to by itself
@@ -192,7 +248,7 @@ class SplitResult:
     summary: pd.DataFrame  # interval_width, significant, share_significant, common, share_common
     agreement: pd.DataFrame  # AA AD PA PD PAA PPA: mean, half_width
     divided: pd.DataFrame  # 0:11, 1:10, …: pairs, share
-    common: int  # pairs that every split tells apart, in the same order
+    common: int  # pairs that are significant on every split, in the same direction
     pairs: int
 
 
@@ -200,8 +256,8 @@ class SplitResult:
 class Analysis:
     """Which systems differ, what may be claimed, and how far that can be trusted.
 
-    ``claims`` holds the result for these topics first and that for topics like these after it, as far as the procedure
-    speaks of them; `comparisons` is the one that leads.
+    ``claims`` holds the result for exactly these topics first and that for new topics after it, as far as the procedure
+    supports them; `comparisons` are those of the leading one.
     """
 
     scores: xr.DataArray  # as they came through the gate
@@ -209,14 +265,14 @@ class Analysis:
         xr.DataArray
     )  # what the claim that leads rests on: without gaps that are filled, or the first split alone
     baselines: tuple[str, ...]  # with which all others were compared; empty where all pairs were
-    title: str
+    title: str  # heading of the report; empty for the question that was asked
     measure: str
     method: str  # name of the correction, for the methods paragraph
     alpha: float
     fit: AnovaFit  # the analysis of variance that says what scores are made of
     claims: tuple[ClaimResult, ...]
-    unsupported: str  # why there is no claim about topics like these, where there is none
-    repeats: str  # what instances were taken for, and why; empty where there are none
+    unsupported: str  # why there is no claim about new topics, where there is none
+    repeats: RepeatsTaken | None  # what instances were taken for
     splits: tuple[SplitResult, ...]  # empty for a single split
     power: Power | None
     trust: Trust
@@ -228,12 +284,14 @@ class Analysis:
     versions: Mapping[str, str]
     recipe: Recipe | None  # the command, where it was one
     leads: str  # key of the claim that leads
-    instead: tuple[ClaimResult, ...]  # answers by what keeps its promise, where a procedure is shown not to
+    instead: tuple[
+        ClaimResult, ...
+    ]  # results of methods that hold their error rate, where the one used does not
 
     @property
     def lead(self) -> ClaimResult:
-        """The result that leads: of topics like these, unless another claim was asked for."""
-        return next(one for one in self.claims if one.key == self.leads)
+        """The leading result: for new topics, unless another claim was asked for."""
+        return next(result for result in self.claims if result.key == self.leads)
 
     @property
     def comparisons(self) -> Comparisons:
@@ -248,13 +306,13 @@ class Analysis:
     @property
     def leading(self) -> tuple[ClaimResult, ...]:
         """The results, that of the claim that leads first."""
-        return tuple(sorted(self.claims, key=lambda one: one.key != self.leads))
+        return tuple(sorted(self.claims, key=lambda result: result.key != self.leads))
 
     @property
     def shown(self) -> tuple[ClaimResult, ...]:
         """The results that say different things: the leading one alone where the other has the same p-values."""
         first, *others = self.leading
-        return (first, *(one for one in others if not one.same_pairs(first)))
+        return (first, *(result for result in others if not result.same_pairs(first)))
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -269,7 +327,7 @@ class Analysis:
     @property
     def decimals(self) -> int:
         """Digits after the point that scores and differences are shown with."""
-        return decimals_for(self.claims)
+        return choose_decimals(result.half for result in self.claims)
 
     def noun(self, dimension: str) -> str:
         """Return the user's word for a dimension: ``question`` for topic.
@@ -309,20 +367,35 @@ class Analysis:
         return int(self.fit.scores.sizes["topic"])
 
     @property
+    def instances(self) -> tuple[int, int] | None:
+        """Fewest and most instances that a random system has; None without instances."""
+        if "instance" not in self.analysed.dims:
+            return None
+        others = [d for d in self.analysed.dims if d not in ("system", "instance")]
+        counts = self.analysed.notnull().any(others).sum("instance").to_numpy()
+        if DETERMINISTIC in self.analysed.coords:
+            random = ~np.atleast_1d(self.analysed[DETERMINISTIC].to_numpy()).astype(bool)
+            counts = counts[random] if random.any() else counts
+        return int(counts.min()), int(counts.max())
+
+    @property
+    def labelled(self) -> int:
+        """Number of topics that people scored too; 0 where none did."""
+        if HUMAN not in self.analysed.coords:
+            return 0
+        human = self.analysed[HUMAN]
+        return int(human.notnull().any([d for d in human.dims if d != "topic"]).sum())
+
+    @property
     def shards(self) -> int:
         """Number of shards; 1 for the whole collection."""
         return int(self.fit.scores.sizes.get("shard", 1))
 
-    def heading(self) -> str:
-        """One line: the measure, how many of what were analysed, the procedure and its claim."""
-        dims = sorted(self.scores.sizes, key=lambda d: d not in ("topic", "system"))  # "split" may come first
-        sizes = " × ".join(self.counted(int(self.scores.sizes[d]), str(d)) for d in dims)
-        title = self.procedure.plain_title
-        return f"{self.measure}: {sizes}; {self.procedure.name} ({title}), {self.lead.claim}"
-
-    def why(self) -> str:
-        """What the procedure that leads is good for, in one clause."""
-        return why(self.procedure, nouns_of(self.scores))
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Number of levels of each dimension of the scores, topics and systems first."""
+        names = sorted(map(str, self.scores.sizes), key=lambda name: name not in ("topic", "system"))
+        return {name: int(self.scores.sizes[name]) for name in names}
 
     def leaderboard(self, baseline: str | Sequence[str] | None = None) -> Leaderboard:
         """Return the systems, best first, with their ranks, the ranks they may have, and their means.
@@ -382,26 +455,11 @@ class Analysis:
         return self.comparisons.plot(kind, **named)
 
     def __str__(self) -> str:
-        told = [
-            f"{answer.capital(answer.subject(one, self))}: {answer.pairs_sentence(one, self)}"
-            for one in self.shown
-        ]
-        splits = answer.splits_sentence(self)
-        warnings = [f"Warning: {one.sentence}" for one in self.remarks if one.warning]
-        lines = [
-            self.heading(),
-            f"{self.procedure.name}: {self.why()}",
-            answer.capital(self.repeats),
-            answer.headline(self),
-            *told,
-            *(answer.instead_sentence(one, self) for one in self.instead),
-            splits,
-            *warnings,
-        ]
-        return "\n".join(line for line in lines if line)
+        text: str = late.call("summary", self)
+        return text
 
     def __repr__(self) -> str:
-        return f"<Analysis of {self.heading()}>"
+        return f"<Analysis of {self.measure}, {len(self.systems)} systems: {self.procedure.name}>"
 
     def _repr_html_(self) -> str:
         """The answer as a notebook shows it: what was done, a sentence, the first systems, and a chart."""

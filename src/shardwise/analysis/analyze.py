@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shardwise.analysis import answer
-from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
+from shardwise.analysis.analysis import Analysis, ClaimResult, RepeatsTaken, SplitResult
 from shardwise.analysis.diagnostics import (
     Remark,
-    remarks_on_gaps,
-    remarks_on_residuals,
-    remarks_on_scores,
+    check_gaps,
+    check_residuals,
+    check_scores,
     residual_figures,
 )
 from shardwise.analysis.power import power_of
 from shardwise.analysis.provenance import Recipe, hashed, scores_hash, versions
-from shardwise.analysis.trust import sentences, trust_in
+from shardwise.analysis.trust import list_findings, trust_in
 from shardwise.comparing.compare import choose_default, choose_for_repeats
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import list_baselines
@@ -32,11 +31,10 @@ from shardwise.comparing.split_tables import agreement_over_splits, summary_over
 from shardwise.comparing.stability import stability_of
 from shardwise.core.arguments import Progress, lending
 from shardwise.core.arguments import level as checked_level
-from shardwise.core.claim import Claim, counted
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import Scores, as_scores, layout_of, missing_cells, nouns_of, undefined_cells
-from shardwise.core.text import short
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.anova.method import AnovaMethod
 from shardwise.methods.clusters import by_units
@@ -58,11 +56,11 @@ class AnalysisOptions:
     ----------
     method
         A procedure or its name, such as ``MD6 hsd topic`` or ``t holm``; or a correction alone, such as ``hsd``, of
-        ``model``. Without it, the usual one for the layout of the scores.
+        ``model``. Without it, the default for the layout of the scores.
     model
         A model or its name, for a correction alone; MD6 on shards and MD1 on the whole collection without it.
     generalize
-        The claim that leads; topics like these without it.
+        The claim that leads; new topics like these without it.
     alpha
         Level of significance.
     fill
@@ -84,7 +82,7 @@ class AnalysisOptions:
     seed
         Seed of everything random; recorded.
     calibration
-        Tables simulated in each world at most, to see whether the procedures can be trusted on scores like these: 0 for
+        Tables simulated in each scenario at most, to measure the error rates on data like these: 0 for
         none, None for 100 to 400.
     title
         Heading of the report.
@@ -157,7 +155,7 @@ def analyze(
     >>> table = xr.DataArray(rng.normal([.5, .3, .1], .05, (30, 3)), dims=("topic", "system"), name="AP")
     >>> found = analyze(table)
     >>> found.comparisons.claim, found.lead.found
-    ('on topics like these 30', 3)
+    ('new topics like these 30', 3)
     """
     with lending(executor):
         return _analyzed(data, replace(options or AnalysisOptions(), **choices), progress)
@@ -204,8 +202,7 @@ def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> 
         scores=original,
         analysed=table,
         baselines=list_baselines(chosen.baseline),
-        title=chosen.title
-        or f"{name}: {_question(lead.pairs.names, list_baselines(chosen.baseline), nouns)}",
+        title=chosen.title,
         measure=name,
         method=procedures[0].correction,
         alpha=alpha,
@@ -223,18 +220,16 @@ def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> 
         trust=trust,
         residuals=residuals,
         remarks=(
-            *remarks_on_scores(fit.scores, undefined, policy, fit.scores.size, nouns),
-            *remarks_on_gaps(original, isinstance(chosen.fill, str), policy, nouns),
+            *check_scores(fit.scores, undefined, policy, fit.scores.size, nouns),
+            *check_gaps(original, isinstance(chosen.fill, str), policy, nouns),
             *_unused(unused, nouns),
             *_notes(fit, lead),
             *doubt,
-            *remarks_on_residuals(residuals, lead.procedure, nouns),
+            *check_residuals(residuals, lead.procedure, nouns),
             *(
-                Remark(
-                    one.text, warning=True, name=f"{one.method} does not keep its promise", remedy=one.remedy
-                )
-                for one in sentences(trust)
-                if one.warning
+                Remark("excess false alarms", True, {"finding": finding}, nouns)
+                for finding in list_findings(trust)
+                if finding.warning
             ),
         ),
         notes=tuple(chosen.notes),
@@ -286,7 +281,8 @@ def make_result(
         The comparisons with their level.
     """
     pairs = run_procedure(procedure, table, **run)
-    return ClaimResult("like" if procedure.claim.over else "here", procedure, pairs, alpha)
+    key = "like" if procedure.claim.over else "here"
+    return ClaimResult(key=key, procedure=procedure, pairs=pairs, alpha=alpha)
 
 
 def _usable(table: xr.DataArray, procedures: Sequence[Procedure]) -> xr.DataArray:
@@ -307,53 +303,37 @@ def _usable(table: xr.DataArray, procedures: Sequence[Procedure]) -> xr.DataArra
 
 
 def _unused(topics: int, nouns: Mapping[str, str]) -> list[Remark]:
-    if not topics:
-        return []
-    verb = "is" if topics == 1 else "are"
-    what, system = counted(topics, nouns.get("topic", "topic")), nouns.get("system", "system")
-    return [
-        Remark(
-            f"{what} {verb} left out: no {system} has all its scores there.",
-            warning=True,
-            name="scores left out",
-            remedy="Fill what is undefined by a rule, or use a model, which takes the cells that are there.",
-        )
-    ]
+    return [Remark("topics left out", True, {"topics": topics}, nouns)] if topics else []
 
 
 def _notes(fit: AnovaFit, lead: ClaimResult) -> list[Remark]:
-    """What the fits have to say; gaps are spoken of elsewhere, and the table of variance only where it decides."""
+    """Notes of the fits; gaps have remarks of their own, and the table of variance matters only where it decides."""
     decides = lead.procedure.method.model is not None
-    own = [note for note in fit.notes if decides or "exactly" in note]
-    notes = dict.fromkeys((*own, *(note for note in lead.pairs.notes if not _told_elsewhere(note))))
-    return [Remark(f"{answer.capital(note)}.", name="about the fit") for note in notes]
+    of_fit = [note for note in fit.notes if decides or "exactly" in note]
+    notes = dict.fromkeys((*of_fit, *(note for note in lead.pairs.notes if not _covered_elsewhere(note))))
+    return [Remark("about the fit", False, {"note": note}) for note in notes]
 
 
-def _told_elsewhere(note: str) -> bool:
+def _covered_elsewhere(note: str) -> bool:
     """Whether gaps or splits have a sentence of their own that says it."""
     return "missing" in note or "split's own" in note
 
 
-def _repeats(table: xr.DataArray, procedure: Procedure, chosen: AnalysisOptions) -> tuple[str, list[Remark]]:
-    """What instances were taken for and why, and a warning where the scores stand against it."""
+def _repeats(
+    table: xr.DataArray, procedure: Procedure, chosen: AnalysisOptions
+) -> tuple[RepeatsTaken | None, list[Remark]]:
+    """What instances were taken for, and a warning where the scores contradict it."""
     if "instance" not in table.dims or "instance" not in procedure.claim:
-        return "", []
+        return None, []
     kind = procedure.method.repeats_kind or "seeds"
     try:
-        found = seeds_or_samples(table)
+        effect = seeds_or_samples(table)
     except InputError:  # no system has a second instance
-        return "", []
-    said = found.taken(kind, said=chosen.repeats is not None or chosen.method is not None)
-    if kind == "seeds" or not found.shown:
-        return said, []
-    return said, [
-        Remark(
-            f"{answer.capital(str(found))}.",
-            warning=True,
-            name="seeds, not samples",
-            remedy="Take them as seeds: samples would not do that.",
-        )
-    ]
+        return None, []
+    taken = RepeatsTaken(kind, chosen.repeats is not None or chosen.method is not None, effect)
+    if kind == "seeds" or not effect.shown:
+        return taken, []
+    return taken, [Remark("seeds, not samples", True, {"effect": effect}, nouns_of(table))]
 
 
 def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:
@@ -455,16 +435,6 @@ def _filled(table: xr.DataArray, fill: str | float) -> tuple[xr.DataArray, int, 
         return table.isel(topic=np.flatnonzero(~gone)), int(gone.sum()), fill
     done = fill_undefined(table, fill)
     return done.where(~missing_cells(table)), int(undefined.sum()), fill
-
-
-def _question(names: Sequence[str], baselines: Sequence[str], nouns: Mapping[str, str]) -> str:
-    """What the analysis asks, as a heading."""
-    if len(names) == 2:
-        return f"do {short(names[0])} and {short(names[1])} differ?"
-    if baselines:
-        others = counted(len(names) - len(baselines), nouns.get("system", "system"))
-        return f"which of {others} differ from {answer.conjoined([short(one) for one in baselines])}?"
-    return f"which of {counted(len(names), nouns.get('system', 'system'))} differ?"
 
 
 def _over_splits(

@@ -10,12 +10,10 @@ import pandas as pd
 import scipy
 import xarray as xr
 
-from shardwise.analysis.figures import number
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
 from shardwise.core.arguments import level
-from shardwise.core.claim import counted, plural
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import (
     DETERMINISTIC,
@@ -28,7 +26,6 @@ from shardwise.core.scores import (
     nouns_of,
 )
 from shardwise.core.shown import Shown
-from shardwise.core.text import short
 from shardwise.methods.bounded import BoundedScores, bound_scores
 from shardwise.methods.repeats.kinds import infer_repeats
 from shardwise.planning.margins import topics_for_margin
@@ -125,45 +122,15 @@ class Gate(Shown):
         str
             The verdict, and what would help where there is none.
         """
-        new, base, margin = short(self.new), short(self.base), f"{self.margin:g}"
-        confidence = f"{100 * (1 - self.alpha):g}% confidence"
-        if self.verdict == "better":
-            return f"{new} is significantly better than {base} ({confidence})."
-        if self.verdict == "no worse":
-            return f"{new} is at most {margin} worse than {base} ({confidence})."
-        if self.verdict == "worse":
-            return f"{new} is significantly worse than {base} ({confidence})."
-        return f"cannot show that {new} is at most {margin} worse than {base}. {self._advice()}"
-
-    def _advice(self) -> str:
-        items = plural(self.noun)
-        if self.needed is None or self.needed > MOST_TOPICS:
-            return f"More {items} alone will not help; add {plural(self.instance)}."
-        if self.needed <= self.items:
-            enough = f"{counted(self.items, self.noun)} are enough for equal systems"
-            return f"{enough} ({100 * self.power:g}% power); the loss is too near the margin."
-        clusters = f" in about {self.needed_clusters:,.0f} clusters" if self.needed_clusters else ""
-        needed = f"About {counted(int(self.needed), self.noun)}{clusters}"
-        return f"{needed} would show it for equal systems ({100 * self.power:g}% power); there are {self.items:,}."
+        text: str = late.call("gate_sentence", self)
+        return text
 
     def __repr__(self) -> str:
         return f"<Gate: {self.verdict}; {self}>"
 
     def __str__(self) -> str:
-        digits = max(3, 1 - int(np.floor(np.log10(self.margin))))
-        word = "PASS" if self.passes else "FAIL" if self.verdict == "worse" else "INCONCLUSIVE"
-        mark = "✅" if self.passes else "❌"
-        means = f"{number(self.mean_new, digits)} against {number(self.mean_base, digits)}"
-        limits = f"{number(self.lower, digits)} to {number(self.upper, digits)}"
-        taken = f"; repeats treated as {self.repeats}" if self.repeats else ""
-        return "\n".join(
-            [
-                f"{mark} {word}: {self.sentence()}",
-                f"{short(self.measure)} {means}: difference {number(self.difference, digits)}"
-                f" ({100 * (1 - self.alpha):g}% CI {limits}); margin {self.margin:g}; {self.procedure},"
-                f" {self.claim}{taken}",
-            ]
-        )
+        text: str = late.call("gate_text", self)
+        return text
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

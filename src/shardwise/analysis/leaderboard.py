@@ -1,34 +1,28 @@
-"""One row a system: its rank, the ranks it may have, its means, and how far it is from the best and from baselines."""
+"""Rank systems: one row a system with its rank range, its mean, and its difference to the best and to baselines."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from shardwise.analysis import answer
-from shardwise.analysis.analysis import Analysis
-from shardwise.analysis.figures import number, p_value
+from shardwise.analysis.analysis import Analysis, PairResult, choose_decimals
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import list_baselines
 from shardwise.comparing.run import run_procedure
 from shardwise.core import late
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import Claim, counted
 from shardwise.core.errors import InputError
-from shardwise.core.scores import nouns_of
-from shardwise.core.text import short
 from shardwise.io.atomic import write_atomically
 
-MARKS = {1: "▲", -1: "▼", 0: ""}
-VERDICTS = {1: "better", -1: "worse", 0: "not told apart"}
-MARKED = {VERDICTS[sign]: mark for sign, mark in MARKS.items()} | {"": ""}
-OWN = ("rank", "rank_best", "rank_worst", "mean", "lower", "upper")  # what every measure says of a system
+VERDICTS = {1: "better", -1: "worse", 0: "tied"}
+"""What a system is against a baseline, by the sign of a significant difference."""
+FIGURES = ("rank", "rank_best", "rank_worst", "mean", "lower", "upper")
+"""Figures of a system by one measure."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -41,23 +35,40 @@ class Leaderboard:
     """
 
     table: pd.DataFrame
+    result: PairResult  # of all pairs, which ranks
     measure: str  # that ranks
     others: Mapping[
         str, pd.DataFrame
     ]  # of each further measure: rank, rank_best, rank_worst, mean, lower, upper
     against: Mapping[str, pd.DataFrame]  # of each baseline: difference, lower, upper, p, p_adjusted, verdict
-    noun: str  # the user's word for a system
-    level: float
-    decimals: Mapping[str, int]  # digits of each measure
-    resolution: float  # smallest p-value of a baseline that resamples can show
-    heading: str
-    answer: str
-    procedure: str
-    claim: str
-    explained: tuple[str, ...]  # what the intervals are
+    analyses: tuple[Analysis, ...] = ()  # one a measure, where there are analyses
+    comparisons: int = 0  # with baselines, for which their p-values are corrected
+    margin: float | None = None  # loss against the best that does not matter
+    near_best: tuple[str, ...] = ()  # systems shown to be less than the margin worse than the best
 
     def __len__(self) -> int:
         return len(self.table)
+
+    @property
+    def noun(self) -> str:
+        """The user's word for a system."""
+        return self.result.pairs.estimates.nouns.get("system", "system")
+
+    @property
+    def level(self) -> float:
+        """Level of all intervals."""
+        return 1.0 - self.result.alpha
+
+    @property
+    def decimals(self) -> Mapping[str, int]:
+        """Digits after the point of each measure."""
+        own = {self.measure: choose_decimals([self.result.half])}
+        return own | {analysis.measure: analysis.decimals for analysis in self.analyses}
+
+    @property
+    def resolution(self) -> float:
+        """Smallest p-value that the resamples can show."""
+        return self.result.resolution
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -66,7 +77,7 @@ class Leaderboard:
 
     @property
     def grouped(self) -> bool:
-        """Whether letters tell which systems are alike."""
+        """Whether letters show which systems are tied."""
         return "group" in self.table
 
     def to_frame(self) -> pd.DataFrame:
@@ -79,27 +90,9 @@ class Leaderboard:
         return pd.concat(parts, axis=1)
 
     def shown(self) -> pd.DataFrame:
-        """Return the table as people read it: ranks as 2–5, numbers with the digits that mean something, ▲ and ▼."""
-        t, d = self.table, self.decimals[self.measure]
-        columns: dict[str, Any] = {
-            "rank": t["rank"],
-            "ranks": ranged(t),
-            self.noun: t["system"],
-            self.measure: _numbers(t["mean"], d),
-            f"{self.level:.0%} interval".replace("%", " %"): _between(t, d),
-        }
-        columns |= {"group": t["group"]} if self.grouped else {}
-        columns |= {"to best": _numbers(t["to_best"], d)}
-        for name, frame in self.others.items():
-            columns |= {name: _numbers(frame["mean"], self.decimals[name])}
-        for name, frame in self.against.items():
-            pairs = zip(frame["difference"], frame["verdict"], strict=True)
-            told = [f"{_signed(x, d)} {MARKED[word]}".strip() for x, word in pairs]
-            columns |= {
-                f"vs {short(name)}": told,
-                f"p vs {short(name)}": [p_value(p, self.resolution) for p in frame["p_adjusted"]],
-            }
-        return pd.DataFrame({name: list(column) for name, column in columns.items()})
+        """Return the table as people read it: ranks as 2–5, rounded numbers, ▲ and ▼."""
+        frame: pd.DataFrame = late.call("leaderboard_table", self)
+        return frame
 
     def html(self, *, page: bool = True, name: str = "leaderboard") -> str:
         """Return it as a page that needs nothing else, or as a fragment to put into one.
@@ -125,10 +118,11 @@ class Leaderboard:
         write_atomically(Path(path), self.html().encode("utf-8", "backslashreplace"))
 
     def __repr__(self) -> str:
-        return f"<Leaderboard of {len(self)}: {self.heading}>"
+        return f"<Leaderboard of {len(self)} by {self.measure}>"
 
     def __str__(self) -> str:
-        return "\n".join([self.heading, self.answer, self.shown().to_string(index=False)])
+        text: str = late.call("leaderboard_text", self)
+        return text
 
     def _repr_html_(self) -> str:
         """The board as a notebook shows it."""
@@ -159,37 +153,50 @@ def leaderboard(*found: Analysis, baseline: str | Sequence[str] | None = None) -
     """
     first, *others = found
     _check(found)
-    names = first.systems
-    lead = first.lead
-    own = _own(first)
-    table = own[list(OWN)].reset_index()
-    table.insert(3, "system", table.pop("system"))
-    if lead.letters is not None:
-        table["group"] = ["".join(letters) for letters in lead.letters]
-    table["to_best"] = table["mean"] - float(table["mean"].iloc[0])
-    table["top"] = [name in lead.top for name in names]
     bases = list_baselines(baseline)
     pairs = against(first, bases) if bases else None
-    return Leaderboard(
-        table,
-        first.measure,
-        {one.measure: _own(one).loc[list(names)] for one in others},
-        {}
-        if pairs is None
-        else {
-            base: versus(pairs, base, first.alpha).reindex(list(names)).fillna({"verdict": ""})
-            for base in bases
-        },
-        first.noun("system"),
-        1.0 - first.alpha,
-        {one.measure: one.decimals for one in found},
-        lead.resolution,
-        first.heading(),
-        answer.headline(first),
-        first.procedure.name,
-        first.comparisons.claim,
-        _explained(first, bases, 0 if pairs is None else len(pairs)),
-    )
+    board = rank_pairs(first.lead, first.measure, pairs, bases)
+    names = list(first.systems)
+    further = {
+        analysis.measure: _list_figures(analysis.lead.pairs, analysis.alpha).loc[names] for analysis in others
+    }
+    return replace(board, others=further, analyses=found)
+
+
+def rank_pairs(
+    result: PairResult, measure: str, baselines: Comparisons | None = None, names: Sequence[str] = ()
+) -> Leaderboard:
+    """Rank systems by comparisons of all pairs.
+
+    Parameters
+    ----------
+    result : PairResult
+        Comparisons of all pairs.
+    measure : str
+        What the scores are.
+    baselines : Comparisons, optional
+        Comparisons with baselines, a family of their own.
+    names : sequence of str
+        The baselines.
+
+    Returns
+    -------
+    Leaderboard
+        One row a system.
+    """
+    table = _list_figures(result.pairs, result.alpha)[list(FIGURES)].reset_index()
+    table.insert(3, "system", table.pop("system"))
+    systems, best = [str(name) for name in table["system"]], set(result.top)
+    if result.letters is not None:
+        table["group"] = ["".join(letters) for letters in result.letters]
+    table["to_best"] = table["mean"] - float(table["mean"].iloc[0])
+    table["top"] = [name in best for name in systems]
+    rows = {}
+    if baselines is not None:
+        for base in names:
+            rows[base] = versus(baselines, base, result.alpha).reindex(systems).fillna({"verdict": ""})
+    total = 0 if baselines is None else len(baselines)
+    return Leaderboard(table, result, measure, {}, rows, comparisons=total)
 
 
 def _check(found: Sequence[Analysis]) -> None:
@@ -197,7 +204,7 @@ def _check(found: Sequence[Analysis]) -> None:
     for one in found:
         if one.baselines:
             raise InputError(
-                "a leaderboard ranks by all pairs, and this analysis has those with a baseline alone",
+                "a leaderboard needs all pairs, but this analysis has only those with a baseline",
                 remedy="analyse all pairs, and give the baseline to the leaderboard",
             )
         if set(one.systems) != set(first.systems):
@@ -207,10 +214,10 @@ def _check(found: Sequence[Analysis]) -> None:
             )
 
 
-def _own(found: Analysis) -> pd.DataFrame:
+def _list_figures(pairs: Comparisons, alpha: float) -> pd.DataFrame:
     """Ranks and mean of each system, best first."""
-    intervals = found.lead.intervals.rename(columns={"estimate": "mean"})
-    return found.comparisons.ranks(1.0 - found.alpha).join(intervals)
+    intervals = pairs.intervals(1.0 - alpha).rename(columns={"estimate": "mean"})
+    return pairs.ranks(1.0 - alpha).join(intervals)
 
 
 def against(found: Analysis, baselines: Sequence[str]) -> Comparisons:
@@ -265,7 +272,7 @@ def versus(pairs: Comparisons, baseline: str, alpha: float) -> pd.DataFrame:
 
 
 def verdicts(difference: Floats, p_adjusted: Floats, alpha: float) -> list[str]:
-    """Return whether each system is better, worse, or not told from what it is compared with.
+    """Return whether each system is better than, worse than or tied with what it is compared with.
 
     Parameters
     ----------
@@ -275,67 +282,7 @@ def verdicts(difference: Floats, p_adjusted: Floats, alpha: float) -> list[str]:
         Level of significance.
 
     >>> verdicts(np.array([0.2, -0.2, 0.1]), np.array([0.01, 0.01, 0.3]), 0.05)
-    ['better', 'worse', 'not told apart']
+    ['better', 'worse', 'tied']
     """
     signs = np.where(p_adjusted <= alpha, np.sign(difference), 0.0)
     return [VERDICTS[int(sign)] for sign in signs]
-
-
-def ranged(frame: pd.DataFrame) -> list[str]:
-    """Return the ranks that each system may have: ``2–5``, ``1``.
-
-    Parameters
-    ----------
-    frame
-        Columns `rank_best, rank_worst`.
-
-    >>> ranged(pd.DataFrame({"rank_best": [1, 2], "rank_worst": [1, 5]}))
-    ['1', '2–5']
-    """
-    ends = zip(frame["rank_best"], frame["rank_worst"], strict=True)
-    return [f"{low}–{high}" if low < high else f"{low}" for low, high in ends]
-
-
-def _numbers(values: pd.Series[float], decimals: int) -> list[str]:
-    return [number(float(x), decimals) for x in values]
-
-
-def _between(frame: pd.DataFrame, decimals: int) -> list[str]:
-    ends = zip(frame["lower"], frame["upper"], strict=True)
-    return [f"{number(a, decimals)} to {number(b, decimals)}" if a == a else "–" for a, b in ends]
-
-
-def _signed(x: float, decimals: int) -> str:
-    text = number(x, decimals)
-    return f"+{text}" if x > 0 and float(text) != 0 else text
-
-
-def _explained(found: Analysis, baselines: Sequence[str], comparisons: int) -> tuple[str, ...]:
-    """What the intervals are, one sentence each."""
-    system, systems, level = found.noun("system"), found.nouns_for("system"), f"{100 * (1 - found.alpha):g} %"
-    error_rate = found.procedure.error_rate
-    if error_rate == "family":
-        sure = f"with {level} confidence all {systems} have a rank within theirs"
-    elif error_rate == "discovery":
-        sure = f"pairs are told apart at a false discovery rate of {found.alpha:g}: no confidence intervals"
-    else:
-        sure = f"each pair is judged by itself at {found.alpha:g}, so these do not hold together"
-    over = [d for d in found.procedure.claim.over if d != "topic"]
-    about = Claim("topic", *over).phrase(nouns_of(found.scores))
-    said = [
-        f"Ranks run from 1 plus the number of {systems} significantly better to {len(found.systems):,} less the number"
-        f" significantly worse: {sure}.",
-        f"The interval of a mean is a {level} confidence interval of that {system} by itself, for {about}; whether two"
-        f" {systems} differ is not seen from it.",
-    ]
-    if baselines:
-        these = (
-            "each by itself"
-            if error_rate == "pair"
-            else f"corrected for {counted(comparisons, 'comparison')}"
-        )
-        said.append(
-            f"▲ significantly better than {answer.conjoined([short(name) for name in baselines])}, ▼ significantly"
-            f" worse, at {found.alpha:g}, {these}."
-        )
-    return tuple(said)

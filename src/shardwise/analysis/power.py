@@ -1,4 +1,4 @@
-"""What the topics at hand can show, and how many a finer question needs."""
+"""Compute what the topics at hand can detect, and how many a smaller difference needs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shardwise.core.errors import InputError
 from shardwise.methods.base import Estimates
 from shardwise.planning.topics import min_diff_at, topics_for_power
 
@@ -23,7 +24,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What is found in four cases out of five, for the claim about topics like these."""
+    """What is detected with 80% power, for the claim about new topics."""
 
     topics: int
     systems: int
@@ -60,6 +61,35 @@ def power_of(estimates: Estimates, topics: int, alpha: float) -> Power | None:
     needs = tuple(Need(d, int(a), int(b)) for d, a, b in zip(asked, two, every, strict=True))
     wanted = next(need.two for need in needs if need.difference == target)
     return Power(topics, systems, sigma_sq, alpha, detectable, target, wanted, needs)
+
+
+def topics_to_settle(power: Power, difference: float) -> int | None:
+    """Return the topics with which the default test of all pairs detects a difference with 80% power.
+
+    Parameters
+    ----------
+    power : Power
+        What the topics at hand can detect.
+    difference : float
+        A difference of two systems, above 0.
+
+    Returns
+    -------
+    int or None
+        None where no finite number is known.
+    """
+    try:
+        topics = topics_for_power(
+            min_diff=difference,
+            variance=power.sigma_sq,
+            systems=power.systems,
+            alpha=power.alpha,
+            power=POWER,
+            method="moderated",
+        )
+    except InputError:
+        return None
+    return int(np.asarray(topics))
 
 
 def round_below(x: float) -> float:

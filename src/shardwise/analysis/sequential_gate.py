@@ -15,12 +15,11 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.analysis.gate import PASSING, arrange_systems, declare_range
+from shardwise.core import late
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import counted, plural
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import level_names, nouns_of
 from shardwise.core.shown import Shown
-from shardwise.core.text import short
 from shardwise.io.atomic import write_atomically
 from shardwise.methods.bounded import BoundedScores, bound_scores
 from shardwise.methods.repeats.kinds import infer_repeats
@@ -102,17 +101,8 @@ class SequentialGate(Shown):
         return f"<SequentialGate: {self}>"
 
     def __str__(self) -> str:
-        new, base = short(self.new), short(self.base)
-        units = counted(self.state.units, self.noun)
-        words = {
-            "better": f"✅ PASS: {new} is significantly better than {base}",
-            "no worse": f"✅ PASS: {new} is at most {self.margin:g} worse than {base}",
-            "worse": f"❌ FAIL: {new} is significantly worse than {base}",
-            "continue": f"❌ CONTINUE: no verdict on {new} against {base} yet; add {plural(self.noun)}",
-        }[self.verdict]
-        confidence = f"{100 * (1 - self.state.alpha):g}% confidence over all interim looks"
-        evidence = f"{max(self.state.evidence.values()):.3g} of {self.state.threshold:g}"
-        return f"{words} ({units}, {self.added:,} new; {confidence}; evidence {evidence})."
+        text: str = late.call("sequential_gate_text", self)
+        return text
 
 
 def gate_sequentially(

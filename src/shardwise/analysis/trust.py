@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pandas as pd
 import xarray as xr
 
 from shardwise.core.arguments import Progress, lent
-from shardwise.core.claim import plural
 from shardwise.core.errors import InputError
 from shardwise.core.scores import layout_of, nouns_of
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
@@ -52,17 +50,12 @@ ALTERNATIVES: Mapping[Dims, tuple[str, ...]] = {
         "joint mixed hsd",
     ),
 }
-USUAL_CLAIMS: Mapping[Dims, tuple[tuple[str, ...], ...]] = {
+DEFAULT_CLAIMS: Mapping[Dims, tuple[tuple[str, ...], ...]] = {
     TABLE: (("topic",),),
     SHARDS: ((), ("topic",)),
     INSTANCES: (("topic", "instance"),),
 }
-PROMISED = {
-    "family": "calls some of them different in",
-    "discovery": "makes false claims at a rate of",
-    "pair": "calls a pair of them different in",
-}
-PAIRS = 500_000  # decisions to simulate in all for one method and world
+PAIRS = 500_000  # decisions to simulate in all for one method and scenario
 FEWEST, MOST = 100, 400  # tables
 TOO_MANY = 200_000  # pairs
 
@@ -102,10 +95,10 @@ class Trust:
         )
 
 
-def usual_budget(systems: int) -> int:
+def default_budget(systems: int) -> int:
     """Tables to simulate at most: fewer where there are more pairs, as the time goes with both; none of very many.
 
-    >>> usual_budget(20), usual_budget(150), usual_budget(2000)
+    >>> default_budget(20), default_budget(150), default_budget(2000)
     (400, 100, 0)
     """
     pairs = max(1, systems * (systems - 1) // 2)
@@ -124,21 +117,19 @@ def trust_in(
     baseline: str | Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> Trust:
-    """Calibrate the methods of a report and the usual alternatives on tables like these, at most ``budget`` a world.
+    """Calibrate the methods of a report and common alternatives on data like these, ``budget`` tables a scenario.
 
     Against a baseline they are tried on its pairs alone, as the report has them.
     """
-    tables = usual_budget(table.sizes["system"]) if budget is None else budget
+    tables = default_budget(table.sizes["system"]) if budget is None else budget
     if tables == 0:
-        return Trust(
-            None, (), "" if budget == 0 else "there are too many pairs to simulate them again and again"
-        )
+        return Trust(None, (), "" if budget == 0 else "too many pairs to simulate")
     dims = layout_of(table)
     if dims not in ALTERNATIVES:
-        return Trust(None, (), f"the scores have the dimensions {', '.join(dims)}")
+        return Trust(None, (), f"no simulation for scores by {', '.join(dims)}")
     own = [one for one in procedures if dims in one.layouts and one.claim.over in CLAIMS[dims]]
     used = tuple(one.name for one in own)
-    claims = dict.fromkeys((*USUAL_CLAIMS[dims], *(one.claim.over for one in own)))
+    claims = dict.fromkeys((*DEFAULT_CLAIMS[dims], *(one.claim.over for one in own)))
     usual = [
         declared(dims, one.claim, one.error_rate) for one in own
     ]  # what stays unless it is shown to fail
@@ -162,49 +153,53 @@ def trust_in(
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
-    """What a method of the report does on tables like these."""
+class Finding:
+    """How often a method of the report is wrong on simulated data like the scores."""
 
     method: str
-    text: str
-    warning: bool
-    remedy: str  # what to use instead, of a warning
+    claim: str
+    error_rate: str
+    rate: float
+    low: float
+    high: float
+    alpha: float
+    status: str  # "holds", "unclear" or "fails"
+    used: bool  # whether the report uses it for this claim
+    level: float  # alpha at which it would hold, 0 where none is known
+    instead: str  # the method that takes its place; empty where it stays at another level
+
+    @property
+    def warning(self) -> bool:
+        """Whether a method that the report uses is shown to exceed its error rate."""
+        return self.used and self.status == "fails"
 
 
-def sentences(trust: Trust) -> tuple[Saying, ...]:
-    """What the methods of the report do on tables like these, in the user's words."""
-    lab = trust.calibration
-    if lab is None:
+def list_findings(trust: Trust) -> tuple[Finding, ...]:
+    """List how the methods of the report do on simulated data like the scores."""
+    if trust.calibration is None:
         return ()
-    said: list[Saying] = []
     rows = trust.rows
-    systems = plural(trust.nouns.get("system", "system"))
+    findings = []
     for _, row in rows[rows["method"].isin(trust.used)].iterrows():
-        of = " of the tables" if row["error_rate"] == "family" else ""
-        figure = f"{100 * row['rate']:.1f} %{of} ({100 * row['low']:.1f} to {100 * row['high']:.1f} %)"
-        nominal = f"{100 * lab.alpha:g} %"
-        if row["used"]:
-            end = {
-                "holds": f"which keeps the promised {nominal}",
-                "unclear": f"which is not shown to break the promised {nominal}",
-                "fails": f"more than the promised {nominal}: read its differences with care",
-            }[str(row["status"])]
-        elif row["status"] == "fails":
-            end = "as it is not made for this claim"
-        else:
+        if not row["used"] and row["status"] != "fails":
             continue
-        does = f"{row['method']} {PROMISED[row['error_rate']]}"
-        text = f"For {row['claim']}: where {systems} are equal, {does} {figure}, {end}."
-        fails = bool(row["used"]) and row["status"] == "fails"
-        said.append(Saying(str(row["method"]), text, fails, _remedy(trust, row, nominal) if fails else ""))
-    return tuple(said)
-
-
-def _remedy(trust: Trust, row: pd.Series[Any], nominal: str) -> str:
-    """What to do about a method that fails: what stays in its place, and the level at which it would not."""
-    level = f" At alpha {row['level']:.2g} it would err in {nominal}." if row["level"] > 0.0 else ""
-    (verdict,) = [one for one in trust.verdicts if one.claim == row["claim"]]
-    for one in verdict.advice:
-        if one.error_rate == row["error_rate"] and not one.calibrated:
-            return f"Its place takes {one.method}, whose answer is given too.{level}"
-    return f"{level.strip()} The answer at that level is given too."
+        (verdict,) = [one for one in trust.verdicts if one.claim == row["claim"]]
+        others = [
+            one.method for one in verdict.advice if one.error_rate == row["error_rate"] and not one.calibrated
+        ]
+        findings.append(
+            Finding(
+                method=str(row["method"]),
+                claim=str(row["claim"]),
+                error_rate=str(row["error_rate"]),
+                rate=float(row["rate"]),
+                low=float(row["low"]),
+                high=float(row["high"]),
+                alpha=trust.calibration.alpha,
+                status=str(row["status"]),
+                used=bool(row["used"]),
+                level=float(row["level"]),
+                instead=others[0] if others else "",
+            )
+        )
+    return tuple(findings)

@@ -30,7 +30,7 @@ SHARDS = "5"  # how many are suggested
 def claims(reading: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return what an answer may be about: the value of the option generalize, its words, and a hint.
 
-    With one score of each system on each topic, what is due to the topic cannot be told from chance; so there is
+    With one score of each system on each topic, exactly these topics cannot be tested; so there is
     nothing to choose unless there are seeds or shards.
 
     Parameters
@@ -39,26 +39,26 @@ def claims(reading: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         How the files were understood.
 
     >>> claims({"kind": "scores", "dims": ["topic", "system"], "nouns": {"topic": "question"}})
-    [('', 'Questions like these', 'Would it be the same with other questions of the kind?')]
+    [('', 'New questions like these', 'Would the result be the same with other questions?')]
     """
     nouns, dims = reading.get("nouns") or {}, reading.get("dims") or ()
     topics, seed = plural(nouns.get("topic", "topic")), nouns.get("instance", "seed")
-    like = f"{topics.capitalize()} like these"
-    hint = f"Would it be the same with other {topics} of the kind?"
+    like = f"New {topics} like these"
+    hint = f"Would the result be the same with other {topics}?"
     if "instance" in dims:
         return [
-            ("", f"{like}, whatever the {seed}", f"{hint} And with another {seed}?"),
+            ("", f"{like}, any {seed}", f"{hint} And with another {seed}?"),
             (
                 "topic",
-                f"{like}, these {plural(seed)} only",
-                f"The {plural(seed)} are all there are, or will ever be used.",
+                f"{like}, exactly these {plural(seed)}",
+                f"No other {plural(seed)} will be used.",
             ),
         ]
     if reading.get("kind") == "runs" or "shard" in dims:
-        needs = " Needs shards: how many is asked in the settings." if reading.get("kind") == "runs" else ""
+        needs = " Needs shards: see the settings." if reading.get("kind") == "runs" else ""
         return [
             ("", like, f"{hint} What most people mean."),
-            ("these", f"These {topics} only", f"They are all there are.{needs}"),
+            ("these", f"Exactly these {topics}", f"No claim about other {topics}.{needs}"),
         ]
     return [("", like, hint)]
 

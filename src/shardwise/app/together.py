@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 Report = Mapping[str, Any]
-BETTER, WORSE, NEITHER = "better", "worse", "not told apart"
+BETTER, WORSE, NEITHER = "better", "worse", "tied"
 
 
 def both(a: Report, b: Report) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from typing import Any
 import typer
 
 from shardwise.analysis.analysis import Analysis
-from shardwise.analysis.answer import headline
 from shardwise.analysis.leaderboard import leaderboard
 from shardwise.app.choices import not_sent
 from shardwise.app.reading import understand
@@ -32,6 +31,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.atomic import write_atomically
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.planning.components import variance_components
+from shardwise.writing.answer import write_answer, write_scope, write_title
 from shardwise.writing.downloads import dumped, report_json
 from shardwise.writing.embedded import read_report
 from shardwise.writing.html import html
@@ -123,8 +123,8 @@ def compare(inputs: Sequence[Path], choices: Texts, tell: Listener) -> str:
             recipe = found[0].recipe
             assert recipe is not None
             (folder / "analysis.toml").write_text(recipe.toml, "utf-8")
-            (folder / "summary.json").write_text(dumped(_summary(found, board.answer)))
-    return found[0].title
+            (folder / "summary.json").write_text(dumped(_summary(found, write_answer(ranked[0]))))
+    return write_title(found[0])
 
 
 def _numbered(name: str, k: int) -> str:
@@ -137,13 +137,14 @@ def _summary(found: Sequence[Analysis], ranks: str) -> dict[str, Any]:
         "measures": [
             {
                 "measure": one.measure,
-                "headline": headline(one),
+                "headline": write_answer(one),
+                "scope": write_scope(one),
                 "report": _numbered("report.html", k),
                 "json": _numbered("report.json", k),
             }
             for k, one in enumerate(found)
         ],
-        "heading": found[0].heading(),
+        "heading": write_scope(found[0]),
         "ranks": ranks,
         "warnings": [
             {"name": one.name, "remedy": one.remedy} for one in found[0].remarks if one.warning and one.name

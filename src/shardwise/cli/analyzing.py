@@ -248,7 +248,7 @@ def record(
 ) -> Analysis:
     """Return the same analysis with what is needed to make it again; what was chosen automatically is written out."""
     # Looked up late, so that it can be replaced.
-    from shardwise.analysis.trust import usual_budget
+    from shardwise.analysis.trust import default_budget
 
     call = current_call()
     if call is None:
@@ -261,7 +261,7 @@ def record(
         used["measure"] = analysis.measure
     default = "bh" if options.fit == "bootstrap" else "hsd" if options.model else analysis.procedure.name
     used["method"] = options.method or default
-    used["calibration"] = usual_budget(len(analysis.systems)) if calibration is None else calibration
+    used["calibration"] = default_budget(len(analysis.systems)) if calibration is None else calibration
     # The name of the method says what repeats were taken for; a report has all tables.
     idle = ("repeats", "design", "table", "trim")
     recipe = call.recipe(reader.situation(read), without=idle, **used)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import shlex
 from typing import Any, get_args
 
 import pandas as pd
 import xarray as xr
 
-from shardwise.analysis.analysis import MOST_GROUPS, Analysis
-from shardwise.analysis.answer import headline, splits_sentence
-from shardwise.analysis.leaderboard import MARKED, ranged, verdicts, versus
+from shardwise.analysis.analysis import Analysis, PairResult
+from shardwise.analysis.leaderboard import verdicts
 from shardwise.cli.analyzing import (
     analyze_measures,
     check_choices,
@@ -21,6 +20,7 @@ from shardwise.cli.analyzing import (
 )
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import CompareOptions
+from shardwise.cli.groups import Comparing
 from shardwise.cli.inputs import InputReader, Read, bootstrap_distribution, fill_gaps, pick_measure
 from shardwise.cli.moments import compare_streamed
 from shardwise.cli.options import Format
@@ -32,6 +32,16 @@ from shardwise.core.claim import said
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.methods.bootstrap.fit import Trim, bootstrap_anova
+from shardwise.writing.answer import (
+    BareSetting,
+    write_answer,
+    write_next_step,
+    write_pairs,
+    write_repeats,
+    write_scope,
+    write_splits,
+)
+from shardwise.writing.tables import MARKS, show_table, tabulate_baselines, tabulate_systems
 
 MOST_PAIRS = 200_000
 """Pairs that are written unless ``--table pairs`` asks for more."""
@@ -142,7 +152,9 @@ def _show(analyses: list[Analysis], options: CompareOptions) -> None:
         "procedure": first.procedure.name,
         "method": first.comparisons.title,
         "claim": first.comparisons.claim,
-        "repeats": first.repeats,
+        "answer": write_answer(first),
+        "scope": write_scope(first),
+        "repeats": write_repeats(first),
         "model": first.fit.model.title,
         "measure": ", ".join(analysis.measure for analysis in analyses),
         "alpha": options.alpha,
@@ -150,7 +162,7 @@ def _show(analyses: list[Analysis], options: CompareOptions) -> None:
         "anova": first.fit.table.reset_index().to_dict("records"),
     }
     text = format is Format.text
-    title = "\n".join(_title(one, options) for one in analyses) if text else str(first.comparisons)
+    title = "\n".join(_title(one, options) for one in analyses) if text else write_answer(first)
     notes = tuple(dict.fromkeys(note for one in analyses for note in _notes(one, options)))
     frame = pd.concat(tables, ignore_index=True)
     emit(frame, format, options.out, title=title, notes=notes, facts=facts, quiet=options.quiet)
@@ -163,7 +175,7 @@ def _table(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:
     if options.trim is not None:
         table = _effects(analysis, options)
     else:
-        table = systems_by_baseline(analysis.comparisons, options)
+        table = systems_by_baseline(analysis.comparisons, options, analysis.decimals)
     return table.rename(columns={"system": analysis.noun("system")})
 
 
@@ -172,52 +184,49 @@ def _margin_facts(options: CompareOptions) -> dict[str, Any]:
 
 
 def _title(analysis: Analysis, options: CompareOptions) -> str:
-    """What was analysed and how, the result, and what the other claim says."""
+    """The answer, what it applies to, how many pairs differ, and the test of a margin."""
     tested = test_margin(analysis.comparisons, options)
-    margin = "" if tested is None else str(tested)
-    if analysis.baselines and len(analysis.comparisons) > 1:
-        lines = [analysis.heading(), _why(analysis), headline(analysis), margin]
-        return "\n".join(line for line in lines if line)
-    others = [
-        f"beside it, {claim.claim}: {claim.found} of {len(claim.pairs)} pairs differ"
-        for claim in analysis.claims
-        if claim.key != analysis.leads
-    ]
-    summary = analysis.comparisons.summary(analysis.alpha).splitlines()
-    # The heading says what was done.
-    lines = summary[:1] if len(analysis.comparisons) == 1 else summary[1:]
-    every = (analysis.heading(), _why(analysis), analysis.repeats, *lines, margin, *others)
-    return "\n".join(line for line in every if line)
-
-
-def _why(analysis: Analysis) -> str:
-    return f"{analysis.procedure.name}: {analysis.why()}"
+    lines = [write_answer(analysis), write_scope(analysis), *write_pairs(analysis)]
+    lines += [str(tested)] if tested is not None else []
+    return "\n".join(lines)
 
 
 def _notes(analysis: Analysis, options: CompareOptions) -> tuple[str, ...]:
+    """What was left out or assumed, and last the next step."""
     if options.quiet:
         return ()
     gaps = fill_gaps(analysis.scores, options.fill)[1]
     report = (f"report: {options.report}",) if options.report is not None else ()
-    splits = (splits_sentence(analysis),) if analysis.n_splits > 1 else ()
-    return (
-        *_intervals_note(analysis, options),
+    step = write_next_step(analysis, planning_command(options, analysis.measure))
+    notes = (
         *analysis.notes,
         *gaps,
         *analysis.comparisons.notes,
-        *splits,
+        write_repeats(analysis),
+        write_splits(analysis),
         *report,
+        step,
     )
+    return tuple(note for note in notes if note)
 
 
-def _intervals_note(analysis: Analysis, options: CompareOptions) -> tuple[str, ...]:
-    """What lower and upper are in the table of systems."""
-    if _shows_pairs(options):
-        return ()
-    level = f"{100 * (1 - analysis.alpha):g} %"
-    if options.baseline:
-        return (f"lower to upper: {level} confidence intervals of the differences",)
-    return (f"lower to upper: {level} confidence intervals of each mean by itself",)
+def planning_command(options: Comparing, measure: str) -> str:
+    """Return the command that plans with the same inputs.
+
+    Parameters
+    ----------
+    options : Comparing
+        Options of the command, whose inputs are planned with.
+    measure : str
+        What the scores are; named only where the user did.
+
+    Returns
+    -------
+    str
+        Without the difference, which the advice adds.
+    """
+    named = ["-m", measure] if options.measure else []
+    return f"shardwise design power {shlex.join([*map(str, options.inputs), *named])}"
 
 
 def _effects(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:
@@ -255,7 +264,7 @@ def _show_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
         **_margin_facts(options),
         "variance_components": dict(parts),
     }
-    title = pairs.summary(options.alpha) if options.shown is Format.text else str(pairs)
+    title = pairs.summary(options.alpha, measure)
     emit(
         frame if by_pairs else frame.rename(columns={"system": nouns.get("system", "system")}),
         options.shown,
@@ -267,15 +276,19 @@ def _show_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
     )
 
 
-def systems_by_baseline(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
-    """Return the systems with intervals and letters, or where baselines are given how each compares with these.
+def systems_by_baseline(
+    pairs: Comparisons, options: CompareOptions, decimals: int | None = None
+) -> pd.DataFrame:
+    """Return the systems with confidence intervals, ranks and groups, or how each compares with baselines.
 
     Parameters
     ----------
     pairs : Comparisons
         What was compared.
     options : CompareOptions
-        Level and baselines.
+        Level, baselines and format; people get rounded texts, programs all digits.
+    decimals : int, optional
+        Digits after the point; by the narrowest interval without it.
 
     Returns
     -------
@@ -283,19 +296,14 @@ def systems_by_baseline(pairs: Comparisons, options: CompareOptions) -> pd.DataF
         One row for each system, and baseline where there are several.
     """
     bases = list_baselines(options.baseline)
-    if not bases:
-        return systems_table(pairs, options.alpha)
-    mean = pd.Series(pairs.means, index=pairs.estimates.labels)
-    tables = []
-    for base in bases:
-        frame = versus(pairs, base, options.alpha).reset_index()
-        frame.insert(1, "mean", mean.loc[frame["system"]].to_numpy())
-        frame = frame.sort_values("mean", ascending=False, kind="stable")
-        frame[""] = [MARKED[word] for word in frame.pop("verdict")]
-        if len(bases) > 1:
-            frame.insert(0, "baseline", base)
-        tables.append(frame.drop(columns="p"))
-    return pd.concat(tables, ignore_index=True)
+    table = (
+        tabulate_baselines(pairs, bases, options.alpha) if bases else tabulate_systems(pairs, options.alpha)
+    )
+    if options.shown in (Format.csv, Format.json):
+        return table
+    if decimals is None:
+        decimals = BareSetting(PairResult(pairs=pairs, alpha=options.alpha)).decimals
+    return show_table(table, options.alpha, decimals, pairs.resolution)
 
 
 def pairs_table(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
@@ -317,35 +325,9 @@ def pairs_table(pairs: Comparisons, options: CompareOptions) -> pd.DataFrame:
     if options.baseline:
         words = verdicts(frame["difference"].to_numpy(), frame["p_adjusted"].to_numpy(), options.alpha)
         for_people = options.shown in (Format.text, Format.markdown, Format.latex)
-        frame["verdict"] = [MARKED[word] for word in words] if for_people else words
+        frame["verdict"] = [MARKS[word] for word in words] if for_people else words
     effects = pairs.estimates.topic_sd
     if effects is not None and "instance" in pairs.estimates.over:
         frame["topic_effect_size"] = pairs.difference / effects[pairs.ia, pairs.ib]
     tested = test_margin(pairs, options)
     return frame if tested is None else join_margin(frame, pairs, tested, options)
-
-
-def systems_table(pairs: Comparisons, alpha: float) -> pd.DataFrame:
-    """Return the systems, best first, with intervals, and with ranks and groups where all pairs were compared.
-
-    Parameters
-    ----------
-    pairs : Comparisons
-        What was compared.
-    alpha : float
-        Significance level.
-
-    Returns
-    -------
-    DataFrame
-        One row for each system.
-    """
-    frame = pairs.intervals(1 - alpha).reset_index().rename(columns={"estimate": "mean"})
-    if pairs.complete and len(pairs) > 1:
-        frame["ranks"] = ranged(pairs.ranks(1 - alpha))
-        # Many overlapping groups explain nothing.
-        with suppress(InputError):
-            letters = pairs.letters(alpha, MOST_GROUPS)["letters"]
-            if len({letter for group in letters for letter in group.split()}) <= MOST_GROUPS:
-                frame["groups"] = letters.to_numpy()
-    return frame

@@ -6,9 +6,7 @@ from pathlib import Path
 
 from shardwise import plot
 from shardwise.analysis.analysis import Analysis
-from shardwise.analysis.leaderboard import ranged
 from shardwise.cli.commands import DemoOptions
-from shardwise.cli.compare import systems_table
 from shardwise.cli.conditions import Situation
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress, terminal, writing
@@ -22,8 +20,11 @@ from shardwise.io.spreadsheets import guarded_frame
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
 from shardwise.scoring.scoring import score
 from shardwise.sharding.split import split
+from shardwise.writing.answer import write_answer, write_pairs, write_scope
 from shardwise.writing.downloads import systems_frame
 from shardwise.writing.html import write_report
+from shardwise.writing.numbers import format_ranks
+from shardwise.writing.tables import show_table, tabulate_systems
 
 FILES = ("scores.csv", "pairs.csv", "intervals.html", "intervals.png", "report.html")
 
@@ -66,7 +67,7 @@ def demo(options: DemoOptions) -> None:
             "seed": seed,
             "kendall_tau": _tau(content, made),
         }
-        emit(systems_frame(content), format, title=content.title, facts=facts)
+        emit(systems_frame(content), format, title=write_answer(content), facts=facts)
     elif not quiet:
         _show(content, made, out, undefined)
 
@@ -75,17 +76,15 @@ def _show(content: Analysis, made: SimulatedCollection, out: Path, undefined: in
     """Print the answer, the systems, the ANOVA table, and where the files are."""
     console = terminal()
     here, like = content.claims
-    console.print(f"[bold]Best on new topics like these: {_say_best(like.top)}.[/bold]")
-    console.print(f"Best on exactly these {content.topics} topics: {_say_best(here.top)}.")
-    console.print(
-        f"{len(content.systems)} systems, {content.topics} topics, {content.shards} shards; AP"
-        f" ({undefined} of {content.fit.scores.size} cells without relevant documents count as zero)"
-    )
-    leaders = systems_table(like.pairs, content.alpha).rename(columns={"ranks": "ranks, new topics"})
-    leaders["ranks, these topics"] = ranged(here.pairs.ranks(1.0 - content.alpha).loc[leaders["system"]])
-    shown = leaders.drop(columns="groups", errors="ignore")
-    emit(shown, Format.text, title="Systems, best first, with 95% confidence intervals and possible ranks")
-    console.print(f"Kendall's tau with the simulated truth: {_tau(content, made):.3f}")
+    leaders = show_table(tabulate_systems(like.pairs, content.alpha), content.alpha, content.decimals)
+    leaders = leaders.rename(columns={"rank": "rank, new topics"}).drop(columns="group", errors="ignore")
+    ranks = here.pairs.ranks(1.0 - content.alpha).loc[leaders["system"]]
+    leaders["rank, these topics"] = format_ranks(ranks)
+    title = "\n".join([write_answer(content), write_scope(content), *write_pairs(content)])
+    size = content.fit.scores.size
+    cells = f"{undefined:,} of {size:,} scores are undefined (no relevant documents) and count as zero."
+    emit(leaders, Format.text, title=title, notes=(cells,))
+    console.print(f"Rank correlation with the simulated quality (Kendall's tau): {_tau(content, made):.3f}")
     fit = content.fit
     emit(fit.table.reset_index(names="term"), Format.text, title=f"\nANOVA, {fit.model.title}")
     where = str(out).replace("[", r"\[")
@@ -99,12 +98,3 @@ def _tau(content: Analysis, made: SimulatedCollection) -> float:
     truth = dict(zip(made.systems, made.quality.tolist(), strict=True))
     means = content.claims[0].pairs.estimates
     return float(kendall_tau(dict(zip(means.labels, means.values.tolist(), strict=True)), truth))
-
-
-def _say_best(top: tuple[str, ...]) -> str:
-    """Name the best system, and those that are tied with it.
-
-    >>> _say_best(("a",)), _say_best(("a", "b", "c"))
-    ('a', 'a, tied with b, c')
-    """
-    return top[0] if len(top) == 1 else f"{top[0]}, tied with {', '.join(top[1:])}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 
 from shardwise.analysis.analysis import Analysis
-from shardwise.analysis.answer import headline
 from shardwise.cli.analyzing import analyze_measures, check_choices, test_margin
 from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import PaperOptions
@@ -13,6 +12,7 @@ from shardwise.cli.inputs import InputReader
 from shardwise.cli.options import Format
 from shardwise.cli.output import emit, render
 from shardwise.io.atomic import write_atomically
+from shardwise.writing.answer import write_answer, write_scope
 from shardwise.writing.paper import write_paper
 
 
@@ -41,7 +41,7 @@ def write_files(options: PaperOptions) -> None:
     emit(
         pd.DataFrame(rows),
         options.format,
-        title=f"{first.heading()}\n{headline(first)}",
+        title=f"{write_answer(first)}\n{write_scope(first)}",
         notes=notes,
         facts=facts,
     )

@@ -37,8 +37,8 @@ FIELDS: dict[str, Field] = {
     "b": ("text", "The other system, or the baseline."),
     "mean": ("number?", "Mean score."),
     "difference": ("number?", "Difference of the means, a − b."),
-    "lower": ("number?", "Lower end of the interval; null where the method has none."),
-    "upper": ("number?", "Upper end of the interval."),
+    "lower": ("number?", "Lower end of the confidence interval; null where the method has none."),
+    "upper": ("number?", "Upper end of the confidence interval."),
     "se": ("number?", "Standard error of the difference; null where the method has none."),
     "df": ("number?", "Degrees of freedom; null where the method has none."),
     "statistic": ("number?", "Test statistic."),
@@ -51,9 +51,6 @@ FIELDS: dict[str, Field] = {
     ),
     "verdict": ("text", "Whether a is significantly better or worse than the baseline; in gate, the result."),
     "baseline": ("text", "The baseline, where there are several."),
-    "": ("text", "Mark of a system that is significantly better or worse than the baseline."),
-    "ranks": ("text", "Ranks that the system may have, as in 2–5."),
-    "groups": ("text", "Letters; systems that share one do not differ significantly."),
     "group": (
         "text",
         "Letters; systems that share one do not differ significantly. Absent above twelve groups.",
@@ -104,6 +101,8 @@ FIELDS: dict[str, Field] = {
     "method": ("text", "The method."),
     "claim": ("text", "What the result applies to."),
     "repeats": ("text", "What repeated scores were taken for; empty where there are none."),
+    "answer": ("text", "The answer in a sentence or two."),
+    "scope": ("text", "What the answer applies to, and the method."),
     "model": ("text", "The model."),
     "alpha": ("level", "Significance level; intervals have level 1 − alpha."),
     "margin": ("number", "Largest difference that does not matter."),
@@ -245,7 +244,9 @@ FIELDS: dict[str, Field] = {
         for name, kind, what in (
             ("lower", "number", "Lower end of the interval"),
             ("upper", "number", "Upper end of the interval"),
-            ("groups", "text", "Groups"),
+            ("rank_best", "integer", "Best rank that the system may have"),
+            ("rank_worst", "integer", "Worst rank that the system may have"),
+            ("group", "text", "Group"),
             ("top", "flag", "Whether the system may be the best"),
         )
     },
@@ -295,18 +296,21 @@ RESULTS: dict[str, Result] = {
         "a system, best first",
         "claims folder seed kendall_tau",
         {
-            "systems": "rank system mean lower_here upper_here groups_here? top_here"
-            " lower_like upper_like groups_like? top_like"
+            "systems": "rank system mean"
+            " lower_here upper_here rank_best_here? rank_worst_here? group_here? top_here"
+            " lower_like upper_like rank_best_like? rank_worst_like? group_like? top_like"
         },
     ),
     "compare": Result(
         "Pairs of systems that were compared; with --table, other rows.",
         "a pair; by --table a system, seed, number of repeats, component or setting",
-        "procedure? method? claim? repeats? model? measure? alpha? margin? side? a? b? where? smallest? items? dropped?"
+        "answer? scope? procedure? method? claim? repeats? model? measure? alpha? margin? side? a? b? where? smallest?"
+        " items? dropped?"
         " variance_components? anova?",
         {
             "pairs": f"measure? {PAIR} verdict? topic_effect_size? {OF_MARGIN} holds? smallest_margin? probability?",
-            "systems": "measure? baseline? mean lower? upper? difference? p_adjusted? ranks? groups? ?",
+            "systems": "measure? baseline? mean lower? upper? difference? p_adjusted? verdict?"
+            " rank_best? rank_worst? group?",
             "seeds": "instance difference p verdict",
             "spread": "instances median lower upper share",
             "shares": "component variance sd share",
@@ -317,7 +321,7 @@ RESULTS: dict[str, Result] = {
     "leaderboard": Result(
         "Systems, best first, with the ranks that each may have.",
         "a system, best first",
-        "procedure claim measure measures baselines alpha margin? explained",
+        "answer scope procedure claim measure measures baselines alpha margin? explained",
         {"systems": "rank rank_best rank_worst system mean lower upper group? to_best top near_best?"},
         patterns={
             "^.+ (rank|rank_best|rank_worst)$": (

@@ -176,42 +176,23 @@ class Comparisons(Shown):
         ]
         return ", ".join(part for part in parts if part) + f"; claim: {self.claim}"
 
-    def summary(self, alpha: float = 0.05) -> str:
-        """Return what was done and what came out at one level.
+    def summary(self, alpha: float = 0.05, measure: str = "") -> str:
+        """Return the answer at one level, what it applies to, and how many pairs differ significantly.
 
         Parameters
         ----------
         alpha : float
             Level of significance.
+        measure : str
+            What the scores are.
 
         Returns
         -------
         str
             Two or three lines.
         """
-        if len(self) == 1:
-            return f"{self._format_pair()}\n{self}"
-        significant = int(self.reject(alpha).sum())
-        lines = [
-            str(self),
-            f"{significant} of {len(self)} pairs differ significantly (p < {alpha:g}, corrected)",
-        ]
-        if self.complete:
-            best = self.best(alpha)
-            names = ", ".join(best[:10]) + (", …" if len(best) > 10 else "")
-            lines.append(f"best ({100 * (1 - alpha):g}% confidence): {names}")
-        return "\n".join(lines)
-
-    def _format_pair(self) -> str:
-        """The only pair in numbers."""
-        row = self.to_frame().iloc[0]
-        df = f", {row['df']:.1f} df" if np.isfinite(row["df"]) else ""
-        spread = f" (se {row['se']:.4f}{df})" if np.isfinite(row["se"]) else ""
-        effect = row["effect_size"]
-        words = f", effect size {effect:.2f} ({describe_size(effect)})" if np.isfinite(effect) else ""
-        sign = "≤" if row["p_adjusted"] <= self.resolution else "="
-        p = f"p {sign} {row['p_adjusted']:.4g}{words}"
-        return f"{row['a']} - {row['b']} = {row['difference']:.4f}{spread}, {p}"
+        text: str = late.call("pairs_summary", self, alpha, measure)
+        return text
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """Return all pairs as a table, NaN where the test has no such figure.
@@ -422,6 +403,9 @@ class Comparisons(Shown):
         if not self.decisions.has_intervals:
             return float("nan")
         critical = self._figure(self._critical_differences(checked_level(alpha)))
+        # no difference is significant where a correction leaves no level
+        if not np.isfinite(critical).all():
+            return float("nan")
         alike = bool(np.ptp(critical) <= 1e-9 * critical.max(initial=0.0))
         return float(critical[0]) if alike else float("nan")
 

@@ -80,7 +80,7 @@ def compare_instances(
     >>> dense = xr.DataArray(y, dims=("instance", "topic"), name="dense")
     >>> bm25 = xr.DataArray(topics + rng.normal(0, 0.1, 50), dims=("topic",), name="bm25")
     >>> print(compare_instances(dense, bm25))
-    unified test of instances and topics, 2 systems; claim: on topics like these 50, whatever the instance (5 seen)
+    unified test of instances and topics, 2 systems; claim: new topics like these 50, any instance (5 seen)
     >>> round(float(compare_instances(dense, bm25).p[0]), 5)
     0.07066
     """

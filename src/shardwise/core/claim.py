@@ -1,7 +1,7 @@
-"""What a difference between systems is about: the claim, which owns every sentence that says so.
+"""Define what a difference between systems applies to: the claim, which owns every phrase that says so.
 
-A claim names the dimensions whose levels are a sample of those that it speaks of. Everything else is held fixed: a
-claim without dimensions is about these very topics (F19's fixed models), one over topics about topics like these.
+A claim names the dimensions whose levels are a sample of those that it applies to. Everything else is held fixed: a
+claim without dimensions applies to exactly these topics (F19's fixed models), one over topics to new topics like these.
 """
 
 from __future__ import annotations
@@ -51,15 +51,17 @@ def counted(n: int, noun: str) -> str:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Claim:
-    """What a significant difference is about: ``Claim()`` these topics, ``Claim("topic")`` topics like these.
+    """What a difference applies to: ``Claim()`` exactly these topics, ``Claim("topic")`` new topics like these.
 
     >>> Claim("shard", "topic") == Claim.of("topic+shard")
     True
     >>> Claim("topic").sentence({"topic": 50, "system": 9, "shard": 5})
-    'on topics like these 50, on these 5 shards'
+    'new topics like these 50, exactly these 5 shards'
     >>> Claim("topic", "instance").sentence({"topic": 200, "system": 3, "instance": 5},
     ...     {"topic": "question", "instance": "seed"})
-    'on questions like these 200, whatever the seed (5 seen)'
+    'new questions like these 200, any seed (5 seen)'
+    >>> Claim().sentence({"topic": 50, "system": 9, "shard": 5})
+    'exactly these 50 topics and 5 shards'
     """
 
     over: tuple[str, ...]  # the dimensions that the claim generalises over, in the order of its sentences
@@ -121,15 +123,15 @@ class Claim:
         return "+".join(self.over) or THESE[0]
 
     def within(self, dimensions: Iterable[str]) -> Claim:
-        """Return what is left of the claim where scores have these dimensions only.
+        """Return the part of the claim that scores of these dimensions can support.
 
         Parameters
         ----------
         dimensions
             The dimensions of the scores.
         """
-        there = set(dimensions)
-        return Claim(*(name for name in self.over if name in there))
+        present = set(dimensions)
+        return Claim(*(name for name in self.over if name in present))
 
     def check(self, dimensions: Iterable[str], target: str = "system") -> Claim:
         """Return the claim, or refuse it where scores of these dimensions cannot support it.
@@ -141,15 +143,15 @@ class Claim:
         target
             The dimension whose levels are compared.
         """
-        there = tuple(dimensions)
+        present = tuple(dimensions)
         for name in self.over:
             if name == target:
                 raise InputError(
                     f"cannot generalise over {target}, whose levels are compared", argument="generalize"
                 )
-            if name not in there:
+            if name not in present:
                 raise InputError(
-                    f"cannot generalise over {name}: the scores have only {', '.join(there)}",
+                    f"cannot generalise over {name}: the scores have only {', '.join(present)}",
                     remedy=f"score on several {plural(name)}, or leave {name} out of the claim",
                     argument="generalize",
                     value=self.over,
@@ -163,33 +165,42 @@ class Claim:
         target: str = "system",
         beside: str = "",
     ) -> str:
-        """Return what the comparison of levels of ``target`` is about, in words.
+        """Return what the comparison of levels of ``target`` applies to, in words.
 
         Parameters
         ----------
-        sizes
+        sizes : mapping
             Number of levels of every dimension of the scores; the least and the most where systems differ in it.
-        nouns
+        nouns : mapping, optional
             The user's own words for dimensions.
-        target
+        target : str
             The dimension whose levels are compared.
-        beside
-            What is said after the number of the first dimension that is a sample.
+        beside : str
+            What follows the number of the first dimension that is a sample.
+
+        Returns
+        -------
+        str
+            Reads after "applies to".
         """
         word = _words(nouns)
         parts = []
-        for place, name in enumerate(self.over):
+        for position, name in enumerate(self.over):
             n = _number(sizes[name])
-            if place == 0 and name != "instance":
-                parts.append(f"on {plural(word(name))} like these {n}{beside}")
+            if position == 0 and name != "instance":
+                parts.append(f"new {plural(word(name))} like these {n}{beside}")
             else:
-                parts.append(f"whatever the {word(name)} ({n} seen)")
-        fixed = [
-            f"this {word(name)}" if n == 1 else f"these {_number(n)} {plural(word(name))}"
-            for name, n in sizes.items()
-            if name != target and name not in self.over
-        ]
-        return ", ".join([*parts, *([f"on {' and '.join(fixed)}"] if fixed else [])])
+                parts.append(f"any {word(name)} ({n} seen)")
+        fixed = [name for name in sizes if name != target and name not in self.over]
+        if len(fixed) == 1 and sizes[fixed[0]] == 1:
+            parts.append(f"exactly this {word(fixed[0])}")
+        elif fixed:
+            several = (
+                f"{_number(sizes[name])} {word(name) if sizes[name] == 1 else plural(word(name))}"
+                for name in fixed
+            )
+            parts.append(f"exactly these {' and '.join(several)}")
+        return ", ".join(parts)
 
     def short(self, dimensions: Iterable[str], nouns: Mapping[str, str] | None = None) -> str:
         """Return the claim without numbers, for headings.
@@ -202,17 +213,20 @@ class Claim:
             The user's own words for dimensions.
 
         >>> Claim("topic").short(("topic", "system", "shard"))
-        'topics like these, these shards'
+        'new topics like these, exactly these shards'
         """
         word = _words(nouns)
-        there = set(dimensions)
-        names = [name for name in SAMPLED if name in there]
+        present = set(dimensions)
         return ", ".join(
-            f"{plural(word(d))} like these" if d in self.over else f"these {plural(word(d))}" for d in names
+            f"new {plural(word(name))} like these"
+            if name in self.over
+            else f"exactly these {plural(word(name))}"
+            for name in SAMPLED
+            if name in present
         )
 
     def phrase(self, nouns: Mapping[str, str] | None = None) -> str:
-        """Return the claim as it stands after "for".
+        """Return the claim as it reads after "for" or "about".
 
         Parameters
         ----------
@@ -220,12 +234,12 @@ class Claim:
             The user's own words for dimensions.
 
         >>> Claim("topic", "shard").phrase(), Claim().phrase({"topic": "question"})
-        ('topics and shards like these', 'these questions')
+        ('new topics and shards like these', 'exactly these questions')
         """
         word = _words(nouns)
         if not self.over:
-            return f"these {plural(word('topic'))}"
-        return f"{' and '.join(plural(word(d)) for d in self.over)} like these"
+            return f"exactly these {plural(word('topic'))}"
+        return f"new {' and '.join(plural(word(d)) for d in self.over)} like these"
 
     def __str__(self) -> str:
         return self.name

@@ -137,7 +137,7 @@ def simulate_scores(source: Any = None, **options: Any) -> xr.DataArray:
     >>> y.dims, y.attrs["truth"]
     (('topic', 'system', 'shard'), (0.35, 0.3, 0.3, 0.25))
     >>> y.attrs["claim"]
-    'topics like these, these shards'
+    'new topics like these, exactly these shards'
     """
     asked = TableOptions.of(options)
     if source is not None and not isinstance(source, VarianceComponents):

@@ -1,7 +1,7 @@
 """List every method and parse the names of procedures, for the laboratory, ``compare``, the docs and the report.
 
 >>> print(parse_procedure("MD6 hsd topic").title)
-MD6 analysis of variance, Tukey HSD, for topics like these
+MD6 analysis of variance, Tukey HSD, for new topics like these
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def design_for_shards(
 
     >>> c = VarianceComponents({"topic:system": .0064, "system:shard": .000025, "error": .0036})
     >>> print(design_for_shards(c, min_diff=.03, shards=[1, 2, 5, 20]))
-    power 0.8 to find 0.03 among 2 systems at alpha 0.05; claim: topics like these, these shards
+    power 0.8 to find 0.03 among 2 systems at alpha 0.05; claim: new topics like these, exactly these shards
      shards  topics       se    df    power
           1     177 0.010630 176.0 0.801458
           2     145 0.010635 144.0 0.800120

@@ -77,7 +77,8 @@ def charts(content: Analysis) -> dict[str, str]:
         "residuals": inline_svg(
             residual_chart(content.fit),
             "residual-chart",
-            "Left: quantiles of the residuals against those of the normal law. Right: residuals against fitted scores",
+            "Left: quantiles of the residuals against those of the normal distribution. Right: residuals against fitted"
+            " scores",
         ),
     }
     if "instance" in content.scores.dims:
@@ -98,13 +99,13 @@ def charts(content: Analysis) -> dict[str, str]:
             p_curve_chart(named, alpha=content.alpha),
             "p-curve-chart",
             "Corrected p-values in ascending order, one curve a claim; where a curve crosses the level is the share of"
-            " pairs told apart",
+            " pairs that differ significantly",
         )
     if content.trust.calibration is not None:
         drawn["trust"] = inline_svg(
             error_rate_chart(content.trust.rows.assign(nominal=content.alpha)),
             "trust-chart",
-            "Simulated error rate of each method with its interval, one panel a claim, beside the promised level",
+            "Simulated error rate of each method with its interval, one panel a claim, beside the nominal level",
         )
     return drawn
 

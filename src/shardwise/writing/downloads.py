@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
-from shardwise.analysis.answer import headline
 from shardwise.analysis.trust import Trust
 from shardwise.core.arrays import Floats
 from shardwise.io.spreadsheets import guarded_frame
+from shardwise.writing.answer import write_answer, write_next_step, write_scope, write_title
 from shardwise.writing.charts import interval_figure
 from shardwise.writing.latex import latex
 from shardwise.writing.methods import bibliography, methods_latex, methods_text
@@ -97,8 +97,12 @@ def systems_frame(content: Analysis) -> pd.DataFrame:
     for claim in content.claims:
         columns[f"lower_{claim.key}"] = claim.intervals["lower"].to_numpy()
         columns[f"upper_{claim.key}"] = claim.intervals["upper"].to_numpy()
+        if claim.pairs.complete:
+            ranks = claim.pairs.ranks(1.0 - content.alpha).loc[list(content.systems)]
+            columns[f"rank_best_{claim.key}"] = ranks["rank_best"].to_numpy()
+            columns[f"rank_worst_{claim.key}"] = ranks["rank_worst"].to_numpy()
         if claim.letters is not None:
-            columns[f"groups_{claim.key}"] = [" ".join(names) for names in claim.letters]
+            columns[f"group_{claim.key}"] = [" ".join(names) for names in claim.letters]
         columns[f"top_{claim.key}"] = [name in claim.top for name in content.systems]
     return pd.DataFrame(columns)
 
@@ -119,8 +123,10 @@ def report_json(content: Analysis) -> dict[str, Any]:
     """Everything that the report says, as JSON; undefined is null."""
     c = content
     return {
-        "title": c.title,
-        "answer": headline(c),
+        "title": write_title(c),
+        "answer": write_answer(c),
+        "scope": write_scope(c),
+        "next_step": write_next_step(c) or None,
         "claims": [{**_claim(claim), "leads": claim.key == c.leads} for claim in c.claims],
         "instead": [{**_claim(claim), "decisions": _pairs(claim, c)} for claim in c.instead],
         "unsupported": c.unsupported or None,
@@ -205,7 +211,7 @@ def _pairs(claim: ClaimResult, c: Analysis) -> dict[str, Any] | None:
     if len(claim.pairs) > MOST_PAIRS:
         return None
     return {
-        **{name: at.tolist() for name, at in zip("ab", claim.places(c.systems), strict=True)},
+        **{name: at.tolist() for name, at in zip("ab", claim.positions(c.systems), strict=True)},
         **{
             name: figures(np.asarray(getattr(claim.pairs, name)))
             for name in ("difference", "se", "p", "p_adjusted")

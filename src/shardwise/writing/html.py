@@ -1,10 +1,11 @@
-"""What a report says -> one HTML file that needs nothing else."""
+"""Write a report: one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import os
+import shlex
 from collections.abc import Iterable
 from functools import cache
 from importlib import resources
@@ -15,22 +16,33 @@ import jinja2
 import numpy as np
 from markupsafe import Markup
 
-from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.analyze import AnalysisOptions, analyze
-from shardwise.analysis.figures import equated, number, p_value
-from shardwise.analysis.leaderboard import MARKED, ranged, versus
-from shardwise.analysis.trust import sentences
+from shardwise.analysis.leaderboard import versus
+from shardwise.analysis.trust import list_findings
 from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import counted
+from shardwise.core.scores import nouns_of
 from shardwise.core.text import script_json, short, visible
 from shardwise.io.atomic import write_atomically
-from shardwise.writing import words
+from shardwise.writing import answer, words
 from shardwise.writing.axis import Axis, axis_for
 from shardwise.writing.charts import charts
+from shardwise.writing.clauses import explain_method
 from shardwise.writing.downloads import MOST_PAIRS, Download, downloads, figures, packed
-from shardwise.writing.methods import bibliography, methods_latex, methods_text
+from shardwise.writing.methods import bibliography, explain_test, methods_latex, methods_text
+from shardwise.writing.numbers import (
+    equate_p,
+    format_interval,
+    format_number,
+    format_p,
+    format_percent,
+    format_ranks,
+)
+from shardwise.writing.remarks import describe_finding
+from shardwise.writing.tables import MARKS, explain_ranks
+from shardwise.writing.why_not import explain_choice
 
 MOST_NAMED = 12  # systems of a top group that the answer lists
 ROLES = ("lead", "beside")  # classes of style: the colour of a claim is that of its place
@@ -44,7 +56,7 @@ def write_report(
     progress: Progress | None = None,
     **choices: Any,
 ) -> Analysis:
-    """Analyse scores and write one HTML file that says what was found, for these topics and for topics like these.
+    """Analyse scores and write one HTML file with the answer, for exactly these topics and for new ones.
 
     Parameters
     ----------
@@ -88,7 +100,15 @@ def html(content: Analysis) -> str:
             words=words,
             answer=answer,
             widths=all(one.procedure.method.model is not None for one in content.splits),
-            heads={one.key: answer.subject(one, content) for one in content.claims},
+            title=answer.write_title(content),
+            level=format_percent(1.0 - content.alpha),
+            reason=explain_method(content.procedure, nouns_of(content.scores)),
+            next_step=answer.write_next_step(content, _planning_command(content)),
+            why_not=explain_choice(content),
+            explain_ranks=explain_ranks,
+            explain_test=explain_test,
+            statuses=words.STATUSES,
+            heads={one.key: answer.describe_claim(one, content) for one in content.claims},
             roles={one.key: ROLES[k] for k, one in enumerate(content.shown)},
             style=Markup(style),
             script=Markup(script),
@@ -101,15 +121,26 @@ def html(content: Analysis) -> str:
             ranked={one.key for one in content.shown if one.letters is not None or one.pairs.complete},
             most_named=MOST_NAMED,
             against=_against(content),
-            marks=MARKED,
+            marks=MARKS,
             methods=methods_text(content),
             methods_latex=methods_latex(content),
             bibliography=bibliography(content),
             anova=_anova_rows(content),
-            trust=sentences(content.trust),
+            trust=[
+                (finding, *describe_finding(finding, nouns_of(content.scores)))
+                for finding in list_findings(content.trust)
+            ],
             places={name: k for k, name in enumerate(content.systems)},
         )
     )
+
+
+def _planning_command(analysis: Analysis) -> str:
+    """The command that plans with the same inputs, where a command made the report."""
+    if analysis.recipe is None or not analysis.inputs:
+        return ""
+    inputs = shlex.join(entry.path for entry in analysis.inputs)
+    return f"shardwise design power {inputs}"
 
 
 def page_data(content: Analysis, files: Iterable[Download]) -> dict[str, Any]:
@@ -129,7 +160,7 @@ def _claim_data(claim: ClaimResult, content: Analysis) -> dict[str, Any]:
     """Figures of all pairs of one claim, row by row above the diagonal; null for pairs that were not compared."""
     pairs = claim.pairs
     r = len(content.systems)
-    a, b = claim.places(content.systems)
+    a, b = claim.positions(content.systems)
     place = np.full((r, r), -1)
     place[a, b] = place[b, a] = np.arange(len(pairs))
     rows, columns = np.triu_indices(r, 1)
@@ -152,8 +183,8 @@ def _claim_data(claim: ClaimResult, content: Analysis) -> dict[str, Any]:
         }
     return {
         "key": claim.key,
-        "name": answer.subject(claim, content),
-        "about": answer.about(claim, content),
+        "name": answer.describe_claim(claim, content),
+        "about": f"for {answer.describe_claim(claim, content)}",
         "means": [float(f"{x:.7g}") for x in claim.intervals["estimate"]],
         "least": float(f"{claim.resolution:.3g}"),
         **figures_of_pairs,
@@ -193,11 +224,13 @@ def _rows(content: Analysis) -> list[dict[str, Any]]:
             low, high = float(row["lower"]), float(row["upper"])
             x = axis.place(low)
             width = round(axis.place(high) - x, 1)
-            about = answer.capital(answer.subject(claim, content))
+            about = answer.capitalize(answer.describe_claim(claim, content))
             bars.append(
                 {"role": ROLES[place], "about": about, "low": low, "high": high, "x": x, "width": width}
             )
-        mean = float(content.lead.intervals["estimate"].iloc[k])
+        mean, low_of_mean, high_of_mean = (
+            float(content.lead.intervals[name].iloc[k]) for name in ("estimate", "lower", "upper")
+        )
         rows.append(
             {
                 "rank": k + 1,
@@ -205,7 +238,9 @@ def _rows(content: Analysis) -> list[dict[str, Any]]:
                 "mean": mean,
                 "x": axis.place(mean),
                 "bars": bars,
-                "groups": [words.shortened(letters[k]) if letters else ranks[k] for letters, ranks in told],
+                "groups": [words.shorten_letters(letters[k]) if letters else "" for letters, _ in told],
+                "ranks": [ranks[k] for _, ranks in told],
+                "between": format_interval(low_of_mean, high_of_mean, content.decimals),
                 "tops": [claim.key for claim in content.shown if name in claim.top],
             }
         )
@@ -216,7 +251,7 @@ def _ranks(claim: ClaimResult, content: Analysis) -> list[str]:
     """The ranks that each system may have, in the order of the analysis; nothing where not all pairs were compared."""
     if not claim.pairs.complete:
         return [""] * len(content.systems)
-    return ranged(claim.pairs.ranks(1.0 - content.alpha).loc[list(content.systems)])
+    return format_ranks(claim.pairs.ranks(1.0 - content.alpha).loc[list(content.systems)])
 
 
 def _anova_rows(content: Analysis) -> list[dict[str, Any]]:
@@ -229,7 +264,7 @@ def _anova_rows(content: Analysis) -> list[dict[str, Any]]:
             {
                 "term": str(term),
                 "size": str(row["size"]),
-                "meaning": words.meaning(str(term), content),
+                "meaning": words.explain_term(str(term), content),
                 **figures,
             }
         )
@@ -250,13 +285,13 @@ def templates() -> jinja2.Environment:
     environment.filters.update(
         short=short,
         visible=visible,
-        p=p_value,
-        equated=equated,
+        p=format_p,
+        equated=equate_p,
         n=_decimals,
         share=lambda x: f"{float(x):.0%}" if np.isfinite(float(x)) else "–",
         counted=counted,
-        capital=answer.capital,
-        conjoined=answer.conjoined,
+        capital=answer.capitalize,
+        conjoined=answer.join_names,
     )
     return environment
 
@@ -264,7 +299,7 @@ def templates() -> jinja2.Environment:
 @jinja2.pass_context
 def _decimals(context: jinja2.runtime.Context, x: Any, digits: int | None = None) -> str:
     """A number with the decimals of the analysis that is shown, or as many as asked for."""
-    return number(float(x), context["c"].decimals if digits is None else digits)
+    return format_number(float(x), context["c"].decimals if digits is None else digits)
 
 
 def asset(name: str) -> str:

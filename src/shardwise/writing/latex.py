@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult
-from shardwise.analysis.figures import number, p_value
+from shardwise.writing import answer
 from shardwise.writing.names import tex
-from shardwise.writing.words import meaning, shortened
+from shardwise.writing.numbers import format_number, format_p, format_percent, format_ranks
+from shardwise.writing.words import explain_bars, explain_term, shorten_letters
 
 LONG = 45  # rows that fit on one page
 MOST_PAIRS = 45  # beyond these, the table of pairs has only those with the best system
@@ -18,54 +18,61 @@ MARKS = (r"\dag", r"\ddag")
 
 
 def systems_latex(content: Analysis) -> str:
-    r"""Systems, best first, with intervals, and letters: systems that share one are not told apart.
+    r"""Return the systems, best first, with confidence intervals of their means, rank ranges, and letters.
 
-    A system of the top group has a dagger for the claim that leads, and a double dagger for the other.
+    A system of the best set has a dagger for the leading claim, and a double dagger for the other.
     """
     d = content.decimals
     claims, many = content.shown, len(content.shown) > 1
-    heads = {one.key: tex(answer.subject(one, content)) for one in claims}
-    lettered = all(one.letters is not None for one in claims)
-    uniform = False
-    head = ["", tex(answer.capital(content.noun("system"))), tex(content.measure)]
-    head += [] if uniform else [rf"$\pm$, {heads[one.key]}" if many else r"$\pm$" for one in claims]
-    head += [f"Groups, {heads[one.key]}" if many else "Groups" for one in claims] if lettered else []
+    heads = {result.key: tex(answer.describe_claim(result, content)) for result in claims}
+    lettered = all(result.letters is not None for result in claims)
+    ranked = content.lead.pairs.complete
+    head = ["", tex(answer.capitalize(content.noun("system"))), tex(content.measure)]
+    head += [f"{_level(content)} CI"]
+    head += ["Rank"] if ranked else []
+    head += [f"Group, {heads[result.key]}" if many else "Group" for result in claims] if lettered else []
+    intervals = content.lead.intervals
+    ranks = (
+        format_ranks(content.lead.pairs.ranks(1.0 - content.alpha).loc[list(content.systems)])
+        if ranked
+        else []
+    )
     rows = []
     for k, name in enumerate(content.systems):
-        mean = float(content.lead.intervals["estimate"].iloc[k])
+        mean, low, high = (float(intervals[column].iloc[k]) for column in ("estimate", "lower", "upper"))
         marks = "".join(
             mark
-            for mark, one in zip(MARKS, claims, strict=False)
-            if name in one.top and (k or one.may_be_best)
+            for mark, result in zip(MARKS, claims, strict=False)
+            if name in result.top and (k or result.may_be_best)
         )
-        cells = [str(k + 1), tex(name, NAME), _math(number(mean, d)) + (f"$^{{{marks}}}$" if marks else "")]
-        cells += [] if uniform else [_math(number(_half(one, k), d)) for one in claims]
+        cells = [
+            str(k + 1),
+            tex(name, NAME),
+            _math(format_number(mean, d)) + (f"$^{{{marks}}}$" if marks else ""),
+        ]
+        ends = (_math(format_number(x, d)) for x in (low, high))
+        cells += [" to ".join(ends) if np.isfinite(low) else "--"]
+        cells += [ranks[k].replace("–", "--")] if ranked else []
         if lettered:
-            cells += [tex(shortened((one.letters or ())[k])) for one in claims]
+            cells += [tex(shorten_letters((result.letters or ())[k])) for result in claims]
         rows.append(cells)
-    n = len(claims)
-    columns = "rlr" + "r" * (0 if uniform else n) + "l" * (n if lettered else 0)
-    return _table(columns, head, rows, _systems_caption(content, uniform, lettered), "tab:systems")
+    columns = "rlr" + "r" + "l" * ranked + "l" * (len(claims) if lettered else 0)
+    return _table(columns, head, rows, _systems_caption(content, lettered), "tab:systems")
 
 
-def _systems_caption(content: Analysis, uniform: bool, lettered: bool) -> str:
+def _systems_caption(content: Analysis, lettered: bool) -> str:
     claims, systems = content.shown, tex(content.nouns_for("system"))
-    kind = "confidence"
-    widths = " and ".join(
-        rf"$\pm${number(_half(one, 0), content.decimals)} for {tex(answer.subject(one, content))}"
-        for one in claims
-    )
     marks = ", ".join(
-        f"${mark}$ {tex(answer.subject(one, content))}"
-        for mark, one in zip(MARKS, claims, strict=False)
-        if one.top
+        f"${mark}$ {tex(answer.describe_claim(result, content))}"
+        for mark, result in zip(MARKS, claims, strict=False)
+        if result.top
     )
-    top = "May be the best" if content.lead.may_be_best else "Not told from the best"
+    best = f"Best set ({_level(content)} confidence)" if content.lead.may_be_best else "Tied with the best"
     return (
-        rf"{answer.capital(systems)} by mean {tex(content.measure)} with {_level(content)} {kind} intervals"
-        rf" ({_titles(content)}{f': {widths}' if uniform else ''})."
-        + (f" {top}: {marks}." if marks else "")
-        + (f" {answer.capital(systems)} that share a letter are not told apart." if lettered else "")
+        rf"{answer.capitalize(systems)} by mean {tex(content.measure)} with {_level(content)} confidence intervals"
+        rf" ({_titles(content)})."
+        + (f" {best}: {marks}." if marks else "")
+        + (f" {answer.capitalize(systems)} that share a letter are tied." if lettered else "")
     )
 
 
@@ -75,7 +82,7 @@ def _titles(content: Analysis) -> str:
 
 
 def _level(content: Analysis) -> str:
-    return rf"{100 * (1 - content.alpha):g}\,\%"
+    return format_percent(1.0 - content.alpha).replace("%", r"\%")
 
 
 def pairs_latex(content: Analysis) -> str:
@@ -87,13 +94,13 @@ def pairs_latex(content: Analysis) -> str:
     names = pairs.estimates.labels
     many = len(content.shown) > 1
     head = ["Better", "Worse", "Difference"]
-    head += [f"$p$, {tex(answer.subject(one, content))}" if many else "$p$" for one in content.shown]
+    head += [f"$p$, {tex(answer.describe_claim(one, content))}" if many else "$p$" for one in content.shown]
     asked = {names[pairs.ia[k]] for k in shown} if len(shown) < len(pairs) else None
     verdicts = [_by_name(one, asked) for one in content.shown]
     rows = []
     for k in shown:
         a, b = names[pairs.ia[k]], names[pairs.ib[k]]
-        cells = [tex(a, NAME), tex(b, NAME), _math(number(float(pairs.difference[k]), d))]
+        cells = [tex(a, NAME), tex(b, NAME), _math(format_number(float(pairs.difference[k]), d))]
         rows.append([*cells, *(found[a, b] for found in verdicts)])
     systems = tex(content.nouns_for("system"))
     which = (
@@ -118,7 +125,7 @@ def _by_name(one: ClaimResult, asked: set[str] | None) -> dict[tuple[str, str], 
     found = {}
     for k in np.flatnonzero(wanted[ia] | wanted[ib]):
         i, j = ia[k], ib[k]
-        text = _math(p_value(float(p[k]), one.resolution))
+        text = _math(format_p(float(p[k]), one.resolution))
         star = bool(p[k] <= one.alpha)
         found[names[i], names[j]] = text + "$^{*}$" * star
         found[names[j], names[i]] = text + (r"$^{*}$ (reversed)" if star else "")
@@ -133,7 +140,7 @@ def anova_latex(content: Analysis) -> str:
         figures = [float(row[name]) for name in ("ss", "df", "ms", "F", "p", "omega_sq")]
         ss, df, ms, f, p, omega = figures
         cells = [tex(str(term)), f"{ss:.4g}", f"{df:.0f}", _known(ms, f"{ms:.4g}"), _known(f, f"{f:.2f}")]
-        cells += [_known(p, _math(p_value(p))), _known(omega, f"{omega:.3f}")]
+        cells += [_known(p, _math(format_p(p))), _known(omega, f"{omega:.3f}")]
         rows.append(cells)
     caption = rf"Analysis of variance of {tex(content.measure)}, {tex(content.fit.model.title, 200)}."
     return _table("lrrrrrr", head, rows, caption, "tab:anova")
@@ -141,22 +148,16 @@ def anova_latex(content: Analysis) -> str:
 
 def figure_latex(content: Analysis) -> str:
     """The figure of intervals; its file is among the downloads of the report."""
-    words = " and ".join(tex(one.claim, 200) for one in content.shown)
-    compared = all(one.comparison for one in content.claims)
-    exact = compared and all(one.uniform for one in content.claims)
+    claims = " and ".join(tex(result.claim, 200) for result in content.shown)
+    kind = "comparison" if all(result.comparison for result in content.claims) else "confidence"
     systems = tex(content.nouns_for("system"))
-    overlap = (
-        f" Intervals that do not overlap belong to {systems} that differ{'' if exact else ', as a rule'}."
-        if compared
-        else f" Each interval is of its own mean; their overlap does not say which {systems} differ."
-    )
     return "\n".join(
         [
             r"\begin{figure}",
             r"  \centering",
             rf"  \includegraphics[width=\linewidth]{{{FIGURE}}}",
             rf"  \caption{{Mean {tex(content.measure)} of the {systems} with {_level(content)}"
-            rf" {'comparison' if compared else 'confidence'} intervals, {words}.{overlap}}}",
+            rf" {kind} intervals, for {claims}. {tex(explain_bars(content), 200)}}}",
             r"  \label{fig:intervals}",
             r"\end{figure}",
             "",
@@ -172,7 +173,8 @@ def latex(content: Analysis) -> str:
             systems_latex(content),
             pairs_latex(content),
             anova_latex(content),
-            "% " + "\n% ".join(f"{term}: {meaning(str(term), content)}" for term in content.fit.table.index),
+            "% "
+            + "\n% ".join(f"{term}: {explain_term(str(term), content)}" for term in content.fit.table.index),
             figure_latex(content),
         ]
     )
@@ -220,8 +222,3 @@ def _math(text: str) -> str:
 
 def _known(value: float, text: str) -> str:
     return text if np.isfinite(value) else ""
-
-
-def _half(claim: ClaimResult, k: int) -> float:
-    row = claim.intervals.iloc[k]
-    return float(row["upper"] - row["estimate"])

@@ -10,11 +10,19 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from shardwise.analysis.figures import number, p_value
-from shardwise.analysis.leaderboard import MARKED, Leaderboard, ranged
+from shardwise.analysis.leaderboard import Leaderboard
 from shardwise.core.claim import plural
 from shardwise.writing.axis import Axis, axis_for
 from shardwise.writing.html import asset, templates
+from shardwise.writing.numbers import (
+    format_interval,
+    format_number,
+    format_p,
+    format_percent,
+    format_ranks,
+    format_signed,
+)
+from shardwise.writing.tables import MARKS, answer_leaderboard, explain_leaderboard
 
 
 def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") -> str:
@@ -31,6 +39,7 @@ def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") ->
     """
     script = asset("leaderboard.js")
     axis = _axis(board.table)
+    answer, scope, step = answer_leaderboard(board)
     drawn = (
         templates()
         .get_template("leaderboard.html")
@@ -38,7 +47,10 @@ def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") ->
             b=board,
             name=name,
             nouns=plural(board.noun),
-            level=f"{100 * board.level:g} %",
+            level=format_percent(board.level),
+            answer=answer,
+            scope=scope,
+            explained=[*explain_leaderboard(board), step],
             style=Markup(asset("leaderboard.css")),
             script=Markup(script),
             axis=axis,
@@ -52,7 +64,7 @@ def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") ->
     return (
         templates()
         .get_template("leaderboard-page.html")
-        .render(title=board.heading, board=Markup(drawn), script_hash=digest)
+        .render(title=answer, board=Markup(drawn), script_hash=digest)
     )
 
 
@@ -65,27 +77,27 @@ def _rows(board: Leaderboard, axis: Axis) -> list[dict[str, Any]]:
     """What each row shows: the text of a number beside the number that it is sorted by."""
     t, d, r = board.table, board.decimals[board.measure], max(len(board) - 1, 1)
     rows = []
-    for k, ranks in enumerate(ranged(t)):
-        own = t.iloc[k]
-        low, high = float(own["lower"]), float(own["upper"])
+    for k, ranks in enumerate(format_ranks(t)):
+        row = t.iloc[k]
+        low, high = float(row["lower"]), float(row["upper"])
         known = np.isfinite(low)
         rows.append(
             {
-                "rank": int(own["rank"]),
+                "rank": int(row["rank"]),
                 "ranks": ranks,
-                "lowest": int(own["rank_best"]),
-                "highest": int(own["rank_worst"]),
-                "from": round(1000 * (int(own["rank_best"]) - 1) / r, 1),
-                "to": round(1000 * (int(own["rank_worst"]) - 1) / r, 1),
-                "name": str(own["system"]),
-                "mean": _cell(own["mean"], d),
-                "between": f"{number(low, d)} to {number(high, d)}" if known else "–",
-                "x": axis.place(float(own["mean"])),
+                "rank_best": int(row["rank_best"]),
+                "rank_worst": int(row["rank_worst"]),
+                "from": round(1000 * (int(row["rank_best"]) - 1) / r, 1),
+                "to": round(1000 * (int(row["rank_worst"]) - 1) / r, 1),
+                "name": str(row["system"]),
+                "mean": _cell(row["mean"], d),
+                "between": format_interval(low, high, d),
+                "x": axis.place(float(row["mean"])),
                 "low": axis.place(low) if known else None,
                 "width": round(axis.place(high) - axis.place(low), 1) if known else 0.0,
-                "to_best": _cell(own["to_best"], d),
-                "group": str(own["group"]) if board.grouped else "",
-                "top": bool(own["top"]),
+                "to_best": _cell(row["to_best"], d),
+                "group": str(row["group"]) if board.grouped else "",
+                "top": bool(row["top"]),
                 "others": [
                     _cell(frame["mean"].iloc[k], board.decimals[m]) for m, frame in board.others.items()
                 ],
@@ -96,17 +108,19 @@ def _rows(board: Leaderboard, axis: Axis) -> list[dict[str, Any]]:
 
 
 def _cell(x: Any, decimals: int) -> dict[str, Any]:
-    return {"value": f"{float(x):.7g}" if np.isfinite(float(x)) else "", "text": number(float(x), decimals)}
+    return {
+        "value": f"{float(x):.7g}" if np.isfinite(float(x)) else "",
+        "text": format_number(float(x), decimals),
+    }
 
 
 def _versus(row: pd.Series[Any], decimals: int, resolution: float) -> dict[str, Any]:
     """The difference to a baseline; the baseline itself has none."""
     shown = _cell(row["difference"], decimals)
-    plus = "+" if float(row["difference"]) > 0 and shown["text"].strip("0.") else ""
     return {
         "value": shown["value"],
-        "text": f"{plus}{shown['text']}",
-        "mark": MARKED[row["verdict"]],
+        "text": format_signed(float(row["difference"]), decimals),
+        "mark": MARKS[row["verdict"]],
         "verdict": row["verdict"] or "the baseline",
-        "p": p_value(float(row["p_adjusted"]), resolution),
+        "p": format_p(float(row["p_adjusted"]), resolution),
     }

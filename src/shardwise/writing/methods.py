@@ -1,219 +1,262 @@
-"""How pairs were judged, and the methods paragraph: every sentence true of the procedure that was used."""
+"""Write the methods paragraph: every method described and cited, and the results of every measure."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult
-from shardwise.analysis.figures import degrees
-from shardwise.analysis.reasons import make_words
 from shardwise.core.claim import counted
 from shardwise.core.scores import nouns_of, undefined_cells
 from shardwise.core.text import short
 from shardwise.methods.splits import RULES
 from shardwise.stats.corrections import CORRECTIONS, SIMULTANEOUS
+from shardwise.writing.answer import FEW_NAMED, capitalize, describe_claim, join_names
+from shardwise.writing.clauses import make_words
 from shardwise.writing.names import tex
+from shardwise.writing.numbers import (
+    equate_p,
+    format_df,
+    format_interval,
+    format_number,
+    format_p,
+    format_percent,
+)
 from shardwise.writing.sources import find_source
 
 ERROR_RATES = {
-    "family": "controlling the family-wise error",
-    "discovery": "controlling the false discovery rate",
-    "pair": "each pair by itself, without correction for their number",
+    "family": "controlling the family-wise error at {alpha:g}",
+    "discovery": "controlling the false discovery rate at {alpha:g}",
+    "pair": "each pair at the level {alpha:g} without correction for multiple comparisons",
 }
+"""The error rate that a procedure controls, as the end of a clause."""
+Sentence = tuple[str, tuple[str, ...]]
+"""A sentence without its full stop, and the keys of its sources."""
 
 
-def compared_by(one: ClaimResult, found: Analysis) -> tuple[str, tuple[str, ...]]:
-    """What the pairs of a claim were compared with, and the keys of its sources."""
-    procedure = one.procedure
-    clause = procedure.clause(one.pairs.estimates.size)
-    words = make_words(nouns_of(found.scores))
-    text = clause.text.format(**words, resamples=f"{one.n_resamples or 0:,}")
-    if len(one.pairs) == 1:
-        return text, clause.citations
+def describe_test(result: ClaimResult, analysis: Analysis) -> Sentence:
+    """Return what the pairs of a claim were compared with, as a clause, and the keys of its sources."""
+    procedure = result.procedure
+    clause = procedure.clause(result.pairs.estimates.size)
+    words = make_words(nouns_of(analysis.scores))
+    text = clause.text.format(**words, resamples=f"{result.n_resamples or 0:,}")
+    if len(result.pairs) == 1:
+        return f"{text}, at the level {result.alpha:g}", clause.citations
     citations = clause.citations
     correction = CORRECTIONS.get(procedure.correction)
     if correction is not None and correction.text:
         joined = " and" if procedure.correction in SIMULTANEOUS else ", with"
         text, citations = f"{text}{joined} {correction.text}", (*citations, *correction.citations)
-    return f"{text}, {ERROR_RATES[procedure.error_rate]}", citations
+    return f"{text}, {ERROR_RATES[procedure.error_rate].format(alpha=result.alpha)}", citations
 
 
-def judged(one: ClaimResult, found: Analysis) -> str:
-    """What the differences of a claim were held against, as a sentence."""
-    if one.procedure.method.model is not None and one.pairs.estimates.distribution is None:
-        return f"By “{one.procedure.name}” ({one.procedure.plain_title}), judged against the {_error(one)}."
-    return f"By “{one.procedure.name}”: {compared_by(one, found)[0]}."
+def explain_test(result: ClaimResult, analysis: Analysis) -> str:
+    """Write how the differences of a claim were tested, as a sentence."""
+    if result.procedure.method.model is not None and result.pairs.estimates.distribution is None:
+        return f"{capitalize(result.procedure.plain_title)}; error term: {_describe_error(result)}."
+    return f"{capitalize(describe_test(result, analysis)[0])}."
 
 
-def _error(one: ClaimResult) -> str:
+def _describe_error(result: ClaimResult) -> str:
     """The error term of a model, with its degrees of freedom."""
-    error, df = one.pairs.estimates.error or "error", one.pairs.error_df
+    error, df = result.pairs.estimates.error or "error", result.pairs.error_df
     named = "residual mean square" if error == "error" else f"mean square of {error}"
-    if np.isnan(df):  # decisions of several splits were combined
+    if np.isnan(df):
+        # decisions of several splits were combined
         return f"{named} of each split"
-    return f"{named} on {degrees(df)} degrees of freedom"
+    return f"{named} on {format_df(df)} degrees of freedom"
 
 
-def methods_paragraph(found: Analysis) -> list[tuple[str, str]]:
-    """The paragraph as sentences, each with the keys of its sources, separated by commas."""
-    said = [_scored(found), *_filled(found), *_compared(found), *_over_splits(found)]
-    said += [_result(one, found) for one in found.shown]
-    said += [(f"The same holds {one.claim}", "") for one in found.leading if one not in found.shown]
-    if found.power is not None:
-        power = found.power
-        said.append(
+def list_sentences(*analyses: Analysis) -> list[Sentence]:
+    """List the sentences of the paragraph, each with the keys of its sources.
+
+    Parameters
+    ----------
+    analyses : Analysis
+        Analyses of the same systems, one a measure; the first one describes the data.
+
+    Returns
+    -------
+    list of tuple
+        Sentences without their full stops.
+    """
+    first = analyses[0]
+    sentences = [_describe_scores(analyses), *_describe_gaps(first)]
+    for analysis in analyses:
+        sentences += [
+            one for one in (*_describe_tests(analysis), *_describe_splits(analysis)) if one not in sentences
+        ]
+    for analysis in analyses:
+        measure = f" in {short(analysis.measure)}" if len(analyses) > 1 else ""
+        sentences += [_describe_result(result, analysis, measure) for result in analysis.shown]
+        same = [result for result in analysis.leading if result not in analysis.shown]
+        sentences += [
+            (f"The same pairs differ significantly{measure} for {result.claim}", ()) for result in same
+        ]
+    if first.power is not None:
+        power = first.power
+        sentences.append(
             (
-                f"A paired t-test of two {found.nouns_for('system')} chosen beforehand, on"
-                f" {found.counted(power.topics, 'topic')} like these, is expected to find a difference of"
-                f" {power.detectable:.3g} in four cases out of five",
-                "Sakai2014",
+                f"{first.counted(power.topics, 'topic')} detect a difference of {power.detectable:.2g} between two"
+                f" {first.nouns_for('system')} with 80% power (paired t-test)",
+                ("Sakai2014",),
             )
         )
-    return said
+    return sentences
 
 
-def _scored(found: Analysis) -> tuple[str, str]:
-    systems, topics = found.counted(len(found.systems), "system"), found.counted(found.topics, "topic")
-    text = f"We scored {systems} on {topics} with {short(found.measure)}"
-    if "instance" in found.scores.dims:
-        seen = (
-            found.lead.claim.rsplit("(", 1)[-1].removesuffix(" seen)") if "seen)" in found.lead.claim else ""
-        )
-        many = seen or f"{found.scores.sizes['instance']:,}"
-        noun = found.noun("instance") if many == "1" else found.nouns_for("instance")
-        return f"{text}, with {many} {noun} of each {found.noun('system')}", ""
-    if found.shards > 1:
-        splits = f", in {counted(found.n_splits, 'independent split')}" if found.n_splits > 1 else ""
+def _describe_scores(analyses: tuple[Analysis, ...]) -> Sentence:
+    """What was scored, by what, and how often."""
+    first = analyses[0]
+    systems, topics = first.counted(len(first.systems), "system"), first.counted(first.topics, "topic")
+    measures = join_names([short(analysis.measure) for analysis in analyses])
+    text = f"We scored {systems} on {topics} with {measures}"
+    if first.labelled:
+        return f"{text}; people labelled {first.counted(first.labelled, 'topic')} as well", ()
+    if first.instances is not None:
+        low, high = first.instances
+        many = f"{high:,}" if low == high else f"{low:,} to {high:,}"
+        noun = first.noun("instance") if many == "1" else first.nouns_for("instance")
+        return f"{text}, with {many} {noun} of each {first.noun('system')}", ()
+    if first.shards > 1:
+        splits = f", in {counted(first.n_splits, 'independent split')}" if first.n_splits > 1 else ""
         return (
-            f"{text}, separately on each of {found.counted(found.shards, 'shard')} of the documents{splits}, which"
-            f" gives replicates of every {found.noun('topic')} and {found.noun('system')}",
-            "VoorheesEtAl2017,FerroSanderson2019",
+            f"{text}, separately on each of {first.counted(first.shards, 'shard')} of the documents{splits}, which"
+            f" gives replicates of every {first.noun('topic')} and {first.noun('system')}",
+            ("VoorheesEtAl2017", "FerroSanderson2019"),
         )
-    return text, ""
+    return text, ()
 
 
-def _filled(found: Analysis) -> list[tuple[str, str]]:
+def _describe_gaps(analysis: Analysis) -> list[Sentence]:
     """What was done about scores that are undefined or missing."""
-    said = []
-    policy = found.configuration["fill"]
-    left = policy == "leave" and "shard" in found.scores.dims and undefined_cells(found.scores).any()
-    if left or any(one.name in {"undefined scores", "many undefined scores"} for one in found.remarks):
+    sentences: list[Sentence] = []
+    policy = analysis.configuration["fill"]
+    left = policy == "leave" and "shard" in analysis.scores.dims and undefined_cells(analysis.scores).any()
+    kinds = {remark.kind: remark for remark in analysis.remarks}
+    if left or not kinds.keys().isdisjoint({"undefined scores", "many undefined scores"}):
         special = {
-            "drop": f"such {found.nouns_for('topic')} were left out",
+            "drop": f"such {analysis.nouns_for('topic')} were left out",
             "leave": "such cells were left out",
         }
         special |= {name: f"such cells were filled by the policy “{name}”" for name in ("lq", "mean")}
         how = special.get(policy, f"such cells count as {policy}")
-        said.append(
+        topic = analysis.noun("topic")
+        sentences.append(
             (
-                f"A {found.noun('topic')} without relevant documents in a shard has no score there; {how}",
-                "FaggioliFerro2021",
+                f"A {topic} without relevant documents in a shard has no score there; {how}",
+                ("FaggioliFerro2021",),
             )
         )
-    gaps = [one for one in found.remarks if one.name == "missing scores"]
-    said += [(one.text.split(":")[0].removesuffix("."), "") for one in gaps]
-    return said
+    if "missing scores" in kinds:
+        sentences.append((kinds["missing scores"].text.removesuffix("."), ()))
+    return sentences
 
 
-def _compared(found: Analysis) -> list[tuple[str, str]]:
+def _describe_tests(analysis: Analysis) -> list[Sentence]:
     """How pairs were compared: once where all claims share it, else claim by claim."""
-    said: dict[str, list[ClaimResult]] = {}
-    sources: dict[str, tuple[str, ...]] = {}
-    for one in found.leading:
-        text, keys = compared_by(one, found)
-        said.setdefault(text, []).append(one)
-        sources[text] = keys
+    results: dict[Sentence, list[ClaimResult]] = {}
+    for result in analysis.leading:
+        results.setdefault(describe_test(result, analysis), []).append(result)
     sentences = []
-    for k, (text, claims) in enumerate(said.items()):
-        place = answer.about(claims[0], found)
+    for k, ((text, citations), group) in enumerate(results.items()):
+        claim = f"for {describe_claim(group[0], analysis)}"
         if k:
-            sentences.append(
-                (f"{answer.capital(place)} they were compared with {text}", ",".join(sources[text]))
-            )
+            sentences.append((f"{capitalize(claim)}, we compared them with {text}", citations))
             continue
-        beside = f", {place}," if len(said) > 1 else ""
-        opening = f"At the level {found.alpha:g}, we compared {_pairs(claims[0], found)}{beside}"
-        sentences.append((f"{opening} with {text}", ",".join(sources[text])))
+        scope = f", {claim}," if len(results) > 1 else ""
+        sentences.append((f"We compared {_describe_pairs(group[0], analysis)}{scope} with {text}", citations))
     return sentences
 
 
-def _over_splits(found: Analysis) -> list[tuple[str, str]]:
+def _describe_splits(analysis: Analysis) -> list[Sentence]:
     """How several splits became one answer: once where all claims share it, else claim by claim."""
-    if found.n_splits < 2:
+    if analysis.n_splits < 2:
         return []
-    by_rule = {one.procedure.rule: one for one in found.leading}
+    by_rule = {result.procedure.rule: result for result in analysis.leading}
     sentences = []
-    for rule, one in by_rule.items():
-        place = f"{answer.about(one, found)}, " if len(by_rule) > 1 else ""
-        text = RULES[rule].text.format(n=found.n_splits)
-        sentences.append((answer.capital(f"{place}{text}"), ",".join(RULES[rule].citations)))
+    for rule, result in by_rule.items():
+        claim = f"for {describe_claim(result, analysis)}, " if len(by_rule) > 1 else ""
+        text = RULES[rule].text.format(n=analysis.n_splits)
+        sentences.append((capitalize(f"{claim}{text}"), RULES[rule].citations))
     return sentences
 
 
-def _pairs(one: ClaimResult, found: Analysis) -> str:
-    systems = found.nouns_for("system")
-    if len(one.pairs.names) == 2:
+def _describe_pairs(result: ClaimResult, analysis: Analysis) -> str:
+    systems = analysis.nouns_for("system")
+    if len(result.pairs.names) == 2:
         return f"the two {systems}"
-    if found.baselines:
-        return f"all {systems} with {' and with '.join(map(short, found.baselines))}"
-    return f"all {len(one.pairs):,} pairs of {systems}"
+    if analysis.baselines:
+        return f"all {systems} with {' and with '.join(map(short, analysis.baselines))}"
+    return f"all {len(result.pairs):,} pairs of {systems}"
 
 
-def _result(one: ClaimResult, found: Analysis) -> tuple[str, str]:
+def _describe_result(result: ClaimResult, analysis: Analysis, measure: str) -> Sentence:
     """What came out for one claim."""
-    system, systems = found.noun("system"), found.nouns_for("system")
-    opening = f"{answer.capital(one.claim)}, "
-    if one.procedure.method.model is not None and one.pairs.estimates.distribution is None:
-        opening += f"held against the {_error(one)}, "
-    if len(one.pairs) == 1:
-        differ = "differ" if one.found else "are not told apart"
-        return f"{opening}the two {systems} {differ} ({answer.difference(one, found)})", ""
-    verb = "differs" if one.found in (0, 1) else "differ"
-    text = f"{opening}{answer.of_all(one.found, len(one.pairs))} {len(one.pairs):,} pairs {verb}"
-    if not one.top:
-        return text, ""
-    if one.may_be_best:
-        sure = f"with {100 * (1 - found.alpha):g} % confidence"
-        group = (
-            f"the best {system} is among a group of {len(one.top):,}"
-            if len(one.top) > 1
-            else f"one {system} is the best"
-        )
-        return f"{text}; {sure} {group}", "Hsu1981"
-    if len(one.top) == 1:
-        return f"{text}, and the {system} with the highest mean differs from every other", ""
-    alike = len(one.top) - 1
-    verb = "is" if alike == 1 else "are"
-    return f"{text}, and {alike:,} {verb} not told from the {system} with the highest mean", ""
+    opening = f"For {result.claim}, "
+    if result.procedure.method.model is not None and result.pairs.estimates.distribution is None:
+        opening += f"with the {_describe_error(result)} as error term, "
+    if len(result.pairs) == 1:
+        return f"{opening}{_describe_pair(result, analysis, measure)}", ()
+    total = len(result.pairs)
+    verb = "differs" if result.found == 1 else "differ"
+    text = f"{opening}{result.found:,} of {counted(total, 'pair')} {verb} significantly{measure}"
+    if not result.top:
+        return text, ()
+    systems = analysis.nouns_for("system")
+    members = (
+        join_names([short(name) for name in result.top])
+        if len(result.top) <= FEW_NAMED
+        else f"{len(result.top):,} {systems}, led by {short(result.top[0])}"
+    )
+    if result.may_be_best:
+        level = format_percent(1.0 - analysis.alpha)
+        return f"{text}; the best set ({level} confidence) is {members}", ("Hsu1981",)
+    return f"{text}; no other {analysis.noun('system')} is significantly better than {members}", ()
 
 
-def methods_text(found: Analysis) -> str:
-    """The paragraph with sources by name and year."""
+def _describe_pair(result: ClaimResult, analysis: Analysis, measure: str) -> str:
+    """The only pair in numbers."""
+    row, digits = result.frame.iloc[0], analysis.decimals
+    a, b = short(str(row["a"])), short(str(row["b"]))
+    figures = [f"difference {format_number(float(row['difference']), digits)}"]
+    if np.isfinite(row["lower"]):
+        interval = format_interval(float(row["lower"]), float(row["upper"]), digits)
+        figures.append(f"{format_percent(1.0 - result.alpha)} CI {interval}")
+    figures.append(equate_p(format_p(float(row["p_adjusted"]), result.resolution)))
+    known = ", ".join(figures)
+    if not result.found:
+        return f"{a} and {b} do not differ significantly{measure} ({known})"
+    word = "better" if row["difference"] > 0 else "worse"
+    return f"{a} is significantly {word} than {b}{measure} ({known})"
+
+
+def methods_text(*analyses: Analysis) -> str:
+    """Return the paragraph with sources by name and year."""
     sentences = []
-    for text, keys in methods_paragraph(found):
-        cited = "; ".join(find_source(key).cited for key in keys.split(",") if key)
+    for text, keys in list_sentences(*analyses):
+        cited = "; ".join(find_source(key).cited for key in keys)
         sentences.append(f"{text} ({cited})." if cited else f"{text}.")
-    sentences.append(f"The analysis was done with shardwise {found.versions['shardwise']}.")
+    sentences.append(f"The analysis was done with shardwise {analyses[0].versions['shardwise']}.")
     return " ".join(sentences)
 
 
-def methods_latex(found: Analysis) -> str:
-    """The paragraph with \\cite commands."""
+def methods_latex(*analyses: Analysis) -> str:
+    """Return the paragraph with \\cite commands."""
     sentences = []
-    for text, keys in methods_paragraph(found):
-        cite = f"~\\cite{{{keys}}}" if keys else ""
-        sentences.append(f"{_tex_text(text)}{cite}.")
-    sentences.append(f"The analysis was done with \\texttt{{shardwise}} {found.versions['shardwise']}.")
+    for text, keys in list_sentences(*analyses):
+        cite = f"~\\cite{{{','.join(keys)}}}" if keys else ""
+        sentences.append(f"{_escape_tex(text)}{cite}.")
+    version = analyses[0].versions["shardwise"]
+    sentences.append(f"The analysis was done with \\texttt{{shardwise}} {version}.")
     return "\n".join(sentences) + "\n"
 
 
-def _tex_text(text: str) -> str:
+def _escape_tex(text: str) -> str:
     quoted = text.replace("“", "``").replace("”", "''")
     return tex(quoted, most=len(quoted) * 8)
 
 
-def bibliography(found: Analysis) -> str:
-    """BibTeX entries of the sources that the paragraph cites, in the order of their first mention."""
-    keys = dict.fromkeys(key for _, keys in methods_paragraph(found) for key in keys.split(",") if key)
+def bibliography(*analyses: Analysis) -> str:
+    """Return BibTeX entries of the sources that the paragraph cites, in the order of their first mention."""
+    keys = dict.fromkeys(key for _, keys in list_sentences(*analyses) for key in keys)
     return "\n\n".join(find_source(key).bibtex for key in keys) + "\n"

@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis
 from shardwise.core.errors import InputError
 from shardwise.core.text import visible
 from shardwise.plot.dispatch import chart
 from shardwise.plot.saving import svg
+from shardwise.writing import answer
+from shardwise.writing.tables import show_table, tabulate_baselines
 
 MOST_ROWS = 10
 
@@ -39,24 +40,37 @@ def html(result: Any) -> str:
     return f"<div>{words}{_table(table)}{picture(result)}</div>"
 
 
-def answer_html(found: Analysis) -> str:
-    """Return an analysis as an element of a page: what was done, the answer, warnings, the first systems, a chart.
+def answer_html(analysis: Analysis) -> str:
+    """Return an analysis as an element of a page: the answer, its scope, the first systems, a chart, notes.
 
     Parameters
     ----------
-    found
-        An analysis.
+    analysis : Analysis
+        What was analysed.
+
+    Returns
+    -------
+    str
+        HTML.
     """
-    told = [answer.headline(found), *(answer.instead_sentence(one, found) for one in found.instead)]
-    warnings = [f"<strong>Warning:</strong> {escape(one.sentence)}" for one in found.remarks if one.warning]
-    lines = [
-        escape(visible(found.heading())),
-        f"<strong>{escape(visible(' '.join(told)))}</strong>",
-        *warnings,
+    first = [f"<strong>{escape(visible(answer.write_answer(analysis)))}</strong>"]
+    first += [escape(visible(line)) for line in (answer.write_scope(analysis), *answer.write_pairs(analysis))]
+    notes = [answer.write_alternative(result, analysis) for result in analysis.instead]
+    notes += [answer.write_repeats(analysis), answer.write_splits(analysis)]
+    last = [escape(visible(note)) for note in notes if note]
+    last += [
+        f"<strong>Warning:</strong> {escape(visible(one.sentence))}"
+        for one in analysis.remarks
+        if one.warning
     ]
-    board = found.comparisons.to_frame(1.0 - found.alpha) if found.baselines else found.leaderboard().shown()
-    words = "".join(f"<p>{line}</p>" for line in lines)
-    return f"<div>{words}{_table(board)}{picture(found.comparisons)}</div>"
+    if step := answer.write_next_step(analysis):
+        last.append(escape(visible(step)))
+    board = analysis.leaderboard().shown() if not analysis.baselines else show_table(
+        tabulate_baselines(analysis.comparisons, analysis.baselines, analysis.alpha),
+        analysis.alpha, analysis.decimals, analysis.lead.resolution,
+    )  # fmt: skip
+    above, below = ("".join(f"<p>{line}</p>" for line in lines) for lines in (first, last))
+    return f"<div>{above}{_table(board)}{picture(analysis.comparisons)}{below}</div>"
 
 
 def table_of(result: Any) -> pd.DataFrame | None:

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis
-from shardwise.analysis.figures import number, p_value
-from shardwise.analysis.leaderboard import ranged, versus
+from shardwise.analysis.leaderboard import versus
 from shardwise.core.errors import InputError, Option
 from shardwise.core.text import short
 from shardwise.io.atomic import write_atomically
@@ -22,9 +20,11 @@ from shardwise.plot.intervals import beside
 from shardwise.plot.saving import save_chart
 from shardwise.plot.theme import bare, records
 from shardwise.stats.groups import letter
+from shardwise.writing import answer
 from shardwise.writing.methods import bibliography, methods_latex
 from shardwise.writing.names import tex
-from shardwise.writing.words import shortened
+from shardwise.writing.numbers import format_number, format_p, format_percent, format_ranks
+from shardwise.writing.words import shorten_letters
 
 LETTERED = 12  # systems that letters tell apart; beyond these a superscript counts those that are beaten
 NAME, HEAD = 28, 16  # characters of the name of a system, and of a measure
@@ -78,7 +78,9 @@ def paper(*found: Analysis, columns: int | None = None) -> tuple[PaperFile, ...]
     """
     if columns not in (None, 1, 2):
         raise InputError(
-            f"a table in {columns} columns", remedy=("use 1 or 2 for ", Option("columns")), argument="columns"
+            f"a table cannot have {columns} columns",
+            remedy=("use 1 or 2 for ", Option("columns")),
+            argument="columns",
         )
     first = found[0]
     for one in found:
@@ -92,14 +94,12 @@ def paper(*found: Analysis, columns: int | None = None) -> tuple[PaperFile, ...]
     def text(name: str, holds: str, content: str) -> PaperFile:
         return PaperFile(name, holds, content.encode("utf-8", "backslashreplace"))
 
-    others = ", ".join(tex(one.measure) for one in found[1:])
-    more = f"The same was done with {others}.\n" if others else ""
     return (
         text("table.tex", "systems and measures, best in bold", table_latex(found, columns)),
         PaperFile("figure.pdf", "the figure", pdf),
         text("figure.svg", "the same for other uses", svg),
-        text("methods.tex", "the methods paragraph", f"{methods_latex(first)}{more}"),
-        text("refs.bib", "its sources", bibliography(first)),
+        text("methods.tex", "the methods paragraph", methods_latex(*found)),
+        text("refs.bib", "its sources", bibliography(*found)),
         text("numbers.tex", r"every number by name, as in \sw{mean/bm25/AP}", numbers_latex(found)),
     )
 
@@ -140,7 +140,7 @@ def table_latex(found: Sequence[Analysis], columns: int | None = None) -> str:
     names, marked = found[0].systems, _marked(found[0])
     cells = [_cells(one, names, marked) for one in found]
     own = {name: letter(k) for k, name in enumerate(marked)}
-    head = [tex(answer.capital(found[0].noun("system"))), *(tex(one.measure, HEAD) for one in found)]
+    head = [tex(answer.capitalize(found[0].noun("system"))), *(tex(one.measure, HEAD) for one in found)]
     wide = max(_width(cell) for column in cells for cell in column)
     wide = max(wide, *(CAPITAL * len(short(one.measure, HEAD)) + GAP for one in found))
     fits = [int((room - LEAST_NAME) // wide) for room in (NARROW, PAGE)]
@@ -185,17 +185,19 @@ def _marked(found: Analysis) -> tuple[str, ...]:
 def _cells(found: Analysis, names: Sequence[str], marked: Sequence[str]) -> list[_Cell]:
     """One cell a system in the order of the table: its mean, bold where it is the best, and whom it beats."""
     means, d = found.lead.intervals["estimate"], found.decimals
-    best = number(float(means.max()), d)
+    best = format_number(float(means.max()), d)
     cells = []
     for name, signs in zip(names, found.lead.directions(tuple(names)), strict=True):
-        shown = number(float(means[name]), d)
+        shown = format_number(float(means[name]), d)
         text = rf"\textbf{{{shown}}}" if shown == best else shown.replace("−", "$-$")
         told = {other: sign for other, sign in zip(names, signs, strict=True) if sign}
         beaten, lost = (
             [letter(k) for k, other in enumerate(marked) if told.get(other) == sign] for sign in (1, -1)
         )
         wins = int((signs > 0).sum())
-        above = shortened(beaten).replace(" ", "").replace("–", "--") if marked else str(wins) * (wins > 0)
+        above = (
+            shorten_letters(beaten).replace(" ", "").replace("–", "--") if marked else str(wins) * (wins > 0)
+        )
         below = "".join(lost) if found.baselines else ""
         text += rf"\textsuperscript{{{above}}}" if above else ""
         text += rf"\textsubscript{{{below}}}" if below else ""
@@ -216,10 +218,10 @@ def _caption(found: Sequence[Analysis], marked: Sequence[str]) -> str:
     first = found[0]
     systems, system = tex(first.nouns_for("system")), tex(first.noun("system"))
     over = first.counted(first.topics, "topic")
-    several = "each measure by itself" if len(found) > 1 else ""
+    several = "each measure separately" if len(found) > 1 else ""
     test = tex(first.procedure.plain_title, 120)
     at = rf"$p \le {first.alpha:g}$"
-    about = tex(answer.about(first.lead, first), 200)
+    claim = tex(answer.describe_claim(first.lead, first), 200)
     text = rf"Mean scores of {len(first.systems):,} {systems} on {tex(over)}; the best in bold."
     if first.baselines:
         text += (
@@ -231,7 +233,7 @@ def _caption(found: Sequence[Analysis], marked: Sequence[str]) -> str:
     else:
         text += rf" A superscript counts the {systems} that one is significantly better than"
     detail = ", ".join(part for part in (test, at, several) if part)
-    return f"{text} ({detail}), {about}."
+    return f"{text} ({detail}), for {claim}."
 
 
 def _float(
@@ -290,7 +292,7 @@ def numbers_latex(found: Sequence[Analysis]) -> str:
         "topics": f"{first.topics:,}",
         "systems": f"{len(first.systems):,}",
         "alpha": f"{first.alpha:g}",
-        "level": rf"{100 * (1 - first.alpha):g}\,\%",
+        "level": format_percent(1.0 - first.alpha).replace("%", r"\%"),
         "best": tex(lead.best),
     }
     for one in found:
@@ -299,15 +301,15 @@ def numbers_latex(found: Sequence[Analysis]) -> str:
         values |= {f"top/{m}": f"{len(own.top):,}"} if own.top else {}
         for name, row in own.intervals.rename(columns={"estimate": "mean"}).iterrows():
             for column in ("mean", "lower", "upper"):
-                values[f"{column}/{name}/{m}"] = _math(number(float(row[column]), d))
+                values[f"{column}/{name}/{m}"] = _math(format_number(float(row[column]), d))
         if own.pairs.complete:
             ranks = own.pairs.ranks(1.0 - one.alpha)
-            for name, rank, may in zip(ranks.index, ranks["rank"], ranged(ranks), strict=True):
+            for name, rank, may in zip(ranks.index, ranks["rank"], format_ranks(ranks), strict=True):
                 values |= {f"rank/{name}/{m}": f"{rank}", f"ranks/{name}/{m}": may.replace("–", "--")}
         for base in one.baselines or (own.best,):
             for name, row in versus(own.pairs, base, one.alpha).iterrows():
-                values[f"difference/{name}/{base}/{m}"] = _math(number(float(row["difference"]), d))
-                values[f"p/{name}/{base}/{m}"] = _math(p_value(float(row["p_adjusted"]), own.resolution))
+                values[f"difference/{name}/{base}/{m}"] = _math(format_number(float(row["difference"]), d))
+                values[f"p/{name}/{base}/{m}"] = _math(format_p(float(row["p_adjusted"]), own.resolution))
     lines = [rf"\expandafter\def\csname sw@{_key(key)}\endcsname{{{text}}}" for key, text in values.items()]
     return "\n".join(
         [

@@ -1,4 +1,4 @@
-"""What tables and figures mean, in sentences; the answer itself is the analysis's own."""
+"""Write what tables, figures and simulations mean; the answer itself is in `writing.answer`."""
 
 from __future__ import annotations
 
@@ -6,206 +6,204 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shardwise.analysis import answer
 from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
-from shardwise.analysis.figures import number
-from shardwise.analysis.power import Power
+from shardwise.analysis.power import POWER, Power
+from shardwise.analysis.trust import list_findings
 from shardwise.core.claim import counted
 from shardwise.lab.verdict import Verdict
+from shardwise.writing import answer
+from shardwise.writing.numbers import format_number, format_percent
 
 MEANINGS = {
     "topic": "Some {topics} are harder than others, for all {systems} alike.",
-    "system": "Some {systems} are better than others, on average. This is the row that the comparisons take apart.",
-    "topic:system": "A {system} does better on some {topics} than its average says, and worse on others.",
+    "system": "Some {systems} are better than others on average. The pairs show which.",
+    "topic:system": "A {system} is better on some {topics} and worse on others than its mean suggests.",
     "shard": "Some shards are easier than others, for all {systems} alike.",
-    "system:shard": "A {system} does better in some shards than its average says.",
-    "topic:shard": "A {topic} is easier in some shards, where its relevant documents happen to be easy to find.",
-    "error": "What no term explains.",
-    "total": "All differences between scores.",
+    "system:shard": "A {system} is better in some shards than its mean suggests.",
+    "topic:shard": "A {topic} is easier in shards whose relevant documents are easy to find.",
+    "error": "Variation that no term explains.",
+    "total": "All variation of the scores.",
 }
+"""What the rows of an analysis of variance stand for."""
 
 
-def meaning(term: str, found: Analysis) -> str:
-    """What a row of the ANOVA table stands for, and which claim is judged against it."""
+def explain_term(term: str, analysis: Analysis) -> str:
+    """Write what a row of the ANOVA table stands for, and which claim is tested against it."""
     if term in MEANINGS:
         text = MEANINGS[term].format(
-            topic=found.noun("topic"),
-            topics=found.nouns_for("topic"),
-            system=found.noun("system"),
-            systems=found.nouns_for("system"),
+            topic=analysis.noun("topic"),
+            topics=analysis.nouns_for("topic"),
+            system=analysis.noun("system"),
+            systems=analysis.nouns_for("system"),
         )
     else:
         parts = term.split(":")
         text = (
-            f"Levels of {parts[0]} differ, on average."
+            f"Levels of {parts[0]} differ on average."
             if len(parts) == 1
-            else f"What {' and '.join(parts)} do together, beyond what each does alone."
+            else f"Interaction of {' and '.join(parts)}, beyond their separate effects."
         )
-    judged = [
-        answer.subject(one, found)
-        for one in found.leading
-        if one.procedure.method.model is not None
-        and (one.pairs.estimates.error or "error").split(" (")[0] == term
+    tested = [
+        answer.describe_claim(result, analysis)
+        for result in analysis.leading
+        if result.procedure.method.model is not None
+        and (result.pairs.estimates.error or "error").split(" (")[0] == term
     ]
-    return f"{text} What is said of {' and of '.join(judged)} is judged against this row." if judged else text
+    return f"{text} Error term for {' and for '.join(tested)}." if tested else text
 
 
-def by_key(key: str, found: Analysis) -> ClaimResult:
-    """The result of this key."""
-    return next(one for one in found.claims if one.key == key)
+def find_result(key: str, analysis: Analysis) -> ClaimResult:
+    """Return the result of the claim of this key."""
+    return next(result for result in analysis.claims if result.key == key)
 
 
-def intervals_sentence(found: Analysis) -> str:
-    """What the intervals of the systems are, and what their overlap says."""
-    level, systems = f"{100 * (1 - found.alpha):g} %", found.nouns_for("system")
-    colour = " of the same colour" if len(found.shown) > 1 else ""
-    if not all(one.comparison for one in found.claims):
-        return (
-            f"with {level} confidence intervals of each mean by itself (t · sd / √n over its own scores). Their overlap"
-            f" does not say whether two {systems} differ; the pairs do."
-        )
-    exact = all(one.uniform for one in found.claims)
-    how = "exactly when" if exact else "as a rule where"
-    rest = "" if exact else " The table of pairs decides."
-    return (
-        f"with {level} comparison intervals, which are no confidence intervals: two {systems} differ {how}"
-        f" theirs{colour} do not overlap.{rest}"
-    )
+def explain_bars(analysis: Analysis) -> str:
+    """Write what the bars of a chart of systems show."""
+    level = format_percent(1.0 - analysis.alpha)
+    colour = " of one colour" if len(analysis.shown) > 1 else ""
+    if not all(result.comparison for result in analysis.claims):
+        return f"Bars: {level} confidence intervals of the means; overlapping bars may differ significantly."
+    if all(result.uniform for result in analysis.claims):
+        return f"Bars{colour} that do not overlap differ significantly."
+    return f"Bars{colour} that do not overlap differ significantly; the table of pairs is exact."
 
 
-def stepwise_sentence(found: Analysis) -> str:
-    """Why an interval may hold 0 where p says that there is a difference; empty where none does."""
-    one = found.lead
-    apart = int((one.reject() & (np.abs(one.pairs.difference) <= one.half)).sum())
-    if not apart:
+def explain_stepwise(analysis: Analysis) -> str:
+    """Write why an interval may contain 0 although p is significant; empty where none does."""
+    result = analysis.lead
+    covered = int((result.reject() & (np.abs(result.pairs.difference) <= result.half)).sum())
+    if not covered:
         return ""
+    verb = "contains" if covered == 1 else "contain"
     return (
-        "The intervals hold all at once; the p-values are of a test that goes step by step and finds more:"
-        f" {counted(apart, 'interval')} {'holds' if apart == 1 else 'hold'} 0 though p ≤ {one.alpha:g}."
+        f"{counted(covered, 'interval')} {verb} 0 although p ≤ {result.alpha:g}: the intervals hold jointly, and the"
+        " stepwise test has more power."
     )
 
 
-def top_sentence(one: ClaimResult, found: Analysis) -> str:
-    """What belonging to the top group means."""
-    systems = found.nouns_for("system")
-    if one.may_be_best:
-        return (
-            f"With {100 * (1 - found.alpha):g} % confidence the best is among them; one that is left out may still not"
-            " be told from the first in the pairs."
-        )
-    return f"All {systems} that are not told from the one with the highest mean."
+def explain_best(result: ClaimResult, analysis: Analysis) -> str:
+    """Write what belonging to the best set means."""
+    system = analysis.noun("system")
+    if result.may_be_best:
+        level = format_percent(1.0 - analysis.alpha)
+        sure = f"the best one is among them with {level} confidence"
+        return f"No other {system} is significantly better than these; {sure}."
+    return f"No other {system} is significantly better than these."
 
 
-def power_sentences(power: Power, found: Analysis) -> list[str]:
-    """What these topics can show, and what a finer question would take."""
-    d = max(3, found.decimals - 1)
-    systems, topics = found.nouns_for("system"), found.nouns_for("topic")
-    said = [
-        f"With {found.counted(power.topics, 'topic')} you can detect a difference of {number(power.detectable, d)}"
-        f" between two {systems} chosen beforehand; for {power.target:g} you need"
-        f" {found.counted(power.target_topics, 'topic')}."
-        f" (“Detect” means finding it in four cases out of five at the {found.alpha:g} level, by a paired t-test, for"
-        f" {topics} like these.)"
+def write_power(power: Power, analysis: Analysis) -> list[str]:
+    """Write what these topics can detect, and what a smaller difference needs."""
+    digits = max(3, analysis.decimals - 1)
+    systems, topics = analysis.nouns_for("system"), analysis.counted(power.topics, "topic")
+    sentences = [
+        f"{topics} detect a difference of {format_number(power.detectable, digits)} between two {systems} with"
+        f" {format_percent(POWER)} power (paired t-test at {power.alpha:g}).",
+        f"A difference of {power.target:g} needs {analysis.counted(power.target_topics, 'topic')}.",
     ]
-    one = by_key("like", found)
-    if one.uniform and len(one.pairs) > 1:
-        said.append(
-            f"Among all {len(one.pairs):,} pairs, after correction, a difference must reach"
-            f" {number(one.critical, d)} to be significant for {answer.subject(one, found)}."
+    result = find_result("like", analysis)
+    if result.uniform and len(result.pairs) > 1:
+        sentences.append(
+            f"Among all {len(result.pairs):,} pairs, corrected, differences from"
+            f" {format_number(result.critical, digits)} on are significant."
         )
-    return said
+    return sentences
 
 
-def split_sentence(result: SplitResult, found: Analysis) -> str:
-    """Whether the conclusions depend on how the documents fell into shards."""
-    mean = float(result.summary["mean"]["significant"])
-    about = answer.about(by_key(result.key, found), found)
-    opening = f"{answer.capital(about)}, “{result.procedure.name}” on each split by itself tells"
-    if result.pairs == 1:
-        return f"{opening} the pair apart in {round(mean * result.splits)} of the {result.splits} splits."
-    kept = f", {result.common / mean:.0%} of what it finds in a single split on average" if mean else ""
+def write_split_agreement(split: SplitResult, analysis: Analysis) -> str:
+    """Write how far the conclusions depend on how the documents fell into shards."""
+    mean = float(split.summary["mean"]["significant"])
+    claim = answer.describe_claim(find_result(split.key, analysis), analysis)
+    opening = f"For {claim}, {split.procedure.name} on each split separately finds"
+    if split.pairs == 1:
+        return f"{opening} a significant difference in {round(mean * split.splits)} of {split.splits} splits."
+    kept = f", {split.common / mean:.0%} of those in a single split" if mean else ""
     return (
-        f"{opening} {result.common:,} of {counted(result.pairs, 'pair')}"
-        f" ({result.common / result.pairs:.0%}) apart in all {result.splits} splits{kept}."
+        f"{opening} {split.common:,} of {counted(split.pairs, 'pair')} ({split.common / split.pairs:.0%}) significant"
+        f" in all {split.splits} splits{kept}."
     )
 
 
-def shortened(names: Sequence[str]) -> str:
-    """Letters of a system with runs of neighbours as ranges.
+def shorten_letters(names: Sequence[str]) -> str:
+    """Return the letters of a system with runs of neighbours as ranges.
 
-    >>> shortened("abcde"), shortened("ab"), shortened(["y", "z", "aa", "ab"]), shortened("acd")
+    >>> shorten_letters("abcde"), shorten_letters("ab"), shorten_letters(["y", "z", "aa", "ab"]), shorten_letters("acd")
     ('a–e', 'a b', 'y–ab', 'a c d')
     """
     runs: list[list[str]] = []
     for name in names:
-        if runs and _place(name) == _place(runs[-1][-1]) + 1:
+        if runs and _find_position(name) == _find_position(runs[-1][-1]) + 1:
             runs[-1].append(name)
         else:
             runs.append([name])
     return " ".join(f"{run[0]}–{run[-1]}" if len(run) > 2 else " ".join(run) for run in runs)
 
 
-def _place(name: str) -> int:
-    place = 0
+def _find_position(name: str) -> int:
+    position = 0
     for letter in name:
-        place = place * 26 + ord(letter) - ord("a") + 1
-    return place
+        position = position * 26 + ord(letter) - ord("a") + 1
+    return position
 
 
-TABLES = {
-    "normal": "with normal scores",
-    "margins": "with simulated scores",
-    "vine": "with simulated scores and near-duplicates",
-    "tilt": "of these scores, {topics} weighted",
-    "permute": "of these scores, {systems} shuffled",
-    "flip": "of these scores, signs turned",
-    "resample": "of these {topics}, drawn anew",
+SCENARIOS = {
+    "normal": "normal scores",
+    "margins": "scores distributed like yours",
+    "vine": "scores distributed like yours, with near-duplicates",
+    "tilt": "your scores, {topics} reweighted",
+    "permute": "your scores, {systems} shuffled",
+    "flip": "your scores, signs flipped",
+    "resample": "your {topics}, resampled",
 }
-"""Simulated tables in plain words, by their names in a calibration."""
+"""Simulation scenarios in plain words, by their names in a calibration."""
+STATUSES = {"holds": "holds", "unclear": "no evidence of excess", "fails": "exceeds its level"}
+"""Verdicts of a calibration in plain words."""
 
 
-def kind_of_table(null: str, found: Analysis) -> str:
-    """How tables were simulated, in plain words: ``of these scores, systems shuffled; some differ``."""
+def describe_scenario(null: str, analysis: Analysis) -> str:
+    """Return how data were simulated, in plain words: ``your scores, systems shuffled; some differ``."""
     kind, _, rest = null.partition(", ")
-    text = TABLES[kind].format(topics=found.nouns_for("topic"), systems=found.nouns_for("system"))
+    text = SCENARIOS[kind].format(topics=analysis.nouns_for("topic"), systems=analysis.nouns_for("system"))
     return f"{text}; {rest}" if rest else text
 
 
-def verdict_sentence(verdict: Verdict) -> str:
-    """Which methods keep their promise here, in one line."""
+def write_verdict(verdict: Verdict) -> str:
+    """Write which methods hold their error rate here, in one line."""
     parts = (
-        ("Keep their promise", verdict.holds),
-        ("Undecided", verdict.unclear),
-        ("Break it", verdict.fails),
+        ("Error rate held", verdict.holds),
+        ("No evidence of excess", verdict.unclear),
+        ("Error rate exceeded", verdict.fails),
     )
     return " ".join(f"{what}: {', '.join(names)}." for what, names in parts if names)
 
 
-def shares_gist(found: Analysis) -> str:
-    """The largest shares of the variation, beside the heading."""
-    squares = found.fit.table["ss"]
+def shares_gist(analysis: Analysis) -> str:
+    """Return the largest shares of the variation, beside the heading."""
+    squares = analysis.fit.table["ss"]
     first = (squares.drop("total") / squares["total"]).sort_values(ascending=False).head(3)
-    return ", ".join(f"{_plain_term(str(term), found)} {share:.0%}" for term, share in first.items())
+    return ", ".join(f"{_plain_term(str(term), analysis)} {share:.0%}" for term, share in first.items())
 
 
-def _plain_term(term: str, found: Analysis) -> str:
-    return " × ".join(found.noun(part) for part in term.split(":"))
+def _plain_term(term: str, analysis: Analysis) -> str:
+    return " × ".join(analysis.noun(part) for part in term.split(":"))
 
 
-def power_gist(power: Power, found: Analysis) -> str:
-    """What the topics at hand can show, beside the heading."""
-    smallest = number(power.detectable, max(3, found.decimals - 1))
-    systems = found.nouns_for("system")
-    return f"{found.counted(power.topics, 'topic')} find a difference of {smallest} between two {systems}"
+def power_gist(power: Power, analysis: Analysis) -> str:
+    """Return what the topics at hand can detect, beside the heading."""
+    smallest = format_number(power.detectable, max(3, analysis.decimals - 1))
+    topics = analysis.counted(power.topics, "topic")
+    return f"{topics} detect a difference of {smallest} with {format_percent(POWER)} power"
 
 
-def trust_gist(found: Analysis) -> str:
-    """What the simulations say of the procedure that leads, beside the heading."""
-    rows = found.trust.rows
-    own = rows[rows["used"] & (rows["method"] == found.procedure.name)] if len(rows) else rows
-    said = {
-        "holds": "keeps its promise",
-        "unclear": "is not shown to break its promise",
-        "fails": "breaks its promise",
+def trust_gist(analysis: Analysis) -> str:
+    """Return what the simulations say of the leading method, beside the heading."""
+    words = {
+        "holds": "false-alarm rate held",
+        "unclear": "no evidence of excess false alarms",
+        "fails": "excess false alarms",
     }
-    return "; ".join(f"{row['method']} {said[str(row['status'])]} here" for _, row in own.iterrows())
+    findings = [
+        finding
+        for finding in list_findings(analysis.trust)
+        if finding.used and finding.method == analysis.procedure.name
+    ]
+    return "; ".join(f"{finding.method}: {words[finding.status]} on your data" for finding in findings)

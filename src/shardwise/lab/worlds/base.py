@@ -61,7 +61,7 @@ class NormalWorld:
     >>> sd = VarianceComponents.of({"topic": .2, "error": .1}, kind="sd")
     >>> world = NormalWorld(np.full(3, .3), sd, ("topic", "system"), (50, 3))
     >>> world.draw(0, 10, seed=1).shape, world.name
-    ((10, 50, 3), 'normal; topics like these')
+    ((10, 50, 3), 'normal; new topics like these')
     """
 
     means: Floats

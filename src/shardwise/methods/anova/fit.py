@@ -244,7 +244,7 @@ def anova(scores: Any, model: Model | str) -> AnovaFit:
     >>> fit.table.loc["system", ["ss", "df", "F"]].to_numpy(float).round(4).tolist()
     [0.1689, 2.0, 13.8182]
     >>> fit.estimates(generalize=("topic",)).claim
-    'on topics like these 3'
+    'new topics like these 3'
     """
     model = Model.parse(model) if isinstance(model, str) else model
     scores = as_scores(scores, needs=(), keep=model.dimensions)

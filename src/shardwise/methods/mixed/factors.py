@@ -31,7 +31,7 @@ class FactorFit(RestrictedFit):
     >>> list(fit.variance_components)
     ['topic', 'topic:system', 'judge', 'system:judge', 'residual']
     >>> fit.estimates().claim
-    'on topics like these 40, whatever the judge (3 seen)'
+    'new topics like these 40, any judge (3 seen)'
     """
 
     sizes: dict[str, int]  # levels of every factor, and of what is held fixed

@@ -56,13 +56,13 @@ class MixedFit(Shown, RestrictedFit):
     def claim(self) -> str:
         """What a significant difference is about, in words."""
         topic, system, instance = (self.nouns.get(name, name) for name in ("topic", "system", "instance"))
-        topics = f"on {plural(topic)} like these {len(self.topics)}"
+        topics = f"new {plural(topic)} like these {len(self.topics)}"
         if self.design == "crossed":
             shared = f"{plural(instance)} shared by all {plural(system)}"
-            return f"{topics}, for these {max(self.instances)} {shared}"
+            return f"{topics}, exactly these {max(self.instances)} {shared}"
         counts = sorted({m for m, fixed in zip(self.instances, self.deterministic, strict=True) if not fixed})
         some = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        return f"{topics}, whatever the {instance} ({some} seen of each {system})"
+        return f"{topics}, any {instance} ({some} seen of each {system})"
 
     def estimates(
         self, *, df: str = "auto", generalize: Claim | str | Iterable[str] = ("topic", "instance")

@@ -43,8 +43,8 @@
   const verdict = (i, j) => {
     if (!compared(0, i, j)) return "not compared";
     const found = claims.map((_, c) => told(c, i, j));
-    if (!found.some(Boolean)) return "not told apart";
-    const word = (sign) => (sign > 0 ? "better" : "worse");
+    if (!found.some(Boolean)) return "tied";
+    const word = (sign) => (sign > 0 ? "significantly better" : "significantly worse");
     if (found.every((sign) => sign === found[0])) return word(found[0]) + (claims.length > 1 ? ", both claims" : "");
     return claims.flatMap((one, c) => (found[c] ? [`${word(found[c])}, ${one.name} only`] : [])).join("; ");
   };
@@ -101,10 +101,10 @@
     const alike = claims.map((_, c) => systems.filter((_, i) => i !== chosen && !differs(c, i, chosen)).length);
     $("chosen-h").textContent = `${brief(systems[chosen])} against all others`;
     $("chosen-p").textContent =
-      "Not told from it: " + claims.map((one, c) => `${alike[c]} of ${R - 1} ${one.about}`).join(", ") +
+      "Tied with it: " + claims.map((one, c) => `${alike[c]} of ${R - 1} ${one.about}`).join(", ") +
       (!alike.some(Boolean) ? "." : claims.length > 1
-        ? ". They bear a ≈ in the table, orange where one of the claims does tell them apart."
-        : ". They bear a ≈ in the table.");
+        ? ". Marked ≈ in the table, orange where they differ significantly for one claim."
+        : ". Marked ≈ in the table.");
     const body = document.querySelector("#against tbody");
     body.replaceChildren(
       ...systems.flatMap((name, i) => {
@@ -201,7 +201,7 @@
     return brief(text, most);
   };
 
-  // very many cells are drawn from a picture with a pixel each: shrunk, it shows the share of pairs told apart
+  // very many cells are drawn from a picture with a pixel each: shrunk, it shows the share of significant pairs
   const MANY = 40000;
   const picture = document.createElement("canvas");
   const paint = () => {

@@ -1,4 +1,4 @@
-"""Say what a method does, in a clause with the user's words: shown beside its name wherever an analysis is."""
+"""Put the clauses of methods into the user's words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def make_words(nouns: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**single, **{f"{name}s": plural(word) for name, word in single.items()}}
 
 
-def why(procedure: Procedure, nouns: Mapping[str, str] | None = None) -> str:
+def explain_method(procedure: Procedure, nouns: Mapping[str, str] | None = None) -> str:
     """Return what the method of a procedure does, in one clause.
 
     Parameters
@@ -41,9 +41,9 @@ def why(procedure: Procedure, nouns: Mapping[str, str] | None = None) -> str:
         A clause.
 
     >>> from shardwise.methods.registry import parse_procedure
-    >>> why(parse_procedure("moderated"), {"system": "model"})
+    >>> explain_method(parse_procedure("moderated"), {"system": "model"})
     'holds its error rate even when some models are more variable than others'
-    >>> why(parse_procedure("t holm"))
+    >>> explain_method(parse_procedure("t holm"))
     'each pair by its own variance over topics'
     """
     return procedure.method.reason.format(**make_words(nouns), resamples="many")

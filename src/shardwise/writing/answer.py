@@ -1,0 +1,631 @@
+"""Write the answer of an analysis: who is best or tied, by how much, what it applies to, and what to do next.
+
+Every surface (terminal, report, leaderboard, notebook, web page) takes its first lines from here, so that no two of
+them can contradict each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from shardwise.analysis.analysis import Analysis, ClaimResult, PairResult, choose_decimals
+from shardwise.analysis.power import POWER, topics_to_settle
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.core.claim import Claim, counted, plural
+from shardwise.core.text import short
+from shardwise.methods.splits import RULES
+from shardwise.writing.numbers import (
+    equate_p,
+    format_interval,
+    format_number,
+    format_p,
+    format_percent,
+    format_signed,
+)
+
+FEW_NAMED = 3
+"""Tied systems that the answer names."""
+NAMELESS = ("", "score")
+"""Measures that need no name beside a number."""
+FAR = 20
+"""Times the topics at hand beyond which more topics are no useful advice."""
+CONTROLLED = {"family": "family-wise error", "discovery": "false discovery rate"}
+"""Error rates that corrections control, by their key."""
+
+
+class Setting(Protocol):
+    """What sentences need to know besides the pairs: the user's words, the measure, the digits, the baselines."""
+
+    @property
+    def measure(self) -> str:
+        """What the scores are; empty where it has no name."""
+
+    @property
+    def decimals(self) -> int:
+        """Digits after the point."""
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """Systems with which all others were compared; empty for all pairs."""
+
+    def noun(self, dimension: str) -> str:
+        """Return the user's word for a dimension."""
+
+    def nouns_for(self, dimension: str) -> str:
+        """Return the user's word for many levels of a dimension."""
+
+    def counted(self, n: int, dimension: str) -> str:
+        """Return a number of levels of a dimension in the user's words."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BareSetting:
+    """The setting of comparisons that no analysis holds.
+
+    Parameters
+    ----------
+    result : PairResult
+        What was compared.
+    measure : str
+        What the scores are.
+    """
+
+    result: PairResult
+    measure: str = ""
+
+    @property
+    def decimals(self) -> int:
+        """Digits after the point."""
+        return choose_decimals([self.result.half])
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """The baseline, where all pairs have the same second system."""
+        pairs = self.result.pairs
+        seconds = {pairs.estimates.labels[k] for k in pairs.ib.tolist()}
+        return tuple(seconds) if pairs.directed and len(seconds) == 1 else ()
+
+    def noun(self, dimension: str) -> str:
+        """Return the user's word for a dimension."""
+        return self.result.pairs.estimates.nouns.get(dimension, dimension)
+
+    def nouns_for(self, dimension: str) -> str:
+        """Return the user's word for many levels of a dimension."""
+        return plural(self.noun(dimension))
+
+    def counted(self, n: int, dimension: str) -> str:
+        """Return a number of levels of a dimension in the user's words."""
+        return counted(n, self.noun(dimension))
+
+
+def capitalize(text: str) -> str:
+    """Return a sentence with its first letter in upper case, unless that is a symbol, as in t-test.
+
+    >>> capitalize("on these topics"), capitalize("t with Holm")
+    ('On these topics', 't with Holm')
+    """
+    return f"{text[:1].upper()}{text[1:]}" if text[1:2].isalpha() else text
+
+
+def join_names(names: Sequence[str], word: str = "and") -> str:
+    """Join names by commas and a last word.
+
+    >>> join_names(["a", "b", "c"]), join_names(["a"]), join_names(["a", "b"], "or")
+    ('a, b and c', 'a', 'a or b')
+    """
+    return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else names[0]
+
+
+def describe_claim(result: ClaimResult, analysis: Analysis) -> str:
+    """Return what a result applies to, without numbers: ``new questions like these, any seed``."""
+    over = result.procedure.claim.over
+    if not over:
+        return f"exactly these {analysis.nouns_for('topic')}"
+    first, *others = over
+    return "".join(
+        [f"new {analysis.nouns_for(first)} like these", *(f", any {analysis.noun(name)}" for name in others)]
+    )
+
+
+def write_answer(analysis: Analysis, result: PairResult | None = None) -> str:
+    """Write the answer in one or two sentences: who is best or tied, and by how much.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What was analysed.
+    result : PairResult, optional
+        The result of one claim; the leading one without it.
+
+    Returns
+    -------
+    str
+        The first line of every surface.
+    """
+    return answer_pairs(analysis.lead if result is None else result, analysis)
+
+
+def answer_pairs(result: PairResult, setting: Setting) -> str:
+    """Write the answer of any comparisons, in one or two sentences.
+
+    Parameters
+    ----------
+    result : PairResult
+        What was compared.
+    setting : Setting
+        The user's words.
+
+    Returns
+    -------
+    str
+        Who is best or tied, and by how much.
+    """
+    if len(result.pairs) == 1:
+        return _answer_pair(result, setting)
+    if setting.baselines:
+        return " ".join(_answer_baseline(result, setting, base) for base in setting.baselines)
+    if not result.pairs.complete:
+        return _answer_listed(result, setting)
+    return _answer_best(result, setting)
+
+
+def _answer_pair(result: PairResult, setting: Setting) -> str:
+    """The difference of two systems with its interval."""
+    row = result.frame.iloc[0]
+    a, b = short(str(row["a"])), short(str(row["b"]))
+    reverse = bool(result.found and row["difference"] < 0)
+    gain, *details = _list_gain(result, setting, 0, reverse=reverse)
+    p = equate_p(format_p(float(row["p_adjusted"]), result.resolution))
+    known = ", ".join([*details, p] if p not in details else details)
+    if reverse:
+        a, b = b, a
+    if result.found:
+        return f"{a} is significantly better than {b}: {_add_unit(gain, setting)} ({known})."
+    return f"{a} and {b} are tied: difference {_add_unit(gain, setting)} ({known})."
+
+
+def _list_gain(result: PairResult, setting: Setting, k: int, *, reverse: bool = False) -> list[str]:
+    """The difference of a pair and its confidence interval: ``["+0.072", "95% CI 0.011 to 0.133"]``.
+
+    A stepwise test may find a difference whose simultaneous interval still holds 0; its p-value stands there instead.
+    """
+    row, digits = result.frame.iloc[k], setting.decimals
+    difference, lower, upper = (float(row[name]) for name in ("difference", "lower", "upper"))
+    if reverse:
+        difference, lower, upper = -difference, -upper, -lower
+    significant = bool(result.reject()[k])
+    if np.isfinite(lower) and (lower >= 0.0 or upper <= 0.0 or not significant):
+        level = format_percent(1.0 - result.alpha)
+        detail = f"{level} CI {format_interval(lower, upper, digits)}"
+    else:
+        detail = equate_p(format_p(float(row["p_adjusted"]), result.resolution))
+    return [format_signed(difference, digits), detail]
+
+
+def _write_difference(result: PairResult, setting: Setting, a: str, b: str) -> str:
+    """The difference of two systems in parentheses, the first less the second."""
+    k, reverse = _find_pair(result, a, b)
+    return f"({', '.join(_list_gain(result, setting, k, reverse=reverse))})"
+
+
+def _find_pair(result: PairResult, a: str, b: str) -> tuple[int, bool]:
+    """The number of the pair of two systems, and whether it was compared the other way round."""
+    labels = result.pairs.estimates.labels
+    i, j = labels.index(a), labels.index(b)
+    ia, ib = result.pairs.ia, result.pairs.ib
+    forward = np.flatnonzero((ia == i) & (ib == j))
+    if forward.size:
+        return int(forward[0]), False
+    return int(np.flatnonzero((ia == j) & (ib == i))[0]), True
+
+
+def _answer_best(result: PairResult, setting: Setting) -> str:
+    """The best set, and by how much it beats the first system outside it."""
+    names, top = result.pairs.names, result.top
+    best = f"{short(top[0])} ({_write_score(result, setting, top[0])})"
+    if len(top) == len(names):
+        last = names[-1]
+        largest = _write_difference(result, setting, names[0], last)
+        return (
+            f"No winner: all {setting.counted(len(names), 'system')} are tied, first {best}."
+            f" The largest difference, to {short(last)}, is not significant {largest}."
+        )
+    winner, loser = _find_first_beaten(result)
+    beaten = f"significantly better than {short(loser)} {_write_difference(result, setting, winner, loser)}"
+    if len(top) == 1:
+        others = f"the {len(names) - 1:,} others" if len(names) > 2 else "the other"
+        return f"Best: {best}, ahead of {others}. It is {beaten}, the second."
+    if len(top) <= FEW_NAMED:
+        others = join_names(
+            [best, *(f"{short(name)} ({_write_mean(result, setting, name)})" for name in top[1:])]
+        )
+        return f"Best: {others}, tied. {short(winner)} is {beaten}."
+    total = setting.counted(len(names), "system")
+    return f"Best: {best}, tied with {len(top) - 1:,} others of {total}. {short(winner)} is {beaten}."
+
+
+def _add_unit(gain: str, setting: Setting) -> str:
+    return f"{gain} {short(setting.measure)}" if setting.measure not in NAMELESS else gain
+
+
+def _write_score(result: PairResult, setting: Setting, name: str) -> str:
+    """The measure and the mean of a system, as the answer names them first."""
+    mean = _write_mean(result, setting, name)
+    return f"{short(setting.measure)} {mean}" if setting.measure not in NAMELESS else mean
+
+
+def _write_mean(result: PairResult, setting: Setting, name: str) -> str:
+    return format_number(float(result.intervals["estimate"][name]), setting.decimals)
+
+
+def _find_first_beaten(result: PairResult) -> tuple[str, str]:
+    """The highest system outside the best set, after the highest one that is significantly better than it."""
+    names = result.pairs.names
+    signs, top = result.directions(names), set(result.top)
+    loser = next(position for position, name in enumerate(names) if name not in top)
+    winner = int(np.flatnonzero(signs[:, loser] > 0)[0])
+    return names[winner], names[loser]
+
+
+def _answer_baseline(result: PairResult, setting: Setting, baseline: str) -> str:
+    """How many systems are better and worse than a baseline, with the largest difference."""
+    names = result.pairs.names
+    signs = result.directions(names)[:, names.index(baseline)]
+    better, worse = (
+        [name for name, sign in zip(names, signs, strict=True) if sign == wanted] for wanted in (1, -1)
+    )
+    tied = len(names) - 1 - len(better) - len(worse)
+    base, system = short(baseline), setting.noun("system")
+    parts = []
+    if better:
+        gain = _write_difference(result, setting, better[0], baseline)
+        if len(better) == 1:
+            parts.append(f"{short(better[0])} is significantly better than {base} {gain}")
+        else:
+            many = f"{len(better):,} of {setting.counted(len(names) - 1, 'system')}"
+            parts.append(f"{many} are significantly better than {base}, first {short(better[0])} {gain}")
+    else:
+        parts.append(f"No {system} is significantly better than {base}")
+    if worse:
+        loss = _write_difference(result, setting, worse[-1], baseline)
+        verb = "is" if len(worse) == 1 else "are"
+        last = short(worse[0]) if len(worse) == 1 else f"{len(worse):,}"
+        lowest = "" if len(worse) == 1 else f", last {short(worse[-1])}"
+        parts.append(f"{last} {verb} significantly worse{lowest} {loss}")
+    if tied:
+        parts.append(f"{tied:,} {'is' if tied == 1 else 'are'} tied with it")
+    return f"{'; '.join(parts)}."
+
+
+def _answer_listed(result: PairResult, setting: Setting) -> str:
+    """How many of chosen pairs differ, with the largest difference."""
+    total = len(result.pairs)
+    size = np.where(result.reject(), np.abs(result.pairs.difference), -1.0)
+    if not result.found:
+        size = np.abs(result.pairs.difference)
+    k = int(size.argmax())
+    row = result.frame.iloc[k]
+    reverse = bool(row["difference"] < 0)
+    a, b = (str(row["b"]), str(row["a"])) if reverse else (str(row["a"]), str(row["b"]))
+    gain = f"({', '.join(_list_gain(result, setting, k, reverse=reverse))})"
+    if not result.found:
+        return (
+            f"No winner: none of the {total:,} pairs compared differs significantly."
+            f" The largest difference is {short(a)} over {short(b)} {gain}."
+        )
+    verb = "differs" if result.found == 1 else "differ"
+    return (
+        f"{result.found:,} of the {total:,} pairs compared {verb} significantly, most of all {short(a)} over"
+        f" {short(b)} {gain}."
+    )
+
+
+def write_title(analysis: Analysis) -> str:
+    """Return the title that was given, or the question as one."""
+    if analysis.title:
+        return analysis.title
+    names, measure = analysis.systems, short(analysis.measure)
+    if len(names) == 2:
+        return f"{measure}: {short(names[0])} against {short(names[1])}"
+    if analysis.baselines:
+        bases = join_names([short(name) for name in analysis.baselines])
+        return (
+            f"{measure}: {analysis.counted(len(names) - len(analysis.baselines), 'system')} against {bases}"
+        )
+    return f"{measure}: comparison of {analysis.counted(len(names), 'system')}"
+
+
+def describe_data(analysis: Analysis) -> str:
+    """Return the measure and the size of the data: ``AP, 50 topics × 8 systems``."""
+    sizes = " × ".join(analysis.counted(n, name) for name, n in analysis.sizes.items())
+    return f"{short(analysis.measure)}, {sizes}"
+
+
+def write_scope(analysis: Analysis, result: ClaimResult | None = None) -> str:
+    """Write what the answer applies to, and by which method, in one line.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What was analysed.
+    result : ClaimResult, optional
+        The result of one claim; the leading one without it.
+
+    Returns
+    -------
+    str
+        The second line of every surface.
+    """
+    result = analysis.lead if result is None else result
+    return write_pairs_scope(result, analysis, result.procedure.plain_title)
+
+
+def write_pairs_scope(result: PairResult, analysis: Setting, title: str) -> str:
+    """Write what any comparisons apply to, and by which method.
+
+    Parameters
+    ----------
+    result : PairResult
+        What was compared.
+    analysis : Setting
+        The user's words.
+    title : str
+        The method in words.
+
+    Returns
+    -------
+    str
+        One line.
+    """
+    return f"Applies to {result.claim}. {capitalize(write_method(result, analysis, title))}."
+
+
+def write_method(result: PairResult, analysis: Setting, title: str) -> str:
+    """Write the method with the error rate that it controls: ``t-test with Holm, all 6 pairs corrected (…)``."""
+    total = len(result.pairs)
+    if total == 1:
+        return title
+    pairs = f"all {total:,} pairs" if result.pairs.complete else f"{total:,} pairs"
+    if analysis.baselines:
+        bases = join_names([short(name) for name in analysis.baselines])
+        pairs = f"{total:,} comparisons with {bases}"
+    if result.pairs.error_rate == "pair":
+        return f"{title}, {pairs} not corrected (false-alarm rate {format_percent(result.alpha)} each)"
+    rate = CONTROLLED[result.pairs.error_rate]
+    return f"{title}, {pairs} corrected ({rate} {format_percent(result.alpha)})"
+
+
+def count_pairs(result: PairResult) -> str:
+    """Write how many pairs differ significantly, as a clause."""
+    total, found = len(result.pairs), result.found
+    verb = "differs" if found == 1 else "differ"
+    how = "not corrected" if result.pairs.error_rate == "pair" else "corrected"
+    return f"{found:,} of {counted(total, 'pair')} {verb} significantly (p < {result.alpha:g}, {how})"
+
+
+def write_pairs(analysis: Analysis) -> list[str]:
+    """Write how many pairs differ, and what the other claims say, a line each.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What was analysed.
+
+    Returns
+    -------
+    list of str
+        Sentences after the scope.
+    """
+    lines = []
+    if len(analysis.comparisons) > 1 and not analysis.baselines:
+        critical = ""
+        if analysis.lead.uniform:
+            smallest = format_number(analysis.lead.critical, analysis.decimals)
+            critical = f"; differences from {smallest} on are significant"
+        lines.append(f"{count_pairs(analysis.lead)}{critical}.")
+    for other in analysis.leading[1:]:
+        if other not in analysis.shown or not (
+            other.found_beyond(analysis.lead) or analysis.lead.found_beyond(other)
+        ):
+            lines.append(f"The same pairs differ for {other.claim}.")
+        else:
+            lines.append(f"For {other.claim}: {lower_first(write_answer(analysis, other))}")
+    return lines
+
+
+def lower_first(text: str) -> str:
+    """Return a sentence that goes on after a colon: the first of our own words in lower case.
+
+    >>> lower_first("Best: x"), lower_first("BM25 is tied")
+    ('best: x', 'BM25 is tied')
+    """
+    return f"{text[:1].lower()}{text[1:]}" if text.startswith(("Best: ", "No ", "The ")) else text
+
+
+def write_alternative(result: ClaimResult, analysis: Analysis) -> str:
+    """Write what a method says that holds its error rate here, or the same one at a stricter level."""
+    level = f" at alpha {result.alpha:g}" if result.alpha != analysis.alpha else ""
+    answer = lower_first(write_answer(analysis, result))
+    count = f" {capitalize(count_pairs(result))}." if len(result.pairs) > 1 else ""
+    return f"By {result.procedure.name}{level}, for {describe_claim(result, analysis)}: {answer}{count}"
+
+
+def write_repeats(analysis: Analysis) -> str:
+    """Write what repeats were taken for, and what would give more power; empty where there are none."""
+    facts = analysis.repeats
+    if facts is None:
+        return ""
+    instance, topic = analysis.noun("instance"), analysis.noun("topic")
+    if facts.kind == "samples":
+        return f"Repeats treated as samples: each {instance} was drawn independently for each {topic}."
+    if facts.declared:
+        return "Repeats treated as seeds."
+    if facts.effect.shown:
+        return f"Repeats treated as seeds: each {instance} shifts all {analysis.nouns_for('topic')} together."
+    return (
+        f"Repeats treated as seeds (safe). If they were sampled independently for each {topic}, add --repeats"
+        " samples for more power."
+    )
+
+
+def write_contrast(analysis: Analysis) -> str:
+    """Write how the two claims compare on these data, or why there is only one."""
+    topics, systems = analysis.nouns_for("topic"), analysis.nouns_for("system")
+    topic, system = analysis.noun("topic"), analysis.noun("system")
+    if len(analysis.claims) == 1:
+        (result,) = analysis.claims
+        if not result.procedure.claim.over:
+            return (
+                f"This result does not apply to new {topics}: {analysis.unsupported}. A difference may disappear"
+                f" or reverse on new {topics}."
+            )
+        return _explain_single_claim(result, analysis)
+    here, like = analysis.claims
+    if here.same_pairs(like) and "shard" not in analysis.scores.dims:
+        return (
+            f"With one score per {topic} and {system}, both claims have the same error term and the same result:"
+            f" valid for new {topics}, conservative for exactly these {topics}. Scores on shards separate the two."
+        )
+    only_here, only_like = here.found_beyond(like), like.found_beyond(here)
+    if not only_here and not only_like:
+        if here.found:
+            return f"Both claims have the same significant pairs: {systems} differ alike from {topic} to {topic}."
+        return "No pair is significant for either claim."
+    sentences = []
+    if only_here:
+        verb = "differs" if only_here == 1 else "differ"
+        sentences.append(
+            f"{counted(only_here, 'pair')} {verb} significantly for exactly these {topics} only: differences vary so"
+            f" much from {topic} to {topic} that new {topics} may not show them."
+        )
+    if only_like:
+        verb = "differs" if only_like == 1 else "differ"
+        pairs = counted(only_like, "pair")
+        sentences.append(f"{pairs} {verb} significantly for {describe_claim(like, analysis)} only.")
+    return " ".join(sentences)
+
+
+def _explain_single_claim(result: ClaimResult, analysis: Analysis) -> str:
+    """Why nothing is said of exactly these topics."""
+    topics = analysis.nouns_for("topic")
+    if "shard" in analysis.scores.dims or "instance" in analysis.scores.dims:
+        if result.procedure.method.takes_common_gaps(Claim()) and "shard" in analysis.scores.dims:
+            return f"Testing exactly these {topics} needs every {analysis.noun('system')} to have the same scores."
+        return f"{result.procedure.name} supports claims about new {topics} only."
+    return f"Testing exactly these {topics} needs repeated scores (seeds or shards)."
+
+
+def write_splits(analysis: Analysis) -> str:
+    """Write how several splits became one answer, and how many are enough; empty where there is one."""
+    total, rule = analysis.n_splits, analysis.procedure.rule
+    if total < 2:
+        return ""
+    how = "Results are means over" if rule in ("", "mean") else f"Results ({RULES[rule].title}) combine"
+    noise = [
+        f" For {describe_claim(result, analysis)}, {split.noise.removable:.0%} of the error variance of one split"
+        f" comes from the split itself; {split.noise.enough:,} splits make p-values stable."
+        for result in analysis.leading
+        for split in analysis.splits
+        if split.key == result.key and split.noise is not None
+    ]
+    return f"{how} {total:,} splits.{''.join(noise)}"
+
+
+def write_next_step(analysis: Analysis, command: str = "") -> str:
+    """Write what would settle the closest tie; empty where nothing is open or topics alone do not settle it.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        What was analysed.
+    command : str
+        The command that plans with these data, such as ``shardwise design power scores.csv``.
+
+    Returns
+    -------
+    str
+        One sentence with the command to type.
+    """
+    tie = _find_closest_tie(analysis.lead, analysis)
+    if tie is None or analysis.power is None:
+        return ""
+    a, b, difference = tie
+    # the figure of the command, which gets the difference as it is printed
+    smallest = float(f"{difference:.2g}")
+    topics = topics_to_settle(analysis.power, smallest)
+    if topics is None or topics <= analysis.topics:
+        return ""
+    typed = f": {command} --min-diff {smallest:g} --systems {len(analysis.systems)}" if command else ""
+    power = f"{format_percent(POWER)} power"
+    if topics > FAR * analysis.topics:
+        total = analysis.counted(topics, "topic")
+        return (
+            f"Next: decide whether {smallest:g} matters; detecting it takes {total} ({power}){typed or '.'}"
+        )
+    more = f"{topics - analysis.topics:,} more {analysis.nouns_for('topic')}"
+    step = f"Next: {more} would settle {short(a)} against {short(b)} if they differ by {smallest:g} ({power})"
+    return f"{step}{typed or '.'}"
+
+
+def _find_closest_tie(result: PairResult, analysis: Setting) -> tuple[str, str, float] | None:
+    """The two systems whose tie matters most: the best two, or the best system that is tied with a baseline."""
+    pairs = result.pairs
+    if len(pairs) == 1:
+        found = [] if result.found else [0]
+    elif analysis.baselines:
+        open_pairs = ~result.reject() & (pairs.difference > 0)
+        found = [int(k) for k in np.flatnonzero(open_pairs)][:1]
+    elif len(result.top) > 1:
+        found = [_find_pair(result, result.top[0], result.top[1])[0]]
+    else:
+        found = []
+    for k in found:
+        row = result.frame.iloc[k]
+        difference = abs(float(row["difference"]))
+        if difference > 0.0:
+            return str(row["a"]), str(row["b"]), difference
+    return None
+
+
+def write_summary(analysis: Analysis) -> str:
+    """Write the answer, its scope, what other claims say, and warnings: a line each."""
+    lines = [
+        write_answer(analysis),
+        write_scope(analysis),
+        *write_pairs(analysis),
+        *(write_alternative(result, analysis) for result in analysis.instead),
+        write_repeats(analysis),
+        write_splits(analysis),
+        *(f"Warning: {remark.sentence}" for remark in analysis.remarks if remark.warning),
+        write_next_step(analysis),
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def summarize_pairs(pairs: Comparisons, alpha: float, measure: str = "") -> str:
+    """Write the answer of comparisons that no analysis holds: the answer, its scope, how many pairs differ.
+
+    Parameters
+    ----------
+    pairs : Comparisons
+        What was compared.
+    alpha : float
+        Significance level.
+    measure : str
+        What the scores are.
+
+    Returns
+    -------
+    str
+        Two or three lines.
+    """
+    result = PairResult(pairs=pairs, alpha=alpha)
+    setting = BareSetting(result, measure)
+    lines = [answer_pairs(result, setting), write_pairs_scope(result, setting, pairs.title)]
+    if len(pairs) > 1 and not setting.baselines:
+        lines.append(f"{count_pairs(result)}.")
+    return "\n".join(lines)

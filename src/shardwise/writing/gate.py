@@ -1,0 +1,103 @@
+"""Write the verdict of a gate: PASS, FAIL or INCONCLUSIVE first, then the figures."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shardwise.analysis.gate import MOST_TOPICS, Gate
+from shardwise.analysis.sequential_gate import SequentialGate
+from shardwise.core.claim import counted, plural
+from shardwise.core.text import short
+from shardwise.writing.numbers import format_interval, format_number, format_percent, format_signed
+
+
+def write_verdict(gate: Gate) -> str:
+    """Write what may be claimed, in one or two sentences.
+
+    Parameters
+    ----------
+    gate : Gate
+        The verdict on one new system.
+
+    Returns
+    -------
+    str
+        The verdict, and what would help where there is none.
+    """
+    new, base, margin = short(gate.new), short(gate.base), f"{gate.margin:g}"
+    confidence = f"{format_percent(1.0 - gate.alpha)} confidence"
+    if gate.verdict == "better":
+        return f"{new} is significantly better than {base} ({confidence})."
+    if gate.verdict == "no worse":
+        return f"{new} is at most {margin} worse than {base} ({confidence})."
+    if gate.verdict == "worse":
+        return f"{new} is significantly worse than {base} ({confidence})."
+    return f"cannot show that {new} is at most {margin} worse than {base}. {_write_advice(gate)}"
+
+
+def _write_advice(gate: Gate) -> str:
+    items, power = plural(gate.noun), f"{format_percent(gate.power)} power"
+    if gate.needed is None or gate.needed > MOST_TOPICS:
+        return f"More {items} alone will not help; add {plural(gate.instance)}."
+    if gate.needed <= gate.items:
+        enough = f"{counted(gate.items, gate.noun)} are enough for equal systems"
+        return f"{enough} ({power}); the loss is too near the margin."
+    clusters = f" in about {gate.needed_clusters:,.0f} clusters" if gate.needed_clusters else ""
+    needed = f"About {counted(int(gate.needed), gate.noun)}{clusters}"
+    return f"{needed} would show it for equal systems ({power}); there are {gate.items:,}."
+
+
+def write_gate(gate: Gate) -> str:
+    """Write the verdict of a gate in two lines: the answer, then the figures, the method and the scope.
+
+    Parameters
+    ----------
+    gate : Gate
+        The verdict on one new system.
+
+    Returns
+    -------
+    str
+        Two lines.
+    """
+    digits = max(3, 1 - int(np.floor(np.log10(gate.margin))))
+    word = "PASS" if gate.passes else "FAIL" if gate.verdict == "worse" else "INCONCLUSIVE"
+    mark = "✅" if gate.passes else "❌"
+    means = f"{format_number(gate.mean_new, digits)} against {format_number(gate.mean_base, digits)}"
+    limits = format_interval(gate.lower, gate.upper, digits)
+    repeats = f" Repeats treated as {gate.repeats}." if gate.repeats else ""
+    difference = f"difference {format_signed(gate.difference, digits)}"
+    level = format_percent(1.0 - gate.alpha)
+    return "\n".join(
+        [
+            f"{mark} {word}: {write_verdict(gate)}",
+            f"{short(gate.measure)} {means}: {difference} ({level} CI {limits}); margin {gate.margin:g}."
+            f" Applies to {gate.claim}. Method: {gate.procedure}.{repeats}",
+        ]
+    )
+
+
+def write_sequential_gate(gate: SequentialGate) -> str:
+    """Write the verdict of a sequential gate so far.
+
+    Parameters
+    ----------
+    gate : SequentialGate
+        The verdict so far.
+
+    Returns
+    -------
+    str
+        One line.
+    """
+    new, base = short(gate.new), short(gate.base)
+    units = counted(gate.state.units, gate.noun)
+    words = {
+        "better": f"✅ PASS: {new} is significantly better than {base}",
+        "no worse": f"✅ PASS: {new} is at most {gate.margin:g} worse than {base}",
+        "worse": f"❌ FAIL: {new} is significantly worse than {base}",
+        "continue": f"❌ CONTINUE: no verdict on {new} against {base} yet; add {plural(gate.noun)}",
+    }[gate.verdict]
+    confidence = f"{format_percent(1.0 - gate.state.alpha)} confidence over all interim looks"
+    evidence = f"{max(gate.state.evidence.values()):.3g} of {gate.state.threshold:g}"
+    return f"{words} ({units}, {gate.added:,} new; {confidence}; evidence {evidence})."

@@ -1,0 +1,226 @@
+"""Write what diagnostics found: a name, sentences, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shardwise.analysis.diagnostics import Remark
+from shardwise.analysis.trust import Finding
+from shardwise.core.claim import counted, plural
+from shardwise.core.text import short
+from shardwise.writing.answer import capitalize
+from shardwise.writing.numbers import format_percent
+
+MOST_LISTED = 5
+"""Names that a remark lists."""
+RATES = {
+    "family": "reports at least one false difference in {rate} of simulated data sets",
+    "discovery": "has a false discovery rate of {rate} on simulated data",
+    "pair": "calls a pair of equal {systems} different in {rate} of simulated data sets",
+}
+"""What a method does where systems are equal, by the error rate that it controls."""
+ASSUMED = ("non-normal residuals", "unequal variances")
+"""Remarks that matter only to methods that assume the contrary."""
+Words = tuple[str, str, str]
+
+
+def describe_remark(remark: Remark) -> Words:
+    """Return the name of a remark, what was found, and what to do about it.
+
+    Parameters
+    ----------
+    remark : Remark
+        What a diagnostic found.
+
+    Returns
+    -------
+    tuple of str
+        Name, text, remedy; the remedy is empty where nothing needs to be done.
+
+    >>> describe_remark(Remark("few topics", True, {"topics": 8}, {"topic": "question"}))[1]
+    'Only 8 questions: a claim about new questions rests on a small sample, and p-values are approximate.'
+    """
+    nouns = {name: remark.nouns.get(name, name) for name in ("topic", "system", "instance")}
+    name, text, remedy = _WRITERS[remark.kind](remark.facts, nouns)
+    if remark.kind in ASSUMED and not remark.warning:
+        # the method that was used does not assume it
+        return name, f"{text} {remark.facts['procedure']} does not assume otherwise.", ""
+    return name, text, remedy
+
+
+def _write_non_normal(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
+    figures = f"skewness {facts['skewness']:.1f}, excess kurtosis {facts['kurtosis']:.1f}"
+    return (
+        "non-normal residuals",
+        f"The residuals are not normally distributed ({figures}).",
+        "Compare p-values near the level with those of the moderated test, which resamples"
+        f" {plural(nouns['topic'])}.",
+    )
+
+
+def _write_unequal(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
+    ratio = f"{facts['ratio']:.1f} times as large for {short(facts['most'], 40)} as for {short(facts['least'], 40)}"
+    return (
+        "unequal variances",
+        f"The standard deviation of the residuals is {ratio}.",
+        f"Methods with one common variance are too strict for steady {plural(nouns['system'])} and too lenient for"
+        " variable ones; the moderated test is not.",
+    )
+
+
+def _write_growing(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
+    trend = "grow" if facts["fanning"] > 0 else "shrink"
+    return (
+        "variance depends on the score",
+        f"Residuals {trend} with the score (rank correlation {facts['fanning']:.2f}), which is common for measures"
+        " between 0 and 1.",
+        "",
+    )
+
+
+def _write_undefined(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
+    filled, cells, policy, topic = facts["filled"], facts["cells"], facts["policy"], nouns["topic"]
+    if policy == "drop":
+        verb = "was" if filled == 1 else "were"
+        text = f"{counted(filled, topic)} with undefined scores {verb} left out; {facts['topics']:,} remain."
+        return "undefined scores", text, ""
+    how = "counted as zero" if policy == "zero" else f"filled by the policy “{policy}”"
+    verb = "is" if filled == 1 else "are"
+    text = (
+        f"{filled:,} of {cells:,} scores ({filled / cells:.1%}) {verb} undefined, because the {topic} has no relevant"
+        f" document in the shard; they are {how}."
+    )
+    return "undefined scores", text, ""
+
+
+def _write_many_undefined(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
+    _, text, _ = _write_undefined(facts, nouns)
+    return "many undefined scores", text, "Use fewer shards, or shards that each contain relevant documents."
+
+
+def _write_few_topics(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
+    topics = plural(nouns["topic"])
+    return (
+        f"few {topics}",
+        f"Only {facts['topics']:,} {topics}: a claim about new {topics} rests on a small sample, and p-values are"
+        " approximate.",
+        "Treat p-values near the level as inconclusive.",
+    )
+
+
+def _write_uninformative(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
+    verb = "gives" if facts["topics"] == 1 else "give"
+    text = f"{counted(facts['topics'], nouns['topic'])} {verb} all {plural(nouns['system'])} the same score."
+    return f"uninformative {plural(nouns['topic'])}", text, ""
+
+
+def _write_identical(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
+    same = facts["pairs"]
+    listed = "; ".join(f"{short(a, 40)} and {short(b, 40)}" for a, b in same[:MOST_LISTED])
+    more = f" and {counted(len(same) - MOST_LISTED, 'more pair')}" if len(same) > MOST_LISTED else ""
+    name = f"identical {plural(nouns['system'])}"
+    return name, f"Identical scores: {listed}{more}.", "Check whether one is a copy of the other."
+
+
+def _write_missing_instances(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
+    counts = [f"{short(name, 40)} ({count})" for name, count in facts["counts"]]
+    more = f" and {len(counts) - MOST_LISTED} more" if len(counts) > MOST_LISTED else ""
+    verb = "has" if len(counts) == 1 else "have"
+    text = (
+        f"{counted(len(counts), nouns['system'])} {verb} fewer than {counted(facts['most'], nouns['instance'])}:"
+        f" {', '.join(counts[:MOST_LISTED])}{more}."
+    )
+    return f"missing {plural(nouns['instance'])}", text, ""
+
+
+def _write_missing_scores(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
+    gaps, fill = facts["gaps"], facts["fill"]
+    verb = "is" if gaps == 1 else "are"
+    how = f"{'counts' if gaps == 1 else 'count'} as {fill}" if fill else f"{verb} left out"
+    text = f"{gaps:,} of {facts['cells']:,} scores {verb} missing and {how}."
+    remedy = "Check why: results are valid only if scores are missing for reasons unrelated to their value."
+    return "missing scores", text, remedy
+
+
+def _write_left_out(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
+    topics = facts["topics"]
+    verb = "is" if topics == 1 else "are"
+    text = (
+        f"{counted(topics, nouns['topic'])} {verb} left out, where no {nouns['system']} has all its scores."
+    )
+    remedy = "Fill undefined scores by a policy, or use a model, which takes incomplete data."
+    return "scores left out", text, remedy
+
+
+def _write_fit(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
+    return "about the fit", f"{capitalize(facts['note'])}.", ""
+
+
+def _write_seeds(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
+    effect = facts["effect"]
+    topics = plural(nouns["topic"])
+    text = (
+        f"Each {nouns['instance']} shifts all {topics} together (standard deviation {effect.sd:.4f},"
+        f" {effect.lower:.4f} to {effect.upper:.4f}; p = {effect.p:.2g}), which independent samples would not do."
+    )
+    return "seeds, not samples", text, "Treat the repeats as seeds."
+
+
+def _write_excess(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
+    finding: Finding = facts["finding"]
+    text, remedy = describe_finding(finding, nouns)
+    return f"excess false alarms of {finding.method}", text, remedy
+
+
+def describe_finding(finding: Finding, nouns: Mapping[str, str]) -> tuple[str, str]:
+    """Return how a method does on simulated data like the scores, and what to use instead where it fails.
+
+    Parameters
+    ----------
+    finding : Finding
+        Measured error rates of one method for one claim.
+    nouns : mapping
+        The user's own words for dimensions.
+
+    Returns
+    -------
+    tuple of str
+        Text and remedy; the remedy is empty unless a method that was used fails.
+    """
+    systems, nominal = plural(nouns.get("system", "system")), format_percent(finding.alpha)
+    rate = f"{finding.rate:.1%} ({finding.low:.1%} to {finding.high:.1%})"
+    does = RATES[finding.error_rate].format(rate=rate, systems=systems)
+    if not finding.used:
+        ending = "it is not meant for this claim"
+    else:
+        ending = {
+            "holds": f"within the nominal {nominal}",
+            "unclear": f"no evidence of more than the nominal {nominal}",
+            "fails": f"more than the nominal {nominal}",
+        }[finding.status]
+    text = f"For {finding.claim}: with equal {systems}, {finding.method} {does}: {ending}."
+    if not finding.warning:
+        return text, ""
+    level = f" At alpha {finding.level:.2g} its rate would be {nominal}." if finding.level > 0.0 else ""
+    if finding.instead:
+        return text, f"Use {finding.instead} instead; its answer is given too.{level}"
+    return text, f"{level.strip()} The answer at that level is given too."
+
+
+_WRITERS: dict[str, Callable[[Mapping[str, Any], Mapping[str, str]], Words]] = {
+    "non-normal residuals": _write_non_normal,
+    "unequal variances": _write_unequal,
+    "variance grows with score": _write_growing,
+    "undefined scores": _write_undefined,
+    "many undefined scores": _write_many_undefined,
+    "few topics": _write_few_topics,
+    "uninformative topics": _write_uninformative,
+    "identical systems": _write_identical,
+    "missing instances": _write_missing_instances,
+    "missing scores": _write_missing_scores,
+    "topics left out": _write_left_out,
+    "about the fit": _write_fit,
+    "seeds, not samples": _write_seeds,
+    "excess false alarms": _write_excess,
+}

@@ -1,0 +1,252 @@
+"""Make the tables of systems that every surface shows: mean, confidence interval, rank range and group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+import pandas as pd
+
+from shardwise.analysis.analysis import MOST_GROUPS, PairResult
+from shardwise.analysis.leaderboard import Leaderboard, versus
+from shardwise.comparing.comparisons import Comparisons
+from shardwise.core.claim import counted, plural
+from shardwise.core.errors import InputError
+from shardwise.core.text import short
+from shardwise.writing.answer import (
+    BareSetting,
+    answer_pairs,
+    join_names,
+    write_answer,
+    write_next_step,
+    write_pairs_scope,
+    write_scope,
+)
+from shardwise.writing.numbers import (
+    format_interval,
+    format_number,
+    format_p,
+    format_percent,
+    format_ranks,
+    format_signed,
+)
+
+MARKS = {"better": "▲", "worse": "▼", "tied": "", "": ""}
+"""Marks of verdicts against a baseline."""
+
+
+def tabulate_systems(pairs: Comparisons, alpha: float) -> pd.DataFrame:
+    """Return the systems, best first: `system, mean, lower, upper`, and `rank_best, rank_worst, group` of all pairs.
+
+    Parameters
+    ----------
+    pairs : Comparisons
+        What was compared.
+    alpha : float
+        Significance level.
+
+    Returns
+    -------
+    DataFrame
+        One row a system; without groups where there are more than twelve.
+    """
+    frame = pairs.intervals(1.0 - alpha).reset_index().rename(columns={"estimate": "mean"})
+    if not pairs.complete:
+        return frame
+    ranks = pairs.ranks(1.0 - alpha).reset_index(drop=True)
+    frame = frame.join(ranks[["rank_best", "rank_worst"]])
+    # many overlapping groups explain nothing
+    with suppress(InputError):
+        letters = pairs.letters(alpha, MOST_GROUPS)["letters"]
+        if len({letter for group in letters for letter in group.split()}) <= MOST_GROUPS:
+            frame["group"] = letters.to_numpy()
+    return frame
+
+
+def tabulate_baselines(pairs: Comparisons, baselines: Iterable[str], alpha: float) -> pd.DataFrame:
+    """Return the systems against baselines: `system, mean, difference, lower, upper, p_adjusted, verdict`.
+
+    Parameters
+    ----------
+    pairs : Comparisons
+        Comparisons with one or several baselines.
+    baselines : iterable of str
+        Their names.
+    alpha : float
+        Significance level.
+
+    Returns
+    -------
+    DataFrame
+        One row a system and baseline; `baseline` comes first where there are several.
+    """
+    bases = list(baselines)
+    mean = pd.Series(pairs.means, index=pairs.estimates.labels)
+    tables = []
+    for base in bases:
+        frame = versus(pairs, base, alpha).reset_index()
+        frame.insert(1, "mean", mean.loc[frame["system"]].to_numpy())
+        frame = frame.sort_values("mean", ascending=False, kind="stable").drop(columns="p")
+        if len(bases) > 1:
+            frame.insert(0, "baseline", base)
+        tables.append(frame)
+    return pd.concat(tables, ignore_index=True)
+
+
+def show_table(frame: pd.DataFrame, alpha: float, decimals: int, resolution: float = 0.0) -> pd.DataFrame:
+    """Return a table of systems as people read it: one column for an interval, one for a rank range.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As `tabulate_systems` or `tabulate_baselines` make it.
+    alpha : float
+        One less the level of the intervals.
+    decimals : int
+        Digits after the point.
+    resolution : float
+        Smallest p-value that resamples can show.
+
+    Returns
+    -------
+    DataFrame
+        Texts.
+    """
+    columns: dict[str, Any] = {}
+    for name in frame.columns:
+        if name == "mean":
+            columns[name] = [format_number(float(x), decimals) for x in frame[name]]
+        elif name == "difference":
+            columns[name] = [format_signed(float(x), decimals) for x in frame[name]]
+        elif name == "lower":
+            ends = zip(frame["lower"], frame["upper"], strict=True)
+            level = f"{format_percent(1.0 - alpha)} CI"
+            columns[level] = [format_interval(float(low), float(high), decimals) for low, high in ends]
+        elif name == "rank_best":
+            columns["rank"] = format_ranks(frame)
+        elif name == "p_adjusted":
+            columns["p"] = [format_p(float(p), resolution) for p in frame[name]]
+        elif name == "verdict":
+            columns[""] = [MARKS[verdict] for verdict in frame[name]]
+        elif name not in ("upper", "rank_worst"):
+            columns[name] = list(frame[name])
+    return pd.DataFrame(columns)
+
+
+def show_leaderboard(board: Leaderboard) -> pd.DataFrame:
+    """Return a leaderboard as people read it.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        What to show.
+
+    Returns
+    -------
+    DataFrame
+        Texts: rank, rank range, system, mean, interval, group, further measures, baselines.
+    """
+    table, digits = board.table, board.decimals[board.measure]
+    ends = zip(table["lower"], table["upper"], strict=True)
+    columns: dict[str, Any] = {
+        board.noun: table["system"],
+        board.measure: [format_number(float(x), digits) for x in table["mean"]],
+        f"{format_percent(board.level)} CI": [format_interval(low, high, digits) for low, high in ends],
+        "rank": format_ranks(table),
+    }
+    columns |= {"group": table["group"]} if board.grouped else {}
+    columns |= {"to best": [format_number(float(x), digits) for x in table["to_best"]]}
+    for name, frame in board.others.items():
+        columns[name] = [format_number(float(x), board.decimals[name]) for x in frame["mean"]]
+    for name, frame in board.against.items():
+        pairs = zip(frame["difference"], frame["verdict"], strict=True)
+        columns[f"vs {short(name)}"] = [
+            f"{format_signed(x, digits)} {MARKS[word]}".strip() for x, word in pairs
+        ]
+        columns[f"p vs {short(name)}"] = [format_p(p, board.resolution) for p in frame["p_adjusted"]]
+    return pd.DataFrame({name: list(column) for name, column in columns.items()})
+
+
+def answer_leaderboard(board: Leaderboard, command: str = "") -> tuple[str, str, str]:
+    """Return the answer of a leaderboard, what it applies to, and the next step.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        What is shown.
+    command : str
+        The command that plans with these data.
+
+    Returns
+    -------
+    tuple of str
+        Answer, scope, and next step, which may be empty.
+    """
+    if board.analyses:
+        analysis = board.analyses[0]
+        return write_answer(analysis), write_scope(analysis), write_next_step(analysis, command)
+    setting = BareSetting(board.result, board.measure)
+    scope = write_pairs_scope(board.result, setting, board.result.pairs.title)
+    return answer_pairs(board.result, setting), scope, ""
+
+
+def explain_leaderboard(board: Leaderboard) -> tuple[str, ...]:
+    """Write what the columns of a leaderboard mean, a sentence each.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        What is shown.
+
+    Returns
+    -------
+    tuple of str
+        Sentences.
+    """
+    level, alpha, systems = format_percent(board.level), board.result.alpha, plural(board.noun)
+    sentences = [
+        explain_ranks(board.result, systems),
+        f"{level} CI: confidence interval of each mean; {systems} with overlapping intervals may differ significantly.",
+    ]
+    if board.against:
+        bases = join_names([short(name) for name in board.against])
+        paired = board.result.pairs.error_rate == "pair"
+        how = "not corrected" if paired else f"corrected for {counted(board.comparisons, 'comparison')}"
+        sentences.append(
+            f"▲ significantly better than {bases}, ▼ significantly worse (p < {alpha:g}, {how})."
+        )
+    if board.margin is not None:
+        names = join_names([short(name) for name in board.near_best]) if board.near_best else "none"
+        best = short(board.systems[0])
+        sentences.append(f"At most {board.margin:g} worse than {best} ({level} confidence): {names}.")
+    return tuple(sentences)
+
+
+def explain_ranks(result: PairResult, systems: str) -> str:
+    """Write how sure the rank ranges of systems are."""
+    rate = result.pairs.error_rate
+    if rate == "family":
+        return f"Rank ranges hold for all {systems} together with {format_percent(1.0 - result.alpha)} confidence."
+    if rate == "discovery":
+        return f"Rank ranges come from pairs at a false discovery rate of {format_percent(result.alpha)}."
+    return "Rank ranges come from uncorrected tests and do not hold jointly."
+
+
+def write_leaderboard(board: Leaderboard) -> str:
+    """Write a leaderboard as plain text: the answer, its scope, the table, and what its columns mean.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        What to write.
+
+    Returns
+    -------
+    str
+        Lines.
+    """
+    answer, scope, step = answer_leaderboard(board)
+    table = show_leaderboard(board).to_string(index=False)
+    lines = [answer, scope, table, *explain_leaderboard(board), step]
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,112 @@
+"""Write the box "Why not t-tests with Bonferroni, or Tukey's HSD?": the same data by these methods, for a reviewer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shardwise.analysis.analysis import Analysis, ClaimResult
+from shardwise.analysis.classic import compare_classic
+from shardwise.core.claim import counted
+from shardwise.core.text import short
+from shardwise.writing.answer import join_names
+from shardwise.writing.numbers import format_percent
+
+DESIGNS = 438
+"""Simulated designs behind `MEASURED`: TREC-8, TREC-3, TREC-COVID and Robust 2003, 5 to 143 systems."""
+MEASURED = {"moderated": (4.4, 8.5, 1), "hsd": (8.1, 43.2, 229), "bonferroni": (5.4, 88.4, 58)}
+"""Family-wise error at 5%: mean and highest over the designs in percent, and designs where it exceeds 5%.
+
+From docs/bench/moderated_methods.md. Holm's and Bonferroni's are the same where no systems differ.
+"""
+MOST_LISTED = 4
+"""Systems of a best set that the table names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassicRow:
+    """One method in the box: what it finds on these data, and its measured error rate."""
+
+    title: str
+    significant: int
+    gained: int  # significant pairs that the method of the report does not have
+    lost: int  # significant pairs of the report that it does not have
+    best: str
+    measured: str
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """The box: a sentence on what changes, a row a method, and sentences on their error rates."""
+
+    change: str
+    rows: tuple[ClassicRow, ...]
+    reasons: tuple[str, ...]
+
+
+def explain_choice(analysis: Analysis) -> WhyNot | None:
+    """Return the box for an analysis, None where the classic methods do not apply.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        An analysis of all pairs.
+
+    Returns
+    -------
+    WhyNot or None
+        What the classic methods find, and how often they are wrong.
+    """
+    lead = analysis.lead
+    classic = [result for result in compare_classic(analysis) if result.procedure != lead.procedure]
+    if not classic:
+        return None
+    rows = tuple(_make_row(result, analysis) for result in (lead, *classic))
+    return WhyNot(_write_change(rows[1:]), rows, _list_reasons(analysis))
+
+
+def _make_row(result: ClaimResult, analysis: Analysis) -> ClassicRow:
+    names = [short(name) for name in result.top]
+    best = (
+        join_names(names) if len(names) <= MOST_LISTED else f"{len(names):,} {analysis.nouns_for('system')}"
+    )
+    key = "moderated" if result.procedure.name == "moderated" else result.procedure.correction
+    measured = ""
+    if key in MEASURED:
+        mean, highest, designs = MEASURED[key]
+        measured = f"{mean:g}% on average, up to {highest:g}%; above 5% in {designs} of {DESIGNS} designs"
+    return ClassicRow(
+        result.procedure.plain_title,
+        result.found,
+        result.found_beyond(analysis.lead),
+        analysis.lead.found_beyond(result),
+        best,
+        measured,
+    )
+
+
+def _write_change(rows: tuple[ClassicRow, ...]) -> str:
+    """What the classic methods change on these data."""
+    parts = []
+    for row in rows:
+        if not row.gained and not row.lost:
+            parts.append(f"{row.title} gives the same significant pairs")
+            continue
+        changes = [f"adds {counted(row.gained, 'pair')}"] if row.gained else []
+        changes += [f"loses {counted(row.lost, 'pair')}"] if row.lost else []
+        parts.append(f"{row.title} {' and '.join(changes)}")
+    return f"On these data, {'; '.join(parts)}."
+
+
+def _list_reasons(analysis: Analysis) -> tuple[str, ...]:
+    systems, topics = analysis.nouns_for("system"), analysis.nouns_for("topic")
+    nominal = format_percent(0.05)
+    return (
+        f"Tukey's HSD assumes that all {systems} are equally variable; where they are not, its family-wise error"
+        f" exceeds the nominal {nominal}.",
+        f"t-tests with Bonferroni's correction estimate each pair's variance from few {topics}, which is unreliable for"
+        " skewed scores, and ignore that pairs are correlated, which costs power.",
+        "The moderated test shrinks each pair's variance towards the pooled variance and takes the joint distribution"
+        f" of all pairs from resampled {topics}.",
+        f"Error rates: measured with equal {systems} on simulated data like TREC-8, TREC-3, TREC-COVID and Robust 2003"
+        f" ({DESIGNS} designs).",
+    )
