@@ -74,7 +74,8 @@ def test_every_row_is_the_design_that_its_variance_asks_for() -> None:
     study = pool_depth_study(collection, [60, 10], ["AP", "Q@20"], min_diff=0.2, systems=5, width=0.1)
     assert study.table["measure"].tolist() == ["AP", "AP", "Q@20", "Q@20"]
     assert study.table["depth"].tolist() == [10, 60, 10, 60]
-    dropped = score(pool_qrels(collection, 10), "AP")["AP"].isnull().any("system").to_numpy()
+    whole = score(pool_qrels(collection, 10), "AP", no_relevant="undefined")["AP"]
+    dropped = whole.isnull().any("system").to_numpy()
     for _, row in study.table.iterrows():
         scores = score(pool_qrels(collection, row["depth"]), row["measure"])[row["measure"]]
         estimate = variance(scores.isel(topic=np.flatnonzero(~dropped)))
