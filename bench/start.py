@@ -1,4 +1,4 @@
-"""How long the first command takes: from an empty cache of compiled code, and once it is filled."""
+"""How long commands take to start."""
 
 from __future__ import annotations
 
@@ -32,18 +32,16 @@ def run(systems: int = 20, topics: int = 50) -> str:
         subprocess.run(
             compare, stdout=subprocess.DEVNULL, check=True
         )  # reads all that Python has compiled itself
-        rows = [("`compare` of runs, nothing kept yet", *best(compare, Path(place)))]
         warm = [sys.executable, "-c", MAIN]
-        rows += [
-            ("`compare` of runs, once more", *best(compare)),
+        rows = [
+            ("`compare` of runs", *best(compare)),
             ("`--version`", *best([*warm, "--version"])),
             ("`--help`", *best([*warm, "--help"])),
             ("`import shardwise`", *best([sys.executable, "-c", "import shardwise"])),
             ("Python alone", *best([sys.executable, "-c", ""])),
         ]
     lines = [
-        f"{systems} simulated runs of {topics} topics and 1000 documents; the best of {ROUNDS} processes each, the"
-        " first row with an empty NUMBA_CACHE_DIR each time. Kernels had come with the package (`make kernels`).",
+        f"{systems} simulated runs of {topics} topics and 1000 documents; the best of {ROUNDS} processes each.",
         "",
         "| command | seconds | processor s |",
         "|---|---:|---:|",
@@ -53,16 +51,15 @@ def run(systems: int = 20, topics: int = 50) -> str:
     )
 
 
-def best(command: list[str], caches: Path | None = None) -> tuple[float, float]:
-    """Seconds by the clock and of the processor; with a new cache of compiled code each time, if told where."""
-    new = [{} if caches is None else {"NUMBA_CACHE_DIR": str(caches / f"cache{i}")} for i in range(ROUNDS)]
-    found = [spent(command, variables) for variables in new]
-    return min(clock for clock, _ in found), min(processor for _, processor in found)
+def best(command: list[str]) -> tuple[float, float]:
+    """Seconds by the clock and of the processor."""
+    times = [spent(command) for _ in range(ROUNDS)]
+    return min(clock for clock, _ in times), min(processor for _, processor in times)
 
 
-def spent(command: list[str], variables: dict[str, str]) -> tuple[float, float]:
+def spent(command: list[str]) -> tuple[float, float]:
     before, start = os.times(), time.perf_counter()
-    subprocess.run(command, env={**os.environ, **variables}, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     seconds, after = time.perf_counter() - start, os.times()
     return seconds, (after.children_user + after.children_system) - (
         before.children_user + before.children_system

@@ -428,7 +428,7 @@ class ScoreOptions(Rankings, Sharding, Printed, Threads):
     Prints the means, best system first; --out writes all scores. Runs that do not fit into memory together are read a
     few at a time.
 
-    Example: shardwise score qrels.txt runs/*.gz --measure AP --shards 5 --splits 10 --out scores.nc
+    Example: shardwise score qrels.txt runs/*.gz --measure AP --shards 5 --splits 10 --out scores.parquet
     """
 
     inputs: Annotated[
