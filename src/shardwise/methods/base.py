@@ -364,49 +364,165 @@ class Method(ABC):
         """
 
     def layouts_for(self, claim: Claim) -> tuple[Dims, ...]:
-        """Return the layouts of tables that can support a claim."""
+        """Return the layouts of tables that can support a claim.
+
+        Parameters
+        ----------
+        claim : Claim
+            What a difference is about.
+
+        Returns
+        -------
+        tuple of layouts
+        """
         return self.layouts if claim in self.claims else ()
 
     def corrections_for(self, claim: Claim) -> tuple[str, ...]:
-        """Return the corrections that can follow for a claim."""
+        """Return the corrections that can follow for a claim.
+
+        Parameters
+        ----------
+        claim : Claim
+            What a difference is about.
+
+        Returns
+        -------
+        tuple of str
+        """
         return self.corrections
 
     def takes_gaps_for(self, claim: Claim) -> bool:
-        """Return whether scores may be missing for a claim."""
+        """Return whether scores may be missing for a claim.
+
+        Parameters
+        ----------
+        claim : Claim
+            What a difference is about.
+
+        Returns
+        -------
+        bool
+        """
         return self.takes_gaps
 
     def takes_common_gaps(self, claim: Claim) -> bool:
-        """Return whether cells that all systems lack may be missing for a claim."""
+        """Return whether cells that all systems lack may be missing for a claim.
+
+        Parameters
+        ----------
+        claim : Claim
+            What a difference is about.
+
+        Returns
+        -------
+        bool
+        """
         return self.takes_gaps_for(claim)
 
     def averages_splits(self, claim: Claim) -> bool:
-        """Return whether estimates of single splits can be averaged: a fit of the shards of one split, by variances."""
+        """Return whether estimates of single splits can be averaged: a fit of the shards of one split, by variances.
+
+        Parameters
+        ----------
+        claim : Claim
+            What a difference is about.
+
+        Returns
+        -------
+        bool
+        """
         layouts = self.layouts_for(claim)
         sharded = any("shard" in dims and "split" not in dims for dims in layouts)
         return sharded and not any("split" in dims for dims in layouts)
 
     def combines_splits(self, correction: str) -> tuple[str, ...]:
-        """Return the rules by which decisions on single splits become one; none where all are taken at once."""
+        """Return the rules by which decisions on single splits become one; none where all are taken at once.
+
+        Parameters
+        ----------
+        correction : str
+            Name of the correction; empty for tests corrected by construction.
+
+        Returns
+        -------
+        tuple of str
+        """
         return ()
 
     def draws(self, correction: str) -> bool:
-        """Return whether p-values come from resamples."""
+        """Return whether p-values come from resamples.
+
+        Parameters
+        ----------
+        correction : str
+            Name of the correction; empty for tests corrected by construction.
+
+        Returns
+        -------
+        bool
+        """
         return False
 
     def default_resamples(self, systems: int) -> int:
-        """Return how many resamples are drawn where no number is asked for."""
+        """Return how many resamples are drawn where no number is asked for.
+
+        Parameters
+        ----------
+        systems : int
+            Number of systems.
+
+        Returns
+        -------
+        int
+        """
         return DEFAULT_RESAMPLES
 
     def uses_normal_theory(self, correction: str) -> bool:
-        """Return whether p-values rest on Student's distribution, so that residuals far from normal matter."""
+        """Return whether p-values rest on Student's distribution, so that residuals far from normal matter.
+
+        Parameters
+        ----------
+        correction : str
+            Name of the correction; empty for tests corrected by construction.
+
+        Returns
+        -------
+        bool
+        """
         return not self.draws(correction)
 
     def source(self, correction: str, claim: Claim) -> str:
-        """Return the tag of the paper that uses it, if one of the five does."""
+        """Return the tag of the paper that uses it, if one of the five does.
+
+        Parameters
+        ----------
+        correction : str
+            Name of the correction; empty for tests corrected by construction.
+        claim : Claim
+            What a difference is about.
+
+        Returns
+        -------
+        str
+        """
         return ""
 
     def make_posterior(
         self, tables: Tables, labels: tuple[str, ...], claim: Claim
     ) -> Callable[[str, str, int, int], Any] | None:
-        """Return the posterior distribution of differences of a batch of one, where there is one."""
+        """Return the posterior distribution of differences of a batch of one, where there is one.
+
+        Parameters
+        ----------
+        tables : Tables
+            A batch of one.
+        labels : tuple of str
+            Names of the systems.
+        claim : Claim
+            What a difference is about.
+
+        Returns
+        -------
+        callable or None
+        """
         return None

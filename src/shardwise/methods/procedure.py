@@ -111,7 +111,17 @@ class Procedure:
         return self.name
 
     def clause(self, systems: int) -> Clause:
-        """Say what pairs of so many systems are compared with, before any correction for their number."""
+        """Say what pairs of so many systems are compared with, before any correction for their number.
+
+        Parameters
+        ----------
+        systems : int
+            Number of systems.
+
+        Returns
+        -------
+        Clause
+        """
         return self.method.clause(self.correction, self.claim, systems)
 
     def estimate(self, tables: Tables) -> Estimates:
