@@ -91,7 +91,9 @@ class Source:
             except (OSError, ValueError, pa.ArrowException):
                 return ()
         if self.ending in _TEXT:
-            line = self.text[:HEAD].split(b"\n", 1)[0].decode("utf-8", "replace")
+            packed = self.path.suffix.lower() != self.ending
+            start = self.text[:HEAD] if packed else self.head
+            line = start.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode("utf-8", "replace")
             try:
                 return tuple(next(csv.reader([line.rstrip("\r")]), []))
             except csv.Error:

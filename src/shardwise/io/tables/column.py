@@ -17,6 +17,8 @@ from shardwise.io.spreadsheets import unguarded
 from shardwise.io.tables.numerals import Parsed, is_date, parse_texts
 
 ENDS_IN_ID = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
+MANY = 2000  # names from which some are looked at first
+LOOK = 200  # names that are looked at
 _EXACT = 2**53  # whole numbers up to which floats hold them all
 
 
@@ -112,13 +114,21 @@ class Column:
         """The numbers that the labels stand for, and what cannot be decided of them."""
         if not is_text(self.data.type):
             return Parsed(np.zeros(0))
-        return parse_texts(self.labels.names, self.decimal, mixed=self.mixed)
+        names = self.labels.names
+        if len(names) > MANY:
+            # of very many names some tell that they are names
+            some = parse_texts(names[:: len(names) // LOOK], self.decimal, mixed=self.mixed)
+            if np.isinf(some.values).all():
+                return Parsed(np.full(len(names), np.inf))
+        return parse_texts(names, self.decimal, mixed=self.mixed)
 
     @cached_property
-    def words(self) -> list[str]:
+    def words(self) -> Sequence[str]:
         """The different cells that are neither numbers nor verdicts nor missing."""
         if not is_text(self.data.type):
             return []
+        if np.isinf(self.parsed.values).all():
+            return self.labels.names
         return [
             name for name, value in zip(self.labels.names, self.parsed.values, strict=True) if np.isinf(value)
         ]
@@ -138,7 +148,7 @@ class Column:
         """Whether the cells are dates or times of day."""
         if self.moments:
             return True
-        return bool(self.words) and all(is_date(word) for word in self.words)
+        return len(self.words) > 0 and all(is_date(word) for word in self.words)
 
     @cached_property
     def distinct(self) -> int:

@@ -29,6 +29,9 @@ from shardwise.io.tables.words import LABELS, MISSING, is_numbered, is_score, li
 
 EMPTY = "nan"  # in every cell of a column of scores that are all missing; one in which nothing stands is none
 SHORT = 1 << 20  # bytes of a text that is read cell by cell
+TEXT = pa.dictionary(pa.int32(), pa.string())
+FEW_NAMES = 100  # different names among the first rows up to which they are read as codes
+_PIECE = 1 << 22  # bytes that are looked at at once
 LOOK = 200  # rows that tell how cells are separated
 _NULLS = ["", "nan", "NaN", "NA", "N/A", "#N/A", "null", "NULL", "None", "none", "Null", "Nan", "<NA>", "-"]
 _TRUE, _FALSE = (["true", "True", "TRUE"], ["false", "False", "FALSE"])
@@ -220,7 +223,7 @@ def _is_title(cells: Sequence[str], following: Sequence[str]) -> bool:
 def _is_value(cell: str) -> bool:
     """Whether a cell may be a score."""
     text = cell.strip()
-    return bool(text) and bool(np.isfinite(parse_texts([text], "comma").values[0]))
+    return is_number(text) or (bool(text) and bool(np.isfinite(parse_texts([text], "comma").values[0])))
 
 
 def _is_second_header(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
@@ -359,15 +362,19 @@ def _read_long(text: Padded, dialect: Dialect, path: Path, decimal: str) -> Shee
         )
     names = list(dialect.header)
     types = _choose_types(names, bytes(body[: 1 << 16]).decode("utf-8", "replace"), dialect, path)
+    if any(kind == pa.int64() for kind in types.values()) and _loses_zeros(body):
+        types = {name: TEXT if kind == pa.int64() else kind for name, kind in types.items()}
     point = not any(kind == "comma" for kind in types.values())
     if len(set(names)) == len(names) and point:
-        try:
-            table = _read_arrow(body, names, dialect.delimiter, types)
-        except pa.ArrowException:
-            # read again below, which finds the line
-            pass
-        else:
-            return _finish(table, dialect, path, decimal, place)
+        texts = {name: TEXT if kind == pa.int64() else kind for name, kind in types.items()}
+        # labels that are no numbers further down are read again as text; what fails then, line by line
+        for kinds in [types, texts] if types != texts else [texts]:
+            try:
+                table = _read_arrow(body, names, dialect.delimiter, kinds)
+            except pa.ArrowException:
+                continue
+            if not any(table.column(name).null_count for name, kind in kinds.items() if kind == pa.int64()):
+                return _finish(table, dialect, path, decimal, place)
     return _read_short(text, dialect, path, decimal)
 
 
@@ -396,11 +403,32 @@ def _choose_types(names: Sequence[str], start: str, dialect: Dialect, path: Path
         )
         whole = plain and all(cell.lstrip("+-").isdecimal() for cell in filled)
         label = set(list_roles(name)) & LABELS
+        exact = (
+            whole
+            and len(filled) == len(cells)
+            and all(map(str.isdecimal, filled))
+            and max(map(len, filled)) < 16
+        )
         if label or not plain or odd or (whole and not is_score(name) and len(set(filled)) > 2):
-            types[name] = pa.dictionary(pa.int32(), pa.string())
+            text = TEXT if len(set(filled)) <= FEW_NAMES else pa.string()
+            types[name] = pa.int64() if exact and not odd else text
         if find_marks(filled[:50]) == "comma":
             types[name] = "comma"
     return types
+
+
+def _loses_zeros(body: memoryview) -> bool:
+    """Whether some cell may begin with a zero that its number would lose, as 007 does."""
+    for start in range(0, len(body), _PIECE):
+        text = np.frombuffer(body[start : start + _PIECE + 2], dtype=np.uint8)
+        if len(text) < 3:
+            continue
+        before, at, after = text[:-2], text[1:-1], text[2:]
+        digit = (after >= ord("0")) & (after <= ord("9"))
+        word = (before >= ord("0")) | (before == ord("."))
+        if bool(((at == ord("0")) & digit & (~word | (before == ord(";")))).any()):
+            return True
+    return False
 
 
 def _read_arrow(body: memoryview, names: list[str], delimiter: str, types: Mapping[str, Any]) -> pa.Table:

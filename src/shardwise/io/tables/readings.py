@@ -101,6 +101,8 @@ def _fill_down(sheet: Sheet) -> tuple[Sheet, tuple[str, ...]]:
     first, second = sheet.columns[names[0]], sheet.columns[names[1]]
     if not pa.types.is_string(first.data.type) or is_numeric(second) or "" in second.labels.names:
         return sheet, ()
+    if "" not in first.labels.names:
+        return sheet, ()
     cells = [(cell or "").strip() for cell in first.data.to_pylist()]
     starts = np.flatnonzero([bool(cell) for cell in cells])
     lengths = np.diff(np.append(starts, len(cells)))

@@ -14,6 +14,7 @@ from shardwise.io.tables.roles import Reading
 from shardwise.io.tables.sheet import Sheet
 from shardwise.io.tables.words import SUMMARIES, is_numbered, is_summary, is_summary_header, share_of_items
 
+MANY = 2000  # items from which only plain words are looked for
 EDGE = 8  # rows at an end of a table in which summaries stand
 
 
@@ -77,10 +78,11 @@ def _find_wide(reading: Reading, exclude: Sequence[str]) -> Ints:
     names = [labels.names[code] for code in labels.codes[: 1 << 16].tolist()]
     rows = len(labels.codes)
     edge = [*range(min(2, rows)), *range(max(2, rows - EDGE), rows)]
-    codes = {k for k, name in enumerate(labels.names) if not name or is_summary(name) or _sums_up(name)}
     if rows > 1 << 16:
         # of long tables by words alone
-        return np.flatnonzero(np.isin(labels.codes, [k for k in codes if is_summary(labels.names[k])]))
+        codes = {k for k, name in enumerate(labels.names) if name.lower() in SUMMARIES}
+        return np.flatnonzero(np.isin(labels.codes, list(codes)))
+    codes = {k for k, name in enumerate(labels.names) if not name or is_summary(name) or _sums_up(name)}
     candidates = [row for row in range(rows) if labels.codes[row] in codes and names[row] not in exclude]
     candidates = [row for row in candidates if row in edge or not names[row] or is_summary(names[row])]
     table = np.column_stack([sheet.columns[name].values for name in reading.scores])
@@ -142,7 +144,11 @@ def _find_long(reading: Reading, exclude: Sequence[str]) -> Ints:
     """Rows of a long table whose items sum up others."""
     sheet = reading.sheet
     items = sheet.columns[reading.roles["topic"]].labels
-    codes = [k for k, name in enumerate(items.names) if is_summary(name) and name not in exclude]
+    codes = (
+        [k for k, name in enumerate(items.names) if is_summary(name) and name not in exclude]
+        if len(items.names) < MANY
+        else [k for k, name in enumerate(items.names) if name.lower() in SUMMARIES]
+    )
     if not codes or len(items.names) - len(codes) < 2:
         return np.zeros(0, dtype=np.int64)
     dropped = []
