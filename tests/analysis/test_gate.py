@@ -211,7 +211,7 @@ def test_refusals() -> None:
             both.sel(system=["new"]).assign_coords(topic=[f"z{k}" for k in range(100)]),
             ("x", "y"),
         )
-    with pytest.raises(InputError, match="no system is called 'newer'"):
+    with pytest.raises(InputError, match="unknown system 'newer'"):
         gate("old", "newer", scores=both)
     with pytest.raises(InputError, match="compared with itself"):
         gate("old", "old", scores=both)

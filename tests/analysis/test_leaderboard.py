@@ -145,7 +145,7 @@ def test_baselines_are_a_family_of_their_own() -> None:
 
 def test_one_system_of_one_topic_and_other_refusals() -> None:
     found = analyze(whole(4), n_resamples=DRAWS)
-    with pytest.raises(InputError, match="no system is called 'zz'"):
+    with pytest.raises(InputError, match="unknown system 'zz'"):
         found.leaderboard(baseline="zz")
     with pytest.raises(InputError, match="ranks by all pairs"):
         analyze(whole(4), baseline="run001", n_resamples=DRAWS).leaderboard()

@@ -315,7 +315,7 @@ def test_a_report_of_scores_writes_no_option_that_does_nothing(
     Path("older.toml").write_text(read_report(page)["recipe"]["toml"])
     refused = shardwise("compare", "--config", "older.toml", "--report", "again.html")
     assert refused.returncode == 2
-    assert "--shards, --splits, --kind, --names do nothing with a table of scores" in refused.stderr
+    assert "--kind, --names, --shards, --splits have no effect with a table of scores" in refused.stderr
 
 
 def recipe(report: dict[str, Any], **changes: Any) -> None:

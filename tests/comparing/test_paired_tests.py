@@ -284,7 +284,7 @@ def test_scores_as_labelled_array() -> None:
     shards = xr.concat([array + 0.1, array - 0.1], "shard")
     averaged = paired_tests(shards, average=("shard",)).to_frame()
     pd.testing.assert_frame_equal(averaged, paired_tests(wide).to_frame())
-    with pytest.raises(InputError, match="shard is one too many"):
+    with pytest.raises(InputError, match="shard is unexpected here"):
         paired_tests(shards)
 
 

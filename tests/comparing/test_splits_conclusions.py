@@ -246,7 +246,7 @@ def test_within_and_across() -> None:
     assert list(by_anova.widths.columns) == ["MD2", "MD6"]
     with pytest.raises(InputError, match="fewer than two"):
         within_across(scores, {"lonely": ["s0"]})
-    with pytest.raises(InputError, match="no system is called 'x'"):
+    with pytest.raises(InputError, match="unknown system 'x'"):
         within_across(scores, {"odd": ["s0", "x"]})
     with pytest.raises(InputError, match="no sets"):
         within_across(scores, {})

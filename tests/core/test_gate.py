@@ -173,7 +173,7 @@ def test_every_table_gives_the_same_result(function: str, tables: dict[str, Any]
 BAD: dict[str, tuple[Any, str]] = {
     "a number": (3.0, "holds no scores"),
     "three dimensions": (np.zeros((3, 3, 3)), "3 dimensions does not say"),
-    "words": (np.array([["a", "b"], ["c", "d"]]), "no number|holds no scores"),
+    "words": (np.array([["a", "b"], ["c", "d"]]), "other than numbers|holds no scores"),
     "no systems": (xr.DataArray(np.zeros(3), dims=("topic",)), "no system"),
     "infinite": (xr.DataArray([[0.1, np.inf], [0.2, 0.3]], dims=("topic", "system")), "infinite"),
     "two measures": (xr.Dataset({"AP": array(), "P": array()}), "2 measures"),

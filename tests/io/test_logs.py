@@ -211,5 +211,5 @@ def test_compressed_logs_are_read_from_summaries_or_samples_and_bombs_are_not_in
     with pytest.raises(InputError, match=r"x.eval \(header.json\): cannot be inflated"):
         read_scores(path)
     path.write_bytes(packed({"other.json": header}))
-    with pytest.raises(InputError, match="is no log of inspect: it has no header"):
+    with pytest.raises(InputError, match="is not a log of inspect: it has no header"):
         read_scores(path)

@@ -335,7 +335,7 @@ def test_netcdf_keeps_the_attributes(tmp_path: Path) -> None:
 
 
 def test_writing_refuses(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"the ending '.xls' names no format; use .csv"):
+    with pytest.raises(InputError, match=r"unknown extension '.xls'; use .csv"):
         write_scores(EXPECTED, tmp_path / "a.xls")
     with pytest.raises(InputError, match="no such folder; make it first"):
         write_scores(EXPECTED, tmp_path / "no" / "a.csv")

@@ -417,7 +417,7 @@ def test_columns_that_are_factors(tmp_path: Path) -> None:
     assert found.sel(topic="3", system="b", judge="bob") == 4
     prompts = text.replace("judge", "prompt")  # a second word for the item
     assert read(tmp_path, prompts, factors=["question", "prompt"]).sizes["prompt"] == 2
-    with pytest.raises(InputError, match="if 'judge' tells repeats apart, say columns="):
+    with pytest.raises(InputError, match="if 'judge' identifies the repeats, say columns="):
         read(tmp_path, text)
 
 

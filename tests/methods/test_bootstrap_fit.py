@@ -147,7 +147,7 @@ def test_a_single_missing_score_is_refused_with_the_remedy() -> None:
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"generalize": ("topic",)}, "draws residuals, not topics.*use anova with generalize"),
+        ({"generalize": ("topic",)}, "resamples residuals, not topics.*use anova with generalize"),
         ({"generalize": "shard"}, "not shards"),
         ({"null": "sharp"}, "unknown null 'sharp'"),
         ({"tails": 3}, "unknown number of tails 3"),
@@ -162,7 +162,7 @@ def test_what_the_bootstrap_cannot_say_is_refused(options: dict[str, Any], match
 
 def test_unknown_systems_levels_and_trims_are_refused() -> None:
     fit = bootstrap_anova(scores_of(), MD3)
-    with pytest.raises(InputError, match="no system is called 'x'"):
+    with pytest.raises(InputError, match="unknown system 'x'"):
         fit.effect_law("x")
     with pytest.raises(InputError, match=r"level 95"):
         fit.intervals(95)

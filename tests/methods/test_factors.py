@@ -139,7 +139,7 @@ def test_refusals() -> None:
         sw.mixed(table.isel(judge=[0]), random=["topic", "judge"])
     with pytest.raises(sw.InputError, match="one and the same"):
         sw.mixed(table.assign_coords(copy=("topic", np.arange(24))), random=["topic", "copy"])
-    with pytest.raises(sw.InputError, match="does nothing where random factors"):
+    with pytest.raises(sw.InputError, match="has no effect where random factors"):
         sw.mixed(table, "nested", random=["topic"])  # type: ignore[call-overload]
     with pytest.raises(sw.InputError, match="generalises over topic, judge"):
         sw.compare(fitted("judges"), generalize="topic")
@@ -173,5 +173,5 @@ def test_logistic_refusals() -> None:
         sw.mixed(pd.DataFrame({"a": [0.5, 1.0], "b": [0.0, 1.0]}), family="binomial")
     with pytest.raises(sw.InputError, match="log-odds are infinite"):
         sw.mixed(pd.DataFrame({"a": [1, 1], "b": [0, 1]}), family="binomial")
-    with pytest.raises(sw.InputError, match="does nothing in a logistic model"):
+    with pytest.raises(sw.InputError, match="has no effect in a logistic model"):
         sw.mixed(scores(), random=["topic"], family="binomial")  # type: ignore[call-overload]

@@ -258,7 +258,7 @@ def test_predictions_shrink_and_sum_to_nothing() -> None:
     (lambda y: y.where(y["topic"] != "t3"), "topic 't3' has no scores"),
     (lambda y: y.isel(instance=[0, 0]), "leaves no residual"),
     (lambda y: y.isel(instance=[0, 1]).assign_coords(instance=["a", "a"]), "two instances are named 'a'"),
-    (lambda y: y.expand_dims("shard"), "shard is one too many"),
+    (lambda y: y.expand_dims("shard"), "shard is unexpected here"),
     (lambda y: flag_deterministic(y, ["s0"]), "its 4 instances differ"),
     (lambda y: y.where(y["topic"] != "t3", np.inf), "infinite values"),
 ])  # fmt: skip
@@ -271,11 +271,11 @@ def test_refused_choices() -> None:
     fit = mixed(scores())
     for call, message in (
         (lambda: mixed(scores(), "both"), "unknown design"),
-        (lambda: fit.estimates(df="t"), "no df"),
+        (lambda: fit.estimates(df="t"), "unknown df"),
         (lambda: fit.estimates(generalize=("topic",)), "generalises over topics and instances"),
         (lambda: fit.component_intervals(method="lr"), "no interval"),
         (lambda: fit.component_intervals(95), "not between 0 and 1"),
-        (lambda: mixed(scores(), deterministic=["x"]), "no system is called 'x'"),
+        (lambda: mixed(scores(), deterministic=["x"]), "unknown system 'x'"),
     ):
         with pytest.raises(InputError, match=message):
             call()  # type: ignore[no-untyped-call]

@@ -150,7 +150,7 @@ def test_same_seed_same_draws() -> None:
 def test_refusals() -> None:
     fit = fitted("nested", m=3, n=10)
     found = posterior(fit, draws=200)
-    for names, message in ((("0", "x"), "no system is called 'x'"), (("0", "0"), "with itself")):
+    for names, message in ((("0", "x"), "unknown system 'x'"), (("0", "0"), "with itself")):
         with pytest.raises(InputError, match=message):
             found.difference(*names)
     with pytest.raises(InputError, match="too few"):

@@ -363,7 +363,7 @@ REFUSED: list[tuple[xr.DataArray | xr.Dataset, Model | str, str]] = [
     (random_scores(1, 1, 4, 3), MD6, "one topic only"),
     (random_scores(1, 5, 1, 3), MD6, "one system only"),
     (random_scores(1, 5, 4, 0), MD6, "no shard"),
-    (random_scores(1, 5, 4, 2, dims=("topic", "system", "split")), "topic*system", "2 splits.*no replicates"),
+    (random_scores(1, 5, 4, 2, dims=("topic", "system", "split")), "topic*system", "2 splits.*not replicates"),
     (random_scores(1, 5, 4, dims=("topic", "system")), "topic + user", "names user.*have topic, system"),
     (random_scores(1, 5, 4, 3).where(lambda y: y < y.max(), np.inf), MD6, "infinite"),
     (random_scores(1, 5, 4, 3).where(lambda y: y < y.max(), np.inf).where(lambda y: y > y.min(), -np.inf), MD6,

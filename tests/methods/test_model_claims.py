@@ -259,6 +259,6 @@ def test_incomplete_data_whose_terms_cannot_be_told_apart() -> None:
     fit = anova(scores, "topic*system*shard")
     assert fit.estimates().df == fit.table.at["error", "df"]
     with pytest.raises(
-        InputError, match=r"does not tell the variance of topic:system apart.*fill what is undefined"
+        InputError, match=r"cannot estimate the variance of topic:system separately.*fill what is undefined"
     ):
         fit.estimates(generalize=("topic",))

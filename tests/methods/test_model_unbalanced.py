@@ -253,5 +253,5 @@ def test_more_effects_than_scores() -> None:
 def test_a_term_that_cannot_be_told_from_the_others() -> None:
     scores = xr.DataArray(generator(1).random((2, 2, 3)), dims=DIMS)
     scores[0, 1, :] = np.nan
-    with pytest.raises(InputError, match="nothing in the scores tells topic:system"):
+    with pytest.raises(InputError, match="the scores do not separate topic:system"):
         anova(scores, MD3)

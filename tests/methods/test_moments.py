@@ -209,7 +209,7 @@ def test_other_refusals(tmp_path: Path) -> None:
         sw.ScoreMoments.of(tmp_path / "bad.parquet")
     with pytest.raises(sw.InputError, match="infinite"):
         sw.ScoreMoments.of(np.array([[1.0, np.inf], [0.0, 1.0]]))
-    with pytest.raises(sw.InputError, match="like these"):
+    with pytest.raises(sw.InputError, match="about new topics only"):
         sw.compare(moments, "moderated", generalize=())
 
 

@@ -98,7 +98,7 @@ def test_bad_batches_are_refused() -> None:
         procedures(("topic", "shard"))
     with pytest.raises(InputError, match="no layout is topic, shard"):
         Tables(y[..., 0], ("topic", "shard"))
-    with pytest.raises(InputError, match="4 axes is no batch of topic × system"):
+    with pytest.raises(InputError, match="4 axes is not a batch of topic × system"):
         Tables(y, TABLE)
     with pytest.raises(InputError, match="1 systems"):
         Tables(y[:, :, :1], SHARDS)

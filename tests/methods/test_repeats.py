@@ -73,7 +73,7 @@ def test_what_repeats_are_can_be_said_once() -> None:
     assert compare(y, repeats="samples").procedure == "moderated samples"
     with pytest.raises(InputError, match="repeats='samples' is given, and a method too"):
         compare(y, "unified holm", repeats="samples")
-    with pytest.raises(InputError, match="does nothing with scores by topic, system"):
+    with pytest.raises(InputError, match="has no effect on scores by topic, system"):
         compare(y.mean("instance"), repeats="seeds")
     with pytest.raises(InputError, match="seed"):
         compare(y, repeats="sedes")

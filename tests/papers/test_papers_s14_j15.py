@@ -219,7 +219,7 @@ def test_what_j15_refuses(seeds: xr.DataArray) -> None:
         sw.papers.j15(seeds.isel(instance=0, drop=True))
     with pytest.raises(InputError, match="0 systems have identical repeats"):
         sw.papers.j15(seeds.isel(system=slice(0, 3)))
-    with pytest.raises(InputError, match="no system is called 'none'"):
+    with pytest.raises(InputError, match="unknown system 'none'"):
         sw.papers.j15(seeds, "none")
     with pytest.raises(InputError, match="baseline is for scores"):
         sw.papers.j15(baseline="all")

@@ -141,7 +141,7 @@ def test_real_scores_show_what_pairing_by_topic_is_worth(trec3: Path) -> None:
     [
         (np.zeros((1, 3)), "two-way", "have 1 topic; give at least 2"),
         (np.zeros(3), "two-way", "1 dimensions"),
-        (np.array([["a", "b"], ["c", "d"]]), "two-way", "something that is no number"),
+        (np.array([["a", "b"], ["c", "d"]]), "two-way", "something other than numbers"),
         (np.array([[0.1, np.nan], [0.1, 0.2]]), "two-way", "topic 0, system 1"),
         (scores(), "three-way", "choose one of residual"),
         (xr.DataArray(np.zeros((2, 2, 2)), dims=("topic", "system", "shard")), "two-way", "mean"),

@@ -289,9 +289,7 @@ def arrange_systems(base: Any, new: Any, scores: Any) -> tuple[xr.DataArray, str
     wanted = (new,) if isinstance(new, str) else tuple(new)
     for name in (base, *wanted):
         if name not in names:
-            raise InputError(
-                f"no system is called {name!r}", remedy=f"the systems are {', '.join(names[:5])}"
-            )
+            raise InputError(f"unknown system {name!r}", remedy=f"the systems are {', '.join(names[:5])}")
     if base in wanted:
         raise InputError(f"{base!r} is compared with itself", remedy="name two systems")
     return table, base, wanted

@@ -201,7 +201,7 @@ def choose_for_repeats(dims: Dims, method: str | Procedure | None, repeats: str)
     chosen(repeats, "repeats", KINDS)
     if dims != INSTANCES:
         raise InputError(
-            (Option("repeats", repeats), f" does nothing with scores by {', '.join(dims)}"),
+            (Option("repeats", repeats), f" has no effect on scores by {', '.join(dims)}"),
             remedy="leave it out, or give scores of several instances of a system",
         )
     if method is not None:

@@ -100,7 +100,7 @@ def within_across(
             chosen = list(dict.fromkeys(members))
             absent = [system for system in chosen if system not in known]
             if absent:
-                raise InputError(f"no system is called {absent[0]!r}", where=f"set {label!r}")
+                raise InputError(f"unknown system {absent[0]!r}", where=f"set {label!r}")
             alone = _fit(table.isel(system=[known.index(system) for system in chosen]), model, bootstrap)
             inside = compare_estimates(everything.estimates(**claim), method, only=chosen)
             by_itself = compare_estimates(alone.estimates(**claim), method)

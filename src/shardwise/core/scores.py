@@ -298,7 +298,7 @@ def _as_array(data: Any) -> Any:
         if values.dtype.kind in "fiub":
             return values
         if isinstance(data, np.ndarray) and values.size:
-            raise InputError("the array holds something that is no number", remedy="convert it to float")
+            raise InputError("the array holds something other than numbers", remedy="convert it to float")
     return None
 
 
@@ -365,7 +365,7 @@ def _check_dimensions(scores: xr.DataArray, needs: tuple[str, ...], only: bool) 
     extra = [d for d in there if d not in needs]
     if only and extra:
         raise InputError(
-            f"the scores have {_listed(there)}, and {extra[0]} is one too many here",
+            f"the scores have {_listed(there)}, and {extra[0]} is unexpected here",
             remedy=Either(
                 f"choose one, as in scores.isel({extra[0]}=0), or average over it: scores.mean({extra[0]!r})",
                 f"give a table of one {extra[0]}, or of means over it",

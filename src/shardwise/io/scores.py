@@ -188,7 +188,7 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
         raise InputError("is a folder, not a file", where=str(target), remedy="name a file in it")
     if f".{kind}" not in (".csv", ".tsv", *_PARQUET, *_NETCDF):
         raise InputError(
-            f"the ending {ending!r} names no format",
+            f"unknown extension {ending!r}",
             where=str(target),
             remedy="use .csv, .tsv, .parquet, .nc or .zarr",
         )
@@ -298,7 +298,7 @@ def read_file(path: Path, wishes: Wishes) -> Sheet | list[Log]:
     if ending in _EXCEL:
         return read_workbook(path, wishes.sheet, wishes.decimal)
     if wishes.sheet:
-        raise InputError("is no workbook", where=str(path), remedy=("leave out ", Option("sheet")))
+        raise InputError("is not a workbook", where=str(path), remedy=("leave out ", Option("sheet")))
     text = read_padded(path)
     if ending in _LINES or text.head(64).lstrip()[:1] in (b"{", b"["):
         content = bytes(text.whole())

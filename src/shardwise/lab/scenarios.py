@@ -182,7 +182,7 @@ def known_nulls(kinds: Iterable[str], source: Source) -> list[str]:
     found = list(kinds)
     for kind in found:
         if kind not in NULLS:
-            raise InputError(f"no null is called {kind!r}", remedy=f"choose from {', '.join(NULLS)}")
+            raise InputError(f"unknown scenario {kind!r}", remedy=f"choose from {', '.join(NULLS)}")
         if source.scores is None and kind != "normal":
             raise InputError(f"the null {kind!r} is made of scores", remedy="give scores, not components")
     return found

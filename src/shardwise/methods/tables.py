@@ -61,7 +61,7 @@ class Tables:
             raise InputError(f"no layout is {', '.join(self.dims)}", remedy=f"the layouts are {known}")
         if self.y.ndim != len(self.dims) + 1:
             raise InputError(
-                f"an array of {self.y.ndim} axes is no batch of {' × '.join(self.dims)}",
+                f"an array of {self.y.ndim} axes is not a batch of {' × '.join(self.dims)}",
                 remedy="put the axis of replicates first",
             )
         if self.systems < 2 or self.topics < 2:

@@ -231,7 +231,7 @@ def _test(stratum: Stratum, term: Term, even: Term) -> TermTest:
         rank = fit.rank - without.rank
         if rank == 0:
             raise InputError(
-                f"nothing in the scores tells {label(term)} from the other terms",
+                f"the scores do not separate {label(term)} from the other terms",
                 remedy=f"leave {label(term)} out of the model",
             )
         effects = fit.effects(core) if rank == levels else None

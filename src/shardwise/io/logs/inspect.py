@@ -122,14 +122,14 @@ def _read_eval(path: Path) -> Log:
             names = archive.namelist()
             start = "header.json" if "header.json" in names else "_journal/start.json"
             if start not in names:
-                raise InputError("is no log of inspect: it has no header", where=str(path))
+                raise InputError("is not a log of inspect: it has no header", where=str(path))
             header = _parsed(archive, start, path)
             return _make_log(header, _samples(archive, names, path), path)
     except DAMAGE as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            "is no log of inspect, or damaged", where=str(path), remedy="fetch it again"
+            "is not a log of inspect, or is damaged", where=str(path), remedy="fetch it again"
         ) from None
 
 
@@ -152,7 +152,7 @@ def _parsed(archive: zipfile.ZipFile, name: str, path: Path) -> Any:
 def _make_log(header: Any, samples: Any, path: Path) -> Log:
     about = as_object(as_object(header).get("eval"))
     if not about or not isinstance(samples, list) or not all(isinstance(one, dict) for one in samples):
-        raise InputError("is no log of inspect: it has no header, or samples that are none", where=str(path))
+        raise InputError("is not a log of inspect: no header, or samples that are not valid", where=str(path))
     rows = [_make_row(sample, path) for sample in samples]
     scorers = dict.fromkeys(name for row in rows for name in row.scores)
     if not scorers:

@@ -389,7 +389,7 @@ def _refuse_unknown_repeats(facts: Facts, roles: Mapping[str, str], rest: Sequen
                 f"has several scores of one {system} on one {item}",
                 where=sheet.source,
                 remedy=(
-                    f"if {name!r} tells repeats apart, say ",
+                    f"if {name!r} identifies the repeats, say ",
                     Option("columns", Choice({"repeat": name})),
                 ),
                 argument="columns",

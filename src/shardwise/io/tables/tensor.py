@@ -297,7 +297,7 @@ def _refuse_double(
         f"a second score of {measured.names[measured.codes[two]]} for {names}; the first is at {early.place(i)}",
         where=late.place(k),
         remedy="keep one"
-        + ("" if "instance" in dims else ", or add a column such as seed that tells repeats apart"),
+        + ("" if "instance" in dims else ", or add a column such as seed that identifies the repeats"),
     )
 
 

@@ -129,7 +129,7 @@ def j15_world(
     """
     chosen(figure, "figure", FIGURES, what="simulation")
     if sigma is not None and not (np.isfinite(sigma) and sigma >= 0):
-        raise InputError(f"sigma = {sigma:g} is no standard deviation", remedy="give 0 or more")
+        raise InputError(f"sigma = {sigma:g} is not a standard deviation", remedy="give 0 or more")
     whole(topics, "topics", least=2)
     whole(instances, "instances", least=2)
     if figure == "figure-3":

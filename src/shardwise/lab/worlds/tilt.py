@@ -110,7 +110,7 @@ def tilted_world(
         found = f"; {len(kept)} systems of similar level can" if len(kept) >= 2 else ""
         raise InputError(
             f"no chances of these {len(y)} topics give these {r} systems the means asked for{found}",
-            remedy="choose with similar_systems(scores), or use more topics or another world",
+            remedy="choose with similar_systems(scores), or use more topics or another scenario",
         )
     centre = float(weights @ by_topic.mean(axis=1))
     return TiltedWorld(dims, shape, centre + shift, y, weights)

@@ -155,7 +155,7 @@ class AnovaFit(Shown):
             weight = self.incomplete.random_weight(term) if len(term) == 2 else None
             if weight is None:
                 raise InputError(
-                    f"with missing scores, {self.model.short} does not tell the variance of {name} apart",
+                    f"with missing scores, {self.model.short} cannot estimate the variance of {name} separately",
                     remedy=(
                         "fill what is undefined with ",
                         Either("fill_undefined", "--fill"),

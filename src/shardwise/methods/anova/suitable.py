@@ -24,7 +24,7 @@ def check_design(scores: xr.DataArray, model: Model) -> None:
         )
     if "split" in shape and "split" not in model.dimensions:
         raise InputError(
-            f"the scores hold {shape['split']} splits of the same documents, which are no replicates",
+            f"the scores hold {shape['split']} splits of the same documents, which are not replicates",
             remedy=("choose one", Either(", as in scores.isel(split=0)", ""), ", or name split in the model"),
         )
     if model.on_shards is not None and model.on_shards != ("shard" in shape):

@@ -39,7 +39,7 @@ class EffectLaw:
         """Return the values that the law stays below with probability p."""
         p = np.asarray(p, np.float64)
         if not ((p > 0) & (p < 1)).all():
-            raise InputError("a quantile is asked for a probability not between 0 and 1")
+            raise InputError("the probability of a quantile is not between 0 and 1")
         return np.asarray(self.estimate + self.scale * quantiles(self.spread, p))
 
     def curve(self, points: int = 201) -> pd.DataFrame:

@@ -91,7 +91,7 @@ class BootstrapFit(Shown):
         effects = self.effects
         if system not in effects.index:
             raise InputError(
-                f"no {self.of} is called {system!r}",
+                f"unknown {self.of} {system!r}",
                 remedy=f"the first is {effects.index[0]!r}",
             )
         own = None if self.replicates is None else self.replicates.sel({self.of: system}).to_numpy()
@@ -301,7 +301,7 @@ def bootstrap_anova(
     replicates = None
     if n_resamples is None and executor is not None:
         raise InputError(
-            (Option("executor"), " does nothing without resamples"),
+            (Option("executor"), " has no effect without resamples"),
             remedy=("leave it out, or give ", Option("n_resamples", PAPER_RESAMPLES)),
         )
     if n_resamples is not None:
@@ -362,7 +362,7 @@ def _weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:
         return np.array([1.0 / n]), np.array([float(n)])
     if of not in fit.incomplete.even:
         raise InputError(
-            f"the {plural(of)} lack different scores, so their bootstrap laws differ and cannot be pooled",
+            f"the {plural(of)} lack different scores, so their bootstrap distributions differ and cannot be pooled",
             remedy=(
                 "keep the topics that all have, fill what is undefined with ",
                 Either("fill_undefined", "--fill"),
@@ -395,8 +395,8 @@ def refuse_generalize(claim: Claim) -> None:
     """Refuse a claim about more than these topics, as residuals are drawn."""
     if claim.over:
         raise InputError(
-            f"the bootstrap draws residuals, not {plural(claim.over[0])}: it speaks of these {plural(claim.over[0])}"
-            " alone",
+            f"the bootstrap resamples residuals, not {plural(claim.over[0])}: it supports claims about these"
+            f" {plural(claim.over[0])} only",
             remedy=(
                 "use ",
                 Either("anova with ", "an ANOVA model, without --fit bootstrap, and "),

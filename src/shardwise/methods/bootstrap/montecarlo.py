@@ -107,7 +107,8 @@ def resample(
         raise InputError((Option("n_resamples"), " must be at least 1 and ", Option("seed"), " at least 0"))
     if draws.pool.values.size >= 1 << 31:
         raise InputError(
-            "more than two thousand million residuals cannot be resampled", remedy="use the ideal law"
+            "more than two thousand million residuals cannot be resampled",
+            remedy="use the ideal distribution",
         )
     counts = np.rint(draws.counts).astype(np.int64)
     work = partial(_means, draws.pool.values, draws.weights, counts, key_of(seed), systems)

@@ -106,7 +106,7 @@ class MixedFit(Shown, RestrictedFit):
             large samples only, NaN for a variance of 0).
         """
         if method not in {"profile", "wald"}:
-            raise InputError(f"no interval is called {method!r}", remedy="choose profile or wald")
+            raise InputError(f"unknown interval {method!r}", remedy="choose profile or wald")
         if not 0.0 < level < 1.0:
             raise InputError(f"level {level} is not between 0 and 1", remedy="write .95 for 95 %")
         best = np.array(list(self.variance_components.values()))
@@ -203,14 +203,14 @@ def mixed(
     if (random is not None or family == "binomial") and any(given):
         named = ("design", "deterministic", "random")[given.index(True)]
         where = "in a logistic model" if family == "binomial" else "where random factors are named"
-        raise InputError((Option(named), f" does nothing {where}"), remedy="leave it out", argument=named)
+        raise InputError((Option(named), f" has no effect {where}"), remedy="leave it out", argument=named)
     if family == "binomial":
         return fit_logistic(scores)
     if random is not None:
         return fit_factors(scores, random)
     design = design or "nested"
     if design not in ("nested", "crossed"):
-        raise InputError(f"no design is called {design!r}", remedy="choose nested or crossed")
+        raise InputError(f"unknown design {design!r}", remedy="choose nested or crossed")
     checked = as_scores(scores, needs=DIMENSIONS, only=True)
     table = cells(checked, design, deterministic)
     l, m, n = table.y.shape  # noqa: E741

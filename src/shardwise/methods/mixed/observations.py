@@ -86,9 +86,7 @@ def _flags(data: xr.DataArray, systems: tuple[str, ...], named: Sequence[str]) -
         flags |= np.asarray(data[DETERMINISTIC].to_numpy(), dtype=bool)
     for name in [named] if isinstance(named, str) else named:
         if name not in systems:
-            raise InputError(
-                f"no system is called {name!r}", remedy=f"the systems are {', '.join(systems[:5])}"
-            )
+            raise InputError(f"unknown system {name!r}", remedy=f"the systems are {', '.join(systems[:5])}")
         flags[systems.index(name)] = True
     return flags
 

@@ -74,7 +74,7 @@ class Mixture:
         if not 0.0 < level < 1.0:
             raise InputError(f"level {level} is not between 0 and 1", remedy="write .95 for 95 %")
         if kind not in {"hpd", "equal-tailed"}:
-            raise InputError(f"no interval is called {kind!r}", remedy="choose hpd or equal-tailed")
+            raise InputError(f"unknown interval {kind!r}", remedy="choose hpd or equal-tailed")
         tail = 1.0 - level
         share = 0.5
         if kind == "hpd" and np.ptp(self.centres) > 0.0:  # one centre is symmetric: equal tails are shortest
@@ -109,11 +109,9 @@ class Posterior(Shown):
         """
         for name in (a, b):
             if name not in self.systems:
-                raise InputError(
-                    f"no system is called {name!r}", remedy=f"there are {', '.join(self.systems)}"
-                )
+                raise InputError(f"unknown system {name!r}", remedy=f"there are {', '.join(self.systems)}")
         if a == b:
-            raise InputError(f"system {a!r} is to be compared with itself", remedy="name two systems")
+            raise InputError(f"system {a!r} cannot be compared with itself", remedy="name two systems")
         i, j = self.systems.index(a), self.systems.index(b)
         centres = np.broadcast_to(self.means[:, i] - self.means[:, j], self.weights.shape)
         alike = self.difference_variance.shape[1] == 1

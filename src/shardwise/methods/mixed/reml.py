@@ -103,7 +103,7 @@ def evaluate(data: Problem, gamma: Floats) -> State:
             raise np.linalg.LinAlgError
     except np.linalg.LinAlgError:
         raise InputError(
-            "the mean of a system cannot be told from those of others", remedy="give every system scores"
+            "the means of the systems cannot be estimated separately", remedy="give every system scores"
         ) from None
     v, _ = linalg.lapack.dtrtrs(factor, scale * h, lower=True)
     half, _ = linalg.lapack.dpotri(factor, lower=True)

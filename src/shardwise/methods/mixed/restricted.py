@@ -172,7 +172,7 @@ class RestrictedFit:
     ) -> Estimates:
         """Means with the errors and df asked for; what all systems share cancels from a difference."""
         if df not in FREEDOMS:
-            raise InputError(f"no df is called {df!r}", remedy=f"choose one of {', '.join(FREEDOMS)}")
+            raise InputError(f"unknown df {df!r}", remedy=f"choose one of {', '.join(FREEDOMS)}")
         kind = ("kenward-roger" if self.singular else "satterthwaite") if df == "auto" else df
         table = {
             "satterthwaite": self.satterthwaite,

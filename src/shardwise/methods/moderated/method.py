@@ -125,7 +125,7 @@ def _with_noise(
     common = np.isfinite(y).all(axis=1)
     if common.sum() < max(2.0, COMMON * len(y)):
         raise InputError(
-            f"only {int(common.sum())} of {len(y)} topics have scores of all systems, too few for their joint law",
+            f"only {int(common.sum())} of {len(y)} topics have scores of all systems, too few for a joint test",
             remedy=("use ", Option("method", "unified holm"), ", or drop a system"),
         )
     y = y[common]

@@ -246,7 +246,7 @@ class ScoreMoments(Shown):
         claim = Claim.of(generalize, nouns)
         if claim.over not in ((), ("topic",)) or (not claim.over and test != "MD1"):
             raise InputError(
-                f"{test} of moments speaks of {plural(self.item)} like these",
+                f"{test} of moments supports claims about new {plural(self.item)} only",
                 remedy=("leave out ", Option("generalize")),
             )
         systems, df = len(self.systems), self.n - 1.0

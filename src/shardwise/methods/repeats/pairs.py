@@ -63,7 +63,7 @@ class Pair:
                 remedy=(
                     "give more; if it is deterministic, ",
                     Either("drop the dimension: scores.squeeze('instance')", "name it with --deterministic"),
-                    "; if scores are drawn anew for each topic, say ",
+                    "; if each score was sampled independently, say ",
                     Option("repeats", "samples"),
                 ),
             )

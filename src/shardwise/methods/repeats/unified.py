@@ -147,8 +147,8 @@ def _borrowing(found: InstanceSpread, squares: Floats) -> InstanceSpread:
         raise InputError(
             "a single instance does not show how instances vary",
             remedy=(
-                "draw two or more of each system, or say that it is deterministic, or that scores were drawn anew for "
-                "each topic, ",
+                "give two or more of each system, or say that it is deterministic, or that scores were sampled anew "
+                "for each topic, ",
                 Option("repeats", "samples"),
             ),
         )
