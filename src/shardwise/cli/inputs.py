@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -28,17 +28,15 @@ from shardwise.io.collection import Collection
 from shardwise.io.files import SUFFIXES, bare_name, expand
 from shardwise.io.instances import flag_deterministic, read_instances
 from shardwise.io.kinds import put_qrels_first
-from shardwise.io.reader import read_collection
 from shardwise.io.scores import are_score_files, read_scores, score_files
 from shardwise.io.trec.conventions import Conventions, parse_conventions
 from shardwise.methods.bootstrap.distributions import Null
 from shardwise.methods.bootstrap.fit import Density
 from shardwise.methods.judges.method import with_human
-from shardwise.scoring.scoring import describe_conventions, score
-from shardwise.scoring.streamed import score_runs
 from shardwise.scoring.undefined import fill_undefined
-from shardwise.sharding.split import split
-from shardwise.sharding.splits import Splits
+
+if TYPE_CHECKING:
+    from shardwise.sharding.splits import Splits
 
 UNNAMED = "score"
 """The measure of a table that names none."""
@@ -240,6 +238,9 @@ class InputReader:
         return read
 
     def _read_runs(self) -> Read:
+        # measures are loaded for runs alone, so that tables are read sooner
+        from shardwise.scoring.scoring import describe_conventions, score
+
         files = self.files()
         measures = list(self.measure or ("AP",))
         if self.instances:
@@ -253,6 +254,8 @@ class InputReader:
 
     def _read_repeats(self, files: tuple[Path, ...], measures: list[str]) -> Read:
         """Runs of which several are repeats of one system."""
+        from shardwise.scoring.scoring import describe_conventions, score
+
         naming: Any = self.instances[0] if len(self.instances) == 1 else list(self.instances)
         how = {name: value for name, value in self._reading().items() if name != "names"}
         with progress("reading runs", self.quiet) as bar:
@@ -281,6 +284,8 @@ class InputReader:
         return self._read_collection(self.files())
 
     def _read_collection(self, files: tuple[Path, ...]) -> Collection:
+        from shardwise.io.reader import read_collection
+
         with progress("reading runs", self.quiet) as bar:
             return read_collection(
                 [str(path) for path in files[1:]], str(files[0]), progress=bar, **self._reading()
@@ -315,6 +320,9 @@ class InputReader:
 
     def score_in_parts(self, executor: Executor | None, store: Path | None = None) -> Read:
         """Score run files a few at a time, here or where an executor works, into a store if there is one."""
+        from shardwise.scoring.scoring import describe_conventions
+        from shardwise.scoring.streamed import score_runs
+
         files = self.files()
         sharded = self.shards > 1 or self.kind in ("uneven", "attribute")
         notes_on_splits: list[str] = []
@@ -341,6 +349,8 @@ class InputReader:
 
     def split(self, collection: Collection) -> Splits | None:
         """Split the documents as the options say; none for one shard."""
+        from shardwise.sharding.split import split
+
         if self.kind == "attribute":
             return split(collection, kind="attribute", by=self.by)
         if self.shards == 1 and self.kind != "uneven":

@@ -20,7 +20,6 @@ from shardwise.core.scores import DETERMINISTIC, as_scores
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, bare_name, expand
 from shardwise.io.natural_order import natural_key
-from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
 from shardwise.io.tables.tensor import with_counts
 
@@ -133,6 +132,8 @@ def read_instances(
     labels = {
         str(path): f"{system}/{instance}" for path, (system, instance) in zip(paths, found, strict=True)
     }
+    from shardwise.io.reader import read_collection
+
     collection = read_collection(paths, qrels, names=labels, **options)
     return InstanceRuns(collection, systems, tuple(instance for _, instance in found), tuple(named))
 
