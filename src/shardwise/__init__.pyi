@@ -12,6 +12,7 @@ from . import simulate as simulate
 from . import stability as stability
 from .analysis.analysis import Analysis as Analysis
 from .analysis.analyze import analyze as analyze
+from .analysis.gate import gate as gate
 from .comparing.compare import compare as compare
 from .comparing.compare import paired_tests as paired_tests
 from .comparing.comparisons import Comparisons as Comparisons
@@ -38,7 +39,6 @@ from .methods.base import Estimates as Estimates
 from .methods.bootstrap.fit import bootstrap_anova as bootstrap_anova
 from .methods.mixed.fit import mixed as mixed
 from .methods.moments.fit import ScoreMoments as ScoreMoments
-from .methods.procedure import Procedure as Procedure
 from .scoring.scoring import score as score
 from .scoring.streamed import score_runs as score_runs
 from .scoring.undefined import fill_undefined as fill_undefined

@@ -5,11 +5,15 @@ from __future__ import annotations
 from shardwise.lab.simulate_collection import SimulatedCollection as SimulatedCollection
 from shardwise.lab.simulate_collection import simulate_collection as collection
 from shardwise.lab.simulate_scores import simulate_scores as scores
+from shardwise.lab.statements import StatementCheck as StatementCheck
+from shardwise.lab.statements import check_statements as check_statements
 from shardwise.lab.worlds.j15 import j15_preset as j15_preset
 from shardwise.lab.worlds.j15 import j15_world as j15_world
 
 __all__ = [
     "SimulatedCollection",
+    "StatementCheck",
+    "check_statements",
     "collection",
     "j15_preset",
     "j15_world",

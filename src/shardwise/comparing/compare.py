@@ -28,7 +28,7 @@ from shardwise.methods.registry import (
     list_claims,
     parse_procedure,
 )
-from shardwise.methods.repeats.kinds import KINDS
+from shardwise.methods.repeats.kinds import KINDS, infer_repeats
 from shardwise.methods.repeats.method import TOPICS
 from shardwise.methods.tables import INSTANCES, TABLE, Dims
 from shardwise.stats.corrections import STEPWISE
@@ -67,7 +67,8 @@ def compare(
         A system, or several, with which all others are compared.
     repeats
         What the instances of scores are: "seeds", which move all topics together, or "samples", drawn anew for each
-        topic (J15 eq. 7). Without it they are taken as seeds, which is right for both and finds less of samples.
+        topic (J15 eq. 7). Without it epochs, generations, attempts and the like are samples, all others seeds, which is
+        valid for both and finds less of samples.
     n_resamples
         Resamples of procedures that draw.
     seed
@@ -193,6 +194,9 @@ def choose_default(scores: xr.DataArray) -> str:
             f"scores by {', '.join(dims)} have no default method",
             remedy=("choose one split, or name a procedure by ", Option("method")),
         )
+    # repeats that their source calls epochs, generations or attempts are drawn anew for each item
+    if dims == INSTANCES and infer_repeats(scores) == "samples":
+        return OF_SAMPLES
     return DEFAULTS[dims].procedure
 
 

@@ -87,7 +87,9 @@ class Repeats:
         """
         if kind == "samples":
             against = "although" if self.shown else "and"
-            return f"taken as samples, as was said, {against} {self}"
+            instances = plural(self.nouns.get("instance", "instance"))
+            reason = "as was said" if said else f"as {instances} are"
+            return f"taken as samples, {reason}, {against} {self}"
         if said:
             return f"taken as seeds, as was said; {self}"
         topic = self.nouns.get("topic", "topic")
