@@ -31,8 +31,19 @@ UsageError: Any = typer.BadParameter.__bases__[0]
 
 
 @cache
-def build_app() -> Any:
-    """Put the commands together, once: a program may run several."""
+def build_app(only: str | None = None) -> Any:
+    """Put the commands together, once: a program may run several.
+
+    Parameters
+    ----------
+    only : str, optional
+        The one command that is asked for: to build all takes as long as most commands.
+
+    Returns
+    -------
+    click.Command
+        What parses a command line and calls the command.
+    """
     app = typer.Typer(
         name="shardwise",
         help=TAGLINE,
@@ -41,7 +52,8 @@ def build_app() -> Any:
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(_version)
-    for panel, name in ((panel, name) for panel, names in PANELS.items() for name in names):
+    named = [(panel, name) for panel, names in PANELS.items() for name in names if only in (None, name)]
+    for panel, name in named:
         command = COMMANDS[name]
         if isinstance(command, dict):
             group = typer.Typer(help=GROUP_HELP[name], no_args_is_help=True)
@@ -68,7 +80,8 @@ def run(arguments: Sequence[str]) -> int:
             f"unknown command '{words[0]}'",
             remedy=suggest_name(words[0], COMMANDS) or f"the commands are {known}",
         )
-    code = build_app().main(args=words, prog_name="shardwise", standalone_mode=False, obj=tuple(COMMANDS))
+    only = words[0] if words and words[0] in COMMANDS else None
+    code = build_app(only).main(args=words, prog_name="shardwise", standalone_mode=False, obj=tuple(COMMANDS))
     return code if isinstance(code, int) else 0
 
 
