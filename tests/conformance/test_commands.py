@@ -28,21 +28,27 @@ def files(data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(folder / "qrels.comment.test"), str(folder / "results.comment.test"), str(other)]
 
 
-def figures(*arguments: object) -> list[float]:
+def figures(*arguments: object) -> list[str]:
     done = shardwise(*arguments)
     assert done.returncode == 0, done.stderr
-    return [float(number) for number in re.findall(r"\d\.\d{4,}", done.stdout)]
+    return re.findall(r"\d\.\d{3,}", done.stdout)
+
+
+def is_mean(shown: str) -> bool:
+    """Whether a number is the mean, to the three digits or more that are shown; without one topic it is .278."""
+    return round(MEAN, min(4, len(shown) - 2)) == round(float(shown), 4)
 
 
 @pytest.mark.parametrize("command", ["score", "compare", "leaderboard"])
 def test_the_mean_is_that_of_trec_eval(files: list[str], command: str) -> None:
-    assert any(round(value, 4) == MEAN for value in figures(command, *files))
+    assert any(map(is_mean, figures(command, *files)))
 
 
 def test_the_tables_of_a_paper_have_it_too(files: list[str], tmp_path: Path) -> None:
     done = shardwise("paper", *files, "--out", tmp_path / "paper", "-q")
     assert done.returncode == 0, done.stderr
-    assert f"{MEAN:.4f}" in (tmp_path / "paper" / "numbers.tex").read_text()
+    shown = re.findall(r"\d\.\d{3,}", (tmp_path / "paper" / "numbers.tex").read_text())
+    assert any(map(is_mean, shown))
 
 
 def test_score_prints_what_it_chose(files: list[str]) -> None:

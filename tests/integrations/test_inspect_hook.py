@@ -20,7 +20,7 @@ def logs(data: Path) -> list[Path]:
 
 def test_models_of_a_run_are_compared(logs: list[Path]) -> None:
     text = compare_logs([str(log) for log in logs])
-    assert "2 models" in text or "models" in text
+    assert text.count("mockllm/") >= 2
     assert compare_logs([f"file://{log}" for log in logs]) == text
 
 
