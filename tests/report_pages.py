@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -81,3 +82,38 @@ def opened(browser: Any, path: Path, link: str = "", **options: Any) -> Iterator
     yield page
     context.close()
     assert trouble == []
+
+
+def seeds(models: int, *, gap: bool = False, seed: int = 5) -> xr.DataArray:
+    """Questions by models by seeds; with a gap, the first model lacks its last seed."""
+    rng = np.random.default_rng(seed)
+    values = (
+        np.linspace(0.4, 0.6, models)[:, None]
+        + rng.normal(0, 0.1, (14, 1, 1))
+        + rng.normal(0, 0.05, (14, models, 1))
+        + rng.normal(0, 0.05, (14, models, 3))
+    )
+    if gap:
+        values[:, 0, -1] = np.nan
+    names = [f"m{k}" for k in range(models)]
+    return xr.DataArray(values, dims=("question", "model", "seed"), coords={"model": names}, name="accuracy")
+
+
+class Text(HTMLParser):
+    """What a page shows, without script, style and drawings."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+        self.hidden = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.hidden += tag in {"script", "style", "svg", "pre"}
+
+    def handle_endtag(self, tag: str) -> None:
+        self.hidden -= tag in {"script", "style", "svg", "pre"}
+
+    def handle_data(self, data: str) -> None:
+        if not self.hidden and data.strip():
+            self.shown.append(" ".join(data.split()))

@@ -147,7 +147,7 @@ def test_one_system_of_one_topic_and_other_refusals() -> None:
     found = analyze(whole(4), n_resamples=DRAWS)
     with pytest.raises(InputError, match="unknown system 'zz'"):
         found.leaderboard(baseline="zz")
-    with pytest.raises(InputError, match="ranks by all pairs"):
+    with pytest.raises(InputError, match="needs all pairs"):
         analyze(whole(4), baseline="run001", n_resamples=DRAWS).leaderboard()
     with pytest.raises(InputError, match="other systems"):
         leaderboard(found, analyze(whole(3).rename("P@5"), n_resamples=DRAWS))

@@ -84,6 +84,59 @@ def test_refusals_are_plain(path: Path) -> None:
     assert found == []
 
 
+WRITTEN = sorted(path for room in ("writing", "analysis") for path in (SOURCE / room).rglob("*.py"))
+PAGES = sorted(
+    path
+    for room in ("writing", "app")
+    for path in (SOURCE / room / "templates").iterdir()
+    if path.suffix in (".html", ".js")
+)
+OURS = {
+    **PLAINER,
+    r"(?<!new )\b(topics|questions) like these\b": "new topics like these",
+    r"\bcannot be told\b|\bnot distinguishable\b|\bindistinguishable\b": "tied",
+    r"\bwhatever the\b": "any",
+    r"\busual one\b|\bthe usual\b": "default",
+    r"\d %(?!\})|\}\} %(?!\})": "95%",
+    r"\bdiffers? at 0": "differ significantly (p < 0.05)",
+    r"\btop group\b": "best set",
+    r"\bno confidence intervals\b": "comparison interval",
+}
+"""Phrases that sentences of results must not have."""
+
+
+def sentences(source: str) -> Iterator[tuple[int, str]]:
+    """Line and text of all strings of a module but docstrings."""
+    tree = ast.parse(source)
+    holders = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    documentation = {
+        id(statement.value)
+        for node in ast.walk(tree)
+        if isinstance(node, holders)
+        for statement in node.body
+        if isinstance(statement, ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in documentation:
+            yield from ((node.lineno, text) for text in texts(node))
+
+
+def find_plainer(text: str) -> list[str]:
+    return [f"{text!r}: write {better}" for phrase, better in OURS.items() if re.search(phrase, text)]
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_sentences_of_results_are_plain(path: Path) -> None:
+    found = [f"{line}: {one}" for line, text in sentences(path.read_text()) for one in find_plainer(text)]
+    assert found == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_pages_are_plain(path: Path) -> None:
+    lines = enumerate(path.read_text().splitlines(), 1)
+    assert [f"{k}: {one}" for k, line in lines for one in find_plainer(line)] == []
+
+
 def help_texts() -> Iterator[str]:
     """Everything that help and schemas say."""
     yield from (str(one.help) for one in vars(options).values() if isinstance(one, Declaration))

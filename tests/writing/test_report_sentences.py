@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from report_pages import simulated
+from report_pages import Text, seeds, simulated
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.analyze import analyze
 from shardwise.writing import answer, words
@@ -27,21 +26,6 @@ MANY = re.compile(rf"(?<![\d.,])\b(?:[02-9]|\d{{2,}}|\d,\d+) (?:other )?(?:{NOUN
 WRONG = re.compile(
     r"\(\s*\)|\bnan\b|\bNone\b|\bTrue\b|\bFalse\b| ,| \.(?!\d)|\.\.|,,|;;|: \.|\{|\}|\ba (?:a|an|the)\b"
 )
-
-
-def seeds(models: int, *, gap: bool = False, seed: int = 5) -> xr.DataArray:
-    """Questions by models by seeds; with a gap, the first model lacks its last seed."""
-    rng = np.random.default_rng(seed)
-    values = (
-        np.linspace(0.4, 0.6, models)[:, None]
-        + rng.normal(0, 0.1, (14, 1, 1))
-        + rng.normal(0, 0.05, (14, models, 1))
-        + rng.normal(0, 0.05, (14, models, 3))
-    )
-    if gap:
-        values[:, 0, -1] = np.nan
-    names = [f"m{k}" for k in range(models)]
-    return xr.DataArray(values, dims=("question", "model", "seed"), coords={"model": names}, name="accuracy")
 
 
 def data(layout: str, systems: int) -> xr.DataArray:
@@ -214,26 +198,6 @@ class TestGrid:
                 )
                 gap = high["lower"] - low["upper"]
                 assert abs(gap) < 1e-9 or (gap > 0) == (row.p_adjusted <= 0.05)
-
-
-class Text(HTMLParser):
-    """What a page shows, without script, style and drawings."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.shown: list[str] = []
-        self.hidden = 0
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.hidden += tag in {"script", "style", "svg", "pre"}
-
-    def handle_endtag(self, tag: str) -> None:
-        self.hidden -= tag in {"script", "style", "svg", "pre"}
-
-    def handle_data(self, data: str) -> None:
-        if not self.hidden and data.strip():
-            self.shown.append(" ".join(data.split()))
 
 
 @pytest.mark.slow

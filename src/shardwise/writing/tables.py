@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 
 import pandas as pd
 
-from shardwise.analysis.analysis import MOST_GROUPS, PairResult
+from shardwise.analysis.analysis import PairResult
 from shardwise.analysis.leaderboard import Leaderboard, versus
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import counted, plural
-from shardwise.core.errors import InputError
 from shardwise.core.text import short
 from shardwise.writing.answer import (
     BareSetting,
@@ -56,12 +54,8 @@ def tabulate_systems(pairs: Comparisons, alpha: float) -> pd.DataFrame:
         return frame
     ranks = pairs.ranks(1.0 - alpha).reset_index(drop=True)
     frame = frame.join(ranks[["rank_best", "rank_worst"]])
-    # many overlapping groups explain nothing
-    with suppress(InputError):
-        letters = pairs.letters(alpha, MOST_GROUPS)["letters"]
-        if len({letter for group in letters for letter in group.split()}) <= MOST_GROUPS:
-            frame["group"] = letters.to_numpy()
-    return frame
+    letters = PairResult(pairs=pairs, alpha=alpha).letters
+    return frame if letters is None else frame.assign(group=["".join(names) for names in letters])
 
 
 def tabulate_baselines(pairs: Comparisons, baselines: Iterable[str], alpha: float) -> pd.DataFrame:
