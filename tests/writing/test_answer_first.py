@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html as entities
+import json
 import re
+import shlex
 from functools import cache
 from pathlib import Path
 
@@ -206,6 +208,18 @@ def test_the_command_line_says_the_same(tmp_path: Path) -> None:
             text = out.read_text()
             first = text.splitlines()[0].replace("\\", "") if ending != "json" else text
             assert answer in first
+
+
+def test_the_next_step_is_what_the_command_finds(tmp_path: Path) -> None:
+    """The topics of the advice are those of the command that it names."""
+    table = simulated(12, topics=30).mean("shard")
+    table.transpose("topic", "system").to_pandas().to_csv(tmp_path / "scores.csv", index_label="topic")
+    shown = shardwise("compare", tmp_path / "scores.csv").stdout
+    advice = re.search(r"^Next: ([\d,]+) more topics .*: shardwise (design power .*)$", shown, re.MULTILINE)
+    assert advice is not None, shown
+    command = shlex.split(advice[2])
+    planned = json.loads(shardwise(*command, "--format", "json").stdout)["rows"][0]
+    assert planned["topics"] == 30 + int(advice[1].replace(",", ""))
 
 
 def test_people_are_described_and_cited() -> None:
