@@ -141,3 +141,9 @@ def test_unknown_json_is_refused_with_its_fields(tmp_path: Path) -> None:
         InputError, match=r"JSON of an unknown kind, with the fields run \(int\), output \(dict\)"
     ):
         read_scores(tmp_path / "x.json")
+    like = {"evalId": 1, "config": {}, "results": {"rows": []}, "more": [{"provider": "a", "score": 1}]}
+    (tmp_path / "y.json").write_text(json.dumps(like))
+    with pytest.raises(
+        InputError, match=r"its rows may be below 'more', with provider, score, most like promptfoo; "
+    ):
+        read_scores(tmp_path / "y.json")

@@ -24,7 +24,7 @@ from shardwise.io.spreadsheets import guarded_frame
 from shardwise.io.stores import ENDING, is_store, read_store, write_store
 from shardwise.io.tables.delimited import EMPTY, read_delimited
 from shardwise.io.tables.evaluation import is_evaluation, read_evaluation
-from shardwise.io.tables.json_rows import read_json
+from shardwise.io.tables.json_rows import UnknownJson, read_json
 from shardwise.io.tables.numerals import Decimal
 from shardwise.io.tables.parquet import parquet_bytes, read_parquet
 from shardwise.io.tables.records import ITEM_LABELS, Missing, Records, Wishes, make_records
@@ -304,7 +304,15 @@ def read_file(path: Path, wishes: Wishes) -> Sheet | list[Log]:
         content = bytes(text.whole())
         # the buffer may be large
         del text
-        return read_json(content, path, lines=ending in _LINES)
+        try:
+            return read_json(content, path, lines=ending in _LINES)
+        except UnknownJson as error:
+            nearest = registry.name_nearest(path)
+            raise InputError(
+                f"{error.problem}{f', most like {nearest}' if nearest else ''}",
+                where=error.where,
+                remedy=error.remedy,
+            ) from None
     if is_evaluation(text.head(1 << 16)):
         return read_evaluation(bytes(text.whole()), path)
     return read_delimited(text, path, wishes.decimal)

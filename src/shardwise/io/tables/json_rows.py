@@ -145,13 +145,31 @@ def sheet_of_json(whole: Any, source: str, system: str) -> Sheet:
     raise _refuse_json(whole, source)
 
 
+class UnknownJson(InputError):
+    """JSON that is no table, and no log that a reader knows."""
+
+
 def _refuse_json(whole: Mapping[str, Any], source: str) -> InputError:
     """The refusal of JSON of an unknown kind, with the fields that it has."""
     fields = ", ".join(f"{key} ({type(value).__name__})" for key, value in list(whole.items())[:6])
-    return InputError(
-        f"JSON of an unknown kind, with the fields {fields}",
+    rows = next(
+        (
+            key
+            for key, value in whole.items()
+            if isinstance(value, list) and value and isinstance(value[0], dict)
+        ),
+        "",
+    )
+    inner = (
+        f"; its rows may be below {rows!r}, with {', '.join(map(str, list(whole[rows][0])[:8]))}"
+        if rows
+        else ""
+    )
+    return UnknownJson(
+        f"JSON of an unknown kind, with the fields {fields}{inner}",
         where=source,
-        remedy="give a list of objects with item, system and score, or {system: {item: score}}",
+        remedy="give a list of objects with item, system and score, or {system: {item: score}}"
+        + (f": save {rows!r} alone and name its fields with --columns" if rows else ""),
     )
 
 
