@@ -10,6 +10,7 @@ from shardwise.core import late
 late.bind(
     chart="shardwise.plot.dispatch:chart",
     scores="shardwise.io.scores:read_scores",
+    score="shardwise.scoring.scoring:score",
     report="shardwise.writing.html:save",
     summary="shardwise.writing.answer:write_summary",
     gate_sentence="shardwise.writing.gate:write_verdict",

@@ -106,3 +106,11 @@ def test_judgments_of_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(sw.InputError, match=r"pip install 'shardwise\[irds\]'"):
         sw.read_collection({"x": RUN}, "irds:small/test")
+
+
+def test_a_collection_is_scored_by_the_measure_asked_for() -> None:
+    collection = sw.read_collection({"x": RUN, "y": {"1": {"a": 3.0}, "2": {"c": 1.0}}}, QRELS)
+    for measure in ("AP", "RR"):
+        wanted = sw.score(collection, measure)[measure]
+        np.testing.assert_array_equal(sw.as_scores(collection, measure=measure), wanted)
+    assert sw.as_scores(collection).name == "AP"

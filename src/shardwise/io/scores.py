@@ -12,10 +12,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from shardwise.core import late
 from shardwise.core.arguments import chosen
 from shardwise.core.claim import counted
 from shardwise.core.errors import InputError, Option, unknown
 from shardwise.io.atomic import write_atomically
+from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, bare_name, compressed, expand, read_padded
 from shardwise.io.logs import registry
 from shardwise.io.logs.log import Log, join_logs
@@ -71,12 +73,12 @@ def read_scores(
     Parameters
     ----------
     source
-        Scores in memory (a data frame of pandas or polars, a table of Arrow, dictionaries, results of pytrec_eval,
-        ir_measures, ranx, PyTerrier and inspect_ai), or a file: CSV or TSV (also compressed), JSON, JSON lines,
-        Parquet, xlsx, NetCDF as written by `write_scores`, a Zarr store (of which is read what is looked at), what
-        ``trec_eval -q`` and ``ir_measures --by_query`` print (one file a system), result files of evaluation tools
-        (lm-evaluation-harness, inspect_ai, promptfoo, deepeval, HELM, lighteval and others), or a folder of these.
-        Several files are put together.
+        Scores in memory (a collection of runs and judgments, a data frame of pandas or polars, a table of Arrow,
+        dictionaries, results of pytrec_eval, ir_measures, ranx, PyTerrier and inspect_ai), or a file: CSV or TSV
+        (also compressed), JSON, JSON lines, Parquet, xlsx, NetCDF as written by `write_scores`, a Zarr store (of
+        which is read what is looked at), what ``trec_eval -q`` and ``ir_measures --by_query`` print (one file a
+        system), result files of evaluation tools (lm-evaluation-harness, inspect_ai, promptfoo, deepeval, HELM,
+        lighteval and others), or a folder of these. Several files are put together.
     measure
         Picks one measure, or names it in a table that does not.
     missing
@@ -126,6 +128,10 @@ def read_scores(
         by_position=pair_by == "position",
     )
     systems = list(_as_tuple(system))
+    if isinstance(source, Collection):
+        # runs with judgments: scored by the measure asked for, or by AP
+        scored: xr.Dataset = late.call("score", source, [measure or "AP"])
+        return scored[next(iter(scored.data_vars))]
     if not are_paths(source):
         parts = _make_parts([read_object(source)], [], wishes, systems)
     else:
