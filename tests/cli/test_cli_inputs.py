@@ -10,9 +10,9 @@ import pytest
 import xarray as xr
 
 from command_line import shardwise
-from shardwise.cli import inputs
 from shardwise.cli.inputs import InputReader, fill_gaps, pick_measure
 from shardwise.core.errors import InputError
+from shardwise.io import reader as io_reader
 
 INPUTS = Path(__file__).parent.parent / "golden" / "inputs"
 RUNS = (INPUTS / "qrels.txt", INPUTS / "runs")
@@ -52,13 +52,13 @@ def test_a_measure_names_the_scores_of_a_table_that_does_not() -> None:
 
 def test_an_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
-    reader = inputs.read_collection
+    reader = io_reader.read_collection
 
     def counted(runs: list[str], qrels: str, **choices: object) -> object:
         asked.append((qrels, *runs))
         return reader(runs, qrels, **choices)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(inputs, "read_collection", counted)
+    monkeypatch.setattr(io_reader, "read_collection", counted)
     read = InputReader(inputs=RUNS, measure=("AP", "P@5")).read()
     assert asked == [tuple(map(str, read.files))]
 

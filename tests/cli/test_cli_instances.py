@@ -104,9 +104,7 @@ def test_a_table_of_scores(scores: Path) -> None:
     done = shardwise("compare", scores, "-f", "json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["repeats"].startswith(
-        "taken as seeds, which is right for samples too; no seed is seen to move"
-    )
+    assert told["repeats"].startswith("Repeats treated as seeds (safe).")
     assert [row["p_adjusted"] for row in told["rows"]] == pytest.approx(list(sw.compare(scores).p_adjusted))
     pairwise = json.loads(shardwise("compare", scores, "--method", "unified holm", "-f", "json").stdout)
     expected = list(sw.compare(scores, "unified holm").p_adjusted)
