@@ -146,7 +146,7 @@ def test_an_analysis_writes_its_paper(tmp_path: Path) -> None:
     files = {path.name: path for path in (tmp_path / "paper").iterdir()}
     assert set(files) == {"table.tex", "figure.pdf", "figure.svg", "methods.tex", "refs.bib", "numbers.tex"}
     assert files["figure.pdf"].read_bytes().startswith(b"%PDF")
-    assert "we compared all systems with run001" in files["methods.tex"].read_text()
+    assert "We compared all systems against run001" in files["methods.tex"].read_text()
 
 
 @pytest.mark.slow

@@ -186,7 +186,7 @@ def _describe_pairs(result: ClaimResult, analysis: Analysis) -> str:
     if len(result.pairs.names) == 2:
         return f"the two {systems}"
     if analysis.baselines:
-        return f"all {systems} with {' and with '.join(map(short, analysis.baselines))}"
+        return f"all {systems} against {' and '.join(map(short, analysis.baselines))}"
     return f"all {len(result.pairs):,} pairs of {systems}"
 
 
