@@ -149,7 +149,7 @@ def test_undefined_cells_are_counted_and_warned_of() -> None:
     assert first.warning
     assert content.configuration["scores_sha256"] == scores_hash(scores)
     left = analyze(simulated(4, holes=0.05), method="hsd", fill="leave")
-    assert any("missing and are left out" in remark.text for remark in left.remarks)
+    assert any("missing and left out" in remark.text for remark in left.remarks)
     dropped = analyze(simulated(4, holes=0.02), fill="drop")
     assert any("left out" in remark.text for remark in dropped.remarks)
     classic = analyze(simulated(4, holes=0.05), method="t holm", fill="leave")

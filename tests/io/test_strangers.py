@@ -285,5 +285,5 @@ def test_a_log_in_an_archive_of_a_later_version_is_refused(tmp_path: Path) -> No
     content = bytearray(path.read_bytes())
     content[content.index(b"PK\x01\x02") + 6] = 84
     path.write_bytes(content)
-    with pytest.raises(InputError, match="no log of inspect, or damaged"):
+    with pytest.raises(InputError, match="is not a log of inspect, or is damaged"):
         read_scores(path)

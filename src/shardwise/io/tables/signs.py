@@ -98,7 +98,9 @@ def find_statistic(row: Floats, rows: Floats) -> str:
 
 def _spread_of(values: Floats) -> float:
     finite = values[np.isfinite(values)]
-    return float(np.ptp(finite)) if len(finite) else 0.0
+    # numbers so large that their range is infinite are refused later, as scores
+    with np.errstate(over="ignore"):
+        return float(np.ptp(finite)) if len(finite) else 0.0
 
 
 def find_derivation(column: Floats, others: Mapping[str, Floats]) -> str:
