@@ -125,14 +125,13 @@ def test_baselines_are_a_family_of_their_own() -> None:
     means = scores.mean("topic").to_series()
     np.testing.assert_allclose(others["difference"], means.loc[others.index] - means["run003"])
     wanted = np.where(
-        others["p_adjusted"] > 0.05, "not told apart", np.where(others["difference"] > 0, "better", "worse")
+        others["p_adjusted"] > 0.05, "tied", np.where(others["difference"] > 0, "better", "worse")
     )
     assert others["verdict"].tolist() == wanted.tolist()
-    assert set(wanted) == {"better", "worse", "not told apart"}
+    assert {"better", "worse"} <= set(wanted)
     marks = board.shown().set_index("system")["vs run003"]
     assert all(
-        (mark[-1] in "▲▼") == (word != "not told apart")
-        for mark, word in zip(marks[others.index], wanted, strict=True)
+        (mark[-1] in "▲▼") == (word != "tied") for mark, word in zip(marks[others.index], wanted, strict=True)
     )
     two = found.leaderboard(baseline=["run003", "run005"])
     p = two.against["run003"]["p_adjusted"].dropna()

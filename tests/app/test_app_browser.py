@@ -186,7 +186,7 @@ def test_a_planner_with_sliders(browser: Any, served: Served, screen: str) -> No
         page.click("a:has-text('Planning')")
         page.wait_for_selector("#figures .headline")
         before = page.inner_text("#figures .headline")
-        assert before.startswith("50 topics find a difference of 0.0808")
+        assert before.startswith("50 topics detect a difference of 0.0808")
         page.focus("#s-topics")
         for _ in range(10):
             page.keyboard.press("ArrowRight")

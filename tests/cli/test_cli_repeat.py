@@ -286,7 +286,7 @@ def test_a_report_made_from_python(tmp_path: Path) -> None:
     done = shardwise("repeat", tmp_path / "r.html")
     assert done.returncode == 2
     assert "this report was made from Python" in done.stderr
-    assert "made from Python" in (tmp_path / "r.html").read_text()
+    assert "from Python" in (tmp_path / "r.html").read_text()
 
 
 def test_a_report_of_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,7 +159,7 @@ def test_presets_fit_the_rest_of_the_package() -> None:
     [
         ({"figure": "figure-5"}, "unknown simulation 'figure-5'"),
         ({"figure": "figure-3", "mu": 0.5}, "has no mu"),
-        ({"figure": "figure-2", "sigma": -1.0}, "no standard deviation"),
+        ({"figure": "figure-2", "sigma": -1.0}, "not a standard deviation"),
         ({"figure": "figure-2", "instances": 1}, "1 instances: give a whole number, 2 or more"),
     ],
 )

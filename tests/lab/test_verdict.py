@@ -151,7 +151,7 @@ def test_there_is_always_advice_that_can_be_typed(
     found = judged(rates(*((name, *pair) for name, pair in figures.items()), level=level))
     assert {one.error_rate for one in found.advice} == {parse_procedure(name).error_rate for name in figures}
     for one in found.advice:
-        assert TABLE in parse_procedure(one.method).dims
+        assert TABLE in parse_procedure(one.method).layouts
         assert parse_procedure(one.method).claim == TOPIC
         assert 0 < one.alpha <= 0.05
         assert one.method == one.declared or one.status == "fails"

@@ -246,7 +246,7 @@ def test_on_the_command_line(items: pd.DataFrame, tmp_path: Path) -> None:
     )
     items[items["labelled"] == 1][["item", "a", "b"]].to_csv(human, index=False)
     text = shardwise("compare", judge, "--human", human).stdout
-    assert "ppi holm (prediction-powered paired t-test with Holm)" in text
+    assert "Prediction-powered paired t-test" in text
     assert "40 items of 120 with scores by people" in text
     refused = shardwise("compare", judge, "--human", human, "--fit", "bootstrap")
     assert "--human has no effect with --fit bootstrap" in refused.stderr

@@ -140,7 +140,8 @@ def test_public_calls_and_the_laboratory_run_the_same_functions(monkeypatch: pyt
         for one in {(one.method, one.claim): one for one in procedures(dims).values()}.values():
             if one.method.name == "mcnemar":  # of right and wrong answers
                 y = (y > np.median(y)).astype(float)
-            judged = one.method.uses_people  # people saw everything
+            judged = one.method.uses_people  # people saw everything, twenty items at least
+            y = np.concatenate([y, y], axis=1) if judged else y
             calls.clear()
             one.decide(Tables(y, dims, n_resamples=9, human=y if judged else None))
             in_batch = [call[:2] for call in calls]

@@ -32,6 +32,7 @@ NOT_DRAWN = {
     "Claim",
     "Clause",
     "Outcome",
+    "StatementCheck",
     "Collection",
     "Estimates",
     "InstanceRuns",
