@@ -145,7 +145,7 @@ def _reference(text: bytes) -> dict[str, dict[bytes, float]]:
     for line in text.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
         fields = [field for field in line.replace(b"\t", b" ").replace(b"\r", b" ").split(b" ") if field]
         if fields:
-            topic, _, doc, _, value, _ = fields
+            topic, _, doc, _, value, *_ = fields
             if doc in found.setdefault(topic.decode(), {}):
                 raise ValueError("twice")
             found[topic.decode()][doc] = float(value)
