@@ -8,6 +8,7 @@ One build serves every Python from 3.11 on: extensions keep to the limited API a
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,8 +65,17 @@ class BuildExtensions(build_ext):
         super().build_extensions()
 
     def build_extension(self, ext: Extension) -> None:
-        """Compile one module."""
+        """Compile one module; an editable installation takes the one beside its sources if that is not older."""
         self.begun += 1
+        beside = SOURCES / Path(*ext.name.split(".")).parent / Path(self.get_ext_filename(ext.name)).name
+        if getattr(self, "editable_mode", False) and KIND == "release" and beside.exists():
+            used = [*SOURCES.rglob("*.pyx"), *SOURCES.rglob("*.pxd"), *SOURCES.rglob("*.h")]
+            if beside.stat().st_mtime >= max(path.stat().st_mtime for path in used):
+                target = Path(self.get_ext_fullpath(ext.name))
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if target.resolve() != beside.resolve():
+                    shutil.copy2(beside, target)
+                return
         print(f"[{self.begun}/{len(self.extensions)}] {ext.name}", flush=True)
         super().build_extension(ext)
 
