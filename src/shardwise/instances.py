@@ -10,7 +10,6 @@ from shardwise.io.instances import InstanceRuns as InstanceRuns
 from shardwise.io.instances import flag_deterministic as flag_deterministic
 from shardwise.io.instances import read_instance_scores as read_instance_scores
 from shardwise.io.instances import read_instances as read_instances
-from shardwise.methods.mixed.posterior import bambi_model as bambi_model
 from shardwise.methods.mixed.posterior import posterior as posterior
 from shardwise.methods.repeats.kinds import Repeats as Repeats
 from shardwise.methods.repeats.kinds import seeds_or_samples as seeds_or_samples
@@ -20,7 +19,6 @@ __all__ = [
     "InstanceRuns",
     "Repeats",
     "SettingSeries",
-    "bambi_model",
     "flag_deterministic",
     "p_value_spread",
     "posterior",

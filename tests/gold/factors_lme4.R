@@ -1,4 +1,4 @@
-# Makes factors_scores.csv, factors_fits.csv, factors_pairs.csv, factors_glmer.csv and factors_versions.txt beside it.
+# Makes factors_scores.csv, factors_fits.csv, factors_pairs.csv and factors_versions.txt beside it.
 # Run in this folder: Rscript factors_lme4.R (R >= 4.2 with lme4, lmerTest and pbkrtest)
 suppressMessages({library(lme4); library(lmerTest)})
 options(digits = 17)
@@ -31,15 +31,4 @@ for (name in names(models)) {
 }
 write.csv(do.call(rbind, fits), "factors_fits.csv", row.names = FALSE, quote = FALSE)
 write.csv(do.call(rbind, pairs), "factors_pairs.csv", row.names = FALSE, quote = FALSE)
-# right and wrong answers: factors_items.csv (factors_python.py), questions random
-i <- read.csv("factors_items.csv"); i <- do.call(rbind, lapply(c("a", "b", "c"), function(s) data.frame(item = factor(i$item), system = s, y = i[[s]])))
-glm <- list(); tight <- glmerControl(optimizer = "bobyqa", calc.derivs = FALSE, optCtrl = list(rhoend = 1e-9, maxfun = 1e5),
-  tolPwrss = 1e-13) # at its usual 1e-7 the log-likelihood is .002 short of the maximum
-for (gap in c(FALSE, TRUE)) {
-  e <- if (gap) i[seq_len(nrow(i)) %% 7 != 0, ] else i
-  m <- glmer(y ~ 0 + system + (1 | item), e, family = binomial, control = tight)
-  glm[[length(glm) + 1]] <- data.frame(gap = gap, name = c(names(fixef(m)), "sd", "logLik"),
-    value = c(fixef(m), getME(m, "theta"), logLik(m)), se = c(sqrt(diag(as.matrix(vcov(m, use.hessian = FALSE)))), NA, NA))
-}
-write.csv(do.call(rbind, glm), "factors_glmer.csv", row.names = FALSE, quote = FALSE)
 writeLines(c(R.version.string, sapply(c("lme4", "lmerTest", "pbkrtest"), function(x) paste(x, packageVersion(x)))), "factors_versions.txt")

@@ -143,35 +143,3 @@ def test_refusals() -> None:
         sw.mixed(table, "nested", random=["topic"])  # type: ignore[call-overload]
     with pytest.raises(sw.InputError, match="generalises over topic, judge"):
         sw.compare(fitted("judges"), generalize="topic")
-
-
-@pytest.mark.parametrize("gap", [False, True])
-def test_logistic_model_equals_glmer(gap: bool) -> None:
-    """glmer with a tight inner loop (factors_lme4.R): where the likelihood is flat to 1e-6, estimates are to 1e-4."""
-    frame = pd.read_csv(GOLD / "factors_items.csv")
-    y = frame[["a", "b", "c"]].to_numpy(float)
-    if gap:  # R lists system by system, counting from 1
-        listed = y.T.ravel()
-        listed[6::7] = np.nan
-        y = listed.reshape(3, 120).T
-    fit = sw.mixed(
-        xr.DataArray(y, dims=("topic", "system"), coords={"system": list("abc")}), family="binomial"
-    )
-    gold = pd.read_csv(GOLD / "factors_glmer.csv").query("gap == @gap").set_index("name")
-    assert fit.log_likelihood == pytest.approx(gold.loc["logLik", "value"], abs=1e-6)
-    assert fit.item_sd == pytest.approx(gold.loc["sd", "value"], abs=1e-4)
-    names = [f"system{s}" for s in "abc"]
-    assert fit.table["log_odds"].to_numpy() == pytest.approx(gold.loc[names, "value"].to_numpy(), abs=1e-4)
-    assert fit.table["se"].to_numpy() == pytest.approx(gold.loc[names, "se"].to_numpy(), rel=1e-4)
-    found = sw.compare(fit, "holm")
-    assert found.claim == "new topics like these 120, in log-odds"
-    assert np.isinf(found.df).all()
-
-
-def test_logistic_refusals() -> None:
-    with pytest.raises(sw.InputError, match="neither 0 nor 1"):
-        sw.mixed(pd.DataFrame({"a": [0.5, 1.0], "b": [0.0, 1.0]}), family="binomial")
-    with pytest.raises(sw.InputError, match="log-odds are infinite"):
-        sw.mixed(pd.DataFrame({"a": [1, 1], "b": [0, 1]}), family="binomial")
-    with pytest.raises(sw.InputError, match="has no effect in a logistic model"):
-        sw.mixed(scores(), random=["topic"], family="binomial")  # type: ignore[call-overload]

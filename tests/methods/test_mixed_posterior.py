@@ -16,7 +16,7 @@ from scipy import stats
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.methods.mixed.fit import MixedFit, mixed
-from shardwise.methods.mixed.posterior import Mixture, bambi_model, posterior
+from shardwise.methods.mixed.posterior import Mixture, posterior
 from shardwise.methods.mixed.posterior_draws import Order, draw, weighed
 
 GOLD = Path(__file__).parent.parent / "gold"
@@ -159,9 +159,3 @@ def test_refusals() -> None:
         found.difference("0", "1").interval(0.9, "wide")
     with pytest.raises(InputError, match="not between 0 and 1"):
         found.difference("0", "1").interval(95)
-
-
-def test_bambi_is_asked_for_politely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "bambi", None)
-    with pytest.raises(InputError, match=r"bambi is not installed; pip install 'shardwise\[bayes\]'"):
-        bambi_model(fitted("nested", m=3, n=10))

@@ -9,7 +9,6 @@ from typing import Any
 from shardwise.core.errors import InputError
 
 EXTRAS = {
-    "bambi": "bayes",
     "distributed": "cluster",
     "h5netcdf": "netcdf",
     "h5py": "netcdf",

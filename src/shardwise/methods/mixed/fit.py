@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 from scipy import linalg
 
 from shardwise.core import late
-from shardwise.core.arguments import chosen
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim, plural
 from shardwise.core.errors import Either, InputError, Option
@@ -23,7 +22,6 @@ from shardwise.methods.mixed import balanced, reml
 from shardwise.methods.mixed.balanced import BalancedFit, Design
 from shardwise.methods.mixed.blocks import Problem, problem
 from shardwise.methods.mixed.factors import FactorFit, fit_factors
-from shardwise.methods.mixed.logistic_fit import LogisticFit, fit_logistic
 from shardwise.methods.mixed.observations import DIMENSIONS, Observations, cells, observations
 from shardwise.methods.mixed.profile import (
     BalancedSurface,
@@ -158,18 +156,13 @@ def mixed(scores: Any, design: Design = ..., *, deterministic: Sequence[str] = .
 def mixed(scores: Any, *, random: Sequence[str]) -> FactorFit: ...
 
 
-@overload
-def mixed(scores: Any, *, family: Literal["binomial"]) -> LogisticFit: ...
-
-
 def mixed(
     scores: Any,
     design: Design | None = None,
     *,
     deterministic: Sequence[str] = (),
     random: Sequence[str] | None = None,
-    family: Literal["normal", "binomial"] = "normal",
-) -> MixedFit | FactorFit | LogisticFit:
+) -> MixedFit | FactorFit:
     """Fit y = γ + system + topic + system:topic + instance + ε, systems fixed, the rest random (J15 eq. 9).
 
     Complete tables are fitted in closed form, others by profiled restricted likelihood.
@@ -188,8 +181,6 @@ def mixed(
         Any other random factors instead: dimensions of the scores, or labels along one of them, such as topic, judge,
         prompt, annotator or cluster. Each brings an effect of its own and one with each system; terms such as
         "topic:judge" or "system:instance" are taken as they are. See `FactorFit`.
-    family
-        "binomial" for scores of 0 and 1: a logistic model with topics a sample. See `LogisticFit`.
 
     >>> import xarray as xr
     >>> rng = np.random.default_rng(1)
@@ -198,15 +189,15 @@ def mixed(
     >>> [f"{name} {v ** 0.5:.2f}" for name, v in fit.variance_components.items()]
     ['topic 0.15', 'system:topic 0.10', 'system:instance 0.00', 'residual 0.05']
     """
-    chosen(family, "family", ("normal", "binomial"))
-    given = (design is not None, bool(len(deterministic)), random is not None and family == "binomial")
-    if (random is not None or family == "binomial") and any(given):
-        named = ("design", "deterministic", "random")[given.index(True)]
-        where = "in a logistic model" if family == "binomial" else "where random factors are named"
-        raise InputError((Option(named), f" has no effect {where}"), remedy="leave it out", argument=named)
-    if family == "binomial":
-        return fit_logistic(scores)
     if random is not None:
+        given = (design is not None, bool(len(deterministic)))
+        if any(given):
+            named = ("design", "deterministic")[given.index(True)]
+            raise InputError(
+                (Option(named), " has no effect where random factors are named"),
+                remedy="leave it out",
+                argument=named,
+            )
         return fit_factors(scores, random)
     design = design or "nested"
     if design not in ("nested", "crossed"):

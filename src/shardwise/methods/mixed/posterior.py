@@ -8,7 +8,6 @@ sorted draws give.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from scipy import linalg, special
 
 from shardwise.core import late
 from shardwise.core.arrays import Floats
-from shardwise.core.errors import InputError, Option
+from shardwise.core.errors import InputError
 from shardwise.core.rng import generator
 from shardwise.core.shown import Shown
 from shardwise.methods.mixed import balanced, blocks, reml
@@ -271,38 +270,3 @@ def _curvature(log_density: Any, mode: Floats, step: float = 0.05) -> Floats:
             out[i, j] = out[j, i] = -total / (4.0 * step**2)
     values, vectors = linalg.eigh(out)
     return np.asarray(vectors @ np.diag(np.maximum(values, 0.05)) @ vectors.T)
-
-
-def bambi_model(fit: MixedFit, priors: dict[str, Any] | None = None) -> Any:
-    """The same model for bambi (the `bayes` extra), for those who want priors of their own; call `.fit()` on it.
-
-    Terms are `system`, `1|topic`, `1|cell` (system:topic) and `1|own` (instance).
-
-    Parameters
-    ----------
-    fit
-        The result of `mixed`.
-    priors
-        Priors by term, as bambi takes them; its own, if None.
-    """
-    try:
-        bambi = import_module("bambi")
-    except ImportError:
-        raise InputError(
-            "bambi is not installed", remedy="pip install 'shardwise[bayes]', or use posterior()"
-        ) from None
-    if (fit.data.instance < 0).any():
-        raise InputError(
-            "bambi has no instance effect that only some systems have",
-            remedy=("use ", Option("design", "crossed")),
-        )
-    frame = pd.DataFrame(
-        {
-            "y": fit.data.y,
-            "system": np.array(fit.systems)[fit.data.system],
-            "topic": np.array(fit.topics)[fit.data.topic],
-            "cell": np.array(fit.data.system_topic_names)[fit.data.system_topic],
-            "own": np.array(fit.data.instance_names)[fit.data.instance],
-        }
-    )
-    return bambi.Model("y ~ system + (1|topic) + (1|cell) + (1|own)", frame, priors=priors)
