@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import shardwise as sw
-from moderated_by_hand import slow_p_best, slow_top_group
 from shardwise.core.arrays import Floats, Ints
-from shardwise.methods.moderated.law import BLOCK, Law, furthest_above
+from shardwise.methods.moderated.law import BLOCK, Law
 from shardwise.methods.moderated.resample import resample_single, resampled
 from shardwise.methods.moderated.statistics import D0, pairs_of, statistics
 from shardwise.stats.resampling import key_of, topic_counts
@@ -35,8 +34,6 @@ class Slow:
     t: Floats
     p_adjusted: Floats
     maxima: Floats
-    p_best: Floats
-    top_group: list[int]
 
 
 def slow_t(z: Floats, ia: Ints, ib: Ints, d0: float) -> Floats:
@@ -48,9 +45,9 @@ def slow_t(z: Floats, ia: Ints, ib: Ints, d0: float) -> Floats:
     return np.asarray(d.mean(axis=0) / np.sqrt(v / n))
 
 
-def slow(y: Floats, ia: Ints, ib: Ints, d0: float, seed: int, count: int, alpha: float = 0.1) -> Slow:
-    """Steps 3, 4 and 7: topics drawn one by one, statistics from the drawn tables, quantiles for the top group."""
-    topics, systems = y.shape
+def slow(y: Floats, ia: Ints, ib: Ints, d0: float, seed: int, count: int) -> Slow:
+    """Steps 3 and 4: topics drawn one by one, statistics from the drawn tables."""
+    topics = len(y)
     t = slow_t(y, ia, ib, d0)
     z = y - y.mean(axis=0)
     counts = topic_counts(topics, key_of(seed), 0, count).astype(int)
@@ -63,9 +60,7 @@ def slow(y: Floats, ia: Ints, ib: Ints, d0: float, seed: int, count: int, alpha:
         largest = np.abs(star[:, order[j:]]).max(axis=1)
         least = max(least, (1 + np.sum(largest >= abs(t[k]) * (1 - 1e-9))) / (count + 1))
         p_adjusted[k] = least
-    best = (t, star, ia, ib, systems)
-    maxima = np.sort(np.abs(star).max(axis=1))
-    return Slow(t, p_adjusted, maxima, slow_p_best(*best), slow_top_group(*best, alpha))
+    return Slow(t, p_adjusted, np.sort(np.abs(star).max(axis=1)))
 
 
 def law(y: Floats, seed: int = 0, count: int = 199, d0: float = D0, jobs: int | None = 1) -> Law:
@@ -85,8 +80,6 @@ def test_every_step_by_hand(topics: int, systems: int, d0: float) -> None:
     np.testing.assert_allclose(found.t, by_hand.t, rtol=1e-12)
     np.testing.assert_allclose(np.sqrt(fast.maxima), by_hand.maxima, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(fast.p_adjusted, by_hand.p_adjusted)
-    np.testing.assert_allclose(fast.p_best, by_hand.p_best, rtol=1e-12)
-    assert fast.top_group(0.1).tolist() == by_hand.top_group
 
 
 @pytest.mark.parametrize("against", [0, 2])
@@ -100,8 +93,6 @@ def test_many_to_one_by_hand(against: int) -> None:
     np.testing.assert_allclose(found.t, by_hand.t, rtol=1e-12)
     np.testing.assert_allclose(np.sqrt(fast.maxima), by_hand.maxima, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(fast.p_adjusted, by_hand.p_adjusted)
-    np.testing.assert_allclose(fast.p_best, by_hand.p_best, rtol=1e-12)
-    assert fast.top_group(0.1).tolist() == by_hand.top_group
 
 
 def test_p_values_of_single_pairs_come_from_the_same_resamples() -> None:
@@ -152,13 +143,6 @@ def _at(ia: Ints, ib: Ints, systems: int) -> Ints:
     return np.array([every.index(frozenset(p)) for p in zip(ia.tolist(), ib.tolist(), strict=True)])
 
 
-def test_a_system_without_pairs_is_not_judged() -> None:
-    y = table(8, 20, 4)
-    ia, ib = np.array([0]), np.array([1])
-    found = resampled(y, ia, ib, statistics(y, ia, ib), key_of(1), 199)
-    assert (found.p_best[2:] == 1.0).all()
-
-
 def test_no_common_variance_is_the_paired_t() -> None:
     y = table(1)
     ia, ib = pairs_of(5)
@@ -205,7 +189,7 @@ def test_workers_change_nothing(count: int) -> None:
     y = table(5, 20, 7)
     one, two, five = (law(y, 2, count, jobs=jobs) for jobs in (1, 2, 5))
     for other in (two, five):
-        for name in ("p_adjusted", "maxima", "p_best"):
+        for name in ("p_adjusted", "maxima"):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
@@ -236,7 +220,6 @@ def test_names_of_systems_change_nothing(seed: int, topics: int, systems: int, d
     ia, ib = pairs_of(systems)
     at = _at(order[ia], order[ib], systems)  # where the pairs of the shuffled table are in the first
     np.testing.assert_array_equal(law(y[:, order]).p_adjusted, law(y).p_adjusted[at])
-    np.testing.assert_array_equal(law(y[:, order]).p_best, law(y).p_best[order])
 
 
 @settings(max_examples=25, deadline=None)
@@ -267,12 +250,10 @@ def test_tables_without_any_spread(d0: float) -> None:
     equal = np.full((6, 3), 0.3) + np.arange(6)[:, None]
     found = law(equal, d0=d0)
     assert (found.p_adjusted == 1.0).all()
-    assert found.top_group(0.05).tolist() == [0, 1, 2]
     apart = equal + np.array([0.0, 0.1, 0.1])
     np.testing.assert_array_equal(statistics(apart, d0=d0).t, [-np.inf, -np.inf, 0.0])
     found = law(apart, d0=d0)
     np.testing.assert_array_equal(found.p_adjusted, [1 / 200, 1 / 200, 1.0])
-    assert found.top_group(0.05).tolist() == [1, 2]
 
 
 def test_draws_of_one_topic_alone_are_as_extreme_as_can_be() -> None:
@@ -282,31 +263,10 @@ def test_draws_of_one_topic_alone_are_as_extreme_as_can_be() -> None:
     assert np.isinf(law(y).maxima).sum() == alone
 
 
-@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1, 0.3])
-def test_the_top_group_of_any_level(alpha: float) -> None:
-    y = table(11, 14, 6)
-    by_hand = slow(y, *pairs_of(6), D0, 5, 999, alpha)
-    assert law(y, 5, 999).top_group(alpha).tolist() == by_hand.top_group
-
-
-@settings(max_examples=25, deadline=None)
-@given(KEYS, st.integers(4, 12), st.integers(3, 6))
-def test_the_top_group_does_not_trust_the_side_of_the_skewness(seed: int, topics: int, systems: int) -> None:
-    """The same leads, held against the draws of a table and of the table turned over."""
-    y = table(seed, topics, systems)
-    turned = resampled(-y, *pairs_of(systems), statistics(y), key_of(3), 199)
-    np.testing.assert_array_equal(turned.p_best, law(y, 3).p_best)
-
-
 def test_too_few_draws_have_no_quantile() -> None:
     found = law(table(1), count=9)
     assert found.critical(0.05) == np.inf
     assert found.critical(0.1) < np.inf
-
-
-def test_furthest_above_is_of_each_side() -> None:
-    t = np.array([2.0, -1.0, -3.0])
-    np.testing.assert_array_equal(furthest_above(t, *pairs_of(3), 4), [1.0, 9.0, -1.0, -np.inf])
 
 
 def test_trec8(data: Path) -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from moderated_by_hand import slow_p_best
 from procedure_tables import labelled
 from shardwise.comparing.compare import compare
 from shardwise.core.arrays import Floats
@@ -66,7 +65,6 @@ def test_chance_effects_by_hand() -> None:
     fast = resampled(x, *pairs_of(4), found, key_of(2), 300, noise=noise)
     star = slow_noisy(x, noise, 2, 300)
     np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(np.abs(star).max(axis=1)), rtol=1e-10)
-    np.testing.assert_allclose(fast.p_best, slow_p_best(found.t, star, *pairs_of(4), 4), rtol=1e-12)
 
 
 def with_holes(seed: int, topics: int = 15, systems: int = 5, share: float = 0.15) -> Floats:
@@ -100,7 +98,6 @@ def test_missing_scores_by_hand(d0: float) -> None:
     later = np.maximum.accumulate(np.abs(star[:, falling[::-1]]), axis=1)[:, ::-1]
     reached = (1 + (later >= np.abs(found.t[falling]) * (1 - 1e-9)).sum(axis=0)) / 301
     np.testing.assert_array_equal(fast.p_adjusted[falling], np.maximum.accumulate(reached))
-    np.testing.assert_allclose(fast.p_best, slow_p_best(found.t, star, ia, ib, 5), rtol=1e-12)
 
 
 def test_the_normal_limit_by_hand() -> None:
@@ -120,7 +117,6 @@ def test_the_normal_limit_by_hand() -> None:
     star = (means[:, ia] - means[:, ib]) / found.se
     fast = normal_limit(moments, ia, ib, found, key_of(6), 300)
     np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(np.abs(star).max(axis=1)), rtol=1e-9)
-    np.testing.assert_allclose(fast.p_best, slow_p_best(found.t, star, ia, ib, 5), rtol=1e-12)
 
 
 def test_topics_that_nobody_has_are_as_if_they_had_never_been() -> None:

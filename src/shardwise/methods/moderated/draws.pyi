@@ -1,7 +1,7 @@
 import numpy as np
 
 from shardwise.core.arrays import Codes, Floats, Ints, Singles, Words
-from shardwise.methods.moderated.law import Tally, Targets
+from shardwise.methods.moderated.law import Targets
 from shardwise.methods.moderated.noise import Noise
 from shardwise.methods.moderated.normal import Limit
 from shardwise.methods.moderated.resample import Centred, Incomplete
@@ -17,7 +17,7 @@ def count_draws(
     key: np.uint64,
     first_block: int,
     stop_block: int,
-    tally: Tally,
+    falling: Ints,
     maxima: Floats,
 ) -> None: ...
 def count_incomplete(
@@ -26,7 +26,7 @@ def count_incomplete(
     key: np.uint64,
     first_block: int,
     stop_block: int,
-    tally: Tally,
+    falling: Ints,
     maxima: Floats,
 ) -> None: ...
 def count_normal(
@@ -35,6 +35,6 @@ def count_normal(
     key: np.uint64,
     first_block: int,
     stop_block: int,
-    tally: Tally,
+    falling: Ints,
     maxima: Floats,
 ) -> None: ...

@@ -2,8 +2,8 @@
 
 Draw i depends on (key, i) only. Systems are moved to equal means first, so that no pair differs in the world that is
 drawn from. With w_t the times that topic t was drawn and δ_t a pair's centred differences, a draw needs Σ w δ and
-Σ w δ² of each pair. The first is a difference of system means. The second is needed only where t² can matter: where it
-can be the largest of the draw so far, or reach what a system is held against. As no term of Σ w δ² is negative, the few
+Σ w δ² of each pair. The first is a difference of system means. The second is needed only where t²
+can be the largest of the draw so far. As no term of Σ w δ² is negative, the few
 topics with the largest δ² bound it from below and t² from above, and nineteen in twenty draws of a pair need no more.
 Bounds are in single precision, with room for its rounding; what is compared with them is not. Draws come in blocks, so
 that tables of them stay in the processor's cache, and nothing larger than a block is kept.
@@ -43,15 +43,6 @@ cdef extern from "lanes.h" nogil:
     )
     void add_variances(const float* one, const float* other, float* least)
     void mark_largest(const float* gap, const float* least, const float* largest, uint8_t* seen)
-    void mark_leads(
-        const float* gap,
-        const float* least,
-        const float* one,
-        const float* other,
-        const float* lower,
-        const float* upper,
-        uint8_t* seen,
-    )
 
 
 BLOCK_SIZE = BLOCK
@@ -59,8 +50,6 @@ BLOCK_SIZE = BLOCK
 cdef double ROUNDING = 1e-12
 # where no difference is larger, all of its draws are looked at: 2^-40
 cdef double LITTLE = 9.094947017729282e-13
-# t² that is still to be reached, 2^127; ∞ stands for one that has been
-cdef double MOST = 1.7014118346046923e38
 
 
 cdef struct Noise:
@@ -72,42 +61,6 @@ cdef struct Noise:
     const double* lower_df
     const double* size
     bint shared
-
-
-cdef inline void note(
-    int64_t a,
-    int64_t b,
-    int64_t i,
-    double gap,
-    double squared,
-    const double[::1] target,
-    double[::1] peaks,
-    float[:, :, ::1] reached,
-    int64_t[:, ::1] counts,
-) noexcept nogil:
-    """Note t² of a pair in draw i of a block, and count the draw for a system that is reached by it."""
-    cdef double first_leads = squared if gap > 0.0 else -squared
-    cdef double second_leads = squared if gap < 0.0 else -squared
-    peaks[i] = max(peaks[i], squared)
-    reach(0, a, i, second_leads, target, reached, counts)
-    reach(0, b, i, first_leads, target, reached, counts)
-    reach(1, a, i, first_leads, target, reached, counts)
-    reach(1, b, i, second_leads, target, reached, counts)
-
-
-cdef inline void reach(
-    int64_t side,
-    int64_t a,
-    int64_t i,
-    double lead,
-    const double[::1] target,
-    float[:, :, ::1] reached,
-    int64_t[:, ::1] counts,
-) noexcept nogil:
-    """Count draw i for a system that this lead of another, or over another, reaches first."""
-    if lead >= target[a] and reached[side, a, i] < INFINITY:
-        counts[side, a] += 1
-        reached[side, a, i] = INFINITY
 
 
 cdef inline int64_t count_from(const double[::1] values, int64_t size, double least) noexcept nogil:
@@ -196,9 +149,9 @@ def largest_gaps(world, const int64_t[::1] ia not None, const int64_t[::1] ib no
 
 
 def count_draws(
-    world, largest, targets, uint64_t key, int64_t first_block, int64_t stop_block, tally, double[::1] maxima not None
+    world, largest, targets, uint64_t key, int64_t first_block, int64_t stop_block, int64_t[::1] falling not None, double[::1] maxima not None
 ):
-    """Add to the tally the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
+    """Add to `falling` the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
     cdef const double[:, ::1] z = world.z
     cdef double floor = world.floor, share = world.share, pooling = world.pooling
     cdef const double[::1] upper = world.noise.upper, lower = world.noise.lower, size = world.noise.size
@@ -208,9 +161,7 @@ def count_draws(
     cdef const int32_t[:, ::1] large_topics = largest[0]
     cdef const float[:, ::1] large_squares = largest[1]
     cdef const int64_t[::1] ia = targets.ia, ib = targets.ib
-    cdef const double[::1] pair_target = targets.pairs, system_target = targets.systems
-    cdef int64_t[::1] falling = tally.falling
-    cdef int64_t[:, ::1] system_counts = tally.systems
+    cdef const double[::1] pair_target = targets.pairs
     cdef int64_t systems = z.shape[0], topics = z.shape[1]
 
     # a block of draws: times that each topic was drawn; means, the same with chance effects, and their variances
@@ -220,15 +171,13 @@ def count_draws(
     cdef double[:, ::1] variances = np.empty((systems, BLOCK))
     # what s̄² adds to the variance of every difference
     cdef double[::1] common = np.empty(BLOCK)
-    # the block in single precision, and what its draws have reached; the last axis is the draw
+    # the block in single precision; the last axis is the draw
     cdef float[:, ::1] weights = np.empty((topics, BLOCK), dtype=np.float32)
     cdef float[:, ::1] short_means = np.empty((systems, BLOCK), dtype=np.float32)
     cdef float[:, ::1] short_moved = np.empty((systems, BLOCK), dtype=np.float32)
     cdef float[:, ::1] short_variances = np.empty((systems, BLOCK), dtype=np.float32)
     cdef float[::1] short_common = np.empty(BLOCK, dtype=np.float32)
     cdef float[::1] short_peaks = np.empty(BLOCK, dtype=np.float32)
-    # (2, R, BLOCK) signed t² that a lead over a system, or its own, is to reach; then ∞
-    cdef float[:, :, ::1] reached = np.empty((2, systems, BLOCK), dtype=np.float32)
     # room for one pair
     cdef double[::1] squares = np.empty(topics)
     cdef float[::1] gap = np.empty(BLOCK, dtype=np.float32)
@@ -245,7 +194,7 @@ def count_draws(
     cdef int64_t block, drawn, a, b, i, k, t, word
     cdef double top, mean, own, total, difference, v, d, squared, size_of_means
     cdef float slack, part = <float>(share / (topics - 1.0))
-    cdef bint near, squared_gaps
+    cdef bint squared_gaps
 
     for block in range(first_block, stop_block):
         drawn = min(<int64_t>BLOCK, maxima.shape[0] - block * BLOCK)
@@ -289,7 +238,6 @@ def count_draws(
             size_of_means = LITTLE
             for a in range(systems):
                 for i in range(BLOCK):
-                    reached[0, a, i] = reached[1, a, i] = <float>min(system_target[a], MOST)
                     short_means[a, i] = <float>means[a, i]
                     short_moved[a, i] = <float>moved[a, i]
                     short_variances[a, i] = <float>variances[a, i]
@@ -311,18 +259,8 @@ def count_draws(
                     add_variances(&short_variances[a, 0], &short_variances[b, 0], &least[0])
                     bound_gaps(&short_moved[a, 0], &short_moved[b, 0], slack, &gap[0])
 
-                # draws that may change anything; systems are reached by the largest so far, or nearer ones
+                # draws in which the pair may have the largest t² so far
                 mark_largest(&gap[0], &least[0], &short_peaks[0], &seen[0])
-                near = min(system_target[a], system_target[b]) < top
-                if near:
-                    mark_leads(
-                        &gap[0], &least[0], &short_moved[a, 0], &short_moved[b, 0],
-                        &reached[0, a, 0], &reached[1, b, 0], &seen[0],
-                    )
-                    mark_leads(
-                        &gap[0], &least[0], &short_moved[b, 0], &short_moved[a, 0],
-                        &reached[0, b, 0], &reached[1, a, 0], &seen[0],
-                    )
 
                 # t² of these; without any spread 0 for equal systems and ∞ for unequal ones
                 squared_gaps = False
@@ -345,7 +283,7 @@ def count_draws(
                             difference = moved[a, i] - moved[b, i]
                         d = difference if fabs(difference) > floor else 0.0
                         squared = d * d / v if v > 0.0 else (INFINITY if d != 0.0 else 0.0)
-                        note(a, b, i, difference, squared, system_target, peaks, reached, system_counts)
+                        peaks[i] = max(peaks[i], squared)
                         short_peaks[i] = <float>peaks[i]
                         top = max(top, squared)
                 if top >= pair_target[k]:
@@ -388,21 +326,18 @@ cdef void weigh_pair(
 
 
 def count_incomplete(
-    table, targets, uint64_t key, int64_t first_block, int64_t stop_block, tally, double[::1] maxima not None
+    table, targets, uint64_t key, int64_t first_block, int64_t stop_block, int64_t[::1] falling not None, double[::1] maxima not None
 ):
-    """Add to the tally the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
+    """Add to `falling` the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
     cdef const double[:, ::1] y = table.y
     cdef double floor = table.floor, d0 = table.d0
     cdef const int64_t[::1] ia = targets.ia, ib = targets.ib
-    cdef const double[::1] pair_target = targets.pairs, system_target = targets.systems
-    cdef int64_t[::1] falling = tally.falling
-    cdef int64_t[:, ::1] system_counts = tally.systems
+    cdef const double[::1] pair_target = targets.pairs
     cdef int64_t systems = y.shape[0], topics = y.shape[1]
     cdef double[:, ::1] values = np.empty((2, topics)), present = np.empty((2, topics))
     cdef double[:, ::1] totals = np.empty((2, BLOCK)), counts = np.empty((2, BLOCK))
     cdef double[::1] common = np.empty(BLOCK), df = np.empty(BLOCK)
     cdef float[:, ::1] weights = np.empty((topics, BLOCK), dtype=np.float32)
-    cdef float[:, :, ::1] reached = np.empty((2, systems, BLOCK), dtype=np.float32)
     cdef double[::1] peaks
     cdef uint64_t state
     cdef int64_t block, drawn, a, b, i, k, t
@@ -430,7 +365,6 @@ def count_incomplete(
                 common[i] /= max(df[i], 1.0)
 
             peaks[:] = 0.0
-            reached[:] = 0.0
             for k in range(ia.shape[0] - 1, -1, -1):
                 a, b = ia[k], ib[k]
                 weigh_pair(y, floor, a, b, weights, values, present, totals, counts)
@@ -444,22 +378,19 @@ def count_incomplete(
                         v = (v + d0 * common[i]) / max(n - 1.0 + d0, 1.0)
                     d = gap if fabs(gap) > floor else 0.0
                     squared = n * d * d / v if v > 0.0 else (INFINITY if d != 0.0 else 0.0)
-                    note(a, b, i, gap, squared, system_target, peaks, reached, system_counts)
+                    peaks[i] = max(peaks[i], squared)
                 falling[k] += count_from(peaks, drawn, pair_target[k])
 
 
 def count_normal(
-    world, targets, uint64_t key, int64_t first_block, int64_t stop_block, tally, double[::1] maxima not None
+    world, targets, uint64_t key, int64_t first_block, int64_t stop_block, int64_t[::1] falling not None, double[::1] maxima not None
 ):
-    """Add to the tally the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
+    """Add to `falling` the draws of blocks first … stop - 1; the largest t² of draw i goes to maxima[i]."""
     cdef const double[:, ::1] root = world.root, precision = world.precision
     cdef const int64_t[::1] ia = targets.ia, ib = targets.ib
-    cdef const double[::1] pair_target = targets.pairs, system_target = targets.systems
-    cdef int64_t[::1] falling = tally.falling
-    cdef int64_t[:, ::1] system_counts = tally.systems
+    cdef const double[::1] pair_target = targets.pairs
     cdef int64_t systems = root.shape[0]
     cdef double[:, ::1] normals = np.zeros((systems, BLOCK)), means = np.empty((systems, BLOCK))
-    cdef float[:, :, ::1] reached = np.empty((2, systems, BLOCK), dtype=np.float32)
     cdef double[::1] peaks
     cdef uint64_t state
     cdef int64_t block, drawn, a, b, i, j, k
@@ -479,12 +410,9 @@ def count_normal(
                     for i in range(BLOCK):
                         means[a, i] += root[a, j] * normals[j, i]
             peaks[:] = 0.0
-            reached[:] = 0.0
             for k in range(ia.shape[0] - 1, -1, -1):
                 a, b = ia[k], ib[k]
                 for i in range(drawn):
                     gap = means[a, i] - means[b, i]
-                    note(
-                        a, b, i, gap, gap * gap * precision[a, b], system_target, peaks, reached, system_counts
-                    )
+                    peaks[i] = max(peaks[i], gap * gap * precision[a, b])
                 falling[k] += count_from(peaks, drawn, pair_target[k])

@@ -99,15 +99,4 @@ CLONED static void mark_largest(const float *restrict gap, const float *restrict
         seen[i] = !(gap[i] <= largest[i] * least[i]);
 }
 
-/* Mark the draws in which the second system may lead the first by as much as is to be reached.
- * Rounding may make two means equal, but not change their order. */
-CLONED static void mark_leads(const float *restrict gap, const float *restrict least, const float *restrict one,
-                              const float *restrict other, const float *restrict lower, const float *restrict upper,
-                              uint8_t *restrict seen) {
-    for (int i = 0; i < BLOCK; i++) {
-        const float lead = lower[i] < upper[i] ? lower[i] : upper[i];
-        seen[i] |= ((one[i] <= other[i]) | (lead <= 0.0f)) & (gap[i] >= lead * least[i]);
-    }
-}
-
 #endif

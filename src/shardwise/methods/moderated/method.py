@@ -132,8 +132,7 @@ def _with_noise(
     order = np.argsort(-y.mean(axis=0), kind="stable")
     place = np.argsort(order)
     moved = noise.at(order)
-    law = resampled(y[:, order], place[ia], place[ib], found.drawn, key, n_resamples, noise=moved, jobs=jobs)
-    return replace(law, p_best=law.p_best[place])
+    return resampled(y[:, order], place[ia], place[ib], found.drawn, key, n_resamples, noise=moved, jobs=jobs)
 
 
 def _of_table(found: Statistics, i: int) -> Statistics:

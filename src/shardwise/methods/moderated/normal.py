@@ -75,4 +75,4 @@ def normal_limit(
     ) @ vectors.T  # the one that is symmetric: there is no other
     world = Limit(np.ascontiguousarray(root), precision)
     count = partial(count_normal, world)
-    return law_of(lambda ia, ib: count, systems, ia, ib, statistics.t, key, n_resamples, jobs)
+    return law_of(lambda ia, ib: count, ia, ib, statistics.t, key, n_resamples, jobs)

@@ -54,15 +54,10 @@ def resampled(
     noise: Noise | None = None,
     jobs: int | None = None,
 ) -> Law:
-    """Resample the topics of a (T, R) table: adjusted p-values, maxima for intervals, and the top group.
+    """Resample the topics of a (T, R) table: adjusted p-values, and maxima for intervals.
 
     p_adjusted is Romano & Wolf's (2005) step-down: pairs by falling |t|, (1 + #{max over it and later pairs of
     |t*| ≥ |t|}) / (B + 1), made monotone. Only the pairs given enter maxima.
-
-    p_best of system a, with m = max_b t_ba the largest lead over it, is (1 + r) / (B + 1) with r the larger of
-    #{max_b t*_ba ≥ m} and #{max_b t*_ab ≥ m}. It exceeds α exactly when m is at most the larger of two upper α
-    quantiles, of the leads over a and of its own: a bound on one side is only as good as the skewness that the draws
-    know of, and a few dozen topics do not even show its direction. A system without pairs has p_best = 1.
 
     Topics that no system has (NaN) are left out first. Where systems lack different topics each pair is resampled on
     those that both have; pairs without a common topic have NaN.
@@ -76,13 +71,10 @@ def resampled(
     >>> law = resampled(y, ia, ib, statistics(y), key_of(1), 999)
     >>> law.p_adjusted
     array([0.892, 0.001, 0.001])
-    >>> law.top_group(0.05)
-    array([2])
     """
-    systems = y.shape[1]
     y = y[~np.isnan(y).all(axis=1)]
     floor = NOISE * float(np.nanmax(np.abs(y), initial=0.0))
-    drawn = (systems, ia, ib, found.t, key, n_resamples, jobs)
+    drawn = (ia, ib, found.t, key, n_resamples, jobs)
     if np.isnan(y).any():
         if noise is not None:
             raise InputError(
