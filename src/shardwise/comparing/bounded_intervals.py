@@ -46,11 +46,11 @@ def bound_means(
     lower = np.maximum(mean - np.sqrt((mean - lower) ** 2 + more), 0.0)
     upper = np.minimum(mean + np.sqrt((upper - mean) ** 2 + more), 1.0)
     lower, upper = bounded.bounds.restore_means(lower, upper)
-    own = np.abs(_restore(bounded, moments.mean) - means) <= SAME * width
-    return np.where(own, lower, means - critical * se), np.where(own, upper, means + critical * se)
+    agrees = np.abs(_restore_means(bounded, moments.mean) - means) <= SAME * width
+    return np.where(agrees, lower, means - critical * se), np.where(agrees, upper, means + critical * se)
 
 
-def _restore(bounded: BoundedScores, means: Floats) -> Floats:
+def _restore_means(bounded: BoundedScores, means: Floats) -> Floats:
     return bounded.bounds.restore_means(means, means)[0]
 
 
@@ -95,8 +95,8 @@ def agree_with(bounded: BoundedScores, moments: PairMoments, difference: Floats)
     array of bool
         One entry a pair.
     """
-    own = bounded.bounds.restore_differences(moments.mean, moments.mean)[0]
-    return np.asarray(np.abs(own - difference) <= SAME * bounded.bounds.width)
+    restored = bounded.bounds.restore_differences(moments.mean, moments.mean)[0]
+    return np.asarray(np.abs(restored - difference) <= SAME * bounded.bounds.width)
 
 
 def bound_differences(

@@ -270,10 +270,10 @@ def _get_estimates(source: Any, generalize: Any, options: dict[str, Any]) -> Est
                 f"{names} cannot be chosen for finished estimates", remedy="compare the fit instead"
             )
         return source
-    found = source.estimates(**chosen_claim, **options)
-    if not isinstance(found, Estimates):
+    estimates = source.estimates(**chosen_claim, **options)
+    if not isinstance(estimates, Estimates):
         raise InputError(f"{type(source).__name__}.estimates() gave no Estimates")
-    return found
+    return estimates
 
 
 def paired_tests(

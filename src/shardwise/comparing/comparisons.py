@@ -65,7 +65,7 @@ class Comparisons(Shown):
     directed: bool = False  # whether the direction of pairs was asked for, not found
     resamples: int | None = None  # behind the p-values, where they come from resamples
 
-    def _figure(self, values: Floats) -> Floats:
+    def _broadcast_row(self, values: Floats) -> Floats:
         rows = np.atleast_2d(np.asarray(values, np.float64))
         return np.broadcast_to(rows[0], (len(self),))
 
@@ -82,32 +82,32 @@ class Comparisons(Shown):
     @property
     def difference(self) -> Floats:
         """Difference of the first system of each pair less the second."""
-        return self._figure(self.decisions.difference)
+        return self._broadcast_row(self.decisions.difference)
 
     @property
     def se(self) -> Floats:
         """Standard errors of the differences, NaN where a test has none."""
-        return self._figure(self.decisions.outcome.se)
+        return self._broadcast_row(self.decisions.outcome.se)
 
     @property
     def df(self) -> Floats:
         """Degrees of freedom, NaN where a test has none."""
-        return self._figure(self.decisions.outcome.df)
+        return self._broadcast_row(self.decisions.outcome.df)
 
     @property
     def statistic(self) -> Floats:
         """What the test looks at."""
-        return self._figure(self.decisions.outcome.statistic)
+        return self._broadcast_row(self.decisions.outcome.statistic)
 
     @property
     def p(self) -> Floats:
         """p-values of each pair by itself."""
-        return self._figure(self.decisions.p)
+        return self._broadcast_row(self.decisions.p)
 
     @property
     def p_adjusted(self) -> Floats:
         """p-values corrected for the number of comparisons."""
-        return self._figure(self.decisions.p_adjusted)
+        return self._broadcast_row(self.decisions.p_adjusted)
 
     @property
     def q(self) -> Floats:
@@ -115,7 +115,7 @@ class Comparisons(Shown):
 
         Among the pairs with q at most 0.05, 5% are false on average, and fewer have the wrong sign.
         """
-        return corrections.benjamini_hochberg(self._figure(self.decisions.outcome.p))
+        return corrections.benjamini_hochberg(self._broadcast_row(self.decisions.outcome.p))
 
     @property
     def correction(self) -> str:
@@ -147,24 +147,24 @@ class Comparisons(Shown):
     @property
     def names(self) -> tuple[str, ...]:
         """The systems that take part in a pair, best first."""
-        return tuple(self.estimates.labels[k] for k in self._members)
+        return tuple(self.estimates.labels[k] for k in self._member_systems)
 
     @property
     def complete(self) -> bool:
         """Whether every pair of these systems is compared."""
-        r = len(self._members)
+        r = len(self._member_systems)
         return len(self) == r * (r - 1) // 2
 
     @property
-    def _members(self) -> Ints:
+    def _member_systems(self) -> Ints:
         member = np.zeros(self.estimates.size, dtype=np.bool_)
         member[self.ia] = member[self.ib] = True
         return np.flatnonzero(member)
 
     @property
-    def _positions(self) -> tuple[Ints, Ints]:
+    def _pair_positions(self) -> tuple[Ints, Ints]:
         """Positions of the two systems of each pair among `names`."""
-        members = self._members
+        members = self._member_systems
         return np.searchsorted(members, self.ia), np.searchsorted(members, self.ib)
 
     def __len__(self) -> int:
@@ -182,7 +182,7 @@ class Comparisons(Shown):
         df = f"{self.error_df:g} df" if np.isfinite(np.ravel(e.variance)[0]) else ""
         parts = [
             self.title,
-            counted(len(self._members), noun),
+            counted(len(self._member_systems), noun),
             e.distribution.name if e.distribution else test or df,
             f"error {e.error}" if e.error not in {"", "error"} else "",
         ]
@@ -222,7 +222,7 @@ class Comparisons(Shown):
         names = np.array(self.estimates.labels, dtype=object)
         lower, upper = self.limits(level)
         columns = (names[self.ia], names[self.ib], self.difference, lower, upper,
-                   self.se, self.df, self.statistic, self.p, self.p_adjusted, self._effects())  # fmt: skip
+                   self.se, self.df, self.statistic, self.p, self.p_adjusted, self._standardized_effects())  # fmt: skip
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
     def limits(self, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -242,9 +242,9 @@ class Comparisons(Shown):
             NaN where the test has no interval.
         """
         alpha = 1.0 - checked_level(level, "level")
-        lower, upper = map(self._figure, self.decisions.limits(alpha))
-        e, own = self.estimates, self.decisions.outcome.limits is not None
-        if e.bounded is None or e.distribution is not None or (own and self.correction != JOINT):
+        lower, upper = map(self._broadcast_row, self.decisions.limits(alpha))
+        e, has_limits = self.estimates, self.decisions.outcome.limits is not None
+        if e.bounded is None or e.distribution is not None or (has_limits and self.correction != JOINT):
             return lower, upper
         half = (upper - lower) / 2.0
         significant = self.p_adjusted <= alpha
@@ -268,7 +268,7 @@ class Comparisons(Shown):
         lower, upper = self.limits(level)
         return np.maximum(upper - self.difference, self.difference - lower)
 
-    def _effects(self) -> Floats:
+    def _standardized_effects(self) -> Floats:
         scale = float(np.ravel(self.estimates.scale)[0])
         return self.difference / scale if scale > 0 else np.full(len(self), np.nan)
 
@@ -338,7 +338,7 @@ class Comparisons(Shown):
         elif kind == "anova":
             half = intervals.anova_half_widths(e, alpha)
         elif kind == "tukey":
-            half = intervals.tukey_half_widths(e, len(self._members), alpha)
+            half = intervals.tukey_half_widths(e, len(self._member_systems), alpha)
         else:
             raise unknown("kind", kind, intervals.KINDS, what="interval")
         lower, upper = self.means - half, self.means + half
@@ -348,7 +348,7 @@ class Comparisons(Shown):
         frame = pd.DataFrame(
             {"estimate": self.means, "lower": lower, "upper": upper}, index=pd.Index(e.labels, name="system")
         )
-        return frame.iloc[self._members]
+        return frame.iloc[self._member_systems]
 
     def _mean_half_widths(self, alpha: float) -> Floats:
         """Half-widths of Student's intervals of single means, by their own spread or else by the model's error."""
@@ -380,9 +380,11 @@ class Comparisons(Shown):
         e = self.estimates
         if self.correction != JOINT and intervals.has_common_spread(e):
             return intervals.halve_critical_difference(e, self.correction, self.decisions.family, alpha)
-        critical = self._figure(self._critical_differences(alpha))
+        critical = self._broadcast_row(self._critical_differences(alpha))
         half = np.full(e.size, np.nan)
-        half[self._members] = intervals.share_half_widths(critical, *self._positions, len(self._members))
+        half[self._member_systems] = intervals.share_half_widths(
+            critical, *self._pair_positions, len(self._member_systems)
+        )
         return half
 
     def _critical_differences(self, alpha: float) -> Floats:
@@ -414,7 +416,7 @@ class Comparisons(Shown):
         """
         if not self.decisions.has_intervals:
             return float("nan")
-        critical = self._figure(self._critical_differences(checked_level(alpha)))
+        critical = self._broadcast_row(self._critical_differences(checked_level(alpha)))
         # no difference is significant where a correction leaves no level
         if not np.isfinite(critical).all():
             return float("nan")
@@ -456,7 +458,9 @@ class Comparisons(Shown):
     def _count_wins(self, alpha: float) -> tuple[Ints, Ints]:
         """Number of systems significantly below and above each of `names`."""
         self._require_all_pairs("ranks and the best set")
-        return groups.count_wins(self.reject(alpha), self.difference, *self._positions, len(self._members))
+        return groups.count_wins(
+            self.reject(alpha), self.difference, *self._pair_positions, len(self._member_systems)
+        )
 
     def _require_all_pairs(self, what: str) -> None:
         if not self.complete:
@@ -476,7 +480,7 @@ class Comparisons(Shown):
             Number of overlapping groups beyond which they are refused, as they would explain nothing.
         """
         names = self.names
-        return [tuple(names[k] for k in group) for group in self._groups(alpha, most)]
+        return [tuple(names[k] for k in group) for group in self._find_groups(alpha, most)]
 
     def letters(self, alpha: float = 0.05, most: int = MOST_GROUPS) -> pd.DataFrame:
         """Return the compact letter display, `estimate, letters`: systems that share a letter are tied.
@@ -488,20 +492,20 @@ class Comparisons(Shown):
         most
             Number of overlapping groups beyond which they are refused, as they would explain nothing.
         """
-        names = groups.letters(self._groups(alpha, most), len(self._members))
+        names = groups.letters(self._find_groups(alpha, most), len(self._member_systems))
         index = pd.Index(self.names, name="system")
-        return pd.DataFrame({"estimate": self.means[self._members], "letters": names}, index=index)
+        return pd.DataFrame({"estimate": self.means[self._member_systems], "letters": names}, index=index)
 
-    def _square(self, pairs: Array, blank: bool | float = False) -> Array:
-        """Values of pairs where row and column of their systems meet."""
-        size = len(self._members)
+    def _square_matrix(self, pairs: Array, blank: bool | float = False) -> Array:
+        """Put values of pairs where row and column of their systems meet."""
+        size = len(self._member_systems)
         square = np.full((size, size), blank, dtype=pairs.dtype)
-        square[self._positions] = pairs
+        square[self._pair_positions] = pairs
         return square
 
-    def _groups(self, alpha: float, most: int) -> list[list[int]]:
+    def _find_groups(self, alpha: float, most: int) -> list[list[int]]:
         self._require_all_pairs("groups")
-        differ = self._square(self.reject(alpha))
+        differ = self._square_matrix(self.reject(alpha))
         return groups.maximal_groups(differ | differ.T, most)
 
     def ranks(self, level: float = 0.95, form: str = "all") -> pd.DataFrame:
@@ -528,7 +532,7 @@ class Comparisons(Shown):
         if chosen(form, "form", ("all", "each")) == "each":
             first, last = self._rank_each(alpha)
             above, below = first - 1, len(first) - last
-        values = self.means[self._members]
+        values = self.means[self._member_systems]
         rank = 1 + (values[None, :] > values[:, None]).sum(axis=1)
         frame = {"rank": rank, "rank_best": 1 + above, "rank_worst": len(values) - below}
         return pd.DataFrame(frame, index=pd.Index(self.names, name="system"))
@@ -568,15 +572,16 @@ class Comparisons(Shown):
             raise InputError(
                 "there is no spread to measure differences by", remedy="compare a fit with residuals"
             )
-        effect, own = self._effects(), self.estimates.topic_sd
+        effect, topic_sd = self._standardized_effects(), self.estimates.topic_sd
         frame = self.to_frame()[["a", "b", "difference", "effect_size"]].assign(
             size=[describe_size(x) for x in effect]
         )
         return (
             frame
-            if own is None
+            if topic_sd is None
             else frame.assign(
-                topic_effect_size=self.difference / np.reshape(own, own.shape[-2:])[self.ia, self.ib]
+                topic_effect_size=self.difference
+                / np.reshape(topic_sd, topic_sd.shape[-2:])[self.ia, self.ib]
             )
         )
 
@@ -591,7 +596,7 @@ class Comparisons(Shown):
         if column not in FIGURES:
             raise unknown("column", column, FIGURES)
         values: Floats = self.to_frame()[column].to_numpy(dtype=float)
-        square = self._square(values, np.nan)
+        square = self._square_matrix(values, np.nan)
         turned = -square.T if column in {"difference", "statistic", "effect_size"} else square.T
         square = np.where(np.isnan(square), turned, square)
         if column in {"p", "p_adjusted", "difference"}:
@@ -634,8 +639,8 @@ class Comparisons(Shown):
         checked_level(level, "level")
         a, b = self._only_pair()
         if kind == "hpd":
-            found: tuple[float, float] = self.posterior(a, b).interval(level)
-            return found
+            interval: tuple[float, float] = self.posterior(a, b).interval(level)
+            return interval
         if kind != "t":
             raise unknown("kind", kind, ("t", "hpd"), what="interval")
         row = self.intervals(level, "difference").iloc[0]
@@ -687,10 +692,10 @@ def compare_estimates(
             "Dunnett's test compares with one system", remedy=("name it by ", Option("baseline"))
         )
     ia, ib = choose_pairs(ordered.labels, only, bases or None, directed=directed)
-    found = decide(ordered, correction, ia, ib)
+    decisions = decide(ordered, correction, ia, ib)
     words = title
     if not words:
         by_t = ordered.distribution is None and ordered.test is None and correction in STEPWISE
         words = "t with " * by_t + corrections.title(correction)
     against = f" against {' and '.join(bases)}" if bases else ""
-    return Comparisons(ordered, ia, ib, found, words + against, procedure, directed or bool(bases))
+    return Comparisons(ordered, ia, ib, decisions, words + against, procedure, directed or bool(bases))

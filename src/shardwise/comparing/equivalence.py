@@ -141,7 +141,7 @@ def equivalence(
     if not np.isfinite(margin) or margin < 0 or (margin == 0 and side == "both"):
         raise InputError(f"a margin of {margin} cannot be met", remedy="give a small positive number")
     level_of(alpha, most=0.5)
-    pairs = _pairs(result)
+    pairs = _list_pairs(result)
     correction = result.correction if result.correction in STEPWISE else "holm"
     turned = np.full(len(pairs), side == "lower" and not result.directed)
     either = 2.0 if side == "superior" and not result.directed else 1.0
@@ -150,7 +150,7 @@ def equivalence(
     d = np.where(turned, -1.0, 1.0) * pairs["difference"].to_numpy(dtype=float)
     p = np.full(len(pairs), np.nan)
     if method == "hpd":
-        lower, upper = _hpd(result, level, turned)
+        lower, upper = _hpd_intervals(result, level, turned)
     else:
         se, df = (pairs[name].to_numpy(dtype=float) for name in ("se", "df"))
         if not (np.isfinite(se).all() and np.isfinite(df).all()):
@@ -165,14 +165,15 @@ def equivalence(
         if result.estimates.bounded is not None:
             ia, ib = np.where(turned, result.ib, result.ia), np.where(turned, result.ia, result.ib)
             pair = measure_pairs(result.estimates.bounded, ia, ib, se, df)
-            own = agree_with(result.estimates.bounded, pair[0], d)
+            bounded = agree_with(result.estimates.bounded, pair[0], d)
             limits = _bounded_limits(result.estimates.bounded, *pair, critical)
             lower, upper = (
-                np.where(own, one, other) for one, other in zip(limits, (lower, upper), strict=True)
+                np.where(bounded, from_bounds, other)
+                for from_bounds, other in zip(limits, (lower, upper), strict=True)
             )
-            p = np.where(own, _bounded_one_sided(result.estimates.bounded, *pair, margin, side), p)
+            p = np.where(bounded, _bounded_one_sided(result.estimates.bounded, *pair, margin, side), p)
         p = np.minimum(either * p, 1.0) if method == "tost" else np.full(len(pairs), np.nan)
-    holds, smallest = _verdict(lower, upper, margin, side)
+    holds, smallest = _judge_interval(lower, upper, margin, side)
     p_adjusted = p if method != "tost" else STEPWISE[correction].adjust(p)
     a, b = (pairs[name].to_numpy() for name in ("a", "b"))
     table = pd.DataFrame(
@@ -191,7 +192,7 @@ def equivalence(
     return Equivalence(table, margin, side, method, alpha, level, result.claim, correction)
 
 
-def _pairs(result: Comparisons) -> pd.DataFrame:
+def _list_pairs(result: Comparisons) -> pd.DataFrame:
     if not isinstance(result, Comparisons):
         raise InputError(
             f"a {type(result).__name__} cannot be tested for equivalence",
@@ -200,7 +201,7 @@ def _pairs(result: Comparisons) -> pd.DataFrame:
     return result.to_frame()
 
 
-def _hpd(result: Comparisons, level: float, turned: Bools) -> tuple[Floats, Floats]:
+def _hpd_intervals(result: Comparisons, level: float, turned: Bools) -> tuple[Floats, Floats]:
     labels = result.estimates.labels
     ends = [
         result.posterior(*((labels[int(b)], labels[int(a)]) if turn else (labels[int(a)], labels[int(b)])))
@@ -246,8 +247,8 @@ def _bounded_one_sided(
     return intervals.p_above(moments, edge, precision)
 
 
-def _verdict(lower: Floats, upper: Floats, margin: float, side: str) -> tuple[Bools, Floats]:
-    """Whether the interval lies where it should, and the margin at which it just would."""
+def _judge_interval(lower: Floats, upper: Floats, margin: float, side: str) -> tuple[Bools, Floats]:
+    """Return whether the interval lies where it should, and the margin at which it just would."""
     if side == "both":
         return (lower > -margin) & (upper < margin), np.maximum(np.abs(lower), np.abs(upper))
     if side == "lower":
@@ -281,8 +282,8 @@ class SettingSeries(Shown):
     @property
     def first(self) -> Any:
         """The smallest setting that is no worse, whatever the larger ones are (as J15 picks it), or None."""
-        found = self.table.loc[self.table["holds"], "setting"]
-        return None if found.empty else found.iloc[0]
+        settings = self.table.loc[self.table["holds"], "setting"]
+        return None if settings.empty else settings.iloc[0]
 
     def plot(self, measure: str = "score") -> Any:
         """Draw the differences against the margin (J15 Fig. 12): an altair chart.
@@ -324,17 +325,17 @@ def smallest_setting(
         raise InputError("no settings were given", remedy="map each setting to its comparison")
     rows, claim = [], ""
     for setting in sorted(results):
-        found = equivalence(results[setting], margin, side, method=method, alpha=alpha)
-        if len(found.table) != 1:
+        tested = equivalence(results[setting], margin, side, method=method, alpha=alpha)
+        if len(tested.table) != 1:
             raise InputError(
-                f"setting {setting} has {len(found.table)} pairs", remedy="give one comparison each"
+                f"setting {setting} has {len(tested.table)} pairs", remedy="give one comparison each"
             )
-        row = found.table.iloc[0]
+        row = tested.table.iloc[0]
         rows.append(
             {"setting": setting}
             | {name: row[name] for name in ("difference", "lower", "upper", "p", "holds")}
         )
-        claim = found.claim
+        claim = tested.claim
     return SettingSeries(pd.DataFrame(rows), margin, side, claim)
 
 

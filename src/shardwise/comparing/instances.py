@@ -99,20 +99,24 @@ def compare_instances(
     pair = pair_of(a, b)
     draws = {"n_resamples": n_resamples, "seed": seed}
     if method == "bootstrap":
-        return _bootstrap(pair, reading or ("pooled" if design == "paper" else "averaged"), draws)
+        return _compare_by_bootstrap(pair, reading or ("pooled" if design == "paper" else "averaged"), draws)
     if method == "t-means":
-        return _of_means(pair.complete(*MIXED_MODEL), "paired t on topic means")
+        return _compare_means(pair.complete(*MIXED_MODEL), "paired t on topic means")
     if method == "t-single":
-        return _single(pair.complete(*MIXED_MODEL), instance)
+        return _compare_single_instance(pair.complete(*MIXED_MODEL), instance)
     if design == "unified":
         test = SAMPLES if repeats == "samples" else UNIFIED
-        found = _run_by_name(f"{test.name} none", pair if repeats == "samples" else pair.replicated(), draws)
+        comparisons = _run_by_name(
+            f"{test.name} none", pair if repeats == "samples" else pair.replicated(), draws
+        )
         if not all(pair.deterministic):
-            return found
+            return comparisons
         claim = TOPICS.sentence({"topic": pair.n})
         title = "paired t, as both systems are deterministic"
-        return replace(found, title=title, estimates=replace(found.estimates, claim=claim, over=TOPICS))
-    return _mixed(pair, design, df)
+        return replace(
+            comparisons, title=title, estimates=replace(comparisons.estimates, claim=claim, over=TOPICS)
+        )
+    return _compare_by_mixed_model(pair, design, df)
 
 
 def _run_by_name(name: str, pair: Pair, draws: dict[str, Any]) -> Comparisons:
@@ -122,34 +126,36 @@ def _run_by_name(name: str, pair: Pair, draws: dict[str, Any]) -> Comparisons:
     return compare_tables(procedure, tables, pair.names, choice=PairChoice([pair.names], directed=True))
 
 
-def _of_means(pair: Pair, title: str, test: str = "t", **draws: Any) -> Comparisons:
+def _compare_means(pair: Pair, title: str, test: str = "t", **draws: Any) -> Comparisons:
     """A test of the topics on the means over instances."""
     means = pair.scores().mean("instance", skipna=True).drop_vars(DETERMINISTIC, errors="ignore")
     procedure = parse_procedure(f"{test} none")
-    found = run_procedure(procedure, means, only=[pair.names], directed=True, **draws)
+    comparisons = run_procedure(procedure, means, only=[pair.names], directed=True, **draws)
     if all(pair.deterministic):
-        return replace(found, title=title)
+        return replace(comparisons, title=title)
     notes = (NOTE,)
     each = zip(pair.counts, pair.names, pair.deterministic, strict=True)
     seen = [f"the mean of these {m} instances of {name}" for m, name, fixed in each if not fixed]
-    claim = f"{found.claim}, for {' and '.join(seen)}"
-    return replace(found, title=title, estimates=replace(found.estimates, claim=claim, notes=notes))
+    claim = f"{comparisons.claim}, for {' and '.join(seen)}"
+    return replace(
+        comparisons, title=title, estimates=replace(comparisons.estimates, claim=claim, notes=notes)
+    )
 
 
-def _bootstrap(pair: Pair, reading: str, draws: dict[str, Any]) -> Comparisons:
+def _compare_by_bootstrap(pair: Pair, reading: str, draws: dict[str, Any]) -> Comparisons:
     pair = pair.complete(*MIXED_MODEL)
     if all(pair.deterministic):
-        return _of_means(pair, "studentised bootstrap of topics (J15 Algorithm 1)", "bootstrap", **draws)
+        return _compare_means(pair, "studentised bootstrap of topics (J15 Algorithm 1)", "bootstrap", **draws)
     if reading == "averaged":
         title = "studentised bootstrap of topics (J15 Algorithm 2, averaged differences resampled)"
-        return _of_means(pair, title, "bootstrap", **draws)
+        return _compare_means(pair, title, "bootstrap", **draws)
     pair.paired_instances()  # refuses what cannot be paired
-    found = _run_by_name(f"bootstrap {reading} none", pair, draws)
-    return replace(found, title=f"studentised bootstrap of topics ({found.title})")
+    comparisons = _run_by_name(f"bootstrap {reading} none", pair, draws)
+    return replace(comparisons, title=f"studentised bootstrap of topics ({comparisons.title})")
 
 
-def _single(pair: Pair, instance: Any) -> Comparisons:
-    """Paired t on one instance of each system."""
+def _compare_single_instance(pair: Pair, instance: Any) -> Comparisons:
+    """Compare one instance of each system by a paired t-test."""
     chosen_pair = pair.single(instance)
     which = ", ".join(
         f"{label[0]} of {name}"
@@ -157,12 +163,12 @@ def _single(pair: Pair, instance: Any) -> Comparisons:
         if not fixed
     )
     alone = replace(chosen_pair, deterministic=(True, True))
-    found = _of_means(alone, "paired t on one instance")
-    claim = f"{found.claim}, for instance {which} alone"
-    return replace(found, estimates=replace(found.estimates, claim=claim))
+    comparisons = _compare_means(alone, "paired t on one instance")
+    claim = f"{comparisons.claim}, for instance {which} alone"
+    return replace(comparisons, estimates=replace(comparisons.estimates, claim=claim))
 
 
-def _mixed(pair: Pair, design: str, df: str | None) -> Comparisons:
+def _compare_by_mixed_model(pair: Pair, design: str, df: str | None) -> Comparisons:
     if all(pair.deterministic):
         raise InputError(
             "both systems are deterministic: a mixed model of instances has nothing to go by",
@@ -172,8 +178,8 @@ def _mixed(pair: Pair, design: str, df: str | None) -> Comparisons:
     if paper:
         design = "crossed" if any(pair.deterministic) else "nested"
     fit = mixed(pair.scores(), "crossed" if design == "crossed" else "nested")
-    found = fit.estimates(df=df or ("paper" if paper else "auto"))
-    words = found.error.rsplit(", ", 1)[1]
+    estimates = fit.estimates(df=df or ("paper" if paper else "auto"))
+    words = estimates.error.rsplit(", ", 1)[1]
     notes = fit.notes
     if design == "crossed" and any(pair.deterministic):
         notes = (
@@ -181,11 +187,11 @@ def _mixed(pair: Pair, design: str, df: str | None) -> Comparisons:
             "the instance variance cancels from a crossed comparison: with few instances it finds too much",
         )
 
-    def law(a: str, b: str, draws: int, seed: int) -> Mixture:
+    def difference_posterior(a: str, b: str, draws: int, seed: int) -> Mixture:
         return posterior(fit, draws if fit.balanced else None, seed).difference(a, b)
 
     return compare_estimates(
-        replace(found, notes=notes, posterior=law, error=""),
+        replace(estimates, notes=notes, posterior=difference_posterior, error=""),
         "none",
         only=[pair.names],
         title=f"mixed model, {design} instances{' as in J15' if paper else ''}, {words}",

@@ -75,27 +75,29 @@ def over_splits(
         raise InputError(
             (Option("n_resamples"), " is for ", Option("fit", "bootstrap")), remedy="leave it out"
         )
-    found: list[Comparisons] = []
+    comparisons: list[Comparisons] = []
     total = table.sizes["split"]
     for i in range(total):
-        one = table.isel(split=i)
+        one_split = table.isel(split=i)
         try:
             fitted: Any
             if fit == "anova":
-                fitted = anova(one, model)
+                fitted = anova(one_split, model)
             elif fit == "bootstrap":
-                own = int(np.random.SeedSequence(seed, spawn_key=(i,)).generate_state(1)[0])
-                fitted = bootstrap_anova(one, model, n_resamples=n_resamples, seed=own)
+                split_seed = int(np.random.SeedSequence(seed, spawn_key=(i,)).generate_state(1)[0])
+                fitted = bootstrap_anova(one_split, model, n_resamples=n_resamples, seed=split_seed)
             elif callable(fit):
-                fitted = fit(one, model)
+                fitted = fit(one_split, model)
             else:
                 raise unknown("fit", fit, ("anova", "bootstrap"))
-            found.append(compare_estimates(fitted.estimates(**claim), method, only=only, baseline=baseline))
+            comparisons.append(
+                compare_estimates(fitted.estimates(**claim), method, only=only, baseline=baseline)
+            )
         except InputError as error:
             raise error.placed(f"split {i}") from error
         if progress is not None:
             progress(i + 1, total)
-    return tuple(found)
+    return tuple(comparisons)
 
 
 def with_splits(scores: Any, model: Model | str) -> xr.DataArray:
@@ -126,28 +128,29 @@ class Aligned:
     p: Floats  # (J, P)
     p_adjusted: Floats  # (J, P)
 
-    def signs(self, alpha: float) -> Signs:
-        """(J, P): 1 where the first of the pair is found better, -1 where the second, 0 where neither."""
+    def pair_signs(self, alpha: float) -> Signs:
+        """Return (J, P): 1 where the first system is significantly better, -1 where the second, 0 where neither."""
         return np.where(self.p_adjusted <= alpha, np.where(self.agrees, 1, -1), 0).astype(np.int8)
 
 
-def align(comparisons: Sequence[Comparisons]) -> Aligned:
+def align_pairs(comparisons: Sequence[Comparisons]) -> Aligned:
     """Put comparisons of the same pairs of systems into one order."""
     if not comparisons:
         raise InputError("there are no comparisons", remedy="give at least one")
     first = comparisons[0].estimates
-    place = {label: k for k, label in enumerate(first.labels)}
-    if any(set(c.estimates.labels) != set(place) for c in comparisons):
+    position = {label: k for k, label in enumerate(first.labels)}
+    if any(set(c.estimates.labels) != set(position) for c in comparisons):
         raise InputError(
             "the comparisons are not of the same systems", remedy="compare the same systems in each"
         )
-    values = np.zeros(len(place))
+    values = np.zeros(len(position))
     for c in comparisons:
-        values[[place[label] for label in c.estimates.labels]] += c.means / len(comparisons)
+        values[[position[label] for label in c.estimates.labels]] += c.means / len(comparisons)
     order = np.argsort(-values, kind="stable")
     rank = np.argsort(order)
     rows = [
-        _in_order(c, rank[[place[label] for label in c.estimates.labels]], len(place)) for c in comparisons
+        _in_order(c, rank[[position[label] for label in c.estimates.labels]], len(position))
+        for c in comparisons
     ]
     codes = rows[0][0]
     if any(not np.array_equal(codes, row[0]) for row in rows):
@@ -169,7 +172,7 @@ def align(comparisons: Sequence[Comparisons]) -> Aligned:
         nouns=first.nouns,
     )
     figures = (np.stack(column) for column in list(zip(*rows, strict=True))[1:])
-    return Aligned(estimates, codes // len(place), codes % len(place), *figures)
+    return Aligned(estimates, codes // len(position), codes % len(position), *figures)
 
 
 def _in_order(c: Comparisons, rank: Ints, systems: int) -> tuple[Ints, Floats, Floats, Bools, Floats, Floats]:
@@ -191,7 +194,7 @@ def unanimous(comparisons: Sequence[Comparisons]) -> Comparisons:
     comparisons
         Comparisons of the same pairs, one a split.
     """
-    return _combine(comparisons, "unanimous", "unanimous")
+    return _combine_splits(comparisons, "unanimous", "unanimous")
 
 
 def majority(comparisons: Sequence[Comparisons]) -> Comparisons:
@@ -202,18 +205,20 @@ def majority(comparisons: Sequence[Comparisons]) -> Comparisons:
     comparisons
         Comparisons of the same pairs, one a split.
     """
-    return _combine(comparisons, "majority", "majority")
+    return _combine_splits(comparisons, "majority", "majority")
 
 
-def _combine(comparisons: Sequence[Comparisons], rule: str, correction: str) -> Comparisons:
-    """One conclusion from comparisons of several splits, by a rule of `RULES`."""
-    both = align(comparisons)
+def _combine_splits(comparisons: Sequence[Comparisons], rule: str, correction: str) -> Comparisons:
+    """Draw one conclusion from comparisons of several splits, by a rule of `RULES`."""
+    both = align_pairs(comparisons)
     p, p_adjusted = combine_p_values(rule, both.p, both.p_adjusted, both.agrees, correction)
     if rule in COMBINED:
         title = f"{RULES[rule].title} ({len(comparisons)}) with {STEPWISE[correction].title}"
     else:
         title = f"{rule} over {len(comparisons)} splits, each {comparisons[0].title}"
-    return _result(both, p, p_adjusted, correction, title, RULES[rule].scope.format(n=len(comparisons)))
+    return _build_comparisons(
+        both, p, p_adjusted, correction, title, RULES[rule].scope.format(n=len(comparisons))
+    )
 
 
 def combined_p(
@@ -238,7 +243,7 @@ def combined_p(
     """
     chosen(how, "how", COMBINED, what="combination")
     chosen(method, "correction", STEPWISE)
-    return _combine(comparisons, how, method)
+    return _combine_splits(comparisons, how, method)
 
 
 def voorhees_bh(comparisons: Comparisons, alpha: float = 0.05) -> Comparisons:
@@ -261,7 +266,7 @@ def voorhees_bh(comparisons: Comparisons, alpha: float = 0.05) -> Comparisons:
     )
 
 
-def _result(
+def _build_comparisons(
     both: Aligned, p: Floats, p_adjusted: Floats, correction: str, title: str, claim: str
 ) -> Comparisons:
     e = replace(both.estimates, claim=f"{both.estimates.claim}, {claim}")

@@ -89,23 +89,23 @@ def choose_pairs(
     >>> choose_pairs(["x", "y", "z"], None, ["y", "z"])
     (array([0, 2, 0]), array([1, 1, 2]))
     """
-    place = {label: k for k, label in enumerate(labels)}
+    position = {label: k for k, label in enumerate(labels)}
     if only is not None and any(not isinstance(item, str) for item in only):
         if baseline is not None:
             raise InputError(
                 (Option("only"), " lists pairs, and ", Option("baseline"), " is given too"),
                 remedy="give one of the two",
             )
-        return _listed_pairs([(item[0], item[1]) for item in only], place, directed)
+        return _resolve_pairs([(item[0], item[1]) for item in only], position, directed)
     chosen = np.arange(len(labels))
     if only is not None:
         if isinstance(only, str):
             raise InputError(
                 (Option("only", only), " is a single name"), remedy="give several names, or pairs"
             )
-        chosen = np.unique([_find(str(name), place) for name in only])
+        chosen = np.unique([_find_system(str(name), position) for name in only])
     if baseline is not None:
-        bases = [_find(name, place) for name in list_baselines(baseline)]
+        bases = [_find_system(name, position) for name in list_baselines(baseline)]
         met = [(k, base) for n, base in enumerate(bases) for k in chosen if k not in (base, *bases[:n])]
         # compiled code takes contiguous indices
         ia, ib = np.ascontiguousarray(np.array(met, dtype=np.int64).reshape(-1, 2).T)
@@ -126,21 +126,23 @@ def list_baselines(baseline: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys([baseline] if isinstance(baseline, str) else baseline or ()))
 
 
-def _listed_pairs(listed: list[tuple[str, str]], place: dict[str, int], directed: bool) -> tuple[Ints, Ints]:
-    found = np.array([[_find(a, place), _find(b, place)] for a, b in listed])
-    same = found[:, 0] == found[:, 1]
+def _resolve_pairs(
+    listed: list[tuple[str, str]], position: dict[str, int], directed: bool
+) -> tuple[Ints, Ints]:
+    pairs = np.array([[_find_system(a, position), _find_system(b, position)] for a, b in listed])
+    same = pairs[:, 0] == pairs[:, 1]
     if same.any():
         raise InputError(f"system {listed[int(same.argmax())][0]!r} cannot be compared with itself")
     if not directed:
-        found = np.unique(np.sort(found, axis=1), axis=0)
-    ia, ib = np.ascontiguousarray(found.T)
+        pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+    ia, ib = np.ascontiguousarray(pairs.T)
     return ia, ib
 
 
-def _find(name: str, place: dict[str, int]) -> int:
-    if name not in place:
-        some = ", ".join(list(place)[:5])
+def _find_system(name: str, position: dict[str, int]) -> int:
+    if name not in position:
+        some = ", ".join(list(position)[:5])
         raise InputError(
-            f"unknown system {name!r}", remedy=f"the systems are {some}{', …' * (len(place) > 5)}"
+            f"unknown system {name!r}", remedy=f"the systems are {some}{', …' * (len(position) > 5)}"
         )
-    return place[name]
+    return position[name]

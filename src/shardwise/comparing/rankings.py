@@ -29,11 +29,11 @@ def kendall_tau(scores: Ranking, reference: Ranking) -> float:
     >>> round(kendall_tau({"x": 0.3, "y": 0.2, "z": 0.1}, {"z": 1.0, "y": 3.0, "x": 2.0}), 4)
     0.3333
     """
-    x, y = map(_order, _matched(scores, reference))
-    told = [int(np.count_nonzero(order)) for order in (x, y)]
-    if 0 in told:
+    x, y = map(_order_pairs, _match_systems(scores, reference))
+    n_ordered = [int(np.count_nonzero(order)) for order in (x, y)]
+    if 0 in n_ordered:
         raise InputError("all systems have the same score: they have no ranking")
-    return int((x * y).sum()) / sqrt(told[0] * told[1])
+    return int((x * y).sum()) / sqrt(n_ordered[0] * n_ordered[1])
 
 
 def tau_ap(scores: Ranking, reference: Ranking) -> float:
@@ -55,7 +55,7 @@ def tau_ap(scores: Ranking, reference: Ranking) -> float:
     >>> round(tau_ap([4, 3, 2, 1], [4, 3, 1, 2]), 4)  # one swap at the bottom: 1, 1, 2/3
     0.7778
     """
-    x, y = map(_order, _matched(scores, reference))
+    x, y = map(_order_pairs, _match_systems(scores, reference))
     above = x > 0
     agree = (y + 1) / 2  # one half for ties
     level = (x == 0) & ~np.eye(len(x), dtype=bool)
@@ -89,8 +89,8 @@ def discriminative_power(
     if column not in {"p", "p_adjusted"}:
         raise InputError(f"{column!r} holds no p-values", remedy="choose p or p_adjusted")
     frames = []
-    for name, one in _named(comparisons).items():
-        p = np.sort(getattr(one, column))
+    for name, comparison in _name_comparisons(comparisons).items():
+        p = np.sort(getattr(comparison, column))
         rank = np.arange(1, p.size + 1)
         frames.append(pd.DataFrame({"name": name, "rank": rank, "share": rank / p.size, "p": p}))
     return pd.concat(frames, ignore_index=True)
@@ -108,27 +108,27 @@ def share_significant(
     alpha
         Level of the corrected tests.
     """
-    named = _named(comparisons)
-    found = [int(one.reject(alpha).sum()) for one in named.values()]
-    pairs = [len(one) for one in named.values()]
-    share = np.array(found) / np.array(pairs)
+    named = _name_comparisons(comparisons)
+    n_significant = [int(comparison.reject(alpha).sum()) for comparison in named.values()]
+    pairs = [len(comparison) for comparison in named.values()]
+    share = np.array(n_significant) / np.array(pairs)
     index = pd.Index(list(named), name="name")
-    return pd.DataFrame({"pairs": pairs, "significant": found, "share": share}, index=index)
+    return pd.DataFrame({"pairs": pairs, "significant": n_significant, "share": share}, index=index)
 
 
-def _named(
+def _name_comparisons(
     comparisons: Comparisons | Sequence[Comparisons] | Mapping[str, Comparisons],
 ) -> dict[str, Comparisons]:
     if isinstance(comparisons, Comparisons):
         return {comparisons.title: comparisons}
     if isinstance(comparisons, Mapping):
         return dict(comparisons)
-    return {f"{k}: {one.title}": one for k, one in enumerate(comparisons, start=1)}
+    return {f"{k}: {comparison.title}": comparison for k, comparison in enumerate(comparisons, start=1)}
 
 
-def _matched(scores: Ranking, reference: Ranking) -> tuple[Floats, Floats]:
-    """Both as arrays in one order of systems."""
-    x, y = _series(scores), _series(reference)
+def _match_systems(scores: Ranking, reference: Ranking) -> tuple[Floats, Floats]:
+    """Return both as arrays in one order of systems."""
+    x, y = _as_series(scores), _as_series(reference)
     if x.index.has_duplicates or y.index.has_duplicates:
         raise InputError("a system is named twice in a ranking")
     if set(x.index) != set(y.index):
@@ -140,8 +140,8 @@ def _matched(scores: Ranking, reference: Ranking) -> tuple[Floats, Floats]:
     return pair
 
 
-def _order(x: Floats) -> Ints:
-    """(R, R) whether system j stands above i (1), below it (-1) or level with it (0).
+def _order_pairs(x: Floats) -> Ints:
+    """Return (R, R) whether system j ranks above i (1), below it (-1) or is tied with it (0).
 
     Means that are equal in truth differ in their last digits, as they were summed in different orders.
     """
@@ -149,7 +149,7 @@ def _order(x: Floats) -> Ints:
     return np.where(np.abs(above) <= ROUNDING * np.abs(x).max(), 0, np.sign(above)).astype(np.int64)
 
 
-def _series(scores: Ranking) -> pd.Series[float]:
+def _as_series(scores: Ranking) -> pd.Series[float]:
     if isinstance(scores, Mapping):
         scores = pd.Series(dict(scores))
     return (

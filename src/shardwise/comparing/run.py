@@ -168,12 +168,17 @@ def make_tables(
     if gated.human is not None:
         options |= _people_options(procedure, gated)
     return batch_of_one(
-        procedure, _values(procedure, scores, dims), dims, n_resamples=n_resamples, seed=seed, **options
+        procedure,
+        _extract_values(procedure, scores, dims),
+        dims,
+        n_resamples=n_resamples,
+        seed=seed,
+        **options,
     )
 
 
-def _values(procedure: Procedure, scores: xr.DataArray, dims: Dims) -> Floats:
-    """The scores as an array; gaps are kept, refused or left out as the method does."""
+def _extract_values(procedure: Procedure, scores: xr.DataArray, dims: Dims) -> Floats:
+    """Return the scores as an array; gaps are kept, refused or left out as the method does."""
     gaps = bool(scores.isnull().any())
     if procedure.method.takes_gaps_for(procedure.claim) or (gaps and leaves_out_gaps(procedure, scores)):
         return np.asarray(in_canonical_order(scores).to_numpy(), dtype=float)
@@ -407,14 +412,16 @@ def sort_systems(
     y = tables.topic_means()[0]
     present = np.isfinite(y)
     plain_means = np.where(present, y, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
-    tables, labels = _reorder(tables, labels, plain_means)
+    tables, labels = _reorder_systems(tables, labels, plain_means)
     # a method that adjusts means for gaps or by people's scores may order them otherwise
     estimated = procedure.estimate(tables).values[0]
     check_systems(labels, estimated)
-    return _reorder(tables, labels, estimated)
+    return _reorder_systems(tables, labels, estimated)
 
 
-def _reorder(tables: Tables, labels: tuple[str, ...], values: Floats) -> tuple[Tables, tuple[str, ...]]:
+def _reorder_systems(
+    tables: Tables, labels: tuple[str, ...], values: Floats
+) -> tuple[Tables, tuple[str, ...]]:
     order = np.argsort(-values, kind="stable")
     if np.array_equal(order, np.arange(len(order))):
         return tables, labels

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import align
+from shardwise.comparing.over_splits import align_pairs
 from shardwise.core.errors import InputError, Option
 from shardwise.stats.resplitting import in_words, left, removable, splits_enough
 
@@ -42,7 +42,7 @@ def split_noise(comparisons: Sequence[Comparisons]) -> SplitNoise | None:
         raise InputError(
             "one split shows no spread", remedy=("give at least two, as with ", Option("n_splits", 10))
         )
-    both = align(comparisons)
+    both = align_pairs(comparisons)
     if not np.isfinite(both.se).all():
         return None
     share = removable(both.difference, both.se**2)

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import Aligned, align, majority, unanimous
+from shardwise.comparing.over_splits import Aligned, align_pairs, majority, unanimous
 from shardwise.comparing.rankings import Ranking, kendall_tau
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import Either, InputError, Option
@@ -31,10 +31,10 @@ def agreement_over_splits(
     alphas
         Levels to decide at.
     """
-    both = align(comparisons)
+    both = align_pairs(comparisons)
     j = len(comparisons)
     columns: dict[tuple[float, str], list[float]] = {}
-    minorities = {alpha: _minority(both, alpha) for alpha in alphas}
+    minorities = {alpha: _count_minority(both, alpha) for alpha in alphas}
     most = max(j // 2, *(int(m.max()) for m in minorities.values()))
     for alpha, minority in minorities.items():
         counts = np.bincount(minority, minlength=most + 1)
@@ -57,18 +57,18 @@ def agreement_matrix(comparisons: Sequence[Comparisons], alpha: float = 0.05) ->
     alpha
         Level to decide at.
     """
-    both = align(comparisons)
+    both = align_pairs(comparisons)
     names = both.estimates.labels
     square = np.full((len(names), len(names)), np.nan)
-    square[both.ia, both.ib] = square[both.ib, both.ia] = _minority(both, alpha)
+    square[both.ia, both.ib] = square[both.ib, both.ia] = _count_minority(both, alpha)
     np.fill_diagonal(square, 0.0)
     index = pd.Index(names, name="system")
     return pd.DataFrame(square, index=index, columns=index)
 
 
-def _minority(both: Aligned, alpha: float) -> Ints:
-    """Splits that do not share the commonest decision on a pair: first better, second better, or neither."""
-    decisions = both.signs(alpha)
+def _count_minority(both: Aligned, alpha: float) -> Ints:
+    """Count splits that do not share the commonest decision on a pair: first better, second better, or neither."""
+    decisions = both.pair_signs(alpha)
     votes = np.stack([(decisions == decision).sum(axis=0) for decision in (1, 0, -1)])
     return np.asarray(len(decisions) - votes.max(axis=0))
 
@@ -97,8 +97,8 @@ def found_over_splits(
     together, most = unanimous(comparisons), majority(comparisons)
     rows = []
     for alpha in alphas:
-        found = np.array([int(c.reject(alpha).sum()) for c in comparisons])
-        counts = {"mean": found.mean(), "least": found.min(), "most": found.max()}
+        n_significant = np.array([int(c.reject(alpha).sum()) for c in comparisons])
+        counts = {"mean": n_significant.mean(), "least": n_significant.min(), "most": n_significant.max()}
         joint = {"majority": int(most.reject(alpha).sum()), "unanimous": int(together.reject(alpha).sum())}
         rows.append({"pairs": len(together), **counts, **joint})
     return pd.DataFrame(rows, index=pd.Index(list(alphas), name="alpha"))
@@ -145,14 +145,14 @@ def summary_over_splits(
     figures["significant"] = [float(c.reject(alpha).sum()) for c in comparisons]
     figures["share_significant"] = [n / len(comparisons[0]) for n in figures["significant"]]
     common = int(unanimous(comparisons).reject(alpha).sum())
-    rows = {name: _spread(np.array(values), level) for name, values in figures.items()}
-    found = rows["significant"]["mean"]
+    rows = {name: _summarize_values(np.array(values), level) for name, values in figures.items()}
+    mean_significant = rows["significant"]["mean"]
     rows["common"] = {"mean": float(common)}
-    rows["share_common"] = {"mean": common / found if found else float("nan")}
+    rows["share_common"] = {"mean": common / mean_significant if mean_significant else float("nan")}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "half_width", "least", "most"])
 
 
-def _spread(values: Floats, level: float) -> dict[str, float]:
+def _summarize_values(values: Floats, level: float) -> dict[str, float]:
     return {
         "mean": float(values.mean()),
         "half_width": half_width(values, level),

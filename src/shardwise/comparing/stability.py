@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.comparing.over_splits import Signs, align, over_splits, with_splits
+from shardwise.comparing.over_splits import Signs, align_pairs, over_splits, with_splits
 from shardwise.comparing.split_tables import half_width
 from shardwise.core import late
 from shardwise.core.arguments import Progress
@@ -127,11 +127,11 @@ def stability_of(
         raise InputError(
             "one split agrees with itself", remedy=("give at least two, as with ", Option("n_splits", 5))
         )
-    decisions = align(comparisons).signs(alpha)
+    decisions = align_pairs(comparisons).pair_signs(alpha)
     j = len(decisions)
     values = np.full((len(FIGURES), j, j), np.nan)
     for a, b in combinations(range(j), 2):
-        values[:, a, b] = values[:, b, a] = _figures(decisions[a], decisions[b])
+        values[:, a, b] = values[:, b, a] = _count_agreements(decisions[a], decisions[b])
     coords = {"figure": list(FIGURES), "split": np.arange(j), "other": np.arange(j)}
     between = xr.DataArray(values, dims=("figure", "split", "other"), coords=coords)
     return Stability(between, tuple(comparisons), alpha, level)
@@ -147,20 +147,20 @@ def agreement(first: Comparisons, second: Comparisons, alpha: float = 0.05) -> d
     alpha
         Level to decide at.
     """
-    decisions = align([first, second]).signs(alpha)
-    return dict(zip(FIGURES, _figures(decisions[0], decisions[1]), strict=True))
+    decisions = align_pairs([first, second]).pair_signs(alpha)
+    return dict(zip(FIGURES, _count_agreements(decisions[0], decisions[1]), strict=True))
 
 
-def _figures(one: Signs, other: Signs) -> tuple[float, ...]:
-    active = (one != 0) & (other != 0)
-    aa = float(np.sum(active & (one == other)))
-    ad = float(np.sum(active & (one != other)))
-    pa = float(np.sum((one == 0) & (other == 0)))
-    pd_ = float(one.size) - aa - ad - pa
-    return aa, ad, pa, pd_, _ratio(aa, pd_), _ratio(pa, pd_)
+def _count_agreements(first: Signs, second: Signs) -> tuple[float, ...]:
+    active = (first != 0) & (second != 0)
+    aa = float(np.sum(active & (first == second)))
+    ad = float(np.sum(active & (first != second)))
+    pa = float(np.sum((first == 0) & (second == 0)))
+    pd_ = float(first.size) - aa - ad - pa
+    return aa, ad, pa, pd_, _agreement_ratio(aa, pd_), _agreement_ratio(pa, pd_)
 
 
-def _ratio(agreements: float, disagreements: float) -> float:
+def _agreement_ratio(agreements: float, disagreements: float) -> float:
     whole = 2.0 * agreements + disagreements
     return 2.0 * agreements / whole if whole else float("nan")
 
@@ -194,7 +194,7 @@ def stability_of_fills(
     approaches = {
         str(policy): (fill_undefined(table, policy), {"method": method, **options}) for policy in policies
     }
-    return _between(approaches, model, "fill", alpha, level, progress)
+    return _compare_approaches(approaches, model, "fill", alpha, level, progress)
 
 
 def stability_of_methods(
@@ -222,10 +222,10 @@ def stability_of_methods(
     """
     table = with_splits(scores, model)
     named = {name: (table, dict(options)) for name, options in approaches.items()}
-    return _between(named, model, "approach", alpha, level, progress)
+    return _compare_approaches(named, model, "approach", alpha, level, progress)
 
 
-def _between(
+def _compare_approaches(
     approaches: Mapping[str, tuple[xr.DataArray, dict[str, Any]]],
     model: Model | str,
     dimension: str,
@@ -238,37 +238,43 @@ def _between(
     total = len(approaches) * j
     for number, (scores, options) in enumerate(approaches.values()):
 
-        def report(done: int, _: int, before: int = number * j) -> None:
+        def report_done(done: int, _: int, before: int = number * j) -> None:
             if progress is not None:
                 progress(before + done, total)
 
-        made.extend(over_splits(scores, model, progress=report, **options))
-    decisions = align(made).signs(alpha).reshape(len(approaches), j, -1)
+        made.extend(over_splits(scores, model, progress=report_done, **options))
+    decisions = align_pairs(made).pair_signs(alpha).reshape(len(approaches), j, -1)
     names = [*FIGURES, "extra"]
     mean = np.full((len(approaches), len(approaches), len(names)), np.nan)
     half = mean.copy()
     for a in range(len(approaches)):
         for b in range(len(approaches)):
             pairs = list(combinations(range(j), 2)) if a == b else [(i, i) for i in range(j)]
-            for f, values in enumerate(_over(decisions[a], decisions[b], pairs)):
+            for f, values in enumerate(_tabulate_agreements(decisions[a], decisions[b], pairs)):
                 if not np.isnan(values).all():
                     mean[a, b, f] = np.nanmean(values)
                     half[a, b, f] = half_width(values, level)
-    found = (decisions != 0).sum(axis=2).astype(np.float64)
+    n_significant = (decisions != 0).sum(axis=2).astype(np.float64)
     dims = (dimension, "other", "figure")
     return xr.Dataset(
         {
             "mean": (dims, mean),
             "half_width": (dims, half),
-            "significant": ((dimension,), found.mean(axis=1)),
-            "significant_half_width": ((dimension,), np.array([half_width(row, level) for row in found])),
+            "significant": ((dimension,), n_significant.mean(axis=1)),
+            "significant_half_width": (
+                (dimension,),
+                np.array([half_width(row, level) for row in n_significant]),
+            ),
         },
         coords={dimension: list(approaches), "other": list(approaches), "figure": names},
         attrs={"alpha": alpha, "level": level, "splits": j, "pairs": decisions.shape[2]},
     )
 
 
-def _over(one: Signs, other: Signs, splits: Sequence[tuple[int, int]]) -> Floats:
-    """(figures, pairs of splits) the figures, and the pairs of systems that only the first tells apart."""
-    rows = [(*_figures(one[x], other[y]), np.sum((one[x] != 0) & (other[y] == 0))) for x, y in splits]
+def _tabulate_agreements(first: Signs, second: Signs, splits: Sequence[tuple[int, int]]) -> Floats:
+    """Return (figures, pairs of splits), and in the last row the pairs of systems significant in the first only."""
+    rows = [
+        (*_count_agreements(first[x], second[y]), np.sum((first[x] != 0) & (second[y] == 0)))
+        for x, y in splits
+    ]
     return np.array(rows, np.float64).reshape(len(rows), len(FIGURES) + 1).T

@@ -32,11 +32,11 @@ class WithinAcross(Shown):
     def agreement(self) -> pd.DataFrame:
         """Pairs on which each two conditions decide alike: ``pairs, same, share``."""
         rows = {}
-        for k, one in enumerate(CONDITIONS):
+        for k, first in enumerate(CONDITIONS):
             for other in CONDITIONS[k + 1 :]:
-                same = int((self.decisions[one] == self.decisions[other]).sum())
+                same = int((self.decisions[first] == self.decisions[other]).sum())
                 pairs = len(self.decisions)
-                rows[f"{one} / {other}"] = {"pairs": pairs, "same": same, "share": same / pairs}
+                rows[f"{first} / {other}"] = {"pairs": pairs, "same": same, "share": same / pairs}
         return pd.DataFrame.from_dict(rows, orient="index")
 
     def plot(self) -> Any:
@@ -92,7 +92,7 @@ def within_across(
     widths: dict[str, dict[str, float]] = {condition: {} for condition in CONDITIONS}
     decisions: list[pd.DataFrame] = []
     for model in parsed:
-        everything = _fit(table, model, bootstrap)
+        everything = _fit_model(table, model, bootstrap)
         overall = compare_estimates(everything.estimates(**claim), method)
         measured: dict[str, list[float]] = {condition: [] for condition in CONDITIONS}
         decisions = []
@@ -101,16 +101,18 @@ def within_across(
             absent = [system for system in chosen if system not in known]
             if absent:
                 raise InputError(f"unknown system {absent[0]!r}", where=f"set {label!r}")
-            alone = _fit(table.isel(system=[known.index(system) for system in chosen]), model, bootstrap)
+            alone = _fit_model(
+                table.isel(system=[known.index(system) for system in chosen]), model, bootstrap
+            )
             inside = compare_estimates(everything.estimates(**claim), method, only=chosen)
             by_itself = compare_estimates(alone.estimates(**claim), method)
-            for condition, fitted, found in (
+            for condition, fitted, comparisons in (
                 ("across", everything, overall),
                 ("confined", everything, inside),
                 ("within", alone, by_itself),
             ):
-                measured[condition] += _widths(fitted, found, chosen, alpha, claim)
-            decisions.append(_decided(label, chosen, (overall, inside, by_itself), alpha))
+                measured[condition] += _interval_widths(fitted, comparisons, chosen, alpha, claim)
+            decisions.append(_join_decisions(label, chosen, (overall, inside, by_itself), alpha))
         for condition in CONDITIONS:
             widths[condition][model.short] = float(np.mean(measured[condition]))
     return WithinAcross(
@@ -119,27 +121,29 @@ def within_across(
     )
 
 
-def _fit(scores: xr.DataArray, model: Model | str, bootstrap: bool) -> Any:
+def _fit_model(scores: xr.DataArray, model: Model | str, bootstrap: bool) -> Any:
     return bootstrap_anova(scores, model) if bootstrap else anova(scores, model)
 
 
-def _widths(
-    fitted: Any, found: Comparisons, systems: Sequence[str], alpha: float, claim: Mapping[str, Any]
+def _interval_widths(
+    fitted: Any, comparisons: Comparisons, systems: Sequence[str], alpha: float, claim: Mapping[str, Any]
 ) -> list[float]:
-    """V17's trimmed intervals of the bootstrap, else the intervals of the method."""
+    """Return widths of V17's trimmed bootstrap intervals, else of the intervals of the method."""
     if isinstance(fitted, BootstrapFit) and claim.get("null") == "marginal":
         law = {name: value for name, value in claim.items() if name != "generalize"}  # only about these
-        frame = fitted.intervals(1.0 - alpha, pairs=found.p, **law)
+        frame = fitted.intervals(1.0 - alpha, pairs=comparisons.p, **law)
     else:
-        frame = found.intervals(1.0 - alpha)
+        frame = comparisons.intervals(1.0 - alpha)
     chosen = frame.loc[list(systems)]
     return [float(width) for width in chosen["upper"] - chosen["lower"]]
 
 
-def _decided(label: str, systems: Sequence[str], found: Sequence[Comparisons], alpha: float) -> pd.DataFrame:
+def _join_decisions(
+    label: str, systems: Sequence[str], comparisons: Sequence[Comparisons], alpha: float
+) -> pd.DataFrame:
     wanted = set(systems)
     frames = []
-    for condition, c in zip(CONDITIONS, found, strict=True):
+    for condition, c in zip(CONDITIONS, comparisons, strict=True):
         frame = c.to_frame()[["a", "b"]].assign(found=c.reject(alpha))
         frame = frame[frame["a"].isin(wanted) & frame["b"].isin(wanted)]
         ordered = [tuple(sorted(pair)) for pair in zip(frame["a"], frame["b"], strict=True)]
