@@ -77,9 +77,9 @@ def parse_ranx(folder: Path) -> Callable[[], Any]:
 
 def _read_side_by_side(folder: Path, told: Callable[[memoryview], int]) -> Callable[[], int]:
     """Read all runs by as many threads as shardwise has, each into one buffer, and add up what is told of each."""
-    from shardwise.core.arguments import mapped, workers
+    from shardwise.core.arguments import count_workers, map_parallel
 
-    paths, jobs = run_paths(folder), workers(None)
+    paths, jobs = run_paths(folder), count_workers(None)
     largest = max(path.stat().st_size for path in paths) + 1
 
     def some(mine: list[Path]) -> int:
@@ -93,7 +93,7 @@ def _read_side_by_side(folder: Path, told: Callable[[memoryview], int]) -> Calla
             total += told(room[:size])
         return total
 
-    return lambda: sum(mapped(some, [paths[k::jobs] for k in range(jobs)], jobs=jobs))
+    return lambda: sum(map_parallel(some, [paths[k::jobs] for k in range(jobs)], jobs=jobs))
 
 
 def parse_bytes(folder: Path) -> Callable[[], Any]:

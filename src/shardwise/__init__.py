@@ -7,7 +7,7 @@ import lazy_loader
 
 from shardwise.core import late
 
-late.bind(
+late.bind_names(
     chart="shardwise.plot.dispatch:chart",
     scores="shardwise.io.scores:read_scores",
     score="shardwise.scoring.scoring:score",

@@ -14,7 +14,7 @@ import shardwise as sw
 from procedure_tables import decide_all
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.methods.tables import SHARDS
 
 
@@ -135,7 +135,7 @@ class TestEdges:
 
 def null_scores(seed: int, n: int, random: tuple[str, ...], t: int = 50, r: int = 10, s: int = 5) -> Floats:
     """Tables without system differences; interactions with dimensions that are not random add up to nothing."""
-    rng = generator(seed)
+    rng = make_generator(seed)
     topic_system = rng.normal(0, 0.08, (n, t, r, 1))
     system_shard = rng.normal(0, 0.005, (n, 1, r, s))
     if "topic" not in random:

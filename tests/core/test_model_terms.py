@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardwise.core.errors import InputError
-from shardwise.core.model import MD1, MD2, MD3, MD4, MD5, MD6, NAMED, Model, label
+from shardwise.core.model import MD1, MD2, MD3, MD4, MD5, MD6, NAMED, Model, format_term
 
 
 def test_the_six_models_grow_one_term_at_a_time() -> None:
@@ -33,7 +33,7 @@ def test_formulas() -> None:
     assert three.dimensions == ("a", "b", "c")
     assert Model.of("user", "system").dimensions == ("system", "user")
     assert three.short == str(three) == three.title
-    assert label(frozenset({"shard", "run", "topic"})) == "topic:shard:run"
+    assert format_term(frozenset({"shard", "run", "topic"})) == "topic:shard:run"
 
 
 @pytest.mark.parametrize(

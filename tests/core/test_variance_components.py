@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.variance_components import VarianceComponents, canonical
+from shardwise.core.variance_components import VarianceComponents, canonicalize_term
 
 PARTS = VarianceComponents(
     {
@@ -84,7 +84,7 @@ def test_other_refusals() -> None:
     with pytest.raises(InputError, match="cannot generalise over shard"):
         PARTS.variance_of_difference("topic+shard", {"topic": 50})
     with pytest.raises(InputError, match="unknown effect 'topical'"):
-        canonical("topical")
+        canonicalize_term("topical")
 
 
 def by_hand(claim: Claim, t: int, r: int, k: int, third: str) -> tuple[float, float]:

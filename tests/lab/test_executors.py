@@ -21,7 +21,7 @@ from distributed.scheduler import KilledWorker
 import shardwise as sw
 from clusters import small_cluster
 from shardwise.cli import cluster
-from shardwise.core.arguments import mapped
+from shardwise.core.arguments import map_parallel
 
 METHODS = ["t holm", "moderated"]
 
@@ -250,9 +250,9 @@ def _killed(_: int) -> None:
 def test_what_workers_cannot_do_is_said_in_one_line(work: Any, said: str) -> None:
     with small_cluster() as address:
         with pytest.raises(sw.InputError, match=said), cluster.on_cluster(address, quiet=True) as executor:
-            list(mapped(work, [1, 2, 3], executor=executor))
+            list(map_parallel(work, [1, 2, 3], executor=executor))
         with cluster.on_cluster(address, quiet=True) as executor:  # and the same cluster works on
-            assert list(mapped(abs, [-1, 2, -3], executor=executor)) == [1, 2, 3]
+            assert list(map_parallel(abs, [-1, 2, -3], executor=executor)) == [1, 2, 3]
 
 
 def test_workers_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from shardwise.comparing.compare import compare
 from shardwise.core.arrays import Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.io.scores import read_scores
 from shardwise.lab.holdout.checks import PredictiveCheck, across_collections, split_half
 from shardwise.lab.holdout.counts import FIGURES
@@ -89,7 +89,7 @@ BY_HAND = {
 
 def halving(seed: int, i: int) -> frozenset[int]:
     """The half with the first topic."""
-    half = frozenset(generator(seed, i).permutation(4)[:2].tolist())
+    half = frozenset(make_generator(seed, i).permutation(4)[:2].tolist())
     return half if 0 in half else frozenset(range(4)) - half
 
 
@@ -147,7 +147,7 @@ def test_counts_are_those_of_comparing_each_half(over: str, generalize: tuple[st
     name = "MD6 holm topic" if generalize else "MD6 holm"
     check = split_half(y, name, over=over, repeats=3, seed=8)  # type: ignore[arg-type]
     for i, row in check.repeats.iterrows():
-        order = generator(8, int(str(i))).permutation(n)
+        order = make_generator(8, int(str(i))).permutation(n)
         halves = [y.isel({over: sorted(part)}) for part in (order[: n // 2], order[n // 2 :])]
         decided = [_decisions(half, generalize) for half in halves]
         found = again = turned = alike = 0

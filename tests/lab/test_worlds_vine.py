@@ -12,7 +12,7 @@ from scipy import stats
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.lab.simulate_scores import TableOptions
 from shardwise.lab.simulate_scores import world as simulated
 from shardwise.lab.worlds.base import World
@@ -78,7 +78,7 @@ def test_every_column_is_uniform(r: int) -> None:
     """Kolmogorov–Smirnov on 20,000 independent quantiles of each column, ties in the scores or not."""
     c = 2 * r
     for y in (clustered(2, r=r), np.round(clustered(2, r=r), 1)):
-        rng = generator(3, 0)
+        rng = make_generator(3, 0)
         u = draw_quantiles(vine_of(y), rng.random((20_000, c + 1)), rng.standard_normal((20_000, c + 1)))
         for j in range(c):
             assert stats.kstest(u[:, j], "uniform").pvalue > 1e-4 / c

@@ -22,7 +22,7 @@ import shardwise as sw
 from clusters import small_cluster
 from collections_for_tests import write_runs
 from command_line import shardwise
-from shardwise.core.arguments import CHUNKS, mapped
+from shardwise.core.arguments import CHUNKS, map_parallel
 from shardwise.methods.moderated.draws import count_draws
 
 SIZES = {"topic": 40, "system": 5}
@@ -164,7 +164,7 @@ def kernel_and_array(kernel: Any, values: Any, task: int) -> tuple[bool, bool]:
 def test_kernels_are_sent_by_name_and_arrays_may_be_written_to() -> None:
     # as kernels that fill arrays in need them
     work = partial(kernel_and_array, count_draws, np.zeros(3))
-    assert list(mapped(work, [1, 2], executor=Sending())) == [(True, True)] * 2
+    assert list(map_parallel(work, [1, 2], executor=Sending())) == [(True, True)] * 2
 
 
 def test_commands_refuse_a_cluster_without_draws(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_command_refuses_a_cluster_that_does_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_command_on_a_cluster_prints_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shardwise.cli.cluster.processors", lambda: 1)  # each process loads all anew
+    monkeypatch.setattr("shardwise.cli.cluster.count_processors", lambda: 1)  # each process loads all anew
     monkeypatch.setattr(os, "environ", os.environ.copy())  # where Dask leaves variables for its workers
     table().to_dataset(name="AP").to_netcdf(tmp_path / "s.nc", engine="h5netcdf")
     words = ("compare", str(tmp_path / "s.nc"), "--format", "json", "--quiet")

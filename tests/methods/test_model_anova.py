@@ -18,7 +18,7 @@ from statsmodels.stats.anova import anova_lm
 
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD4, MD5, MD6, NAMED, Model
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.stats.unbalanced import fit_incomplete
 
@@ -39,7 +39,7 @@ def gold_table(design: str, model: str) -> pd.DataFrame:
 
 
 def random_scores(seed: int, *shape: int, dims: tuple[str, ...] = DIMS) -> xr.DataArray:
-    rng = generator(seed)
+    rng = make_generator(seed)
     coords = {d: [f"{d}{i}" for i in range(n)] for d, n in zip(dims, shape, strict=True)}
     topics = rng.normal(0.4, 0.2, (shape[0],) + (1,) * (len(shape) - 1))
     return xr.DataArray(topics + rng.normal(0.0, 0.1, shape), coords=coords, dims=dims)
@@ -135,7 +135,7 @@ def test_text_of_a_fit() -> None:
 
 
 def test_words_for_effect_sizes() -> None:
-    rng = generator(9)
+    rng = make_generator(9)
     noise = rng.normal(0, 0.1, (30, 3, 4))
     seen = set()
     for step in (0.0, 0.012, 0.035, 0.2):
@@ -180,7 +180,7 @@ def test_closed_form_is_least_squares(seed: int, model: Model, t: int, r: int, s
 def test_filler_does_not_touch_the_systems_in_md6(seed: int, one: float, other: float) -> None:
     # F19 Prop. 7.2 (differences of means), 7.3 (system SS) and 7.4 (error SS)
     scores = random_scores(seed, 6, 4, 3)
-    undefined = xr.DataArray(generator(seed, 1).random((6, 3)) < 0.3, dims=("topic", "shard"))
+    undefined = xr.DataArray(make_generator(seed, 1).random((6, 3)) < 0.3, dims=("topic", "shard"))
     fits = [anova(scores.where(~undefined, value), MD6) for value in (one, other)]
     for row in ("system", "topic:system", "system:shard"):
         for column in ("ss", "F", "p", "omega_sq"):
@@ -195,7 +195,7 @@ def test_filler_does_not_touch_the_systems_in_md6(seed: int, one: float, other: 
 
 def test_filler_does_touch_the_error_of_md5() -> None:
     scores = random_scores(3, 6, 4, 3)
-    undefined = xr.DataArray(generator(3, 1).random((6, 3)) < 0.3, dims=("topic", "shard"))
+    undefined = xr.DataArray(make_generator(3, 1).random((6, 3)) < 0.3, dims=("topic", "shard"))
     errors = [anova(scores.where(~undefined, value), MD5).table.at["error", "ss"] for value in (0.4, 3.0)]
     assert abs(errors[0] - errors[1]) > 0.1
 
@@ -212,7 +212,7 @@ def test_order_of_levels_and_dimensions_is_irrelevant(
     if missing:
         scores[1, :, 2] = np.nan
         scores[0, 1, 1] = np.nan
-    rng = generator(seed, 1)
+    rng = make_generator(seed, 1)
     shuffled = scores.isel({d: rng.permutation(n) for d, n in scores.sizes.items()}).transpose(*dims)
     one, other = anova(scores, model), anova(shuffled, model)
     assert_same_table(one, other)
@@ -307,7 +307,7 @@ def test_a_dataset_of_one_measure_and_a_lone_split() -> None:
 
 
 def test_identical_systems() -> None:
-    rng = generator(5)
+    rng = make_generator(5)
     scores = xr.DataArray(np.repeat(rng.random((6, 1, 3)), 4, axis=1), dims=DIMS)
     row = anova(scores, MD2).table.loc["system"]
     assert (row["ss"], row["F"], row["p"], row["size"]) == (0.0, 0.0, 1.0, "negligible")
@@ -343,7 +343,7 @@ def test_two_systems_agree_with_the_paired_t_test() -> None:
 
 
 def test_tiny_p_values() -> None:
-    rng = generator(1)
+    rng = make_generator(1)
     scores = xr.DataArray(rng.normal(0, 1e-3, (40, 10)) + 0.002 * np.arange(10), dims=("topic", "system"))
     row = anova(scores, MD1).table.loc["system"]
     d1, d2 = mpmath.mpf(9), mpmath.mpf(351)

@@ -14,7 +14,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD2, MD3, MD4, MD5, MD6, Model
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.methods.anova.fit import anova
 from shardwise.stats.error_terms import error_term
 
@@ -78,13 +78,13 @@ def test_error_terms_of_other_designs() -> None:
 def test_claims_that_a_model_does_not_support(
     model: Model, generalize: tuple[str, ...], message: str
 ) -> None:
-    scores = xr.DataArray(generator(1).random((5, 4, 3)), dims=DIMS)
+    scores = xr.DataArray(make_generator(1).random((5, 4, 3)), dims=DIMS)
     with pytest.raises(InputError, match=message):
         anova(scores, model).estimates(generalize=generalize)
 
 
 def test_nothing_to_compare() -> None:
-    scores = xr.DataArray(generator(1).random((5, 4, 3)), dims=DIMS)
+    scores = xr.DataArray(make_generator(1).random((5, 4, 3)), dims=DIMS)
     with pytest.raises(InputError, match="has no system"):
         anova(scores, "topic + shard").estimates()
 
@@ -96,7 +96,7 @@ def test_claims_in_words() -> None:
     assert Claim.of(("topic", "shard")).sentence(shape) == "new topics like these 50, any shard (5 seen)"
     assert Claim.of(("shard",)).sentence(shape) == "new shards like these 5, exactly these 50 topics"
     assert Claim.of(("topic",)).sentence({"topic": 50, "system": 9}) == "new topics like these 50"
-    scores = xr.DataArray(generator(1).random((5, 4, 3)), dims=DIMS)
+    scores = xr.DataArray(make_generator(1).random((5, 4, 3)), dims=DIMS)
     estimates = anova(scores, MD6).estimates(generalize=("topic",))
     assert estimates.claim == "new topics like these 5, exactly these 3 shards"
     assert estimates.error == "topic:system"
@@ -116,7 +116,7 @@ def test_claims_agree_with_mixed_models_in_r(name: str, generalize: tuple[str, .
 
 def test_topics_by_hand() -> None:
     # averaging over shards first must give the same claim about topics
-    scores = xr.DataArray(generator(2).random((9, 4, 3)), dims=DIMS)
+    scores = xr.DataArray(make_generator(2).random((9, 4, 3)), dims=DIMS)
     whole = anova(scores.mean("shard"), MD1).estimates(generalize=("topic",))
     for model in (MD3, MD4, MD5, MD6):
         sharded = anova(scores, model).estimates(generalize=("topic",))
@@ -125,7 +125,7 @@ def test_topics_by_hand() -> None:
 
 
 def test_a_variance_estimated_below_zero() -> None:
-    rng = generator(3)
+    rng = make_generator(3)
     for _ in range(50):
         scores = xr.DataArray(rng.normal(size=(6, 4, 3)), dims=DIMS)
         fit = anova(scores, MD6)
@@ -139,7 +139,7 @@ def test_a_variance_estimated_below_zero() -> None:
 
 
 def test_order_and_repeats_in_generalize_are_irrelevant() -> None:
-    fit = anova(xr.DataArray(generator(1).random((5, 4, 3)), dims=DIMS), MD6)
+    fit = anova(xr.DataArray(make_generator(1).random((5, 4, 3)), dims=DIMS), MD6)
     one, other = (fit.estimates(generalize=g) for g in (("topic", "shard"), ["shard", "topic", "shard"]))
     assert (one.variance, one.df, one.claim, one.error) == (
         other.variance,
@@ -153,7 +153,7 @@ def test_variances_stay_positive_on_very_incomplete_data() -> None:
     # few topics and near half the rows gone: topic:system alone can then count for more than the whole
     lowest = np.inf
     for seed in range(60):
-        rng = generator(seed)
+        rng = make_generator(seed)
         scores = xr.DataArray(rng.normal(size=(4, 3, 3)), dims=DIMS)
         scores = scores.where(xr.DataArray(rng.random((4, 3)) > 0.4, dims=("topic", "shard")))
         try:
@@ -169,7 +169,7 @@ def null_scores(
 ) -> xr.DataArray:
     """Scores of equal systems: topics, shards and all interactions drawn anew."""
     t, r, s = shape
-    rng = generator(seed, rep)
+    rng = make_generator(seed, rep)
     y = (
         rng.normal(0, 0.2, (t, 1, 1))
         + rng.normal(0, sd["ts"], (t, r, 1))
@@ -254,7 +254,7 @@ def test_claims_on_incomplete_data_reduce_to_those_on_full_data() -> None:
 
 
 def test_incomplete_data_whose_terms_cannot_be_told_apart() -> None:
-    scores = xr.DataArray(generator(5).random((6, 4, 3, 3)), dims=(*DIMS, "instance"))
+    scores = xr.DataArray(make_generator(5).random((6, 4, 3, 3)), dims=(*DIMS, "instance"))
     scores[0, 0, 0, 0] = np.nan
     fit = anova(scores, "topic*system*shard")
     assert fit.estimates().df == fit.table.at["error", "df"]

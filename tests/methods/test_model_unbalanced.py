@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.core.model import MD1, MD2, MD3, MD4, MD5, MD6, Model, Term, label
-from shardwise.core.rng import generator
+from shardwise.core.model import MD1, MD2, MD3, MD4, MD5, MD6, Model, Term, format_term
+from shardwise.core.rng import make_generator
 from shardwise.methods.anova.fit import anova
 
 GOLD = Path(__file__).parent.parent / "gold"
@@ -78,7 +78,7 @@ def plain_fit(y: Floats, dims: tuple[str, ...], terms: list[Term]) -> tuple[Floa
 
 def patterned(seed: int, shape: tuple[int, ...], along: tuple[int, ...], share: float) -> xr.DataArray:
     """Random scores with holes that run through whole dimensions."""
-    rng = generator(seed)
+    rng = make_generator(seed)
     mask = rng.random([1 if axis in along else n for axis, n in enumerate(shape)]) < share
     values = rng.normal(0.4, 0.1, shape)
     return xr.DataArray(np.where(np.broadcast_to(mask, shape), np.nan, values), dims=DIMS)
@@ -110,7 +110,9 @@ def test_any_pattern_agrees_with_plain_least_squares(
     second = [note for note in fit.notes if note.startswith("type II for")]
     for term in model.sets:
         others = [other for other in model.sets if other != term]
-        if second and label(term) in second[0].removeprefix("type II for ").split(": empty")[0].split(", "):
+        if second and format_term(term) in second[0].removeprefix("type II for ").split(": empty")[0].split(
+            ", "
+        ):
             others = [other for other in model.sets if not term <= other]
             larger, high = plain_fit(y, DIMS, [*others, term])
             smaller, low = plain_fit(y, DIMS, others)
@@ -118,8 +120,8 @@ def test_any_pattern_agrees_with_plain_least_squares(
         else:
             without, low = plain_fit(y, DIMS, others)
             ss, df = np.sum(without**2) - np.sum(residuals**2), rank - low
-        assert fit.table.at[label(term), "df"] == df
-        np.testing.assert_allclose(fit.table.at[label(term), "ss"], ss, rtol=1e-8, atol=1e-11)
+        assert fit.table.at[format_term(term), "df"] == df
+        np.testing.assert_allclose(fit.table.at[format_term(term), "ss"], ss, rtol=1e-8, atol=1e-11)
 
 
 @pytest.mark.slow
@@ -151,7 +153,7 @@ def test_share_of_random_effects_in_a_mean_square(seed: int, along: tuple[int, .
 
 
 def test_rows_missing_on_a_large_collection() -> None:
-    rng = generator(3)
+    rng = make_generator(3)
     scores = xr.DataArray(rng.random((50, 129, 10)), dims=DIMS)
     missing = xr.DataArray(rng.random((50, 10)) < 0.2, dims=("topic", "shard"))
     fit = anova(scores.where(~missing), MD6)
@@ -168,7 +170,7 @@ def test_rows_missing_on_a_large_collection() -> None:
 
 @pytest.mark.slow
 def test_scattered_holes_on_a_middling_collection() -> None:
-    rng = generator(4)
+    rng = make_generator(4)
     scores = xr.DataArray(rng.random((50, 20, 5)), dims=DIMS).where(rng.random((50, 20, 5)) > 0.05)
     fit = anova(scores, MD6)
     cells = int(scores.notnull().sum())
@@ -199,7 +201,7 @@ def test_effects_of_an_incomplete_fit_rebuild_its_fitted_values() -> None:
 
 
 def test_replicates_that_are_missing_evenly() -> None:
-    scores = xr.DataArray(generator(2).random((4, 3, 3)), dims=DIMS)
+    scores = xr.DataArray(make_generator(2).random((4, 3, 3)), dims=DIMS)
     scores[:, :, 2] = np.nan
     scores[:, :, 1] = np.where(np.eye(4, 3, dtype=bool), np.nan, scores[:, :, 1])
     scores[:, :, 2] = np.where(np.eye(4, 3, dtype=bool), 0.5, np.nan)
@@ -221,7 +223,7 @@ def test_empty_cells_of_topic_and_system() -> None:
 
 
 def test_systems_that_share_no_topic() -> None:
-    scores = xr.DataArray(generator(1).random((4, 4)), dims=("topic", "system"))
+    scores = xr.DataArray(make_generator(1).random((4, 4)), dims=("topic", "system"))
     scores[:2, 2:] = np.nan
     scores[2:, :2] = np.nan
     fit = anova(scores, MD1)
@@ -232,7 +234,7 @@ def test_systems_that_share_no_topic() -> None:
 
 @pytest.mark.parametrize(("model", "hole"), [(MD2, False), (MD6, False), (MD6, True)])
 def test_identical_systems_with_scores_missing(model: Model, hole: bool) -> None:
-    scores = xr.DataArray(np.repeat(generator(5).random((9, 1, 5)), 7, axis=1), dims=DIMS)
+    scores = xr.DataArray(np.repeat(make_generator(5).random((9, 1, 5)), 7, axis=1), dims=DIMS)
     scores[3, :, 2] = np.nan
     if hole:
         scores[4, 1, 1] = np.nan
@@ -251,7 +253,7 @@ def test_more_effects_than_scores() -> None:
 
 
 def test_a_term_that_cannot_be_told_from_the_others() -> None:
-    scores = xr.DataArray(generator(1).random((2, 2, 3)), dims=DIMS)
+    scores = xr.DataArray(make_generator(1).random((2, 2, 3)), dims=DIMS)
     scores[0, 1, :] = np.nan
     with pytest.raises(InputError, match="the scores do not separate topic:system"):
         anova(scores, MD3)

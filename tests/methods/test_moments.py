@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shardwise as sw
-from shardwise.core.arguments import flowing
+from shardwise.core.arguments import stream_results
 from shardwise.core.arrays import Floats
 from shardwise.io.archive import save_arrays
 from shardwise.io.blocks import blocks
@@ -88,7 +88,7 @@ def test_the_joint_law_is_the_limit_of_resampling() -> None:
 def test_draws_do_not_depend_on_workers_or_on_the_order_of_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     moments = sw.ScoreMoments.of(scores(), systems=NAMES)
     expected = sw.compare(moments, n_resamples=999).to_frame()
-    monkeypatch.setattr("shardwise.core.arguments.processors", lambda: 1)
+    monkeypatch.setattr("shardwise.core.arguments.count_processors", lambda: 1)
     pd.testing.assert_frame_equal(sw.compare(moments, n_resamples=999).to_frame(), expected)
 
 
@@ -332,7 +332,7 @@ def test_a_file_cut_short_while_it_is_read(tmp_path: Path) -> None:
     with (tmp_path / "a.npy").open("r+b") as file:
         file.truncate(9000)
     with pytest.raises(sw.InputError, match="ends too early"):
-        list(flowing(lambda block: [piece.sum() for piece in block()], opened.each, jobs=2))
+        list(stream_results(lambda block: [piece.sum() for piece in block()], opened.each, jobs=2))
 
 
 @given(

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.planning.generalizing import Generalizability, generalizability
 
 
 def made_up() -> Generalizability:
-    rng = generator(31, 0)
+    rng = make_generator(31, 0)
     y = rng.normal(0, 0.2, (20, 1)) + rng.normal(0, 0.05, (1, 8)) + rng.normal(0, 0.1, (20, 8))
     return generalizability(y)
 
@@ -74,7 +74,7 @@ def test_the_exact_interval_covers_as_often_as_it_says(repetitions: float) -> No
     truth = 0.05**2 / (0.05**2 + 0.1**2 / 15)
     inside = 0
     for i in range(runs):
-        rng = generator(32, i)
+        rng = make_generator(32, i)
         y = rng.normal(0, 0.2, (15, 1)) + rng.normal(0, 0.05, (1, 10)) + rng.normal(0, 0.1, (15, 10))
         low, high = generalizability(y).intervals(level=0.9).loc["erho_sq", ["low", "high"]]
         inside += low <= truth <= high
@@ -82,7 +82,7 @@ def test_the_exact_interval_covers_as_often_as_it_says(repetitions: float) -> No
 
 
 def test_equal_systems_cannot_be_ranked_by_any_number_of_topics() -> None:
-    y = generator(33, 0).normal(size=(10, 6)) + np.arange(10.0)[:, None]
+    y = make_generator(33, 0).normal(size=(10, 6)) + np.arange(10.0)[:, None]
     y -= y.mean(axis=0)
     g = generalizability(y)
     assert g.negative == ("system",)

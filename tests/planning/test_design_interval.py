@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.planning.topics import mean_of_sd, topics_for_interval, width_at
 
 GOLD = Path(__file__).parent.parent / "gold"
@@ -42,7 +42,7 @@ def test_mean_of_a_standard_deviation_in_high_precision(df: int) -> None:
 @pytest.mark.calibration
 def test_width_is_the_mean_width_of_simulated_intervals(repetitions: float) -> None:
     runs = int(4000 * repetitions)
-    d = generator(8, 0).normal(0.02, np.sqrt(0.03), (runs, 12))
+    d = make_generator(8, 0).normal(0.02, np.sqrt(0.03), (runs, 12))
     widths = 2 * stats.t.isf(0.05, 11) * stats.sem(d, axis=1)
     expected = width_at(n=12, difference_variance=0.03, alpha=0.1)
     assert widths.mean() == pytest.approx(expected, abs=4 * stats.sem(widths))

@@ -16,7 +16,7 @@ from scipy import integrate, stats
 from statsmodels.stats.power import FTestAnovaPower, TTestPower
 
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.io.scores import read_scores
 from shardwise.planning.tables import design_curve
 from shardwise.planning.topics import min_diff_at, power_at, power_exact, topics_for_power
@@ -144,7 +144,7 @@ def test_exact_agrees_with_simulation(repetitions: float) -> None:
     runs = int(4000 * repetitions)
     n, m, variance, min_diff = 20, 4, 0.05, 0.2
     means = np.array([min_diff / 2, -min_diff / 2, 0, 0])
-    y = generator(14, 0).normal(0, np.sqrt(variance), (runs, n, m)) + means
+    y = make_generator(14, 0).normal(0, np.sqrt(variance), (runs, n, m)) + means
     found = stats.f_oneway(*np.moveaxis(y, 2, 0), axis=1).pvalue <= 0.05
     power = power_at(n=n, variance=variance, min_diff=min_diff, systems=m)
     assert found.mean() == pytest.approx(power, abs=4 * np.sqrt(power * (1 - power) / runs))

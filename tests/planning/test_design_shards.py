@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.planning.components import variance_components
 from shardwise.planning.shards import design_for_shards
@@ -48,7 +48,7 @@ def test_components_are_those_of_the_shard_means_seen_as_a_two_way_table() -> No
 
 
 def test_a_negative_component_counts_as_zero_and_is_named() -> None:
-    rng = generator(21, 0)
+    rng = make_generator(21, 0)
     y = rng.normal(size=(10, 4, 5))
     y -= y.mean(axis=2, keepdims=True)  # no topic:system variance at all, less than chance would leave
     c = variance_components(xr.DataArray(y, dims=("topic", "system", "shard")))
@@ -120,7 +120,7 @@ def test_power_is_what_simulated_shards_show(
 ) -> None:
     runs, t, r, s = int(3000 * repetitions), 15, 4, 5
     c = VarianceComponents({"topic:system": 0.006, "system:shard": 0.002, "error": 0.01})
-    rng = generator(22, len(generalize))
+    rng = make_generator(22, len(generalize))
     means = np.array([min_diff / 2, -min_diff / 2, 0, 0])[None, None, :, None]
     y = means + rng.normal(0, c.sd("error"), (runs, t, r, s))
     if "topic" in generalize:  # effects of fixed topics and shards do not vary between repetitions

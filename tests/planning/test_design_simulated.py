@@ -12,7 +12,7 @@ from scipy import stats
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.planning import simulated as design_simulated
 from shardwise.planning.simulated import (
     critical_value,
@@ -27,7 +27,7 @@ from shardwise.stats.rank_sets import moderated_t
 
 
 def skewed(topics: int = 30, systems: int = 6) -> Floats:
-    rng = generator(11, 0)
+    rng = make_generator(11, 0)
     return np.asarray(rng.beta(1, 3, (topics, 1)) ** 2 + rng.gamma(0.5, 0.2, (topics, systems)))
 
 
@@ -92,7 +92,7 @@ def test_each_moderated_test_is_that_of_the_resampled_table() -> None:
 @pytest.mark.calibration
 def test_normal_scores_give_the_power_and_width_of_theory(repetitions: float) -> None:
     runs = int(3000 * repetitions)
-    y = generator(12, 0).normal(0.4, 0.1, (400, 2)) + generator(12, 1).normal(0, 0.2, (400, 1))
+    y = make_generator(12, 0).normal(0.4, 0.1, (400, 2)) + make_generator(12, 1).normal(0, 0.2, (400, 1))
     sigma_sq = variance(y, "residual")
     result = simulated_power(y, topics=[10, 40], min_diff=0.06, test="t", repetitions=runs, seed=2)
     for row in result.table.itertuples():
@@ -108,7 +108,7 @@ def test_normal_scores_give_the_power_and_width_of_theory(repetitions: float) ->
 @pytest.mark.calibration
 def test_hsd_keeps_its_family_wise_level_on_normal_scores(repetitions: float) -> None:
     runs = int(2000 * repetitions)
-    y = generator(13, 0).normal(0.4, 0.1, (300, 8)) + generator(13, 1).normal(0, 0.2, (300, 1))
+    y = make_generator(13, 0).normal(0.4, 0.1, (300, 8)) + make_generator(13, 1).normal(0, 0.2, (300, 1))
     row = simulated_power(y, topics=25, min_diff=0.05, repetitions=runs, seed=3).table.iloc[0]
     assert row["false_alarms"] == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / runs))
 

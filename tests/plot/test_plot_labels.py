@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardwise.core.text import MOST_SHOWN, short
+from shardwise.core.text import MOST_SHOWN, shorten_name
 from shardwise.plot.theme import COLOURS, DASHES, LONG, ON_AXIS, SHAPES, colours, distinct, in_turn
 
 
@@ -28,7 +28,7 @@ def test_beside_an_axis_long_names_differ_where_they_do() -> None:
 @given(st.text(max_size=100))
 def test_short_names_are_left_alone(name: str) -> None:
     if name.isprintable() and name.isascii() and len(name) <= 50:
-        assert short(name) == name
+        assert shorten_name(name) == name
 
 
 def test_names_are_told_apart_in_colour_and_in_grey() -> None:

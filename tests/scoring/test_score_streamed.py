@@ -19,7 +19,7 @@ import xarray as xr
 import shardwise as sw
 from command_line import shardwise
 from shardwise.cli.score import average_scores
-from shardwise.core.arguments import breadth
+from shardwise.core.arguments import count_parallel_tasks
 from shardwise.io import stores
 
 MEASURES = ("AP", "nDCG@10")
@@ -146,12 +146,12 @@ def test_no_more_parts_are_scored_than_the_store_can_take(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Results that wait are no more than twice the workers, of whom there is at least one a processor."""
-    monkeypatch.setattr("shardwise.core.arguments.processors", lambda: 1)
+    monkeypatch.setattr("shardwise.core.arguments.count_processors", lambda: 1)
     split = partial(sw.split, n_shards=3, n_splits=2, seed=4)
     call = (folder / "run*.txt", folder / "qrels", MEASURES, split)
     with Counting(1) as pool:
         found = sw.score_runs(*call, missing="zero", executor=pool, out=tmp_path / "s.zarr")
-        assert breadth(pool) == 1
+        assert count_parallel_tasks(pool) == 1
     assert pool.most <= 3  # a thread may not have let go of the one that was taken; all at once would be five
     xr.testing.assert_identical(found.load(), together(folder, "zero", 3))
 

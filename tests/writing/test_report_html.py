@@ -20,7 +20,7 @@ from report_pages import HOSTILE, simulated
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.analyze import analyze
 from shardwise.core.errors import InputError
-from shardwise.core.text import script_json, visible
+from shardwise.core.text import escape_controls, script_json
 from shardwise.writing.html import html, write_report
 
 pytestmark = pytest.mark.slow
@@ -158,7 +158,7 @@ def test_hostile_names_stay_text() -> None:
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert "{{7*7}}" in shown
-    assert set(data_of(found)["systems"]) == {visible(name) for name in HOSTILE}  # type: ignore[call-overload]
+    assert set(data_of(found)["systems"]) == {escape_controls(name) for name in HOSTILE}  # type: ignore[call-overload]
 
 
 @settings(max_examples=60)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from report_pages import HOSTILE, simulated
 from shardwise.analysis.analyze import analyze
-from shardwise.core.text import short
+from shardwise.core.text import shorten_name
 from shardwise.writing.charts import interval_figure
 from shardwise.writing.latex import FIGURE, anova_latex, latex, pairs_latex, systems_latex
 from shardwise.writing.methods import bibliography, methods_latex
@@ -96,8 +96,8 @@ def test_any_name_is_plain_text_in_latex(name: str) -> None:
 
 def test_long_names_are_cut_and_still_told_apart() -> None:
     a, b = "x" * 300 + "1", "x" * 300 + "2"
-    assert len(short(a)) == 60
-    assert short(a) != short(b)
+    assert len(shorten_name(a)) == 60
+    assert shorten_name(a) != shorten_name(b)
 
 
 @pytest.mark.parametrize("names", [None, HOSTILE], ids=["plain", "hostile"])

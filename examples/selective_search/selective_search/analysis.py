@@ -14,7 +14,7 @@ from selective_search.instances import AGAIN, EXHAUSTIVE
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import SettingSeries, equivalence, smallest_setting
 from shardwise.comparing.instances import compare_instances, single_instance_tests
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.stats.student import t_statistic
 
 TESTS: dict[str, dict[str, Any]] = {
@@ -92,7 +92,7 @@ def pooled_tests(
         for number, (rate, name) in enumerate(rates(scores)):
             own = y.sel(system=name).values
             for size in sizes:
-                drawn = generator(seed, number, size).integers(len(own), size=(pools, size))
+                drawn = make_generator(seed, number, size).integers(len(own), size=(pools, size))
                 for pool in range(pools):
                     part = xr.DataArray(own[drawn[pool]], dims=("instance", "topic"))
                     for test in names:

@@ -16,7 +16,7 @@ from selective_search.partition import partition, tf_idf
 from selective_search.redde import central_sample, select_shards
 from selective_search.texts import Texts
 from shardwise.core.arrays import Codes, Grades, Ints
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.io.instances import flag_deterministic
 
 EXHAUSTIVE = "exhaustive"
@@ -93,7 +93,7 @@ def one_instance(
     engine: Engine, vectors: Any, setting: Setting, rate: float, instance: int
 ) -> tuple[Run, tuple[float, float]]:
     """Partition, sample, select and search: rankings, and the share of documents and number of shards searched."""
-    rng = generator(setting.seed, round(1e6 * rate), instance)
+    rng = make_generator(setting.seed, round(1e6 * rate), instance)
     shard = partition(vectors, setting.shards, setting.cluster_share, rng)
     sample = central_sample(len(shard), rate, rng)
     chosen = select_shards(engine.scores, sample, shard, setting.shards, setting.hits, setting.searched)

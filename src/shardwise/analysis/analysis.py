@@ -20,7 +20,7 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.split_noise import SplitNoise
 from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.claim import counted, plural
+from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.scores import DETERMINISTIC, HUMAN, nouns_of
 from shardwise.methods.anova.fit import AnovaFit
@@ -347,7 +347,7 @@ class Analysis:
         dimension
             One of ours, such as topic.
         """
-        return plural(self.noun(dimension))
+        return pluralize_noun(self.noun(dimension))
 
     def counted(self, n: int, dimension: str) -> str:
         """Return a number of levels of a dimension in the user's words: ``200 questions``.
@@ -359,7 +359,7 @@ class Analysis:
         dimension
             One of ours, such as topic.
         """
-        return counted(n, self.noun(dimension))
+        return format_count(n, self.noun(dimension))
 
     @property
     def topics(self) -> int:
@@ -405,7 +405,7 @@ class Analysis:
         baseline
             A system, or several, with which all others are compared besides.
         """
-        board: Leaderboard = late.call("leaderboard", self, baseline=baseline)
+        board: Leaderboard = late.call_bound("leaderboard", self, baseline=baseline)
         return board
 
     def report(self, path: str | os.PathLike[str]) -> None:
@@ -416,7 +416,7 @@ class Analysis:
         path
             Where to write it.
         """
-        late.call("report", self, path)
+        late.call_bound("report", self, path)
 
     def paper(self, folder: str | os.PathLike[str], columns: int | None = None) -> None:
         """Write table.tex, figure.pdf, figure.svg, methods.tex, refs.bib and numbers.tex for a paper.
@@ -428,7 +428,7 @@ class Analysis:
         columns
             1 for a table of one column, 2 for one across the page; by the width that it needs without it.
         """
-        late.call("paper", folder, self, columns=columns)
+        late.call_bound("paper", folder, self, columns=columns)
 
     def to_dict(self) -> dict[str, float]:
         """Return means, differences, intervals and corrected p-values as one flat dictionary, for trackers.
@@ -438,7 +438,7 @@ class Analysis:
         dict of str to float
             Keys such as ``mean/bm25`` and ``difference/dense/bm25``.
         """
-        figures: dict[str, float] = late.call("flat_figures", self)
+        figures: dict[str, float] = late.call_bound("flat_figures", self)
         return figures
 
     def plot(self, kind: str = "intervals", **options: Any) -> Any:
@@ -455,7 +455,7 @@ class Analysis:
         return self.comparisons.plot(kind, **named)
 
     def __str__(self) -> str:
-        text: str = late.call("summary", self)
+        text: str = late.call_bound("summary", self)
         return text
 
     def __repr__(self) -> str:
@@ -463,5 +463,5 @@ class Analysis:
 
     def _repr_html_(self) -> str:
         """The answer as a notebook shows it: what was done, a sentence, the first systems, and a chart."""
-        text: str = late.call("notebook_answer", self)
+        text: str = late.call_bound("notebook_answer", self)
         return text

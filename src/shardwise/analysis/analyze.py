@@ -29,8 +29,8 @@ from shardwise.comparing.run import leaves_out_gaps, run_procedure
 from shardwise.comparing.split_noise import split_noise
 from shardwise.comparing.split_tables import agreement_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of
-from shardwise.core.arguments import Progress, lending
-from shardwise.core.arguments import level as checked_level
+from shardwise.core.arguments import Progress, lend_executor
+from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
@@ -157,7 +157,7 @@ def analyze(
     >>> found.comparisons.claim, found.lead.found
     ('new topics like these 30', 3)
     """
-    with lending(executor):
+    with lend_executor(executor):
         return _analyzed(data, replace(options or AnalysisOptions(), **choices), progress)
 
 
@@ -446,7 +446,7 @@ def _over_splits(
         try:
             each.append(run_procedure(procedure, table.isel(split=i, drop=True), **chosen.run))
         except InputError as error:
-            raise error.placed(f"split {i}") from error
+            raise error.add_location(f"split {i}") from error
         if progress is not None:
             progress(i + 1, total)
     summary = summary_over_splits(each, alpha=chosen.alpha)

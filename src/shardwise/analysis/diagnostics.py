@@ -66,7 +66,7 @@ class Remark:
 
     @property
     def _words(self) -> tuple[str, str, str]:
-        words: tuple[str, str, str] = late.call("remark", self)
+        words: tuple[str, str, str] = late.call_bound("remark", self)
         return words
 
 

@@ -13,7 +13,7 @@ import xarray as xr
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
-from shardwise.core.arguments import level
+from shardwise.core.arguments import validate_level
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import (
     DETERMINISTIC,
@@ -111,7 +111,7 @@ class Gate(Shown):
         dict of str to float
             Keys such as ``difference/new``.
         """
-        figures: dict[str, float] = late.call("flat_figures", self)
+        figures: dict[str, float] = late.call_bound("flat_figures", self)
         return figures
 
     def sentence(self) -> str:
@@ -122,14 +122,14 @@ class Gate(Shown):
         str
             The verdict, and what would help where there is none.
         """
-        text: str = late.call("gate_sentence", self)
+        text: str = late.call_bound("gate_sentence", self)
         return text
 
     def __repr__(self) -> str:
         return f"<Gate: {self.verdict}; {self}>"
 
     def __str__(self) -> str:
-        text: str = late.call("gate_text", self)
+        text: str = late.call_bound("gate_text", self)
         return text
 
 
@@ -221,8 +221,8 @@ def gate(
         raise InputError(
             f"a margin of {margin} cannot be met", remedy="give a small positive number", argument="margin"
         )
-    level(alpha)
-    level(power, "power")
+    validate_level(alpha)
+    validate_level(power, "power")
     table, base_name, candidates = arrange_systems(base, new, scores)
     table = declare_range(table, range, lower_is_better)
     each = tuple(

@@ -91,7 +91,7 @@ class Leaderboard:
 
     def shown(self) -> pd.DataFrame:
         """Return the table as people read it: ranks as 2–5, rounded numbers, ▲ and ▼."""
-        frame: pd.DataFrame = late.call("leaderboard_table", self)
+        frame: pd.DataFrame = late.call_bound("leaderboard_table", self)
         return frame
 
     def html(self, *, page: bool = True, name: str = "leaderboard") -> str:
@@ -104,7 +104,7 @@ class Leaderboard:
         name
             The id of the element, which links to it begin with; two on a page need two names.
         """
-        text: str = late.call("leaderboard_html", self, page=page, name=name)
+        text: str = late.call_bound("leaderboard_html", self, page=page, name=name)
         return text
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -121,7 +121,7 @@ class Leaderboard:
         return f"<Leaderboard of {len(self)} by {self.measure}>"
 
     def __str__(self) -> str:
-        text: str = late.call("leaderboard_text", self)
+        text: str = late.call_bound("leaderboard_text", self)
         return text
 
     def _repr_html_(self) -> str:

@@ -101,7 +101,7 @@ class SequentialGate(Shown):
         return f"<SequentialGate: {self}>"
 
     def __str__(self) -> str:
-        text: str = late.call("sequential_gate_text", self)
+        text: str = late.call_bound("sequential_gate_text", self)
         return text
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 import xarray as xr
 
-from shardwise.core.arguments import Progress, lent
+from shardwise.core.arguments import Progress, borrow_executor
 from shardwise.core.errors import InputError
 from shardwise.core.scores import layout_of, nouns_of
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
@@ -144,7 +144,7 @@ def trust_in(
             budget=tables,
             baseline=baseline,
             seed=seed,
-            executor=lent(),
+            executor=borrow_executor(),
             progress=progress,
         )
     except InputError as error:

@@ -7,8 +7,8 @@ from typing import Any
 
 from shardwise.app.store import Choices
 from shardwise.app.uploads import harmless
-from shardwise.core.claim import plural
-from shardwise.core.errors import InputError, Option, unknown
+from shardwise.core.claim import pluralize_noun
+from shardwise.core.errors import InputError, Option, refuse_unknown
 
 ROLES = ("item", "system", "score", "instance", "cluster", "task", "shard", "split", "measure")
 """What a column may be, in the words of the option columns."""
@@ -42,7 +42,7 @@ def claims(reading: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     [('', 'New questions like these', 'Would the result be the same with other questions?')]
     """
     nouns, dims = reading.get("nouns") or {}, reading.get("dims") or ()
-    topics, seed = plural(nouns.get("topic", "topic")), nouns.get("instance", "seed")
+    topics, seed = pluralize_noun(nouns.get("topic", "topic")), nouns.get("instance", "seed")
     like = f"New {topics} like these"
     hint = f"Would the result be the same with other {topics}?"
     if "instance" in dims:
@@ -50,8 +50,8 @@ def claims(reading: Mapping[str, Any]) -> list[tuple[str, str, str]]:
             ("", f"{like}, any {seed}", f"{hint} And with another {seed}?"),
             (
                 "topic",
-                f"{like}, exactly these {plural(seed)}",
-                f"No other {plural(seed)} will be used.",
+                f"{like}, exactly these {pluralize_noun(seed)}",
+                f"No other {pluralize_noun(seed)} will be used.",
             ),
         ]
     if reading.get("kind") == "runs" or "shard" in dims:
@@ -84,7 +84,7 @@ def checked(given: Any, kind: str) -> Choices:
     found: Choices = {}
     for name, value in given.items():
         if name not in ALLOWED[kind]:
-            raise unknown("option", name, ALLOWED[kind])
+            raise refuse_unknown("option", name, ALLOWED[kind])
         values = value if isinstance(value, list) else [value]
         if len(values) > MOST or not all(isinstance(one, str | int | float) for one in values):
             raise InputError(f"{name} must be text, a number or a list of them")

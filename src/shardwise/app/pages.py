@@ -22,9 +22,9 @@ from shardwise.app.desk import Desk, Refused
 from shardwise.app.store import DONE, Entry, read_json
 from shardwise.app.together import both
 from shardwise.app.wording import LABELS, in_words
-from shardwise.core.claim import plural
+from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError
-from shardwise.core.text import short, visible
+from shardwise.core.text import escape_controls, shorten_name
 
 STATIC = {
     "app.css": "text/css",
@@ -64,9 +64,9 @@ ENVIRONMENT = jinja2.Environment(
     lstrip_blocks=True,
 )
 ENVIRONMENT.filters.update(
-    visible=visible,
-    short=short,
-    plural=plural,
+    visible=escape_controls,
+    short=shorten_name,
+    plural=pluralize_noun,
     when=lambda seconds: datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M"),
 )
 ENVIRONMENT.globals.update(

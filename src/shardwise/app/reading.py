@@ -10,7 +10,7 @@ import xarray as xr
 
 from shardwise.app.wording import in_words
 from shardwise.cli.inputs import parse_columns
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.io.files import bare_name
@@ -100,7 +100,7 @@ def _chosen(kinds: Mapping[Path, str]) -> tuple[str, list[Path]]:
     if "run" in of:
         if len(of.get("qrels", [])) != 1:
             raise InputError(
-                f"{counted(len(of['run']), 'run')} and {len(of.get('qrels', []))} files of judgments (qrels)",
+                f"{format_count(len(of['run']), 'run')} and {len(of.get('qrels', []))} files of judgments (qrels)",
                 remedy="send the runs with their one qrels file, which has lines such as: 1 0 doc42 1",
             )
         return "runs", [*of["qrels"], *of["run"]]
@@ -131,9 +131,9 @@ def _of_runs(inputs: Sequence[Path], choices: Mapping[str, Sequence[str]]) -> di
     return {
         "systems": systems,
         "dims": ["topic", "system"],
-        "sizes": [counted(len(read.topics), "topic"), counted(len(systems), "system")],
+        "sizes": [format_count(len(read.topics), "topic"), format_count(len(systems), "system")],
         "notes": list(read.notes),
-        "said": f"{counted(len(systems), 'run')} with judgments",
+        "said": f"{format_count(len(systems), 'run')} with judgments",
     }
 
 
@@ -161,7 +161,7 @@ def _of_scores(
         "primary": str(scores.attrs.get("primary", "")),
         "dims": [str(d) for d in one.dims],
         "nouns": {str(d): nouns.get(str(d), str(d)) for d in one.dims},
-        "sizes": [counted(int(one.sizes[d]), nouns.get(str(d), str(d))) for d in one.dims],
+        "sizes": [format_count(int(one.sizes[d]), nouns.get(str(d), str(d))) for d in one.dims],
         "said": str(one.attrs.get("read_as", "")),
     }
 

@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from shardwise.core.arguments import processors
+from shardwise.core.arguments import count_processors
 from shardwise.core.errors import InputError, Option
 
 MEGABYTE = 1 << 20
@@ -85,4 +85,4 @@ def usual_memory(workers: int) -> int:
 
 def usual_workers() -> int:
     """Return one worker a processor."""
-    return processors()
+    return count_processors()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from shardwise.app.settings import MEGABYTE
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 
 ALLOWED = frozenset(" ._-+=@,()#")  # beside letters and digits
@@ -108,7 +108,7 @@ def too_large(limit: int) -> TooMuch:
 
 def _too_many(files: int) -> TooMuch:
     return TooMuch(
-        f"more than {counted(files, 'file')} for one analysis",
+        f"more than {format_count(files, 'file')} for one analysis",
         remedy="put scores into one table, or leave some out",
     )
 

@@ -30,8 +30,8 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.equivalence import METHODS as VERDICTS
 from shardwise.comparing.equivalence import SIDES, Equivalence, equivalence, posterior_probability
 from shardwise.comparing.instances import DESIGNS, METHODS
-from shardwise.core.arguments import chosen
-from shardwise.core.claim import Claim, plural
+from shardwise.core.arguments import validate_choice
+from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.methods.bootstrap.fit import refuse_generalize
@@ -53,7 +53,7 @@ def check_choices(options: Comparing) -> None:
         (options.repeats, "repeats", (None, *KINDS)),
     ):
         if value not in choices:
-            chosen(value, name, [choice for choice in choices if choice is not None])
+            validate_choice(value, name, [choice for choice in choices if choice is not None])
     bootstrap = bootstrap_asked(options.fit, options.resamples)
     bootstrap_distribution(options)
     parse_fill(options.fill)
@@ -73,9 +73,9 @@ def refuse_single(read: Read) -> None:
             raise InputError(
                 f"has one {noun} only",
                 where=str(read.files[0]),
-                remedy=f"give two or more {plural(noun)} to compare"
+                remedy=f"give two or more {pluralize_noun(noun)} to compare"
                 if dim == "system"
-                else f"give two or more {plural(noun)}",
+                else f"give two or more {pluralize_noun(noun)}",
             )
 
 

@@ -11,7 +11,7 @@ from shardwise.cli.cluster import on_cluster
 from shardwise.cli.commands import CalibrateOptions
 from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress
-from shardwise.core.claim import plural
+from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.lab.calibrate import Calibration, calibrate
@@ -50,7 +50,7 @@ def calibrate_methods(options: CalibrateOptions) -> None:
         facts = describe_calibration(lab)
         said = [*read.notes, *told]
         if options.halves:
-            with progress(f"halving {plural(nouns_of(scores).get('topic', 'topic'))}", quiet) as bar:
+            with progress(f"halving {pluralize_noun(nouns_of(scores).get('topic', 'topic'))}", quiet) as bar:
                 check = split_half(
                     scores,
                     chosen,

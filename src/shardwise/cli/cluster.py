@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any
 
-from shardwise.core.arguments import processors
+from shardwise.core.arguments import count_processors
 from shardwise.core.errors import InputError
 from shardwise.io.tables.sheet import first_line
 
@@ -46,7 +46,7 @@ def on_cluster(
         try:
             if address == LOCAL:
                 cluster = distributed.LocalCluster(
-                    n_workers=processors(),
+                    n_workers=count_processors(),
                     threads_per_worker=1,
                     dashboard_address=":0",
                     silence_logs=logging.ERROR,

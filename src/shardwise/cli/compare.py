@@ -27,8 +27,8 @@ from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, write_text
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import list_baselines
-from shardwise.core.arguments import chosen
-from shardwise.core.claim import said
+from shardwise.core.arguments import validate_choice
+from shardwise.core.claim import translate_term
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.methods.bootstrap.fit import Trim, bootstrap_anova
@@ -108,9 +108,9 @@ def _draw(analysis: Analysis, options: CompareOptions) -> None:
 def _check(options: CompareOptions) -> None:
     """Refuse what cannot be done, before the long work."""
     check_choices(options)
-    chosen(options.table, "table", TABLES)
+    validate_choice(options.table, "table", TABLES)
     if options.trim is not None:
-        chosen(options.trim, "trim", get_args(Trim))
+        validate_choice(options.trim, "trim", get_args(Trim))
     if options.report is not None and options.only:
         raise InputError("a report compares all systems", remedy="remove --only or --report")
 
@@ -251,7 +251,7 @@ def _show_factors(options: CompareOptions, scores: xr.DataArray, notes: tuple[st
         draw(chart, options.chart)
     nouns = nouns_of(scores)
     parts = fit.variance_components
-    shares = ", ".join(f"{said(name, nouns)} {value**0.5:.4f}" for name, value in parts.items())
+    shares = ", ".join(f"{translate_term(name, nouns)} {value**0.5:.4f}" for name, value in parts.items())
     by_pairs = _shows_pairs(options)
     frame = pairs_table(pairs, options) if by_pairs else systems_by_baseline(pairs, options)
     facts = {

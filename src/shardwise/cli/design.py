@@ -31,7 +31,7 @@ from shardwise.cli.inputs import InputReader, pick_measure
 from shardwise.cli.output import draw, emit, progress
 from shardwise.cli.shared import check_options
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
 from shardwise.core.variance_components import VarianceComponents
@@ -81,7 +81,7 @@ class Source:
 
     def counted(self, n: int, what: str) -> str:
         """A number of topics or systems in the user's words."""
-        return counted(n, self.nouns.get(what, what))
+        return format_count(n, self.nouns.get(what, what))
 
     @property
     def each(self) -> str:
@@ -212,7 +212,7 @@ def pools(options: PoolsOptions) -> None:
         draw(plot.pool_chart(study), options.chart)
     said = [
         f"{row['measure']}: pools of depth {row['depth']} take the fewest judgments, {row['judgments_power']:,} on"
-        f" {counted(row['topics_power'], 'topic')}, for {study.goals[0]}"
+        f" {format_count(row['topics_power'], 'topic')}, for {study.goals[0]}"
         for row in study.cheapest().to_dict("records")
     ]
     facts = {"goals": list(study.goals), "variance_method": study.variance_method}

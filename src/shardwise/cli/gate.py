@@ -18,7 +18,7 @@ from shardwise.cli.inputs import InputReader, Read, fill_gaps, pick_measure
 from shardwise.cli.output import emit
 from shardwise.cli.shared import was_given
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.scores import level_names
 
@@ -96,7 +96,7 @@ def _read(options: GateOptions) -> tuple[InputReader, Read, str, tuple[str, ...]
     names = tuple(str(path.parent / path.stem) if alike else path.stem for path in paths)
     first, second = (_read_one(options, path) for path in paths)
     joined, dropped = side_by_side(first, second, (names[0], names[1]))
-    notes = (f"{counted(dropped, 'item')} that only one file has: left out",) if dropped else ()
+    notes = (f"{format_count(dropped, 'item')} that only one file has: left out",) if dropped else ()
     base, *new = level_names(joined, "system")
     measure = str(joined.name or "score")
     read = Read(
@@ -112,7 +112,7 @@ def _read_one(options: GateOptions, path: Path) -> xr.DataArray:
     scores = pick_measure(replace(read, human=None))
     if scores.sizes["system"] != 1:
         raise InputError(
-            f"has {counted(scores.sizes['system'], 'system')}, but a gate compares two",
+            f"has {format_count(scores.sizes['system'], 'system')}, but a gate compares two",
             where=str(path),
             remedy="give a file per system, or one file with --baseline and --new",
         )

@@ -18,9 +18,9 @@ from shardwise.cli.conditions import Situation
 from shardwise.cli.options import parse_range
 from shardwise.cli.output import progress
 from shardwise.cli.shared import check_options
-from shardwise.core.arguments import chosen
-from shardwise.core.claim import plural
-from shardwise.core.errors import InputError, Option, unknown
+from shardwise.core.arguments import validate_choice
+from shardwise.core.claim import pluralize_noun
+from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.model import NAMED, Model
 from shardwise.core.scores import RANGE, level_names, missing_cells, undefined_cells
 from shardwise.io.bounds import parse_size, raise_limit, usable_memory
@@ -484,7 +484,7 @@ def add_people(scores: xr.DataArray, human: Path) -> xr.DataArray:
     try:
         return with_human(scores, people)
     except InputError as error:
-        raise error.placed(str(human)) from error
+        raise error.add_location(str(human)) from error
 
 
 def _size(path: Path) -> int:
@@ -541,7 +541,7 @@ def pick_measure(read: Read) -> xr.DataArray:
 def parse_model(text: str) -> Model:
     """Return a model by name or formula."""
     if re.fullmatch(r"MD\d*", text, re.IGNORECASE) and text.upper() not in NAMED:
-        raise unknown("model", text, NAMED)
+        raise refuse_unknown("model", text, NAMED)
     return Model.parse(text)
 
 
@@ -563,15 +563,15 @@ def fill_gaps(scores: xr.DataArray, fill: str) -> tuple[xr.DataArray, tuple[str,
 
 
 def _note_gaps(holes: int, fill: str, lost: int, how: str) -> tuple[str, ...]:
-    notes = [f"{holes} undefined {'cell' if holes == 1 else plural('cell')}: {fill}"] if holes else []
-    notes += [f"{lost} missing {'score' if lost == 1 else plural('score')} {how}"] if lost else []
+    notes = [f"{holes} undefined {'cell' if holes == 1 else pluralize_noun('cell')}: {fill}"] if holes else []
+    notes += [f"{lost} missing {'score' if lost == 1 else pluralize_noun('score')} {how}"] if lost else []
     return ("; ".join(notes),) if notes else ()
 
 
 def bootstrap_asked(fit: str, resamples: int | None) -> bool:
     """Return whether the fit is a bootstrap; refuse an unknown one, and resamples that nothing would draw."""
     if fit not in FITS:
-        raise unknown("fit", fit, FITS)
+        raise refuse_unknown("fit", fit, FITS)
     return fit == "bootstrap"
 
 
@@ -581,7 +581,7 @@ def bootstrap_distribution(options: Any) -> dict[str, Any]:
     values = {name: value for name, value in values.items() if value is not None}
     for name, choices in (("null", get_args(Null)), ("density", get_args(Density))):
         if name in values:
-            chosen(values[name], name, choices)
+            validate_choice(values[name], name, choices)
     return values
 
 
@@ -603,5 +603,5 @@ def parse_fill(fill: str) -> str | float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise unknown("fill", fill, (*FILLS, "a number"), what="policy for undefined cells")
+        raise refuse_unknown("fill", fill, (*FILLS, "a number"), what="policy for undefined cells")
     return number

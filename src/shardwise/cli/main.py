@@ -21,7 +21,7 @@ from shardwise.cli.interrupt import interruptible, leave_at_once
 from shardwise.cli.shared import make_command
 from shardwise.cli.wording import format_error, suggest_name
 from shardwise.core.errors import InputError
-from shardwise.core.text import visible
+from shardwise.core.text import escape_controls
 
 TAGLINE = "Find out which systems are really different, and what you may claim."
 """What the program is for, in one line."""
@@ -150,7 +150,7 @@ def _open_streams() -> None:
 
 
 def _refuse(line: str) -> int:
-    sys.stderr.write(f"{visible(line)}\n")
+    sys.stderr.write(f"{escape_controls(line)}\n")
     return 2
 
 

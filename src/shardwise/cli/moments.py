@@ -15,7 +15,7 @@ from shardwise.cli.output import emit, progress
 from shardwise.cli.shared import check_options
 from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.methods.moments.fit import Gaps, ScoreMoments
 from shardwise.methods.registry import parse_procedure
@@ -82,8 +82,8 @@ def _show(total: ScoreMoments, pairs: Comparisons, options: CompareOptions) -> N
         "items": total.n,
         "dropped": total.dropped,
     }
-    read = (f"streamed: {counted(total.n, total.item)} × {counted(len(total.systems), 'system')}",)
-    dropped = (f"{counted(total.dropped, total.item)} without a score of every system left out",)
+    read = (f"streamed: {format_count(total.n, total.item)} × {format_count(len(total.systems), 'system')}",)
+    dropped = (f"{format_count(total.dropped, total.item)} without a score of every system left out",)
     saved = (f"moments: {options.save_moments}",) if options.save_moments is not None else ()
     notes = (*read, *(dropped if total.dropped else ()), *pairs.notes, *saved)
     emit(

@@ -196,7 +196,7 @@ def refuse_file(value: Path | None) -> Path | None:
 
 def _level(value: Any) -> Any:
     for level in value if isinstance(value, list | tuple) else [value]:
-        arguments.level(level)
+        arguments.validate_level(level)
     return value
 
 

@@ -22,7 +22,7 @@ from rich.text import Text
 from shardwise.cli.options import Format
 from shardwise.cli.shared import current_call
 from shardwise.core.errors import InputError
-from shardwise.core.text import short, visible
+from shardwise.core.text import escape_controls, shorten_name
 from shardwise.io.atomic import write_atomically
 from shardwise.io.spreadsheets import guarded_frame
 from shardwise.plot.saving import save_chart
@@ -92,7 +92,7 @@ def write_text(text: str, out: Path | None, *, quiet: bool = False) -> None:
         announce(out, quiet=quiet)
     elif sys.stdout.isatty():
         # Names come from files, and may hold what commands a terminal.
-        sys.stdout.write("".join(f"{visible(line)}\n" for line in text.split("\n")[:-1]))
+        sys.stdout.write("".join(f"{escape_controls(line)}\n" for line in text.split("\n")[:-1]))
     else:
         sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8"))
 
@@ -100,7 +100,7 @@ def write_text(text: str, out: Path | None, *, quiet: bool = False) -> None:
 def announce(path: Path, *, quiet: bool = False) -> None:
     """Say that a file was written; on standard error, which is not part of the result."""
     if not quiet:
-        sys.stderr.write(f"wrote {visible(str(path))}\n")
+        sys.stderr.write(f"wrote {escape_controls(str(path))}\n")
 
 
 def render(
@@ -210,19 +210,19 @@ def _print_table(console: Console, frame: pd.DataFrame, title: str, notes: tuple
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, column in frame.items():
         numeric = pd.api.types.is_numeric_dtype(column)
-        table.add_column(Text(short(str(name))), justify="right" if numeric else "left")
+        table.add_column(Text(shorten_name(str(name))), justify="right" if numeric else "left")
     for row in frame.itertuples(index=False):
         table.add_row(
             *(Text(_cell(str(name), value)) for name, value in zip(frame.columns, row, strict=True))
         )
     console.print(table)
     for note in notes:
-        console.print(Text(short(note, 400), style="dim"))
+        console.print(Text(shorten_name(note, 400), style="dim"))
 
 
 def _line(text: str) -> str:
     """A line of words; names in it that are endless are cut."""
-    return re.sub(r"\S{61,}", lambda name: short(name[0]), short(text, 2000))
+    return re.sub(r"\S{61,}", lambda name: shorten_name(name[0]), shorten_name(text, 2000))
 
 
 def _cell(column: str, value: Any) -> str:
@@ -235,7 +235,7 @@ def _cell(column: str, value: Any) -> str:
         if column == "df":
             return f"{number:.5g}"
         return f"{number:.4f}" if number == 0 or 1e-4 <= abs(number) < 1e5 else f"{number:.3g}"
-    return short(str(value))
+    return shorten_name(str(value))
 
 
 def _latex(frame: pd.DataFrame, title: str) -> str:
@@ -276,7 +276,7 @@ def _markdown(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
     lines = [_row(map(str, frame.columns)), _bars("---:" if number else "---" for number in numeric)]
     lines += [_row(cells) for cells in rows]
     above = "  \n".join(_escape_markdown(_line(line)) for line in title.split("\n"))
-    below = [f"- {_escape_markdown(short(note, 400))}" for note in notes]
+    below = [f"- {_escape_markdown(shorten_name(note, 400))}" for note in notes]
     return "\n".join([*([above, ""] if above else []), *lines, *(["", *below] if below else [])]) + "\n"
 
 
@@ -285,7 +285,7 @@ def _html(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
     numeric = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
     marks = [' class="number"' if number else "" for number in numeric]
     names = zip(map(str, frame.columns), marks, strict=True)
-    head = "".join(f"<th{mark}>{escape(short(name))}</th>" for name, mark in names)
+    head = "".join(f"<th{mark}>{escape(shorten_name(name))}</th>" for name, mark in names)
     rows = []
     for row in frame.itertuples(index=False):
         cells = [_cell(str(name), value) for name, value in zip(frame.columns, row, strict=True)]
@@ -293,14 +293,14 @@ def _html(frame: pd.DataFrame, title: str, notes: tuple[str, ...]) -> str:
         rows.append("".join(f"<td{mark}>{escape(cell)}</td>" for cell, mark in columns))
     lines = [escape(_line(line)) for line in title.split("\n") if line]
     above = [f"<h1>{lines[0]}</h1>", *(f"<p>{line}</p>" for line in lines[1:])] if lines else []
-    below = [f"<p><small>{escape(short(note, 400))}</small></p>" for note in notes]
+    below = [f"<p><small>{escape(shorten_name(note, 400))}</small></p>" for note in notes]
     body = "".join(f"<tr>{row}</tr>\n" for row in rows)
     table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>"
     return PAGE.format(title=lines[0] if lines else "shardwise", body="\n".join([*above, table, *below]))
 
 
 def _row(cells: Iterable[str]) -> str:
-    return _bars(_escape_markdown(short(cell)) for cell in cells)
+    return _bars(_escape_markdown(shorten_name(cell)) for cell in cells)
 
 
 def _bars(cells: Iterable[str]) -> str:
@@ -313,7 +313,7 @@ def _escape_markdown(text: str) -> str:
     >>> _escape_markdown("a|b <i>*")
     'a\\\\|b \\\\<i\\\\>\\\\*'
     """
-    return re.sub(r"([\\`*_{}\[\]<>#|~&$])", r"\\\1", visible(text))
+    return re.sub(r"([\\`*_{}\[\]<>#|~&$])", r"\\\1", escape_controls(text))
 
 
 def _json_rows(frame: pd.DataFrame, step: int = 10_000) -> str:

@@ -21,7 +21,7 @@ from shardwise.cli.config import OUTPUT, AnalysisFile, to_toml
 from shardwise.cli.output import announce, emit
 from shardwise.cli.shared import parameters_of_options
 from shardwise.core.errors import InputError
-from shardwise.core.text import visible
+from shardwise.core.text import escape_controls
 from shardwise.io.atomic import write_atomically
 from shardwise.writing.embedded import read_report
 
@@ -55,7 +55,7 @@ def repeat(options: RepeatOptions) -> None:
             found = _located(before, str(report), inputs)
             files = _files(table, found, str(report))
             if not quiet:
-                sys.stderr.write(f"{visible(_announced(list(found.values()), out))}\n")
+                sys.stderr.write(f"{escape_controls(_announced(list(found.values()), out))}\n")
             result = str(Path(folder) / "result.txt")
             arguments = [*files, "--report", str(made), "--out", result, "--quiet"]
         analysis = Path(folder) / "analysis.toml"

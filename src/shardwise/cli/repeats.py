@@ -21,8 +21,8 @@ from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit
 from shardwise.comparing.equivalence import smallest_setting
 from shardwise.comparing.instances import compare_instances, single_instance_tests
-from shardwise.core.arguments import lending
-from shardwise.core.claim import counted, plural, said
+from shardwise.core.arguments import lend_executor
+from shardwise.core.claim import format_count, pluralize_noun, translate_term
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import as_scores, nouns_of
 from shardwise.core.variance_components import VarianceComponents
@@ -75,12 +75,12 @@ def show(options: CompareOptions, read: Read) -> None:
             ),
         )
     table, notes = fill_gaps(scores, options.fill)
-    with on_cluster(options.cluster, options.quiet) as executor, lending(executor):
+    with on_cluster(options.cluster, options.quiet) as executor, lend_executor(executor):
         shown = TABLES.get(options.table, _show_pair)(table, options)
     if options.chart is not None:
         draw(shown.chart(), options.chart)
     noun = _noun(table)
-    words = {"instance": noun, "instances": plural(noun)} if options.shown is Format.text else {}
+    words = {"instance": noun, "instances": pluralize_noun(noun)} if options.shown is Format.text else {}
     emit(
         shown.frame.rename(columns=words),
         options.shown,
@@ -106,7 +106,8 @@ def _pair(table: xr.DataArray, options: CompareOptions) -> tuple[str, str]:
     names = _system_names(table, options)
     if len(names) != 2:
         raise InputError(
-            f"{counted(len(names), 'system')}, but this needs two", remedy="choose two: --only A --only B"
+            f"{format_count(len(names), 'system')}, but this needs two",
+            remedy="choose two: --only A --only B",
         )
     if options.baseline[:1] == names[:1]:
         names.reverse()
@@ -159,7 +160,7 @@ def _show_spread(table: xr.DataArray, options: CompareOptions) -> Shown:
     a, b = _pair(table, options)
     frame = p_value_spread(table.sel(system=a), table.sel(system=b), seed=options.seed)
     noun = _noun(table)
-    title = f"p of {a} against {b} by the number of {plural(noun)}, resampled with replacement"
+    title = f"p of {a} against {b} by the number of {pluralize_noun(noun)}, resampled with replacement"
     return Shown(
         frame, title, {"a": a, "b": b}, lambda: plot.p_spread_chart(frame, alpha=options.alpha, noun=noun)
     )
@@ -170,7 +171,12 @@ def _show_shares(table: xr.DataArray, options: CompareOptions) -> Shown:
     parts, nouns = _components(table, _system_names(table, options)), nouns_of(as_scores(table))
     total = sum(parts.values())
     rows = [
-        {"component": said(term, nouns), "variance": v, "sd": v**0.5, "share": v / total if total else np.nan}
+        {
+            "component": translate_term(term, nouns),
+            "variance": v,
+            "sd": v**0.5,
+            "share": v / total if total else np.nan,
+        }
         for term, v in parts.items()
     ]
     drawn = partial(plot.component_chart, parts, nouns=nouns)

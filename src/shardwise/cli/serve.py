@@ -14,4 +14,4 @@ def serve(options: ServeOptions) -> None:
     """Start the server, if what it needs is installed."""
     if not all(map(is_installed, NEEDED)):
         raise InputError("the server is not installed", remedy="pip install 'shardwise[app]'")
-    late.call("serve", options)
+    late.call_bound("serve", options)

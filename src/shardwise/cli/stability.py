@@ -15,7 +15,7 @@ from shardwise.cli.output import emit, progress
 from shardwise.comparing.over_splits import over_splits
 from shardwise.comparing.split_tables import agreement_over_splits, found_over_splits, summary_over_splits
 from shardwise.comparing.stability import stability_of, stability_of_fills, stability_of_methods
-from shardwise.core.arguments import chosen, lending
+from shardwise.core.arguments import lend_executor, validate_choice
 from shardwise.core.errors import InputError
 from shardwise.scoring.scoring import score
 from shardwise.stats.corrections import known
@@ -37,7 +37,7 @@ def compare_splits(options: StabilityOptions) -> None:
     format = options.shown
     # What cannot be done is refused before the long work.
     bootstrap = inputs.bootstrap_asked(options.fit, options.resamples)
-    chosen(options.table, "table", TABLES)
+    validate_choice(options.table, "table", TABLES)
     parsed = inputs.parse_model(options.model)
     if options.cluster is not None and options.resamples is None:
         raise InputError(
@@ -66,7 +66,7 @@ def compare_splits(options: StabilityOptions) -> None:
     facts: dict[str, Any] = {"alpha": alpha, "splits": scores.sizes.get("split", 1)}
     with (
         on_cluster(options.cluster, options.quiet) as executor,
-        lending(executor),
+        lend_executor(executor),
         progress("comparing splits", options.quiet) as bar,
     ):
         if options.table in SIDE_BY_SIDE:

@@ -11,10 +11,10 @@ import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.run import run_procedure
-from shardwise.core.arguments import chosen, lending, whole
+from shardwise.core.arguments import lend_executor, validate_choice, validate_count
 from shardwise.core.claim import Claim
-from shardwise.core.errors import InputError, Option, unknown
-from shardwise.core.scores import Scores, as_scores, averaged, layout_of, nouns_of
+from shardwise.core.errors import InputError, Option, refuse_unknown
+from shardwise.core.scores import Scores, as_scores, average_dimensions, layout_of, nouns_of
 from shardwise.methods.base import JOINT, Estimates
 from shardwise.methods.clusters import by_units
 from shardwise.methods.moments.fit import TESTS as MOMENT_TESTS
@@ -90,7 +90,7 @@ def compare(
     1  x  y       0.175       0.375
     2  z  y       0.050       0.500
     """
-    with lending(executor):
+    with lend_executor(executor):
         draws = {"n_resamples": n_resamples, "seed": seed}
         pairs = {"only": only, "baseline": baseline}
         return _compare_source(source, method, generalize, pairs, draws, repeats, columns, options)
@@ -174,7 +174,7 @@ def compare_moments(
         test=procedure.method.name,
         generalize=claim,
         n_resamples=resamples,
-        seed=whole(seed, "seed", least=0),
+        seed=validate_count(seed, "seed", least=0),
     )
     procedure = replace(procedure, claim=claim)
     compared = compare_estimates(
@@ -202,7 +202,7 @@ def choose_default(scores: xr.DataArray) -> str:
 
 def choose_for_repeats(dims: Dims, method: str | Procedure | None, repeats: str) -> str:
     """Return the default procedure of seeds or of samples; refused where repeats are lacking or a method decides."""
-    chosen(repeats, "repeats", KINDS)
+    validate_choice(repeats, "repeats", KINDS)
     if dims != INSTANCES:
         raise InputError(
             (Option("repeats", repeats), f" has no effect on scores by {', '.join(dims)}"),
@@ -321,18 +321,18 @@ def paired_tests(
     1  x  y       0.175  0.125
     2  z  y       0.050  0.500
     """
-    chosen(test, "test", TESTS)
+    validate_choice(test, "test", TESTS)
     if correction not in STEPWISE:
-        raise unknown("correction", correction, STEPWISE)
+        raise refuse_unknown("correction", correction, STEPWISE)
     if TESTS[test].joint and correction != "none":
         raise InputError(
             (Option("test", test), " is corrected by construction"), remedy="leave the correction out"
         )
-    one_sided = chosen(alternative, "alternative", ("two-sided", "greater")) == "greater"
+    one_sided = validate_choice(alternative, "alternative", ("two-sided", "greater")) == "greater"
     if one_sided and not TESTS[test].symmetric:
         offered = ", ".join(method.name for method in TESTS.values() if method.symmetric)
         raise InputError((Option("test", test), " has no one-sided form"), remedy=f"use one of {offered}")
-    table = averaged(as_scores(scores), tuple(average))
+    table = average_dimensions(as_scores(scores), tuple(average))
     table = as_scores(table, only=True)
     method = TESTS[test]
     if one_sided:

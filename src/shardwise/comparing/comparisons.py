@@ -13,11 +13,11 @@ from shardwise.comparing import intervals
 from shardwise.comparing.bounded_intervals import bound_differences, bound_means
 from shardwise.comparing.pairs import choose_pairs, list_baselines, sort_estimates
 from shardwise.core import late
-from shardwise.core.arguments import chosen
-from shardwise.core.arguments import level as checked_level
+from shardwise.core.arguments import validate_choice
+from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.claim import counted
-from shardwise.core.errors import Either, InputError, Option, unknown
+from shardwise.core.claim import format_count
+from shardwise.core.errors import Either, InputError, Option, refuse_unknown
 from shardwise.core.shown import Shown
 from shardwise.methods.base import JOINT, Estimates
 from shardwise.methods.decisions import Decisions, decide
@@ -171,7 +171,7 @@ class Comparisons(Shown):
         return len(self.ia)
 
     def __repr__(self) -> str:
-        return f"<Comparisons of {counted(len(self), 'pair')}: {self}>"
+        return f"<Comparisons of {format_count(len(self), 'pair')}: {self}>"
 
     def __str__(self) -> str:
         e = self.estimates
@@ -182,7 +182,7 @@ class Comparisons(Shown):
         df = f"{self.error_df:g} df" if np.isfinite(np.ravel(e.variance)[0]) else ""
         parts = [
             self.title,
-            counted(len(self._member_systems), noun),
+            format_count(len(self._member_systems), noun),
             e.distribution.name if e.distribution else test or df,
             f"error {e.error}" if e.error not in {"", "error"} else "",
         ]
@@ -203,7 +203,7 @@ class Comparisons(Shown):
         str
             Two or three lines.
         """
-        text: str = late.call("pairs_summary", self, alpha, measure)
+        text: str = late.call_bound("pairs_summary", self, alpha, measure)
         return text
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
@@ -340,7 +340,7 @@ class Comparisons(Shown):
         elif kind == "tukey":
             half = intervals.tukey_half_widths(e, len(self._member_systems), alpha)
         else:
-            raise unknown("kind", kind, intervals.KINDS, what="interval")
+            raise refuse_unknown("kind", kind, intervals.KINDS, what="interval")
         lower, upper = self.means - half, self.means + half
         if kind == "mean" and e.bounded is not None and e.mean_se is not None and e.mean_df is not None:
             se, df = (np.atleast_2d(x)[0] for x in (e.mean_se, e.mean_df))
@@ -434,7 +434,7 @@ class Comparisons(Shown):
         options
             Those of the function of ``sw.plot`` that draws it, such as ``level`` and ``measure``.
         """
-        return late.call("chart", self, kind, **options)
+        return late.call_bound("chart", self, kind, **options)
 
     def best(self, alpha: float = 0.05) -> tuple[str, ...]:
         """Return the best set: the systems that no other is significantly better than, best first.
@@ -529,7 +529,7 @@ class Comparisons(Shown):
         """
         alpha = 1.0 - checked_level(level, "level")
         below, above = self._count_wins(alpha)
-        if chosen(form, "form", ("all", "each")) == "each":
+        if validate_choice(form, "form", ("all", "each")) == "each":
             first, last = self._rank_each(alpha)
             above, below = first - 1, len(first) - last
         values = self.means[self._member_systems]
@@ -594,7 +594,7 @@ class Comparisons(Shown):
             A column of `to_frame()`.
         """
         if column not in FIGURES:
-            raise unknown("column", column, FIGURES)
+            raise refuse_unknown("column", column, FIGURES)
         values: Floats = self.to_frame()[column].to_numpy(dtype=float)
         square = self._square_matrix(values, np.nan)
         turned = -square.T if column in {"difference", "statistic", "effect_size"} else square.T
@@ -642,7 +642,7 @@ class Comparisons(Shown):
             interval: tuple[float, float] = self.posterior(a, b).interval(level)
             return interval
         if kind != "t":
-            raise unknown("kind", kind, ("t", "hpd"), what="interval")
+            raise refuse_unknown("kind", kind, ("t", "hpd"), what="interval")
         row = self.intervals(level, "difference").iloc[0]
         return float(row["lower"]), float(row["upper"])
 

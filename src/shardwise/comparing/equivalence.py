@@ -13,8 +13,8 @@ import scipy
 from shardwise.comparing.bounded_intervals import agree_with, measure_pairs
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core import late
-from shardwise.core.arguments import chosen
-from shardwise.core.arguments import level as level_of
+from shardwise.core.arguments import validate_choice
+from shardwise.core.arguments import validate_level as level_of
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.shown import Shown
@@ -72,7 +72,7 @@ class Equivalence(Shown):
         measure
             What the differences are in.
         """
-        return late.call("chart", self, measure=measure)
+        return late.call_bound("chart", self, measure=measure)
 
     def __repr__(self) -> str:
         return f"<Equivalence of {len(self.table)} pairs: {self}>"
@@ -136,8 +136,8 @@ def equivalence(
     >>> print(equivalence(compare_instances(a, pd.Series(topics)), margin=0.01))
     a against b: equivalent within ±0.01 (90% interval -0.0001 to 0.0015; one-sided t-tests at alpha 0.05); claim: ...
     """
-    chosen(side, "side", SIDES)
-    chosen(method, "method", METHODS)
+    validate_choice(side, "side", SIDES)
+    validate_choice(method, "method", METHODS)
     if not np.isfinite(margin) or margin < 0 or (margin == 0 and side == "both"):
         raise InputError(f"a margin of {margin} cannot be met", remedy="give a small positive number")
     level_of(alpha, most=0.5)
@@ -293,7 +293,7 @@ class SettingSeries(Shown):
         measure
             What the differences are in.
         """
-        return late.call("chart", self, measure=measure)
+        return late.call_bound("chart", self, measure=measure)
 
     def __repr__(self) -> str:
         return f"<SettingSeries of {len(self.table)}: {self}>"
@@ -360,7 +360,7 @@ def posterior_probability(
     a, b
         Two systems, of a - b; those of the only pair where they are left out.
     """
-    chosen(side, "side", SIDES)
+    validate_choice(side, "side", SIDES)
     law: Mixture = result.posterior(a, b)
     if side == "both":
         return law.cdf(margin) - law.cdf(-margin)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
 from shardwise.comparing.run import PairChoice, batch_of_one, compare_tables, run_procedure
-from shardwise.core.arguments import chosen, level, whole
+from shardwise.core.arguments import validate_choice, validate_count, validate_level
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.scores import DETERMINISTIC
 from shardwise.methods.mixed.fit import mixed
@@ -84,14 +84,14 @@ def compare_instances(
     >>> round(float(compare_instances(dense, bm25).p[0]), 5)
     0.07066
     """
-    chosen(method, "method", METHODS)
-    chosen(design, "design", DESIGNS)
+    validate_choice(method, "method", METHODS)
+    validate_choice(design, "design", DESIGNS)
     if reading is not None:
-        chosen(reading, "reading", READINGS)
+        validate_choice(reading, "reading", READINGS)
     if n_resamples is not None:
-        whole(n_resamples, "n_resamples", what="resamples")
-    whole(seed, "seed", least=0)
-    if chosen(repeats, "repeats", KINDS) == "samples" and (method, design) != ("mixed", "unified"):
+        validate_count(n_resamples, "n_resamples", what="resamples")
+    validate_count(seed, "seed", least=0)
+    if validate_choice(repeats, "repeats", KINDS) == "samples" and (method, design) != ("mixed", "unified"):
         raise InputError(
             (Option("repeats", "samples"), " is for the unified design"),
             remedy="leave out the method and the design",
@@ -212,7 +212,7 @@ def single_instance_tests(a: Any, b: Any, alpha: float = 0.05) -> pd.DataFrame:
     alpha
         Level of significance.
     """
-    level(alpha)
+    validate_level(alpha)
     pair = pair_of(a, b).complete(Either("compare_instances with ", ""), Option("design", "nested"))
     z = pair.paired_instances()
     y = np.stack([z, np.zeros_like(z)], axis=-1)  # each instance a table: the difference, and nothing

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons, compare_estimates
-from shardwise.core.arguments import Progress, chosen
+from shardwise.core.arguments import Progress, validate_choice
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.errors import Either, InputError, Option, unknown
+from shardwise.core.errors import Either, InputError, Option, refuse_unknown
 from shardwise.core.model import Model
 from shardwise.core.scores import as_scores
 from shardwise.methods.anova.fit import anova
@@ -89,12 +89,12 @@ def over_splits(
             elif callable(fit):
                 fitted = fit(one_split, model)
             else:
-                raise unknown("fit", fit, ("anova", "bootstrap"))
+                raise refuse_unknown("fit", fit, ("anova", "bootstrap"))
             comparisons.append(
                 compare_estimates(fitted.estimates(**claim), method, only=only, baseline=baseline)
             )
         except InputError as error:
-            raise error.placed(f"split {i}") from error
+            raise error.add_location(f"split {i}") from error
         if progress is not None:
             progress(i + 1, total)
     return tuple(comparisons)
@@ -241,8 +241,8 @@ def combined_p(
     method
         The correction: bonferroni, holm, bh, by or none.
     """
-    chosen(how, "how", COMBINED, what="combination")
-    chosen(method, "correction", STEPWISE)
+    validate_choice(how, "how", COMBINED, what="combination")
+    validate_choice(method, "correction", STEPWISE)
     return _combine_splits(comparisons, how, method)
 
 

@@ -11,18 +11,18 @@ import xarray as xr
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import check_systems, choose_pairs, list_baselines
-from shardwise.core.arguments import whole
+from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import (
     Scores,
-    complete,
     in_canonical_order,
     layout_of,
     level_names,
     missing_cells,
     nouns_of,
+    require_complete,
 )
 from shardwise.methods.bounded import BOUNDED, BoundedScores, bound_scores
 from shardwise.methods.clusters import by_units
@@ -193,7 +193,9 @@ def _extract_values(procedure: Procedure, scores: xr.DataArray, dims: Dims) -> F
             ),
             argument="scores",
         )
-    return complete(_copy_deterministic(scores), least={"system": 1} | {d: 1 for d in dims if d not in TABLE})
+    return require_complete(
+        _copy_deterministic(scores), least={"system": 1} | {d: 1 for d in dims if d not in TABLE}
+    )
 
 
 def _copy_deterministic(scores: xr.DataArray) -> xr.DataArray:
@@ -252,7 +254,7 @@ def batch_of_one(
     """
     systems = y.shape[dims.index("system")]
     resamples = procedure.method.default_resamples(systems) if n_resamples is None else n_resamples
-    return Tables.one(y, dims, seed=whole(seed, "seed", least=0), n_resamples=resamples, **options)
+    return Tables.one(y, dims, seed=validate_count(seed, "seed", least=0), n_resamples=resamples, **options)
 
 
 def leaves_out_gaps(procedure: Procedure, scores: xr.DataArray) -> bool:
@@ -433,13 +435,13 @@ def _claim_sentence(procedure: Procedure, tables: Tables, nouns: dict[str, str],
     sizes = count_levels(tables)
     splits = sizes.pop("split", None)
     if splits is None or procedure.rule == "first":
-        return procedure.claim.sentence(sizes, nouns, beside=scope)
+        return procedure.claim.sentence(sizes, nouns, suffix=scope)
     if procedure.rule not in AVERAGED:
-        sentence = procedure.claim.sentence(sizes, nouns, beside=scope)
+        sentence = procedure.claim.sentence(sizes, nouns, suffix=scope)
         return f"{sentence}, {RULES[procedure.rule].scope.format(n=splits)}"
     if "shard" not in procedure.claim:
         del sizes["shard"]
-    return f"{procedure.claim.sentence(sizes, nouns, beside=scope)}, any split ({splits} seen)"
+    return f"{procedure.claim.sentence(sizes, nouns, suffix=scope)}, any split ({splits} seen)"
 
 
 def count_levels(tables: Tables) -> dict[str, int | tuple[int, int]]:

@@ -64,7 +64,7 @@ class Stability(Shown):
         kind
             "figures" of agreement, or the "pairs" that the splits are divided over.
         """
-        return late.call("chart", self, kind)
+        return late.call_bound("chart", self, kind)
 
     def __str__(self) -> str:
         table = self.mean()

@@ -41,7 +41,7 @@ class WithinAcross(Shown):
 
     def plot(self) -> Any:
         """Draw the widths of the intervals: an altair chart."""
-        return late.call("chart", self)
+        return late.call_bound("chart", self)
 
 
 def within_across(

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from shardwise.core.errors import InputError, Option, unknown
+from shardwise.core.errors import InputError, Option, refuse_unknown
 
 Progress = Callable[[int, int], None]  # done, of how many
 Task = TypeVar("Task")
@@ -28,12 +28,12 @@ CGROUP = Path("/sys/fs/cgroup")
 CHUNKS = 64  # parts that work is cut into for an executor, of whose workers nobody says how many there are
 
 
-def level(value: float, name: str = "alpha", *, most: float = 1.0) -> float:
+def validate_level(value: float, name: str = "alpha", *, most: float = 1.0) -> float:
     """Return a probability strictly between 0 and 1 (or ``most``), or refuse it.
 
-    >>> level(0.05)
+    >>> validate_level(0.05)
     0.05
-    >>> level(5)
+    >>> validate_level(5)
     Traceback (most recent call last):
     ...
     shardwise.core.errors.InputError: level 5 is not between 0 and 1; did you mean 0.05?
@@ -61,12 +61,12 @@ def _suggest_level(number: float, name: str) -> str:
     return "write 0.05 for 5%" if name == "alpha" else "write 0.95 for 95%"
 
 
-def whole(value: Any, name: str, *, least: int = 1, what: str = "") -> int:
+def validate_count(value: Any, name: str, *, least: int = 1, what: str = "") -> int:
     """Return a whole number of at least ``least``, or refuse it; 2.5 is not taken for 2.
 
-    >>> whole(3, "n_shards")
+    >>> validate_count(3, "n_shards")
     3
-    >>> whole(2.5, "n_shards", what="shards")
+    >>> validate_count(2.5, "n_shards", what="shards")
     Traceback (most recent call last):
     ...
     shardwise.core.errors.InputError: 2.5 shards: give a whole number, 1 or more
@@ -83,23 +83,23 @@ def whole(value: Any, name: str, *, least: int = 1, what: str = "") -> int:
     return number
 
 
-def chosen(value: Any, name: str, choices: Iterable[Any], *, what: str = "") -> Any:
+def validate_choice(value: Any, name: str, choices: Iterable[Any], *, what: str = "") -> Any:
     """Return a value that is one of the choices, or refuse it."""
     known = tuple(choices)
     if value not in known:
-        raise unknown(name, value, known, what=what)
+        raise refuse_unknown(name, value, known, what=what)
     return value
 
 
-def processors() -> int:
+def count_processors() -> int:
     """Return how many processors this process may use: those of its affinity, at most the quota of its cgroup."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = _quota()
+    quota = _read_quota()
     return max(1, min(count, math.ceil(quota)) if quota is not None else count)
 
 
-def _quota(root: Path = CGROUP) -> float | None:
-    """Processors that the cgroup grants, None where it sets no limit."""
+def _read_quota(root: Path = CGROUP) -> float | None:
+    """Read how many processors the cgroup grants, None where it sets no limit."""
     try:
         if (root / "cpu.max").is_file():
             granted, period = (root / "cpu.max").read_text().split()[:2]
@@ -112,12 +112,12 @@ def _quota(root: Path = CGROUP) -> float | None:
     return share if share > 0 else None
 
 
-def workers(jobs: int | None) -> int:
+def count_workers(jobs: int | None) -> int:
     """Return the number of workers that ``jobs`` asks for: None for all processors there are, else 1 or more."""
-    return processors() if jobs is None else whole(jobs, "jobs")
+    return count_processors() if jobs is None else validate_count(jobs, "jobs")
 
 
-def mapped(
+def map_parallel(
     work: Callable[[Task], Result],
     tasks: Sequence[Task],
     *,
@@ -132,11 +132,11 @@ def mapped(
     ``steps`` says how many steps a task counts for ``progress``. An executor of processes or machines needs a work
     function at module level. ``ahead`` is how many results may wait until they are taken; None for all of them.
 
-    >>> list(mapped(abs, [-1, 2, -3], jobs=2))
+    >>> list(map_parallel(abs, [-1, 2, -3], jobs=2))
     [1, 2, 3]
     """
     total, done = sum(map(steps, tasks)), 0
-    count = workers(jobs)
+    count = count_workers(jobs)
     if executor is None and (count == 1 or len(tasks) < 2):
         results: Iterator[Result] = map(work, tasks)
         for task, result in zip(tasks, results, strict=True):
@@ -146,14 +146,14 @@ def mapped(
             yield result
         return
     pool = executor or ThreadPoolExecutor(min(count, len(tasks)))
-    work = work if isinstance(pool, ThreadPoolExecutor) else _packed(work)
+    work = work if isinstance(pool, ThreadPoolExecutor) else _pickle_work(work)
     coming, rest = deque[Future[Result]](), iter(tasks)
     try:
         for task in tasks:
             coming.extend(
                 pool.submit(work, other) for other in islice(rest, (ahead or len(tasks)) - len(coming))
             )
-            result = _awaited(coming.popleft())
+            result = _await_result(coming.popleft())
             done += steps(task)
             if progress is not None:
                 progress(done, total)
@@ -168,7 +168,7 @@ def mapped(
 
 
 @dataclass(frozen=True, slots=True)
-class _Packed:
+class _PickledWork:
     """A work function that was pickled once for all its tasks, and is unpacked once in each process.
 
     Its arrays may be written to: those that Dask hands out itself are read-only.
@@ -177,48 +177,48 @@ class _Packed:
     content: bytes
 
     def __call__(self, task: Any) -> Any:
-        return _unpacked(self.content)(task)
+        return _unpickle_work(self.content)(task)
 
 
 @lru_cache(maxsize=2)
-def _unpacked(content: bytes) -> Callable[[Any], Any]:
+def _unpickle_work(content: bytes) -> Callable[[Any], Any]:
     work: Callable[[Any], Any] = pickle.loads(content)
     return work
 
 
-def _packed(work: Callable[[Task], Result]) -> Callable[[Task], Result]:
-    """A work function for other processes; one that only an executor's own pickler can handle is left to it."""
+def _pickle_work(work: Callable[[Task], Result]) -> Callable[[Task], Result]:
+    """Pickle a work function for other processes; one that only an executor's own pickler can handle is left to it."""
     content = BytesIO()
     try:
         pickle.Pickler(content, protocol=5).dump(work)
     except (pickle.PicklingError, AttributeError, TypeError):
         return work
-    return work if b"__main__" in content.getvalue() else _Packed(content.getvalue())
+    return work if b"__main__" in content.getvalue() else _PickledWork(content.getvalue())
 
 
-def breadth(executor: Executor) -> int:
-    """How many tasks an executor works on side by side, as far as it can be known.
+def count_parallel_tasks(executor: Executor) -> int:
+    """Estimate how many tasks an executor works on at the same time.
 
-    >>> breadth(ThreadPoolExecutor(7))
+    >>> count_parallel_tasks(ThreadPoolExecutor(7))
     7
     """
     known = getattr(executor, "_max_workers", None)
     if known is None and (client := getattr(executor, "_client", None)) is not None:  # of dask.distributed
         known = sum(client.nthreads().values())
-    return max(int(known or 0), processors())
+    return max(int(known or 0), count_processors())
 
 
-def flowing(
+def stream_results(
     work: Callable[[Task], Result], tasks: Iterator[Task], *, jobs: int | None = None
 ) -> Iterator[Result]:
     """Yield the results of tasks in their order; threads work while the next tasks are being made, few of them ahead.
 
     What the making of a task raises is heard after the results of those before it, however many threads there are.
 
-    >>> list(flowing(abs, iter([-1, 2, -3]), jobs=2))
+    >>> list(stream_results(abs, iter([-1, 2, -3]), jobs=2))
     [1, 2, 3]
     """
-    count = workers(jobs)
+    count = count_workers(jobs)
     if count == 1:
         yield from map(work, tasks)
         return
@@ -232,7 +232,7 @@ def flowing(
             except Exception as error:  # StopIteration, too
                 failed = error
             if coming:
-                yield _awaited(coming.popleft())
+                yield _await_result(coming.popleft())
         if not isinstance(failed, StopIteration):
             raise failed
     finally:
@@ -251,7 +251,7 @@ _LOAN: ContextVar[_Loan | None] = ContextVar("loan", default=None)
 
 
 @contextmanager
-def lending(executor: Executor | None) -> Iterator[None]:
+def lend_executor(executor: Executor | None) -> Iterator[None]:
     """Lend an executor to whatever draws within, however deep; refuse it where nothing did.
 
     Results hold no executor: what they draw later, when it may be closed, is drawn here, with the same figures.
@@ -273,7 +273,7 @@ def lending(executor: Executor | None) -> Iterator[None]:
         )
 
 
-def lent() -> Executor | None:
+def borrow_executor() -> Executor | None:
     """Return the executor that was lent to this call, if any."""
     loan = _LOAN.get()
     if loan is None:
@@ -282,8 +282,8 @@ def lent() -> Executor | None:
     return loan.executor
 
 
-def _awaited(future: Future[Result]) -> Result:
-    """The result of a future, awaited in short waits, so that an interrupt is heard."""
+def _await_result(future: Future[Result]) -> Result:
+    """Return the result of a future, in short waits, so that an interrupt is heard."""
     while not future.done():
         wait([future], timeout=PATIENCE)
     try:

@@ -17,11 +17,11 @@ ORDER = {name: place for place, name in enumerate((*SAMPLED, "split"))}
 THESE = ("these", "fixed", "none")  # words for a claim without dimensions
 
 
-def plural(noun: str) -> str:
+def pluralize_noun(noun: str) -> str:
     """Return the plural of a noun.
 
-    >>> plural("topic"), plural("query"), plural("class"), plural("index"), plural("epoch"), plural("topics")
-    ('topics', 'queries', 'classes', 'indexes', 'epochs', 'topics')
+    >>> [pluralize_noun(noun) for noun in ("topic", "query", "class", "index", "epoch", "topics")]
+    ['topics', 'queries', 'classes', 'indexes', 'epochs', 'topics']
     """
     if noun.endswith("s") and not noun.endswith(("ss", "us", "is")):
         return noun
@@ -31,22 +31,22 @@ def plural(noun: str) -> str:
     return noun + ("es" if hissing else "s")
 
 
-def said(term: str, nouns: Mapping[str, str]) -> str:
-    """A term in the user's words.
+def translate_term(term: str, nouns: Mapping[str, str]) -> str:
+    """Return a term in the user's words.
 
-    >>> said("topic:system", {"topic": "question"})
+    >>> translate_term("topic:system", {"topic": "question"})
     'question:system'
     """
     return ":".join(nouns.get(part, part) for part in term.split(":"))
 
 
-def counted(n: int, noun: str) -> str:
+def format_count(n: int, noun: str) -> str:
     """Return a number with its noun.
 
-    >>> counted(1, "pair"), counted(3000, "query")
+    >>> format_count(1, "pair"), format_count(3000, "query")
     ('1 pair', '3,000 queries')
     """
-    return f"{n:,} {noun if n == 1 else plural(noun)}"
+    return f"{n:,} {noun if n == 1 else pluralize_noun(noun)}"
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -101,8 +101,8 @@ class Claim:
         else:
             names = list(claim)
         known = {word: name for name, word in (nouns or {}).items()}
-        known |= {plural(word): name for word, name in known.items()}
-        known |= {plural(name): name for name in SAMPLED}
+        known |= {pluralize_noun(word): name for word, name in known.items()}
+        known |= {pluralize_noun(name): name for name in SAMPLED}
         return cls(*(known.get(name, name) if isinstance(name, str) else name for name in names))
 
     def __iter__(self) -> Iterator[str]:
@@ -152,7 +152,7 @@ class Claim:
             if name not in present:
                 raise InputError(
                     f"cannot generalise over {name}: the scores have only {', '.join(present)}",
-                    remedy=f"score on several {plural(name)}, or leave {name} out of the claim",
+                    remedy=f"score on several {pluralize_noun(name)}, or leave {name} out of the claim",
                     argument="generalize",
                     value=self.over,
                 )
@@ -163,7 +163,7 @@ class Claim:
         sizes: Mapping[str, int | tuple[int, int]],
         nouns: Mapping[str, str] | None = None,
         target: str = "system",
-        beside: str = "",
+        suffix: str = "",
     ) -> str:
         """Return what the comparison of levels of ``target`` applies to, in words.
 
@@ -175,7 +175,7 @@ class Claim:
             The user's own words for dimensions.
         target : str
             The dimension whose levels are compared.
-        beside : str
+        suffix : str
             What follows the number of the first dimension that is a sample.
 
         Returns
@@ -183,12 +183,12 @@ class Claim:
         str
             Reads after "applies to".
         """
-        word = _words(nouns)
+        word = _make_translator(nouns)
         parts = []
         for position, name in enumerate(self.over):
-            n = _number(sizes[name])
+            n = _format_number(sizes[name])
             if position == 0 and name != "instance":
-                parts.append(f"new {plural(word(name))} like these {n}{beside}")
+                parts.append(f"new {pluralize_noun(word(name))} like these {n}{suffix}")
             else:
                 parts.append(f"any {word(name)} ({n} seen)")
         fixed = [name for name in sizes if name != target and name not in self.over]
@@ -196,7 +196,7 @@ class Claim:
             parts.append(f"exactly this {word(fixed[0])}")
         elif fixed:
             several = (
-                f"{_number(sizes[name])} {word(name) if sizes[name] == 1 else plural(word(name))}"
+                f"{_format_number(sizes[name])} {word(name) if sizes[name] == 1 else pluralize_noun(word(name))}"
                 for name in fixed
             )
             parts.append(f"exactly these {' and '.join(several)}")
@@ -215,12 +215,12 @@ class Claim:
         >>> Claim("topic").short(("topic", "system", "shard"))
         'new topics like these, exactly these shards'
         """
-        word = _words(nouns)
+        word = _make_translator(nouns)
         present = set(dimensions)
         return ", ".join(
-            f"new {plural(word(name))} like these"
+            f"new {pluralize_noun(word(name))} like these"
             if name in self.over
-            else f"exactly these {plural(word(name))}"
+            else f"exactly these {pluralize_noun(word(name))}"
             for name in SAMPLED
             if name in present
         )
@@ -236,10 +236,10 @@ class Claim:
         >>> Claim("topic", "shard").phrase(), Claim().phrase({"topic": "question"})
         ('new topics and shards like these', 'exactly these questions')
         """
-        word = _words(nouns)
+        word = _make_translator(nouns)
         if not self.over:
-            return f"exactly these {plural(word('topic'))}"
-        return f"new {' and '.join(plural(word(d)) for d in self.over)} like these"
+            return f"exactly these {pluralize_noun(word('topic'))}"
+        return f"new {' and '.join(pluralize_noun(word(d)) for d in self.over)} like these"
 
     def __str__(self) -> str:
         return self.name
@@ -248,11 +248,11 @@ class Claim:
         return f"Claim({', '.join(map(repr, self.over))})"
 
 
-def _number(n: int | tuple[int, int]) -> str:
+def _format_number(n: int | tuple[int, int]) -> str:
     low, high = n if isinstance(n, tuple) else (n, n)
     return f"{high:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _words(nouns: Mapping[str, str] | None) -> Callable[[str], str]:
+def _make_translator(nouns: Mapping[str, str] | None) -> Callable[[str], str]:
     known = nouns or {}
     return lambda dimension: known.get(dimension, dimension)

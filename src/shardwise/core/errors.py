@@ -14,8 +14,8 @@ class Option:
     name: str
     value: Any = None  # None: the argument itself is meant, not one of its values
 
-    def python(self) -> str:
-        """As it is written in Python."""
+    def format_python(self) -> str:
+        """Return it as it is written in Python."""
         return self.name if self.value is None else f"{self.name}={self.value!r}"
 
 
@@ -57,7 +57,7 @@ class InputError(ValueError):
         self.argument, self.value, self.choices = argument, value, tuple(choices)
         super().__init__(self.text())
 
-    def text(self, option: Callable[[Option], str] = Option.python, *, command: bool = False) -> str:
+    def text(self, option: Callable[[Option], str] = Option.format_python, *, command: bool = False) -> str:
         """Return the line for a reader.
 
         Parameters
@@ -68,7 +68,7 @@ class InputError(ValueError):
             Whether the words are those for the command line rather than for Python.
         """
 
-        def said(words: Words) -> str:
+        def spell_words(words: Words) -> str:
             parts = words if isinstance(words, tuple) else (words,)
             return "".join(
                 part
@@ -79,11 +79,11 @@ class InputError(ValueError):
                 for part in parts
             )
 
-        place = f"{self.where}: " if self.where else ""
-        remedy = said(self.remedy)
-        return f"{place}{said(self.problem)}" + (f"; {remedy}" if remedy else "")
+        location = f"{self.where}: " if self.where else ""
+        remedy = spell_words(self.remedy)
+        return f"{location}{spell_words(self.problem)}" + (f"; {remedy}" if remedy else "")
 
-    def placed(self, where: str) -> InputError:
+    def add_location(self, where: str) -> InputError:
         """Return the same refusal, found in a larger place.
 
         Parameters
@@ -91,26 +91,33 @@ class InputError(ValueError):
         where
             That place, such as a split or a setting.
 
-        >>> print(InputError("has no scores", where="topic 3").placed("split 0"))
+        >>> print(InputError("has no scores", where="topic 3").add_location("split 0"))
         split 0: topic 3: has no scores
         """
-        place = f"{where}: {self.where}" if self.where else where
-        return _again(self.problem, place, self.remedy, self.argument, self.value, self.choices)
+        location = f"{where}: {self.where}" if self.where else where
+        return _rebuild_error(self.problem, location, self.remedy, self.argument, self.value, self.choices)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.problem, self.where, self.remedy, self.argument, self.value, self.choices)
+        return _rebuild_error, (
+            self.problem,
+            self.where,
+            self.remedy,
+            self.argument,
+            self.value,
+            self.choices,
+        )
 
 
-def _again(
+def _rebuild_error(
     problem: Words, where: str, remedy: Words, argument: str, value: Any, choices: tuple[Any, ...]
 ) -> InputError:
     return InputError(problem, where=where, remedy=remedy, argument=argument, value=value, choices=choices)
 
 
-def unknown(argument: str, value: Any, choices: Iterable[Any], *, what: str = "") -> InputError:
+def refuse_unknown(argument: str, value: Any, choices: Iterable[Any], *, what: str = "") -> InputError:
     """Return the refusal of a value that is none of the choices.
 
-    >>> print(unknown("side", "upper", ("both", "lower")))
+    >>> print(refuse_unknown("side", "upper", ("both", "lower")))
     unknown side 'upper'; choose one of both, lower
     """
     known = tuple(choices)

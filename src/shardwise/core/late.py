@@ -1,7 +1,4 @@
-"""What a lower room may ask of a higher one, bound by name where the package is put together.
-
-Numbers do not depend on charts, nor nouns on files; yet a result can be asked for its chart, and scores for a path.
-"""
+"""Registry of functions by name, so that core objects can call plotting and report functions without importing them."""
 
 from __future__ import annotations
 
@@ -14,12 +11,12 @@ if TYPE_CHECKING:
 _PLACES: dict[str, str] = {}
 
 
-def bind(**places: str) -> None:
-    """Say where to find what lower rooms may call: ``bind(chart="package.module:function")``."""
+def bind_names(**places: str) -> None:
+    """Say where to find what lower rooms may call: ``bind_names(chart="package.module:function")``."""
     _PLACES.update(places)
 
 
-def call(name: str, /, *arguments: Any, **options: Any) -> Any:
+def call_bound(name: str, /, *arguments: Any, **options: Any) -> Any:
     """Call what was bound to this name, importing it on first use."""
     module, _, function = _PLACES[name].partition(":")
     return getattr(importlib.import_module(module), function)(*arguments, **options)

@@ -16,27 +16,27 @@ MOST_FACTORS = 8  # of an interaction: terms double with each
 NAME = re.compile(r"\w[\w.\-]*")
 
 
-def label(term: Term) -> str:
+def format_term(term: Term) -> str:
     """Return a term as it is written, its dimensions in the usual order.
 
-    >>> label(frozenset({"system", "topic"}))
+    >>> format_term(frozenset({"system", "topic"}))
     'topic:system'
     """
-    return ":".join(in_order(term))
+    return ":".join(sort_dimensions(term))
 
 
-def in_order(dimensions: Iterable[str]) -> tuple[str, ...]:
+def sort_dimensions(dimensions: Iterable[str]) -> tuple[str, ...]:
     """Return dimensions in the usual order, others after them by name."""
-    places = {dimension: place for place, dimension in enumerate(USUAL_ORDER)}
-    return tuple(sorted(dimensions, key=lambda dimension: (places.get(dimension, len(places)), dimension)))
+    ranks = {dimension: rank for rank, dimension in enumerate(USUAL_ORDER)}
+    return tuple(sorted(dimensions, key=lambda dimension: (ranks.get(dimension, len(ranks)), dimension)))
 
 
-def margins(term: Term) -> list[Term]:
+def list_margins(term: Term) -> list[Term]:
     """Return the proper, non-empty subsets of a term."""
     return [frozenset(part) for size in range(1, len(term)) for part in combinations(sorted(term), size)]
 
 
-def _crowded(factors: int) -> InputError:
+def _refuse_factors(factors: int) -> InputError:
     return InputError(
         f"an interaction of {factors} factors has {2.0**factors:.3g} terms",
         remedy=f"{MOST_FACTORS} factors are the most that one may have",
@@ -64,16 +64,16 @@ class Model:
             if not all(NAME.fullmatch(part) for part in text.split(":")):
                 raise InputError(f"{text!r} is not a term", remedy="write topic or topic:system")
         sets = [frozenset(term.split(":")) for term in self.terms]
-        object.__setattr__(self, "terms", tuple(label(term) for term in sets))
+        object.__setattr__(self, "terms", tuple(format_term(term) for term in sets))
         for term in sets:
             if len(term) > MOST_FACTORS:
-                raise _crowded(len(term))
+                raise _refuse_factors(len(term))
             if sets.count(term) > 1:
-                raise InputError(f"the model names {label(term)} twice", remedy="name it once")
-            absent = [label(margin) for margin in margins(term) if margin not in sets]
+                raise InputError(f"the model names {format_term(term)} twice", remedy="name it once")
+            absent = [format_term(margin) for margin in list_margins(term) if margin not in sets]
             if absent:
                 raise InputError(
-                    f"the model has {label(term)} but not {' and '.join(absent)}, "
+                    f"the model has {format_term(term)} but not {' and '.join(absent)}, "
                     "so it would change with the coding of the levels",
                     remedy=f"add {' + '.join(absent)}",
                 )
@@ -117,11 +117,11 @@ class Model:
                     remedy=f"write topic + system + topic:system, topic*system, or one of {', '.join(NAMED)}",
                 )
             if len(factors) > MOST_FACTORS:
-                raise _crowded(len(factors))
+                raise _refuse_factors(len(factors))
             for size in range(1, len(sets) + 1):
-                for chosen in combinations(sets, size):
-                    terms[frozenset[str]().union(*chosen)] = None
-        return cls.of(*(label(term) for term in terms))
+                for subset in combinations(sets, size):
+                    terms[frozenset[str]().union(*subset)] = None
+        return cls.of(*(format_term(term) for term in terms))
 
     @property
     def sets(self) -> tuple[Term, ...]:
@@ -131,7 +131,7 @@ class Model:
     @property
     def dimensions(self) -> tuple[str, ...]:
         """The dimensions that the model names, in the usual order."""
-        return in_order(frozenset[str]().union(*self.sets))
+        return sort_dimensions(frozenset[str]().union(*self.sets))
 
     @property
     def title(self) -> str:

@@ -19,7 +19,7 @@ import xarray as xr
 
 from shardwise.core import late
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.claim import DIMENSIONS, plural
+from shardwise.core.claim import DIMENSIONS, pluralize_noun
 from shardwise.core.errors import Either, InputError
 
 SYNONYMS = {
@@ -141,14 +141,14 @@ class Scores:
     @property
     def cluster(self) -> Ints | None:
         """(topic,) number of each topic's cluster."""
-        return self._code(CLUSTER)
+        return self._number_labels(CLUSTER)
 
     @property
     def task(self) -> Ints | None:
         """(topic,) number of each topic's task, where tasks are labels of topics."""
-        return self._code(TASK)
+        return self._number_labels(TASK)
 
-    def _code(self, name: str) -> Ints | None:
+    def _number_labels(self, name: str) -> Ints | None:
         if name not in self.array.coords or self.array[name].dims != ("topic",):
             return None
         return np.unique(self.array[name].values.astype(str), return_inverse=True)[1].astype(np.int64)
@@ -177,10 +177,10 @@ class Scores:
         return str(self.array.attrs.get(UNIT_SCOPE, ""))
 
 
-def noun(word: str) -> str:
+def clean_noun(word: str) -> str:
     """Return the user's word for a dimension as it stands in sentences.
 
-    >>> noun("question_id"), noun("model_name"), noun("qid")
+    >>> clean_noun("question_id"), clean_noun("model_name"), clean_noun("qid")
     ('question', 'model', 'topic')
     """
     text = word.lower()
@@ -191,8 +191,8 @@ def noun(word: str) -> str:
 
 def nouns_of(scores: xr.DataArray) -> dict[str, str]:
     """Return the user's words for the dimensions of scores, where they differ from ours."""
-    found = {d: str(scores.attrs[f"{d}_noun"]) for d in DIMENSIONS if f"{d}_noun" in scores.attrs}
-    return {dimension: word for dimension, word in found.items() if word != dimension}
+    words = {d: str(scores.attrs[f"{d}_noun"]) for d in DIMENSIONS if f"{d}_noun" in scores.attrs}
+    return {dimension: noun for dimension, noun in words.items() if noun != dimension}
 
 
 def as_scores(
@@ -230,21 +230,21 @@ def as_scores(
     >>> nouns_of(as_scores(xr.DataArray([[0.5, 0.6]], dims=("question", "model"))))
     {'topic': 'question', 'system': 'model'}
     """
-    found = _one_measure(_labelled(data, measure, columns), measure)
-    found = _canonical(found, frozenset(keep))
-    if found.dtype.kind not in "fiub":
-        raise InputError(f"scores of type {found.dtype} are not numbers", remedy="convert them to float")
-    if found.dtype != np.float64:
-        found = found.astype(np.float64)
-    _check_dimensions(found, tuple(needs), only)
-    if isinstance(found.data, np.ndarray) and np.isinf(found.data).any():
+    scores = _select_measure(_label_data(data, measure, columns), measure)
+    scores = _rename_dimensions(scores, frozenset(keep))
+    if scores.dtype.kind not in "fiub":
+        raise InputError(f"scores of type {scores.dtype} are not numbers", remedy="convert them to float")
+    if scores.dtype != np.float64:
+        scores = scores.astype(np.float64)
+    _check_dimensions(scores, tuple(needs), only)
+    if isinstance(scores.data, np.ndarray) and np.isinf(scores.data).any():
         raise InputError("the scores hold infinite values", remedy="correct or remove them")
-    _check_size(found)
-    return found
+    _check_size(scores)
+    return scores
 
 
 def _check_size(scores: xr.DataArray) -> None:
-    """Scores are squared, and squares have to be numbers that are neither infinite nor lost below the smallest."""
+    """Refuse scores whose squares are infinite or underflow."""
     values = scores.data
     if not isinstance(values, np.ndarray) or not values.size:
         return
@@ -256,7 +256,7 @@ def _check_size(scores: xr.DataArray) -> None:
         )
 
 
-def _labelled(
+def _label_data(
     data: Any, measure: str | None, columns: Mapping[str, str | Sequence[str]] | None
 ) -> xr.DataArray | xr.Dataset:
     """Give every kind of table its labels; what is no array is read by the room that knows files and objects."""
@@ -267,10 +267,10 @@ def _labelled(
             "columns are for tables, and this is an array", remedy="leave it out", argument="columns"
         )
     if labelled:
-        found: xr.DataArray | xr.Dataset = data
-        return found
+        array: xr.DataArray | xr.Dataset = data
+        return array
     if values is None:
-        read: xr.DataArray | xr.Dataset = late.call("scores", data, measure=measure, columns=columns)
+        read: xr.DataArray | xr.Dataset = late.call_bound("scores", data, measure=measure, columns=columns)
         return read
     if values.ndim != 2:
         raise InputError(
@@ -284,7 +284,7 @@ def _labelled(
 
 
 def _as_array(data: Any) -> Any:
-    """An array of numbers, or None where there is no array."""
+    """Return an array of numbers, or None where there is no array."""
     leaf = data
     while isinstance(leaf, list | tuple) and leaf:
         leaf = leaf[0]
@@ -302,7 +302,7 @@ def _as_array(data: Any) -> Any:
     return None
 
 
-def _one_measure(data: xr.DataArray | xr.Dataset, measure: str | None) -> xr.DataArray:
+def _select_measure(data: xr.DataArray | xr.Dataset, measure: str | None) -> xr.DataArray:
     if isinstance(data, xr.DataArray):
         if measure is not None and data.name is not None and str(data.name) != measure:
             raise InputError(
@@ -328,44 +328,44 @@ def _one_measure(data: xr.DataArray | xr.Dataset, measure: str | None) -> xr.Dat
             value=measure,
             choices=names,
         )
-    found = data[measure or names[0]]
-    return found.assign_attrs({**data.attrs, **found.attrs})
+    scores = data[measure or names[0]]
+    return scores.assign_attrs({**data.attrs, **scores.attrs})
 
 
-def _canonical(scores: xr.DataArray, keep: frozenset[str]) -> xr.DataArray:
-    """The user's dimensions under our names, his words kept as attributes."""
+def _rename_dimensions(scores: xr.DataArray, keep: frozenset[str]) -> xr.DataArray:
+    """Rename the user's dimensions to ours, and keep the user's words as attributes."""
     renamed = {}
     words = {}
     taken = {str(d) for d in scores.dims}
-    places = {word: place for place, word in enumerate(ROLE_OF)}
-    for dimension in sorted(taken, key=lambda d: (places.get(d.lower(), len(places)), d)):
+    ranks = {word: rank for rank, word in enumerate(ROLE_OF)}
+    for dimension in sorted(taken, key=lambda d: (ranks.get(d.lower(), len(ranks)), d)):
         role = ROLE_OF.get(dimension.lower())
         if role is not None and role != dimension and role not in taken and dimension not in keep:
             renamed[dimension] = role
             taken.add(role)  # of two words for one role, such as question and prompt, the first has it
-            if noun(dimension) != role:
-                words[f"{role}_noun"] = noun(dimension)
+            if clean_noun(dimension) != role:
+                words[f"{role}_noun"] = clean_noun(dimension)
     if not renamed:
         return scores
     return scores.rename(renamed).assign_attrs({**scores.attrs, **words})
 
 
 def _check_dimensions(scores: xr.DataArray, needs: tuple[str, ...], only: bool) -> None:
-    there = [str(d) for d in scores.dims]
-    absent = [d for d in needs if d not in there]
+    dimensions = [str(d) for d in scores.dims]
+    absent = [d for d in needs if d not in dimensions]
     if absent:
         raise InputError(
-            f"the scores have {_listed(there)}, but no {' and no '.join(absent)}",
+            f"the scores have {_format_dimensions(dimensions)}, but no {' and no '.join(absent)}",
             remedy=(
                 Either("name the dimensions ", "give a table with the columns "),
                 ", ".join(needs),
                 Either(", as in scores.rename(query='topic')", ""),
             ),
         )
-    extra = [d for d in there if d not in needs]
+    extra = [d for d in dimensions if d not in needs]
     if only and extra:
         raise InputError(
-            f"the scores have {_listed(there)}, and {extra[0]} is unexpected here",
+            f"the scores have {_format_dimensions(dimensions)}, and {extra[0]} is unexpected here",
             remedy=Either(
                 f"choose one, as in scores.isel({extra[0]}=0), or average over it: scores.mean({extra[0]!r})",
                 f"give a table of one {extra[0]}, or of means over it",
@@ -377,10 +377,12 @@ def _check_dimensions(scores: xr.DataArray, needs: tuple[str, ...], only: bool) 
         names = level_names(scores, d)
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"two {plural(d)} are named {twice!r}", remedy="give them different names")
+            raise InputError(
+                f"two {pluralize_noun(d)} are named {twice!r}", remedy="give them different names"
+            )
 
 
-def _listed(names: Sequence[str]) -> str:
+def _format_dimensions(names: Sequence[str]) -> str:
     return f"the dimensions {', '.join(names)}" if names else "no dimensions"
 
 
@@ -399,8 +401,8 @@ def level_names(scores: xr.DataArray, dimension: str) -> tuple[str, ...]:
 
 def layout_of(scores: xr.DataArray) -> tuple[str, ...]:
     """Return the dimensions of scores in the canonical order."""
-    there = {str(d) for d in scores.dims}
-    return tuple(d for d in DIMENSIONS if d in there) + tuple(sorted(there - set(DIMENSIONS)))
+    dimensions = {str(d) for d in scores.dims}
+    return tuple(d for d in DIMENSIONS if d in dimensions) + tuple(sorted(dimensions - set(DIMENSIONS)))
 
 
 def in_canonical_order(scores: xr.DataArray) -> xr.DataArray:
@@ -432,7 +434,7 @@ def missing_cells(scores: xr.DataArray) -> xr.DataArray:
     return scores.isnull() & ~undefined_cells(scores)
 
 
-def complete(scores: xr.DataArray, *, least: Mapping[str, int] | None = None) -> Floats:
+def require_complete(scores: xr.DataArray, *, least: Mapping[str, int] | None = None) -> Floats:
     """Return all scores as an array in the canonical order, refusing gaps and dimensions of too few levels.
 
     Parameters
@@ -448,8 +450,8 @@ def complete(scores: xr.DataArray, *, least: Mapping[str, int] | None = None) ->
         needed = (least or {}).get(dim, 1 if dim == "split" else 2)
         if size < needed:
             raise InputError(
-                f"the scores have {size} {dim if size == 1 else plural(dim)}",
-                remedy=f"give at least {needed}: how {plural(dim)} vary shows only between two",
+                f"the scores have {size} {dim if size == 1 else pluralize_noun(dim)}",
+                remedy=f"give at least {needed}: how {pluralize_noun(dim)} vary shows only between two",
             )
     gaps = ~np.isfinite(y)
     if gaps.any():
@@ -469,7 +471,7 @@ def complete(scores: xr.DataArray, *, least: Mapping[str, int] | None = None) ->
     return y
 
 
-def averaged(scores: xr.DataArray, over: Sequence[str]) -> xr.DataArray:
+def average_dimensions(scores: xr.DataArray, over: Sequence[str]) -> xr.DataArray:
     """Return scores averaged over dimensions, refusing those that are not there.
 
     Parameters

@@ -11,7 +11,7 @@ class Shown:
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        text: str = late.call("notebook", self)
+        text: str = late.call_bound("notebook", self)
         return text
 
     def __repr__(self) -> str:

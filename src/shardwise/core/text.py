@@ -9,22 +9,22 @@ from typing import Any
 MOST_SHOWN = 60  # characters
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Show control characters, and those that turn the reading direction, as their code.
 
-    >>> visible("a\\x1b[31m\\u202eb")
+    >>> escape_controls("a\\x1b[31m\\u202eb")
     'a\\\\x1b[31m\\\\u202eb'
     """
-    return "".join(c if _harmless(c) else _code(c) for c in text)
+    return "".join(c if _is_harmless(c) else _format_code(c) for c in text)
 
 
-def short(text: str, most: int = MOST_SHOWN) -> str:
+def shorten_name(text: str, most: int = MOST_SHOWN) -> str:
     """Return a name that fits into a line, cut in the middle so that two long names still differ at the end.
 
-    >>> short("abcdefghijkl", 9)
+    >>> shorten_name("abcdefghijkl", 9)
     'abcde…jkl'
     """
-    shown = visible(text)
+    shown = escape_controls(text)
     if len(shown) <= most:
         return shown
     end = (most - 1) * 3 // 8
@@ -41,10 +41,10 @@ def script_json(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _harmless(character: str) -> bool:
+def _is_harmless(character: str) -> bool:
     return character == " " or (character.isprintable() and unicodedata.category(character) != "Cf")
 
 
-def _code(character: str) -> str:
+def _format_code(character: str) -> str:
     number = ord(character)
     return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"

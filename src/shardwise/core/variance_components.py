@@ -14,11 +14,11 @@ from typing import Any, Literal
 import numpy as np
 
 from shardwise.core import late
-from shardwise.core.arguments import chosen
+from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import Claim, said
+from shardwise.core.claim import Claim, translate_term
 from shardwise.core.errors import InputError
-from shardwise.core.model import label
+from shardwise.core.model import format_term
 from shardwise.core.shown import Shown
 
 EFFECTS = ("topic", "shard", "topic:system", "topic:shard", "system:shard", "system:instance")
@@ -35,19 +35,19 @@ PARTS = {"topic", "system", "shard", "instance"}
 Size = Floats | float
 
 
-def canonical(term: str, further: Iterable[str] = ()) -> str:
+def canonicalize_term(term: str, further: Iterable[str] = ()) -> str:
     """Return the one name of a term: its parts in the usual order, and ``error`` for the residual.
 
     Parts may be ``further`` factors beside those that scores usually have.
 
-    >>> canonical("system:topic"), canonical("topic_shard"), canonical("residual")
+    >>> canonicalize_term("system:topic"), canonicalize_term("topic_shard"), canonicalize_term("residual")
     ('topic:system', 'topic:shard', 'error')
     """
     if term in ERROR:
         return ERROR[0]
     plain = frozenset(str(term).split(":"))
     if plain <= PARTS.union(further):
-        return label(plain)
+        return format_term(plain)
     parts = frozenset(str(term).replace("_", ":").split(":"))
     if not parts <= PARTS:
         raise InputError(
@@ -56,7 +56,7 @@ def canonical(term: str, further: Iterable[str] = ()) -> str:
             value=term,
             choices=TERMS,
         )
-    return label(parts)
+    return format_term(parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -106,7 +106,7 @@ class VarianceComponents(Shown, Mapping[str, float]):
                     remedy="give 0 or more",
                     value=variance,
                 )
-            name = canonical(term, self.further)
+            name = canonicalize_term(term, self.further)
             if name in seen:
                 raise InputError(f"the variance of {name} is given twice", remedy="give it once")
             seen.add(name)
@@ -131,23 +131,23 @@ class VarianceComponents(Shown, Mapping[str, float]):
         >>> print(VarianceComponents.of({"topic": .2, "topic:system": .08, "error": .06, "mean": .3}, kind="sd"))
         mean 0.3; standard deviations topic 0.2, topic:system 0.08, error 0.06
         """
-        chosen(kind, "kind", ("sd", "variance"))
-        found: dict[str, float] = {}
+        validate_choice(kind, "kind", ("sd", "variance"))
+        variances: dict[str, float] = {}
         for name, value in values.items():
             if name == "mean":
                 continue
-            term = canonical("system:instance" if name == "instance" else name)
+            term = canonicalize_term("system:instance" if name == "instance" else name)
             if not (isfinite(value) and value >= 0):
                 what = "standard deviation" if kind == "sd" else "variance"
                 raise InputError(f"{term} = {value:g}: a {what} cannot be below 0", remedy="give 0 or more")
-            found[term] = float(value) ** 2 if kind == "sd" else float(value)
-        return cls(found, mean=float(values["mean"]) if "mean" in values else None)
+            variances[term] = float(value) ** 2 if kind == "sd" else float(value)
+        return cls(variances, mean=float(values["mean"]) if "mean" in values else None)
 
     def __getitem__(self, term: str) -> float:
-        found = self._named(term)
-        if found is None:
+        name = self._find_name(term)
+        if name is None:
             raise InputError(f"unknown variance {term!r}", remedy=f"there are {', '.join(self)}")
-        return self.variances[found]
+        return self.variances[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.variances)
@@ -156,7 +156,7 @@ class VarianceComponents(Shown, Mapping[str, float]):
         return len(self.variances)
 
     def __contains__(self, term: object) -> bool:
-        return isinstance(term, str) and self._named(term) is not None
+        return isinstance(term, str) and self._find_name(term) is not None
 
     def get(self, term: str, default: Any = None) -> Any:
         """Return the variance of an effect, or something else where it is not there.
@@ -168,19 +168,19 @@ class VarianceComponents(Shown, Mapping[str, float]):
         default
             What to return where it is not there.
         """
-        found = self._named(term)
-        return default if found is None else self.variances[found]
+        name = self._find_name(term)
+        return default if name is None else self.variances[name]
 
-    def _named(self, term: str) -> str | None:
-        """How a term is spelt here, None if it is not here."""
+    def _find_name(self, term: str) -> str | None:
+        """Return how a term is spelt here, None if it is absent."""
         if term in self.variances:
             return term
         try:
-            wanted = canonical(term, self.further)
+            wanted = canonicalize_term(term, self.further)
         except InputError:
             return None
-        own = {canonical(name, self.further): name for name in self.variances}
-        return own.get(wanted, own.get("system:instance") if wanted == "instance" else None)
+        spellings = {canonicalize_term(name, self.further): name for name in self.variances}
+        return spellings.get(wanted, spellings.get("system:instance") if wanted == "instance" else None)
 
     def variance(self, term: str) -> float:
         """Return the variance of an effect, 0 for one that is not there.
@@ -235,7 +235,9 @@ class VarianceComponents(Shown, Mapping[str, float]):
         n = {dim: np.asarray(size, dtype=float) for dim, size in sizes.items()}
         systems = n.pop("system", np.asarray(2.0))
         over.check(("system", *n))
-        own = systems if self.random == 2 else np.asarray(1.0)  # systems that show how instances vary
+        random_systems = (
+            systems if self.random == 2 else np.asarray(1.0)
+        )  # systems that show how instances vary
         noisy = float(self.random) if "instance" in n else 2.0
         error = np.asarray(noisy * self.variance("error") / prod(n.values()))
         lines: list[tuple[Floats, Floats]] = []  # what each mean square adds, and its df
@@ -244,18 +246,20 @@ class VarianceComponents(Shown, Mapping[str, float]):
             spread = self.variance("system:instance" if nested else f"{dim}:system")
             if nested and not spread and lines:  # the unified test leaves out instances that show no variance
                 continue
-            df = (n[dim] - 1.0) * (own if nested else systems - 1.0)
+            df = (n[dim] - 1.0) * (random_systems if nested else systems - 1.0)
             lines.append(((noisy if nested else 2.0) * spread / n[dim] + error, df))
-        df_error = prod((size - 1.0 for size in n.values()), start=own if "instance" in n else systems - 1.0)
+        df_error = prod(
+            (size - 1.0 for size in n.values()), start=random_systems if "instance" in n else systems - 1.0
+        )
         if not lines:
-            return _together(error, np.asarray(df_error))
+            return _broadcast_both(error, np.asarray(df_error))
         variance = np.asarray(sum(part for part, _ in lines) - (len(lines) - 1.0) * error)
         if len(lines) == 1:
-            return _together(variance, lines[0][1])
+            return _broadcast_both(variance, lines[0][1])
         with np.errstate(divide="ignore", invalid="ignore"):
             blur = sum(part**2 / df for part, df in lines) + ((len(lines) - 1.0) * error) ** 2 / df_error
             df = variance**2 / blur
-        return _together(variance, np.where(df > 0, df, lines[0][1]))
+        return _broadcast_both(variance, np.where(df > 0, df, lines[0][1]))
 
     def plot(self, kind: Literal["components", "instances"] = "components") -> Any:
         """Draw the share of each variance, or what instances and topics buy: an altair chart.
@@ -265,16 +269,16 @@ class VarianceComponents(Shown, Mapping[str, float]):
         kind
             ``components``, or ``instances`` for the standard error of a difference against their number.
         """
-        return late.call("chart", self, kind)
+        return late.call_bound("chart", self, kind)
 
     def __repr__(self) -> str:
         return f"<VarianceComponents: {self}>"
 
     def __str__(self) -> str:
-        return self.said({})
+        return self.describe_components({})
 
-    def said(self, nouns: Mapping[str, str]) -> str:
-        """Mean and standard deviations in a line.
+    def describe_components(self, nouns: Mapping[str, str]) -> str:
+        """Return mean and standard deviations in a line.
 
         Parameters
         ----------
@@ -282,13 +286,16 @@ class VarianceComponents(Shown, Mapping[str, float]):
             The user's own words for dimensions.
         """
         mean = [] if self.mean is None else [f"mean {self.mean:.3g}"]
-        parts = ", ".join(f"{said(term, nouns)} {sqrt(v):.3g}" for term, v in self.items() if v) or "all 0"
-        below = ", ".join(said(term, nouns) for term in self.negative)
+        parts = (
+            ", ".join(f"{translate_term(term, nouns)} {sqrt(v):.3g}" for term, v in self.items() if v)
+            or "all 0"
+        )
+        below = ", ".join(translate_term(term, nouns) for term in self.negative)
         note = f" (estimated below 0, counted as 0: {below})" if below else ""
         return "; ".join([*mean, f"standard deviations {parts}{note}"])
 
 
-def _together(variance: Floats, df: Floats) -> tuple[Floats, Floats]:
-    """Both in the shape of all sizes together."""
+def _broadcast_both(variance: Floats, df: Floats) -> tuple[Floats, Floats]:
+    """Broadcast both to the shape of all sizes together."""
     both = np.broadcast_arrays(variance, df)
     return np.asarray(both[0], dtype=float), np.asarray(both[1], dtype=float)

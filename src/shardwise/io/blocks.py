@@ -26,7 +26,7 @@ import pyarrow.parquet
 import xarray as xr
 
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.io.stores import ENDING, read_store
 from shardwise.io.tables.readings import choose_reading
@@ -300,7 +300,7 @@ def _lazy(path: Path, suffix: str) -> xr.DataArray:
     names = [str(name) for name in found.data_vars]
     if len(names) != 1:
         raise InputError(
-            f"holds {counted(len(names), 'measure')}", where=str(path), remedy="give one of them"
+            f"holds {format_count(len(names), 'measure')}", where=str(path), remedy="give one of them"
         )
     return found[names[0]]
 
@@ -334,7 +334,7 @@ def _of_rows(y: Any, systems: Sequence[str], rows: int, source: str) -> Blocks:
     names = tuple(map(str, systems)) or _numbers(y.shape[1])
     if len(names) != y.shape[1]:
         raise InputError(
-            f"{counted(len(names), 'name')} for {counted(y.shape[1], 'column')}",
+            f"{format_count(len(names), 'name')} for {format_count(y.shape[1], 'column')}",
             where=source,
             argument="systems",
         )
@@ -387,7 +387,7 @@ def _wanted(reading: Reading) -> list[str]:
         return list(reading.scores)
     if len(reading.scores) != 1 or "system" not in reading.roles:
         raise InputError(
-            f"holds {counted(len(reading.scores), 'score')} a row",
+            f"holds {format_count(len(reading.scores), 'score')} a row",
             remedy=("choose one with ", Option("columns", "score=…")),
         )
     others = set(reading.roles) - {"topic", "system", "value", "cluster", "task"}

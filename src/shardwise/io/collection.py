@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.io.archive import codes_fit, edges_fit, load_arrays, save_arrays
 from shardwise.io.trec.conventions import DEFAULT, Conventions
@@ -225,8 +225,8 @@ class Collection:
 
     def __str__(self) -> str:
         lines = [
-            f"{counted(len(self.systems), 'system')}, {counted(len(self.topics), 'topic')},"
-            f" {counted(self.n_docs, 'document')}, {len(self.docs):,} ranked, {len(self.qrel_docs):,} judged"
+            f"{format_count(len(self.systems), 'system')}, {format_count(len(self.topics), 'topic')},"
+            f" {format_count(self.n_docs, 'document')}, {len(self.docs):,} ranked, {len(self.qrel_docs):,} judged"
         ]
         return "\n".join([*lines, *(f"- {note}" for note in (*self.notes, self.conventions.sentence))])
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import zstandard
 
-from shardwise.core.arguments import mapped, workers
+from shardwise.core.arguments import count_workers, map_parallel
 from shardwise.core.arrays import Bytes
 from shardwise.core.errors import InputError
 from shardwise.io.bounds import most_inside
@@ -165,7 +165,7 @@ def read_bytes(path: Path, buffer: Bytes, *, jobs: int | None = 1) -> tuple[Byte
     """
     ending = ""
     try:
-        buffer, size = _raw(path, buffer, workers(jobs))
+        buffer, size = _raw(path, buffer, count_workers(jobs))
         ending = _ending(path, buffer[: min(size, 6)].tobytes())
         if ending:
             return padded(_inflated(ending, buffer[:size].tobytes()), buffer)
@@ -278,7 +278,7 @@ def _parts(file: int, room: memoryview, jobs: int) -> int:
             at += got
         return at
 
-    ends = list(mapped(read, list(pairwise(cuts)), jobs=jobs))
+    ends = list(map_parallel(read, list(pairwise(cuts)), jobs=jobs))
     return next((end for end, cut in zip(ends, cuts[1:], strict=True) if end < cut), len(room))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import DETERMINISTIC, as_scores
 from shardwise.io.collection import Collection
@@ -126,7 +126,7 @@ def read_instances(
     for name in named:
         if systems.count(name) != 1:
             raise InputError(
-                f"system {name!r}, named as deterministic, has {counted(systems.count(name), 'run')}",
+                f"system {name!r}, named as deterministic, has {format_count(systems.count(name), 'run')}",
                 remedy="give it exactly one run",
             )
     labels = {

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from shardwise.core.arguments import Progress, mapped, workers
-from shardwise.core.claim import counted
+from shardwise.core.arguments import Progress, count_workers, map_parallel
+from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.io.collection import Collection
 from shardwise.io.files import bare_name, expand, read_text
@@ -189,7 +189,7 @@ def _parse(
         raise InputError(
             "intents without subtopics", remedy=("say ", Option("subtopics", True), " if the qrels have them")
         )
-    crew = [Worker(number, conventions) for number in range(min(workers(jobs), len(sources)))]
+    crew = [Worker(number, conventions) for number in range(min(count_workers(jobs), len(sources)))]
     parsed_qrels = [
         crew[0].qrels(source, texts.get(source, b"") if isinstance(source, Path) else b"")
         for source in judged
@@ -207,14 +207,14 @@ def settle_topics(
     repeated = sum(part.repeated for part in parsed.qrels)
     repeated += parsed.extra.repeated if parsed.extra is not None else 0
     if repeated:
-        notes.append(f"{counted(repeated, 'judgment')} repeating another: counted once")
+        notes.append(f"{format_count(repeated, 'judgment')} repeating another: counted once")
     comments = sum(run.comments for run in parsed.runs) + sum(part.comments for part in parsed.qrels)
     if comments:
-        notes.append(f"{counted(comments, 'comment line')} (#) passed over")
+        notes.append(f"{format_count(comments, 'comment line')} (#) passed over")
     tails = [system for system, run in zip(systems, parsed.runs, strict=True) if run.tails]
     if tails:
         lines = sum(run.tails for run in parsed.runs)
-        notes.append(f"text behind the run tag passed over in {counted(lines, 'line')}: {_some(tails)}")
+        notes.append(f"text behind the run tag passed over in {format_count(lines, 'line')}: {_some(tails)}")
     return systems, kept, [*naming, *notes]
 
 
@@ -310,7 +310,7 @@ def _parse_all(crew: list[Worker], sources: list[Path | Table], progress: Progre
                 if progress is not None:
                     progress(done, len(sources))
 
-    list(mapped(work, crew, jobs=len(crew)))
+    list(map_parallel(work, crew, jobs=len(crew)))
     good = []
     for run in parsed:
         if isinstance(run, InputError):
@@ -371,7 +371,7 @@ def _name_systems(parsed: list[ParsedRun], names: Names) -> tuple[tuple[str, ...
     else:
         if len(names) != len(parsed):
             raise InputError(
-                f"{counted(len(names), 'name')} for {counted(len(parsed), 'run')}",
+                f"{format_count(len(names), 'name')} for {format_count(len(parsed), 'run')}",
                 remedy="give one name a run",
             )
         systems = list(names)
@@ -388,7 +388,7 @@ def _name_systems(parsed: list[ParsedRun], names: Names) -> tuple[tuple[str, ...
 
 
 def _called(n: int, by: str) -> str:
-    return f"{counted(n, 'system')} {'is called by its' if n == 1 else 'are called by their'} {by}"
+    return f"{format_count(n, 'system')} {'is called by its' if n == 1 else 'are called by their'} {by}"
 
 
 def _choose_topics(
@@ -431,7 +431,7 @@ def _choose_topics(
     ):
         if others - wanted:
             notes.append(
-                f"{counted(len(others - wanted), 'topic')} {why}, left out: {_some(others - wanted)}"
+                f"{format_count(len(others - wanted), 'topic')} {why}, left out: {_some(others - wanted)}"
             )
     lacking = {}
     for system, run in zip(systems, parsed, strict=True):
@@ -440,7 +440,7 @@ def _choose_topics(
             lacking[system] = without
             if missing == "refuse":
                 raise InputError(
-                    f"system '{system}' has no documents for {len(without)} of {counted(len(wanted), 'topic')}:"
+                    f"system '{system}' has no documents for {len(without)} of {format_count(len(wanted), 'topic')}:"
                     f" {_some(without)}",
                     where=run.source,
                     remedy=(
@@ -452,17 +452,17 @@ def _choose_topics(
     cells = sum(map(len, lacking.values()))
     if lacking and missing == "leave":
         notes.append(
-            f"{counted(cells, 'ranking')} without documents, left out of the means of their run: {_some(lacking)}"
+            f"{format_count(cells, 'ranking')} without documents, left out of the means of their run: {_some(lacking)}"
         )
     if lacking and missing == "zero":
         notes.append(
-            f"{counted(cells, 'ranking')} without documents, scored as nothing retrieved: {_some(lacking)}"
+            f"{format_count(cells, 'ranking')} without documents, scored as nothing retrieved: {_some(lacking)}"
         )
     if lacking and missing == "drop":
         gone = set().union(*lacking.values())
         wanted -= gone
         notes.append(
-            f"{counted(len(gone), 'topic')} dropped for want of documents in some run: {_some(gone)}"
+            f"{format_count(len(gone), 'topic')} dropped for want of documents in some run: {_some(gone)}"
         )
         if not wanted:
             raise InputError(

@@ -13,9 +13,9 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arguments import chosen
-from shardwise.core.claim import counted
-from shardwise.core.errors import InputError, Option, unknown
+from shardwise.core.arguments import validate_choice
+from shardwise.core.claim import format_count
+from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.io.atomic import write_atomically
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, bare_name, compressed, expand, read_padded
@@ -113,9 +113,9 @@ def read_scores(
     >>> table.attrs["read_as"]
     'read as 2 questions × 2 systems (gpt, llama)'
     """
-    chosen(pair_by, "pair_by", get_args(PairBy))
+    validate_choice(pair_by, "pair_by", get_args(PairBy))
     if decimal is not None:
-        chosen(decimal, "decimal", get_args(Decimal))
+        validate_choice(decimal, "decimal", get_args(Decimal))
     wishes = Wishes(
         measure=measure,
         columns=columns,
@@ -130,7 +130,7 @@ def read_scores(
     systems = list(_as_tuple(system))
     if isinstance(source, Collection):
         # runs with judgments: scored by the measure asked for, or by AP
-        scored: xr.Dataset = late.call("score", source, [measure or "AP"])
+        scored: xr.Dataset = late.call_bound("score", source, [measure or "AP"])
         return scored[next(iter(scored.data_vars))]
     if not are_paths(source):
         parts = _make_parts([read_object(source)], [], wishes, systems)
@@ -143,7 +143,7 @@ def read_scores(
         parts = _make_parts(read_files(paths, wishes), paths, wishes, systems)
     absent = [name for name in wishes.exclude if not any(name in part.excluded for part in parts)]
     if absent:
-        raise unknown("exclude", absent[0], _all_systems(parts), what="system or item")
+        raise refuse_unknown("exclude", absent[0], _all_systems(parts), what="system or item")
     data = make_dataset(_keep_tasks(parts, wishes.tasks), missing)
     return _pick_measure(data, measure, parts[0].source)
 
@@ -179,7 +179,7 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
     ...     read_scores(f"{folder}/scores.csv").equals(table)
     True
     """
-    chosen(layout, "layout", get_args(Layout))
+    validate_choice(layout, "layout", get_args(Layout))
     target = Path(path)
     ending = "".join(target.suffixes[-2:] if target.suffix.lower() in _COMPRESSED else target.suffixes[-1:])
     kind = ending.lower().split(".")[1] if ending else ""
@@ -356,7 +356,7 @@ def _make_parts(
 
 def _refuse_names(systems: Sequence[str], count: int, what: str) -> InputError:
     return InputError(
-        f"{len(systems)} names of systems for {counted(count, what)}",
+        f"{len(systems)} names of systems for {format_count(count, what)}",
         remedy=f"name one a {what}",
         argument="system",
     )
@@ -367,7 +367,7 @@ def _keep_logs(logs: Sequence[Log], tasks: Sequence[str]) -> list[Log]:
     known = dict.fromkeys(log.task for log in logs)
     absent = [task for task in tasks if task not in known]
     if absent:
-        raise unknown("task", absent[0], known)
+        raise refuse_unknown("task", absent[0], known)
     return [log for log in logs if not tasks or log.task in tasks]
 
 
@@ -382,7 +382,7 @@ def _keep_tasks(parts: list[Records], tasks: Sequence[str]) -> list[Records]:
         labels = part.labels["task"]
         absent = [task for task in tasks if task not in labels.names]
         if absent:
-            raise unknown("task", absent[0], labels.names)
+            raise refuse_unknown("task", absent[0], labels.names)
         rows = np.flatnonzero(np.isin(labels.codes, [list(labels.names).index(task) for task in tasks]))
         kept.append(part.keep_rows(rows))
     return kept
@@ -399,7 +399,7 @@ def _one_table(sheet: Sheet, wishes: Wishes, system: str) -> Records:
         and not (wishes.columns or {}).get("score")
     ):
         raise InputError(
-            f"holds {counted(len(measures), 'measure')} of one system ({', '.join(measures[:6])})",
+            f"holds {format_count(len(measures), 'measure')} of one system ({', '.join(measures[:6])})",
             where=sheet.source,
             remedy=(
                 "give a file for each system, or say which columns are systems: ",

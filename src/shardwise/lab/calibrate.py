@@ -16,11 +16,11 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arguments import Progress, level
+from shardwise.core.arguments import Progress, validate_level
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import Claim, counted
-from shardwise.core.errors import Either, InputError, unknown
-from shardwise.core.scores import complete, layout_of, level_names, nouns_of
+from shardwise.core.claim import Claim, format_count
+from shardwise.core.errors import Either, InputError, refuse_unknown
+from shardwise.core.scores import layout_of, level_names, nouns_of, require_complete
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.causes import causes, culprits
@@ -126,7 +126,7 @@ class Calibration(Shown):
         kind
             "errors" for error rates, or "power" for power over the size of a difference.
         """
-        return late.call("chart", self, kind)
+        return late.call_bound("chart", self, kind)
 
 
 def calibrate(
@@ -205,7 +205,7 @@ def calibrate(
     >>> found.table.set_index("method")["status"].to_dict()["MD6 hsd"]
     'fails'
     """
-    level(alpha)
+    validate_level(alpha)
     plan = looks(repetitions, budget)
     scores, sd = _read(source)
     dims = layout_of(scores) if scores is not None else _layout(shards, instances)
@@ -269,7 +269,7 @@ def _places(baseline: str | Sequence[str] | None, given: Source) -> tuple[int, .
     wanted = [baseline] if isinstance(baseline, str) else list(baseline)
     for one in wanted:
         if one not in names:
-            raise unknown("baseline", one, names, what="system")
+            raise refuse_unknown("baseline", one, names, what="system")
     return tuple(names.index(one) for one in dict.fromkeys(wanted))
 
 
@@ -311,7 +311,7 @@ def _methods(names: Iterable[str | Procedure] | None, dims: tuple[str, ...]) -> 
 def _labelled(scores: xr.DataArray, dims: tuple[str, ...]) -> tuple[Floats, list[str], list[str]]:
     """(T, R) means of the scores, names of systems and of topics."""
     return (
-        topic_means(complete(scores), dims),
+        topic_means(require_complete(scores), dims),
         list(level_names(scores, "system")),
         list(level_names(scores, "topic")),
     )
@@ -324,8 +324,8 @@ def _words(
     given: bool,
     nouns: Mapping[str, str],
 ) -> str:
-    sizes = " × ".join(counted(n, nouns.get(dim, dim)) for dim, n in zip(dims, shape, strict=True))
-    spread = sd.said(nouns)
+    sizes = " × ".join(format_count(n, nouns.get(dim, dim)) for dim, n in zip(dims, shape, strict=True))
+    spread = sd.describe_components(nouns)
     return f"tables like these scores ({sizes}; {spread})" if given else f"tables of {sizes}; {spread}"
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.claim import counted, plural
-from shardwise.core.text import short
+from shardwise.core.claim import format_count, pluralize_noun
+from shardwise.core.text import shorten_name
 
 NEAR_ZERO = 0.01  # share of the largest score
 TWINS = 0.02  # variance of a pair's difference over the mean of all pairs
@@ -47,7 +47,8 @@ def causes(
         if zeros.size:
             verb = "scores" if zeros.size == 1 else "score"
             said.append(
-                f"{counted(zeros.size, system)} {verb} about 0 on most {plural(topic)}: {_named(systems, zeros)}"
+                f"{format_count(zeros.size, system)} {verb} about 0 on most {pluralize_noun(topic)}:"
+                f" {_named(systems, zeros)}"
             )
     ia, ib = np.triu_indices(r, 1)
     variance = np.var(y[:, ia] - y[:, ib], axis=0, ddof=1)
@@ -58,11 +59,11 @@ def causes(
     if twins.size:
         k = twins[np.argmin(relative[twins])]
         tied = int((y[:, ia[k]] == y[:, ib[k]]).sum())
-        nearest = (
-            f"{short(systems[ia[k]])} and {short(systems[ib[k]])}, tied on {tied} of {t} {plural(topic)}"
-        )
+        a, b = shorten_name(systems[ia[k]]), shorten_name(systems[ib[k]])
+        nearest = f"{a} and {b}, tied on {tied} of {t} {pluralize_noun(topic)}"
         said.append(
-            f"{counted(twins.size, 'pair')} of {plural(system)} {'is' if twins.size == 1 else 'are'} nearly the same"
+            f"{format_count(twins.size, 'pair')} of {pluralize_noun(system)}"
+            f" {'is' if twins.size == 1 else 'are'} nearly the same"
             f" ({nearest})"
         )
     of_system = (np.bincount(ia, relative, r) + np.bincount(ib, relative, r)) / (r - 1)
@@ -75,7 +76,8 @@ def causes(
     if (carried := float(share[order].sum())) >= MUCH:
         verb = "makes" if order.size == 1 else "make"
         said.append(
-            f"{counted(order.size, topic)} of {t} {verb} up {carried:.0%} of what sets {plural(system)} apart:"
+            f"{format_count(order.size, topic)} of {t} {verb} up {carried:.0%} of what sets"
+            f" {pluralize_noun(system)} apart:"
             f" {_named(topics, order)}"
         )
     return tuple(said)
@@ -101,7 +103,7 @@ def culprits(blamed: Mapping[str, Floats], systems: Sequence[str]) -> tuple[str,
         worst = worst[np.argsort(-counts[worst], kind="stable")][:NAMED]
         if total and worst.size:
             each = ", ".join(
-                f"{short(systems[k])} is in {100 * counts[k] / total:.0f} %" for k in worst.tolist()
+                f"{shorten_name(systems[k])} is in {100 * counts[k] / total:.0f} %" for k in worst.tolist()
             )
             said.append(f"{each} of the false alarms of {method}")
     return tuple(said)
@@ -109,6 +111,6 @@ def culprits(blamed: Mapping[str, Floats], systems: Sequence[str]) -> tuple[str,
 
 def _named(names: Sequence[str], which: Ints) -> str:
     """The first names, and how many more there are."""
-    first = ", ".join(short(names[k]) for k in which[:NAMED].tolist())
+    first = ", ".join(shorten_name(names[k]) for k in which[:NAMED].tolist())
     more = len(which) - NAMED
     return f"{first} and {more} more" if more > 0 else first

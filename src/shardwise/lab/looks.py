@@ -8,7 +8,7 @@ that of Clopper and Pearson with a tail of 2.5 % / (K·W). By Bonferroni's inequ
 
 from __future__ import annotations
 
-from shardwise.core.arguments import whole
+from shardwise.core.arguments import validate_count
 from shardwise.core.errors import InputError
 from shardwise.lab.error_counts import TAIL
 
@@ -44,7 +44,7 @@ def looks(repetitions: int | None, budget: int | None) -> tuple[int, ...]:
         else {"repetitions": repetitions}
     )
     ((name, most),) = given.items()
-    if whole(most, name, least=0) < LEAST:
+    if validate_count(most, name, least=0) < LEAST:
         raise InputError(f"{most} repetitions say nothing", remedy="use 200 or more")
     found = [most]
     while repetitions is None and found[0] >= 2 * FIRST:

@@ -19,7 +19,7 @@ import xarray as xr
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.scores import complete
+from shardwise.core.scores import require_complete
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.simulate_scores import MEAN, TableOptions
 from shardwise.lab.simulate_scores import world as simulated
@@ -132,7 +132,7 @@ def _world(source: Source, kind: str, claim: Claim, effects: Floats, seed: int) 
             f"the null {kind!r} has the size of the scores themselves",
             remedy="use normal or margins for other sizes",
         )
-    y = complete(source.scores)
+    y = require_complete(source.scores)
     if kind == "vine":
         return vine_world(y, source.dims, effects=centred)
     if kind == "tilt":
@@ -158,8 +158,8 @@ def usual_nulls(source: Source, claim: Claim) -> tuple[list[str], str]:
     if not source.as_measured:
         return ["margins" if bounded else "normal"], ""
     kept = _speaks_for("vine", source.dims, claim)
-    vine = kept and bounded and bool(np.ptp(complete(source.scores), axis=0).min() > 0.0)
-    untilted = _untilted(topic_means(complete(source.scores), source.dims)) if kept else ""
+    vine = kept and bounded and bool(np.ptp(require_complete(source.scores), axis=0).min() > 0.0)
+    untilted = _untilted(topic_means(require_complete(source.scores), source.dims)) if kept else ""
     tilt = ["tilt"] if kept and not untilted else []
     of_data = [kind for kind in data.KINDS if data.speaks_for(kind, source.dims, claim)]
     return ["vine" if vine else "margins" if bounded else "normal", *tilt, *of_data], untilted

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shardwise.core import late
-from shardwise.core.arguments import whole
+from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Bytes, Codes, Floats, Ints
 from shardwise.core.errors import InputError, Option
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.core.shown import Shown
 from shardwise.io.collection import Collection
 from shardwise.io.reader import read_collection
@@ -51,7 +51,7 @@ class SimulatedCollection(Shown):
 
     def plot(self) -> Any:
         """Draw the true quality of the systems and the difficulty of the topics: an altair chart."""
-        return late.call("chart", self)
+        return late.call_bound("chart", self)
 
     def write(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
         """Write ``runs/*.run`` and ``qrels.txt``; return the folder of the runs and the qrels file.
@@ -145,17 +145,17 @@ def simulate_collection(
     """
     for name, size in (("topics", topics), ("systems", systems), ("depth", depth), ("pool_depth", pool_depth),
                        ("grades", grades)):  # fmt: skip
-        whole(size, name)
+        validate_count(size, name)
     if not relevant >= 1:
         raise InputError((Option("relevant", relevant), " is too small"), remedy="give at least 1")
-    if whole(corpus, "corpus") < 4 * depth:
+    if validate_count(corpus, "corpus") < 4 * depth:
         raise InputError(
             f"a corpus of {corpus} is too small for depth {depth}",
             remedy=f"use at least {4 * depth}",
             argument="corpus",
             value=corpus,
         )
-    rng = generator(seed, 0)
+    rng = make_generator(seed, 0)
     quality = np.sort(rng.normal(0.0, quality_sd, systems))[::-1].copy()
     difficulty = rng.normal(0.0, difficulty_sd, topics)
     interaction = rng.normal(0.0, interaction_sd, (topics, systems))
@@ -164,7 +164,7 @@ def simulate_collection(
     judged = []
     for t in range(topics):
         lift = np.maximum(0.0, 1.0 + quality - difficulty[t] + interaction[t])
-        drawn = _topic(generator(seed, 1, t), lift, depth, corpus, relevant, grades)
+        drawn = _topic(make_generator(seed, 1, t), lift, depth, corpus, relevant, grades)
         docs[:, t], scores[:, t] = drawn.docs, drawn.scores
         judged.append(drawn.judgments(pool_depth))
     digits = len(str(systems))

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from shardwise.core.arguments import chosen
+from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Bools, Floats, Ints
-from shardwise.core.claim import Claim, plural
-from shardwise.core.errors import InputError, Option, unknown
-from shardwise.core.rng import generator
+from shardwise.core.claim import Claim, pluralize_noun
+from shardwise.core.errors import InputError, Option, refuse_unknown
+from shardwise.core.rng import make_generator
 from shardwise.core.scores import DETERMINISTIC, as_scores, layout_of, level_names, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.worlds.base import NormalWorld, World, check_layout, effects_of
@@ -87,7 +87,7 @@ class TableOptions:
         names = [field.name for field in fields(cls)]
         for name in options:
             if name not in names:
-                raise unknown("option", name, names)
+                raise refuse_unknown("option", name, names)
         return cls(**options)
 
     @property
@@ -192,7 +192,7 @@ def world(source: Any = None, options: TableOptions | None = None) -> NormalWorl
     ((5, 20, 3, 2), [0.3, 0.3, 0.3])
     """
     asked = options or TableOptions()
-    chosen(asked.margins, "margins", KINDS)
+    validate_choice(asked.margins, "margins", KINDS)
     if asked.sd is not None and source is not None:
         raise InputError("both a source and sd say how scores vary", remedy="give one of them")
     if source is None or isinstance(source, VarianceComponents):
@@ -257,8 +257,11 @@ def _layout(
         for dim, size in wanted.items():
             if size is not None and dim not in table.dims:
                 raise InputError(
-                    f"the source has no {plural(dim)} to go by",
-                    remedy=(f"give scores with several {plural(dim)}, or variances by ", Option("sd")),
+                    f"the source has no {pluralize_noun(dim)} to go by",
+                    remedy=(
+                        f"give scores with several {pluralize_noun(dim)}, or variances by ",
+                        Option("sd"),
+                    ),
                 )
         dims = layout_of(table)
         sizes = {dim: wanted[dim] or int(table.sizes[dim]) for dim in dims}
@@ -282,7 +285,7 @@ def _drawn(there: int, asked: TableOptions) -> Ints | None:
         return np.arange(there)
     if asked.systems > there:
         return None
-    return np.sort(generator(asked.seed, 0, 2).choice(there, asked.systems, replace=False))
+    return np.sort(make_generator(asked.seed, 0, 2).choice(there, asked.systems, replace=False))
 
 
 def _means(
@@ -293,7 +296,7 @@ def _means(
         if asked.effects != "like":
             raise InputError(f"there are no effects {asked.effects!r}", remedy='give numbers, or "like"')
         if found is None:
-            found = generator(asked.seed, 0, 1).normal(0.0, own.sd("system"), r)
+            found = make_generator(asked.seed, 0, 1).normal(0.0, own.sd("system"), r)
         return np.asarray(centre + found - found.mean())
     planted = np.asarray(asked.effects, dtype=float)
     if planted.ndim == 0:

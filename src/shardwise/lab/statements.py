@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from shardwise.core.arguments import level, whole
+from shardwise.core.arguments import validate_count, validate_level
 from shardwise.core.arrays import Bools, Floats
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.lab.worlds.tilt import effective_topics, tilted_weights
@@ -122,8 +122,8 @@ def check_statements(
     >>> found.table["statement"].tolist()[:2]
     ['no worse, at a loss of the margin', 'no worse, of equal systems']
     """
-    level(alpha)
-    whole(repetitions, "repetitions", least=2)
+    validate_level(alpha)
+    validate_count(repetitions, "repetitions", least=2)
     scores = as_scores(source)
     bounded = bound_scores(scores)
     means = scores.mean([d for d in scores.dims if d not in TABLE]) if len(scores.dims) > 2 else scores
@@ -141,7 +141,9 @@ def check_statements(
         *_check_power(y, alpha, repetitions, seed),
     ]
     table = pd.DataFrame(rows)
-    topics, systems = (counted(n, nouns_of(scores).get(d, d)) for n, d in zip(y.shape, TABLE, strict=True))
+    topics, systems = (
+        format_count(n, nouns_of(scores).get(d, d)) for n, d in zip(y.shape, TABLE, strict=True)
+    )
     return StatementCheck(table, f"tables like these {topics} by {systems}", margin, alpha, seed)
 
 
@@ -183,7 +185,7 @@ def _check_margin(
         passed = []
         for k in range(repetitions):
             a, b, edges = worlds[k % len(worlds)]
-            rows = np.searchsorted(edges, generator(seed, k).random(len(y)), side="right").clip(
+            rows = np.searchsorted(edges, make_generator(seed, k).random(len(y)), side="right").clip(
                 max=len(y) - 1
             )
             passed.append(_passes(y, unit, width, margin, alpha, a, b, rows))
@@ -217,7 +219,10 @@ def _check_resampled(
     for first in range(0, repetitions, BATCH):
         count = min(BATCH, repetitions - first)
         rows = np.stack(
-            [generator(seed, repetitions + first + k).integers(topics, size=topics) for k in range(count)]
+            [
+                make_generator(seed, repetitions + first + k).integers(topics, size=topics)
+                for k in range(count)
+            ]
         )
         tables = y[rows]
         decisions = procedure.decide(Tables(tables, TABLE, seed=seed, first=first, n_resamples=RESAMPLES))
@@ -261,7 +266,7 @@ def _count_wins(significant: Bools, difference: Floats, ia: Any, ib: Any, system
 def _check_power(y: Floats, alpha: float, repetitions: int, seed: int) -> Iterator[dict[str, Any]]:
     """Power of one pair reached where 80 % were planned from these scores as a pilot."""
     topics = len(y)
-    rng = generator(seed, 3 * repetitions)
+    rng = make_generator(seed, 3 * repetitions)
     pool = y - y.mean(axis=0)
     a, b = 0, 1
     spread = float(np.std(pool[:, a] - pool[:, b], ddof=1) / np.sqrt(topics))

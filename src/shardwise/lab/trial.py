@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.comparing.pairs import choose_pairs
-from shardwise.core.arguments import Progress, mapped
+from shardwise.core.arguments import Progress, map_parallel
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.lab.error_counts import Tally, Truth, joined, level_for, rate, ratio, tally
@@ -120,7 +120,7 @@ class Trial:
             chunks.sort(key=lambda chunk: chunk.first)
             told = None if progress is None else _counting(progress, done, total)
             with limits(1, "blas"):
-                results = mapped(
+                results = map_parallel(
                     decided,
                     chunks,
                     jobs=jobs,

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.claim import Claim, counted, plural
+from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.scores import (
     AVERAGED,
@@ -124,7 +124,9 @@ def _judged(scores: xr.DataArray, labels: Mapping[str, xr.DataArray], generalize
     said = []
     if CLUSTER in labels:
         clusters = len(names[CLUSTER][0])
-        said.append(f" in {plural(str(scores.attrs.get('cluster_noun', CLUSTER)))} like these {clusters}")
+        said.append(
+            f" in {pluralize_noun(str(scores.attrs.get('cluster_noun', CLUSTER)))} like these {clusters}"
+        )
     if TASK in labels:
         said.append(_within(scores, len(names[TASK][0])))
     if AVERAGED in scores.attrs:
@@ -165,7 +167,7 @@ def _check(tasks: tuple[str, ...], task: Ints, clusters: tuple[str, ...], cluste
 def _words(table: xr.DataArray, tasks: int, over_tasks: bool) -> dict[str, str]:
     """The noun of the units, and what a claim says beside their number."""
     item = nouns_of(table).get("topic", "topic")
-    inside = f" with {counted(table.sizes['topic'], item)} in them"
+    inside = f" with {format_count(table.sizes['topic'], item)} in them"
     if over_tasks:
         return {"topic_noun": str(table.attrs.get("task_noun", TASK)), UNIT_SCOPE: inside}
     within = _within(table, tasks) if tasks else ""
@@ -175,4 +177,6 @@ def _words(table: xr.DataArray, tasks: int, over_tasks: bool) -> dict[str, str]:
 
 
 def _within(table: xr.DataArray, tasks: int) -> str:
-    return f" within these {counted(tasks, str(table.attrs.get('task_noun', TASK)))}, each counting alike"
+    return (
+        f" within these {format_count(tasks, str(table.attrs.get('task_noun', TASK)))}, each counting alike"
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shardwise.core.arrays import Ints
-from shardwise.core.claim import Claim, plural
+from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.methods.base import JOINT, Clause, Estimates, Method
 from shardwise.methods.decisions import Decisions, compute_outcome, decide
@@ -83,7 +83,7 @@ class Procedure:
     @property
     def takes(self) -> str:
         """The layouts that it takes, in words."""
-        return " or ".join(" × ".join(plural(dim) for dim in layout) for layout in self.layouts)
+        return " or ".join(" × ".join(pluralize_noun(dim) for dim in layout) for layout in self.layouts)
 
     @property
     def error_rate(self) -> str:

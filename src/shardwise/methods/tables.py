@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from shardwise.core.arguments import whole
+from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Floats, Ints, Words
 from shardwise.core.errors import InputError
 from shardwise.core.model import Model
@@ -69,7 +69,7 @@ class Tables:
                 f"{self.systems} systems and {self.topics} topics are too few",
                 remedy="give at least two of each",
             )
-        whole(self.n_resamples, "n_resamples", what="resamples")
+        validate_count(self.n_resamples, "n_resamples", what="resamples")
         if np.isinf(self.y).any():
             raise InputError("a table holds infinite scores", remedy="correct or drop them")
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from shardwise.core import late
-from shardwise.core.errors import unknown
+from shardwise.core.errors import refuse_unknown
 from shardwise.core.shown import Shown
 
 Mark = Literal["line", "point", "bar"]
@@ -54,7 +54,7 @@ class Exhibit(Shown):
 
     def plot(self) -> Any:
         """Draw a figure: an altair chart."""
-        return late.call("chart", self)
+        return late.call_bound("chart", self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +76,7 @@ class Replication:
         for one in self.exhibits:
             if one.label == label:
                 return one
-        raise unknown("label", label, self.labels, what="table or figure")
+        raise refuse_unknown("label", label, self.labels, what="table or figure")
 
     def write(self, folder: str | os.PathLike[str]) -> None:
         """Write the page as HTML and Markdown, every table and the rows of every figure as CSV, the charts as SVG.

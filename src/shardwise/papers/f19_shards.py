@@ -18,9 +18,9 @@ from shardwise.comparing.compare import compare
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.rankings import kendall_tau
 from shardwise.comparing.split_tables import half_width
-from shardwise.core.arguments import Progress, level, whole
+from shardwise.core.arguments import Progress, validate_count, validate_level
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.model import NAMED
 from shardwise.core.scores import as_scores
@@ -131,8 +131,9 @@ def f19(
     0   MD1            2                1          2
     """
     plan = _Plan(
-        level(alpha), whole(samples, "samples", least=2), whole(seed, "seed", least=0), fill, corpus, jobs,
-        tuple(measures), tuple(dict.fromkeys(whole(count, "shards", least=2) for count in shards)),
+        validate_level(alpha), validate_count(samples, "samples", least=2),
+        validate_count(seed, "seed", least=0), fill, corpus, jobs,
+        tuple(measures), tuple(dict.fromkeys(validate_count(count, "shards", least=2) for count in shards)),
     )  # fmt: skip
     if isinstance(data, Collection):
         if not plan.shards:
@@ -148,7 +149,7 @@ def f19(
         table = as_scores(data, only=True)
         source = found = table.rename(str(table.name or "score")).to_dataset(promote_attrs=False)
         said, made = (
-            f"{counted(table.sizes['system'], 'system')}, {counted(table.sizes['topic'], 'topic')}",
+            f"{format_count(table.sizes['system'], 'system')}, {format_count(table.sizes['topic'], 'topic')}",
             {},
         )
         made["not made"] = (

@@ -16,7 +16,7 @@ import xarray as xr
 
 from shardwise.comparing.compare import compare
 from shardwise.comparing.stability import FF21, POLICIES, stability_of_fills, stability_of_methods
-from shardwise.core.arguments import Progress, level, whole
+from shardwise.core.arguments import Progress, validate_count, validate_level
 from shardwise.io.collection import Collection
 from shardwise.methods.bootstrap.fit import BootstrapFit, Trim, bootstrap_anova
 from shardwise.papers import published_ff21 as printed
@@ -129,8 +129,8 @@ def ff21(
         Called with (steps done, steps in all).
     """
     plan = _Plan(
-        tuple(measures), whole(samples, "samples", least=2), level(alpha), corpus,
-        whole(seed, "seed", least=0), n_resamples, jobs,
+        tuple(measures), validate_count(samples, "samples", least=2), validate_level(alpha), corpus,
+        validate_count(seed, "seed", least=0), n_resamples, jobs,
     )  # fmt: skip
     steps: dict[str, Step] = {f"widths-{s}": partial(_widths, data, s, plan) for s in shards}
     steps |= {f"methods-{model}": partial(_methods, data, model, plan) for model in MODELS}

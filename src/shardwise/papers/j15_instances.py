@@ -15,12 +15,12 @@ import scipy
 import xarray as xr
 
 from shardwise.comparing.instances import compare_instances, single_instance_tests
-from shardwise.core.arguments import Progress, whole
+from shardwise.core.arguments import Progress, validate_count
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
-from shardwise.core.rng import generator
-from shardwise.core.scores import as_scores, complete, level_names
+from shardwise.core.rng import make_generator
+from shardwise.core.scores import as_scores, level_names, require_complete
 from shardwise.lab.worlds.j15 import j15_world
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import INSTANCES, TABLE, Tables
@@ -113,7 +113,7 @@ def j15(
         Called with (steps done, steps in all).
     """
     steps: dict[str, Step] = {}
-    facts = {"seed": str(whole(seed, "seed", least=0))}
+    facts = {"seed": str(validate_count(seed, "seed", least=0))}
     scores: xr.DataArray | None = None
     name = ""
     if data is not None:
@@ -128,7 +128,12 @@ def j15(
     elif baseline is not None:
         raise InputError((Option("baseline"), " is for scores"), remedy="leave it out, or give scores")
     plan = _Plan(
-        name, margin, whole(pools, "pools"), whole(repetitions, "repetitions", least=5), n_resamples, seed
+        name,
+        margin,
+        validate_count(pools, "pools"),
+        validate_count(repetitions, "repetitions", least=5),
+        n_resamples,
+        seed,
     )
     steps |= {
         "figure-2": partial(_figure_2, plan),
@@ -150,7 +155,7 @@ def j15(
 
 def _said(scores: xr.DataArray) -> str:
     sizes = scores.sizes
-    return ", ".join(counted(sizes[d], d) for d in ("system", "instance", "topic"))
+    return ", ".join(format_count(sizes[d], d) for d in ("system", "instance", "topic"))
 
 
 def _baseline(scores: xr.DataArray, asked: str | None) -> str:
@@ -183,7 +188,7 @@ def _split(scores: xr.DataArray, plan: _Plan) -> tuple[dict[str, Floats], Floats
         y[name] = own[np.isfinite(own).any(axis=1)]
     whole_scores = y.pop(plan.baseline)[0]
     if any(not np.isfinite(one).all() for one in y.values()) or not np.isfinite(whole_scores).all():
-        complete(scores)  # refuses with the reason
+        require_complete(scores)  # refuses with the reason
     if not y:
         raise InputError("the baseline is the only system", remedy="give scores of another one")
     return y, whole_scores, level_names(table, "topic")
@@ -270,7 +275,7 @@ def _pools(scores: xr.DataArray, plan: _Plan) -> Frames:
     rows = []
     for number, (name, own) in enumerate(y.items()):
         for size in SIZES:
-            drawn = generator(plan.seed, number, size).integers(len(own), size=(plan.pools, size))
+            drawn = make_generator(plan.seed, number, size).integers(len(own), size=(plan.pools, size))
             pool = own[drawn].swapaxes(1, 2)  # pools, topics, instances
             base = np.broadcast_to(whole_scores[None, :, None], pool.shape)
             tables = np.stack([pool, base], axis=2)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core import late
-from shardwise.core.text import visible
+from shardwise.core.text import escape_controls
 from shardwise.io.atomic import write_atomically
 from shardwise.io.spreadsheets import guarded_frame
 from shardwise.papers.exhibit import Exhibit, Replication
@@ -45,7 +45,7 @@ def write_page(replication: Replication, folder: str | os.PathLike[str]) -> None
 def _svg(exhibit: Exhibit) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "chart.svg"
-        late.call("save_chart", exhibit.plot(), path)
+        late.call_bound("save_chart", exhibit.plot(), path)
         return path.read_text(encoding="utf-8")
 
 
@@ -147,8 +147,8 @@ def _rows(one: Exhibit) -> str:
 
 
 def _text(text: str) -> str:
-    return html.escape(visible(text))
+    return html.escape(escape_controls(text))
 
 
 def _plainly(text: str) -> str:
-    return re.sub(r"([\\`*\[\]<>|])", r"\\\1", visible(text))
+    return re.sub(r"([\\`*\[\]<>|])", r"\\\1", escape_controls(text))

@@ -14,7 +14,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core.arguments import Progress
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import as_scores
 from shardwise.io.collection import Collection
@@ -150,7 +150,7 @@ def _said(name: str, one: Any) -> str:
     if isinstance(one, Collection):
         return f"{name}: {str(one).splitlines()[0]}"
     sizes = _dataset(one).sizes
-    return f"{name}: {counted(sizes['system'], 'system')}, {counted(sizes['topic'], 'topic')}"
+    return f"{name}: {format_count(sizes['system'], 'system')}, {format_count(sizes['topic'], 'topic')}"
 
 
 def _dataset(data: Any) -> xr.Dataset:

@@ -15,7 +15,7 @@ import pandas as pd
 import xarray as xr
 
 import shardwise
-from shardwise.core.arguments import Progress, mapped
+from shardwise.core.arguments import Progress, map_parallel
 from shardwise.io.atomic import draft_folder, write_atomically
 from shardwise.io.collection import Collection
 
@@ -35,7 +35,7 @@ def run_steps(
     kept = None if folder is None else Path(folder) / FOLDER / key
     there = {name: kept / name for name in steps if kept is not None and (kept / name).is_dir()}
     to_make = [step for name, step in steps.items() if name not in there]
-    made = mapped(_made, to_make, jobs=1, executor=executor)
+    made = map_parallel(_made, to_make, jobs=1, executor=executor)
     found: dict[str, list[pd.DataFrame]] = {}
     for number, name in enumerate(steps, start=1):
         if name in there:

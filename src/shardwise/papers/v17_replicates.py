@@ -18,8 +18,8 @@ from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import over_splits, unanimous
 from shardwise.comparing.split_tables import agreement_matrix, agreement_over_splits, found_over_splits
 from shardwise.comparing.within_across import within_across
-from shardwise.core.arguments import Progress, whole
-from shardwise.core.claim import counted
+from shardwise.core.arguments import Progress, validate_count
+from shardwise.core.claim import format_count
 from shardwise.core.scores import as_scores
 from shardwise.io.collection import Collection
 from shardwise.methods.bootstrap.fit import bootstrap_anova
@@ -131,7 +131,12 @@ def v17(
     steps: dict[str, Step] = {}
     wanted = tuple(measures) if measures is not None else _usual(data)
     plan = _Plan(
-        wanted, whole(n_splits, "n_splits", least=2), corpus, n_resamples, whole(seed, "seed", least=0), jobs
+        wanted,
+        validate_count(n_splits, "n_splits", least=2),
+        corpus,
+        n_resamples,
+        validate_count(seed, "seed", least=0),
+        jobs,
     )
     if isinstance(data, Collection):
         source: Collection | xr.Dataset = data
@@ -146,7 +151,9 @@ def v17(
     else:
         table = as_scores(data, only=True)
         source = scores = table.rename(str(table.name or "score")).to_dataset(promote_attrs=False)
-        said = f"{counted(table.sizes['system'], 'system')}, {counted(table.sizes['topic'], 'topic')}"
+        said = (
+            f"{format_count(table.sizes['system'], 'system')}, {format_count(table.sizes['topic'], 'topic')}"
+        )
         made["not made"] = "all that needs parts: a table of scores has no documents to divide"
     everything: dict[str, Step] = {"tests": partial(_tests, scores, plan), **steps}
     choices = {"measures": wanted, "n_splits": n_splits, "corpus": corpus, "n_resamples": n_resamples, "seed": seed,

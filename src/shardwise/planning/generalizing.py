@@ -11,8 +11,8 @@ import pandas as pd
 from scipy import special
 
 from shardwise.core import late
-from shardwise.core.arguments import chosen
-from shardwise.core.arguments import level as check_level
+from shardwise.core.arguments import validate_choice
+from shardwise.core.arguments import validate_level as check_level
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.shown import Shown
@@ -99,7 +99,7 @@ class Generalizability(Shown):
             ``phi`` (scores) or ``erho_sq`` (differences).
         """
         check_level(target, "target")
-        chosen(coefficient, "coefficient", ("phi", "erho_sq"))
+        validate_choice(coefficient, "coefficient", ("phi", "erho_sq"))
         if self.system <= 0:
             raise InputError("the systems do not differ", remedy="give scores of systems that differ")
         noise = self.error + (self.topic if coefficient == "phi" else 0.0)
@@ -140,7 +140,7 @@ class Generalizability(Shown):
         level
             Confidence of the limits.
         """
-        return late.call("chart", self, level=level)
+        return late.call_bound("chart", self, level=level)
 
     def __str__(self) -> str:
         ms = self.mean_squares

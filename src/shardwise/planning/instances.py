@@ -12,10 +12,10 @@ import scipy
 from scipy import special
 
 from shardwise.core import late
-from shardwise.core.arguments import level, whole
+from shardwise.core.arguments import validate_count, validate_level
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError, Option
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.repeats.pairs import Source, pair_of
@@ -90,12 +90,12 @@ def plan_instances(
     components = _of_instances(source)
     if not min_diff > 0:
         raise InputError(f"min_diff = {min_diff:g}: it must be positive", argument="min_diff", value=min_diff)
-    level(alpha)
+    validate_level(alpha)
 
     def reached(se: Floats, df: Floats) -> Floats:
         return two_sided_power(min_diff, se, df, alpha)
 
-    return _fewest(components, reached, level(power, "power"), topics, most_instances)
+    return _fewest(components, reached, validate_level(power, "power"), topics, most_instances)
 
 
 def plan_equivalence(
@@ -141,12 +141,12 @@ def plan_equivalence(
             argument="difference",
             value=difference,
         )
-    level(alpha, most=0.5)
+    validate_level(alpha, most=0.5)
 
     def reached(se: Floats, df: Floats) -> Floats:
         return equivalence_power(margin, difference, se, df, alpha)
 
-    return _fewest(components, reached, level(power, "power"), topics, most_instances)
+    return _fewest(components, reached, validate_level(power, "power"), topics, most_instances)
 
 
 def _fewest(
@@ -158,7 +158,7 @@ def _fewest(
 ) -> pd.DataFrame:
     """The fewest instances with which each number of topics reaches the power; missing where none will do."""
     rows: list[dict[str, object]] = []
-    m = np.arange(2.0, whole(most_instances, "most_instances", least=2) + 1.0)
+    m = np.arange(2.0, validate_count(most_instances, "most_instances", least=2) + 1.0)
     for n in _numbers(topics, "topics", 2):
         se, df = _precision(components, m, n)
         found = reached(se, df)
@@ -207,8 +207,8 @@ def what_next(
     3         both  0.024       0.048  0.534
     """
     components = _of_instances(source)
-    level(alpha)
-    more = (whole(more_instances, "more_instances"), whole(more_topics, "more_topics"))
+    validate_level(alpha)
+    more = (validate_count(more_instances, "more_instances"), validate_count(more_topics, "more_topics"))
     rows = []
     for what, i, t in (
         ("now", 0, 0),
@@ -261,7 +261,7 @@ class BudgetPlan(Shown):
 
     def plot(self) -> Any:
         """Draw the instances and topics: an altair chart."""
-        return late.call("chart", self)
+        return late.call_bound("chart", self)
 
     def __str__(self) -> str:
         return (
@@ -311,8 +311,8 @@ def plan_budget(
     costs = (per_instance, per_topic, per_run)
     if min(costs) < 0 or max(costs) <= 0 or not np.isfinite(budget):
         raise InputError("costs must not be negative, and one of them must be positive")
-    m = np.arange(2.0, whole(most_instances, "most_instances", least=2) + 1.0)
-    most = whole(most_topics, "most_topics", least=2)
+    m = np.arange(2.0, validate_count(most_instances, "most_instances", least=2) + 1.0)
+    most = validate_count(most_topics, "most_topics", least=2)
     fixed, rising = components.random * m * per_instance, per_topic + components.random * m * per_run
     with np.errstate(divide="ignore", invalid="ignore"):  # topics that cost nothing: take all
         n = np.where(rising > 0, np.floor((budget - fixed) / rising * (1 + 1e-12)), most)
@@ -377,7 +377,7 @@ def p_value_spread(
     seed
         Where the random numbers start; pools of one size depend on the seed and the size alone.
     """
-    whole(repeats, "repeats")
+    validate_count(repeats, "repeats")
     pair = pair_of(a, b).complete("fewer topics").replicated()
     rows = []
     for size in _numbers(list(sizes), "instances", 2):
@@ -388,7 +388,7 @@ def p_value_spread(
             raise InputError(
                 f"there are fewer than {m} repeats to resample", remedy=("use ", Option("replace", True))
             )
-        rng = generator(seed, m)
+        rng = make_generator(seed, m)
         y = np.empty((repeats, pair.n, 2, m))
         for k, (own, fixed) in enumerate(zip((pair.a, pair.b), pair.deterministic, strict=True)):
             for i in range(repeats):

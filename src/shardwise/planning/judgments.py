@@ -11,7 +11,7 @@ import pandas as pd
 
 from shardwise.core import late
 from shardwise.core.arguments import Progress
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.shown import Shown
 from shardwise.io.collection import Collection
@@ -49,7 +49,7 @@ class JudgmentPlan(Shown):
     def _said(self, measure: str, best: pd.Series) -> str:
         among = "two systems" if self.systems == 2 else f"best and worst of {self.systems} systems"
         said = (
-            f"{measure}: {self.judgments:,.0f} judgments are best spent on {counted(int(best['topics']), 'topic')}"
+            f"{measure}: {self.judgments:,.0f} judgments are best spent on {format_count(int(best['topics']), 'topic')}"
             f" judged to depth {best['depth']:.0f} ({best['pooled']:.0f} documents each): they find a difference of"
             f" {best['min_diff']:.3f} between {among} with power {self.power:g} at level {self.alpha:g}"
         )
@@ -57,12 +57,12 @@ class JudgmentPlan(Shown):
         worst = own.iloc[int(own["min_diff"].to_numpy().argmax())]
         if worst["depth"] == best["depth"]:
             return said
-        rest = f"{counted(int(worst['topics']), 'topic')} find {worst['min_diff']:.3f}"
+        rest = f"{format_count(int(worst['topics']), 'topic')} find {worst['min_diff']:.3f}"
         return f"{said}; at depth {worst['depth']:.0f}, {rest}"
 
     def plot(self) -> Any:
         """Draw the smallest difference found against the depth of the pool: an altair chart."""
-        return late.call("chart", self)
+        return late.call_bound("chart", self)
 
     def __str__(self) -> str:
         return "\n".join(

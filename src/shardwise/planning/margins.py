@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from shardwise.core.arguments import level
+from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.planning.topics import smallest
@@ -39,8 +39,8 @@ def topics_for_margin(
         raise InputError(
             f"a margin of {margin} cannot be met", remedy="give a small positive number", argument="margin"
         )
-    level(alpha)
-    level(power, "power")
+    validate_level(alpha)
+    validate_level(power, "power")
     if variance == 0.0 and fixed == 0.0:
         return 2.0
 

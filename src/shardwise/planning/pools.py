@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arguments import Progress, chosen, whole, workers
+from shardwise.core.arguments import Progress, count_workers, validate_choice, validate_count
 from shardwise.core.arrays import Bools, Ints
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.shown import Shown
@@ -61,7 +61,7 @@ class PoolStudy(Shown):
         goal
             ``power`` or ``interval``; the first there is, if None.
         """
-        return late.call("chart", self, goal=goal)
+        return late.call_bound("chart", self, goal=goal)
 
     def __str__(self) -> str:
         head = [f"{self.variance_method}; {'; '.join(self.goals)}"]
@@ -183,8 +183,8 @@ def judged_pools(
     cuts = _checked_depths(each, depths)
     several = measure if isinstance(measure, Sequence) and not isinstance(measure, str) else [measure]
     names = list(dict.fromkeys(str(parse_measure(one)) for one in several))
-    chosen(no_relevant, "no_relevant", ("drop", "zero"), what="policy")
-    jobs = workers(jobs)
+    validate_choice(no_relevant, "no_relevant", ("drop", "zero"), what="policy")
+    jobs = count_workers(jobs)
     pools = [best_ranks(collection, cuts[-1]) for collection in each]
     kept, notes = _topics_kept(each, pools, names, cuts[0], no_relevant, jobs)
     rows, done = [], 0
@@ -303,7 +303,7 @@ def _subtopics(by: Subtopics, keep: Bools) -> Subtopics:
 def _checked_depths(collections: Sequence[Collection], depths: Iterable[int]) -> list[int]:
     if not collections:
         raise InputError("no collection was given", remedy="give one, or several to be pooled")
-    cuts = sorted({whole(depth, "depths", what="as a pool depth") for depth in depths})
+    cuts = sorted({validate_count(depth, "depths", what="as a pool depth") for depth in depths})
     if not cuts:
         raise InputError("no pool depth was given", remedy="try [10, 30, 50, 100]", argument="depths")
     deepest = min(int(np.diff(collection.starts).max(initial=0)) for collection in collections)

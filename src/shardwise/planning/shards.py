@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core import late
-from shardwise.core.arguments import whole
+from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import Claim, counted
+from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import InputError
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
@@ -45,7 +45,7 @@ class ShardDesign(Shown):
 
     def plot(self) -> Any:
         """Draw topics needed against shards: an altair chart."""
-        return late.call("chart", self)
+        return late.call_bound("chart", self)
 
     def __str__(self) -> str:
         return f"{self.goal}; claim: {self.claim}{self.note}\n{self.table.to_string(index=False)}"
@@ -162,13 +162,13 @@ def components_by_shards(source: Any, shards: Iterable[int] | None) -> dict[int,
         absent = [s for s in counts if s not in source]
         if absent:
             raise InputError(
-                f"no components for {counted(absent[0], 'shard')}",
+                f"no components for {format_count(absent[0], 'shard')}",
                 remedy="measure them there, or leave it out",
             )
         each = {s: _on_shards(source[s]) for s in counts}
     else:
         each = dict.fromkeys(SHARDS if shards is None else shards, _on_shards(source))
-    return {whole(s, "shards"): c for s, c in each.items()}
+    return {validate_count(s, "shards"): c for s, c in each.items()}
 
 
 def _by_number(source: Any) -> bool:

@@ -16,12 +16,12 @@ import scipy
 from scipy import special
 
 from shardwise.core import late
-from shardwise.core.arguments import chosen, whole
-from shardwise.core.arguments import level as check_level
+from shardwise.core.arguments import validate_choice, validate_count
+from shardwise.core.arguments import validate_level as check_level
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.core.scores import nouns_of, sizes_of
 from shardwise.core.shown import Shown
 from shardwise.planning.variances import table_of
@@ -74,7 +74,7 @@ class SimulatedPower(Shown):
 
     def plot(self) -> Any:
         """Draw power and false alarms against the number of topics: an altair chart."""
-        return late.call("chart", self)
+        return late.call_bound("chart", self)
 
     def __str__(self) -> str:
         return (
@@ -142,14 +142,14 @@ def simulated_power(
     """
     table, y = table_of(scores)
     numbers = list(topics) if isinstance(topics, Iterable) else [topics]
-    counts = np.unique([whole(n, "topics", least=2) for n in numbers])
+    counts = np.unique([validate_count(n, "topics", least=2) for n in numbers])
     if not counts.size:
         raise InputError("no number of topics: give one, 2 or more", argument="topics", value=topics)
-    m = y.shape[1] if systems is None else whole(systems, "systems")
+    m = y.shape[1] if systems is None else validate_count(systems, "systems")
     check(min_diff, m, y.shape[1], test, plant)
     check_level(alpha)
     check_level(level, "level")
-    whole(repetitions, "repetitions")
+    validate_count(repetitions, "repetitions")
     n_own = y.shape[0]
     x = (y - y.mean(axis=0)) * np.sqrt(n_own / (n_own - 1))
     planted = np.zeros(m)
@@ -184,8 +184,8 @@ def simulated_power(
 
 def check(min_diff: float, m: int, available: int, test: str, plant: str) -> None:
     """Refuse a simulation that cannot be run, with the reason."""
-    chosen(test, "test", TESTS)
-    chosen(plant, "plant", PLANTS, what="way to plant")
+    validate_choice(test, "test", TESTS)
+    validate_choice(plant, "plant", PLANTS, what="way to plant")
     if not 2 <= m <= available:
         raise InputError(
             f"{m} systems: there are {available} to draw from",
@@ -207,7 +207,7 @@ def draw(seed: int, repetitions: range, available: int, m: int, n_own: int, most
     picked = np.empty((len(repetitions), m), dtype=np.int64)
     drawn = np.empty((len(repetitions), most), dtype=np.int64)
     for row, repetition in enumerate(repetitions):
-        rng = generator(seed, repetition)
+        rng = make_generator(seed, repetition)
         picked[row] = rng.permutation(available)[:m]
         drawn[row] = rng.integers(0, n_own, size=most)
     return picked, drawn
@@ -229,7 +229,7 @@ def critical_value(test: str, m: int, n: int, alpha: float, scores: Floats, seed
         return float(special.stdtrit(n - 1, 1.0 - alpha / 2.0))
     if test == "hsd":
         return float(studentized_range.isf(alpha, m, (n - 1) * (m - 1)) / np.sqrt(2.0))
-    rng = generator(seed, n)
+    rng = make_generator(seed, n)
     return float(
         np.mean(
             [

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy
 from scipy import special
 
-from shardwise.core.arguments import chosen
+from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.planning.variances import VarianceEstimate
@@ -197,7 +197,7 @@ def checked(method: str | None, systems: Floats, variance: Any) -> str:
     known = {estimate.paired for estimate in _estimates(variance)} - {None}
     if method is None:
         return "moderated" if True in known else "exact"
-    chosen(method, "method", METHODS, what="design method")
+    validate_choice(method, "method", METHODS, what="design method")
     if method == "paired-t" and not (systems == 2).all():
         raise InputError(
             f"a paired t-test compares 2 systems, not {systems[systems != 2][0]:g}",

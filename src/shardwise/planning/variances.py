@@ -11,10 +11,10 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arguments import chosen
+from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import Either, InputError
-from shardwise.core.scores import as_scores, complete
+from shardwise.core.scores import as_scores, require_complete
 from shardwise.core.shown import Shown
 from shardwise.methods.anova.variance_components import mean_squares as mean_squares_of
 
@@ -41,7 +41,7 @@ class VarianceEstimate(Shown):
 
     def plot(self) -> Any:
         """Draw what numbers of topics can reach with this variance (S14 Fig. 3): an altair chart."""
-        return late.call("chart", self)
+        return late.call_bound("chart", self)
 
     def __float__(self) -> float:
         return self.sigma_sq
@@ -69,7 +69,7 @@ class MeanSquares:
 def table_of(scores: Any, measure: str | None = None) -> tuple[xr.DataArray, Floats]:
     """Return complete topic × system scores that passed the gate, and their numbers, systems across."""
     table = as_scores(scores, measure=measure, only=True)
-    return table, complete(table)
+    return table, require_complete(table)
 
 
 def mean_squares(y: Floats) -> MeanSquares:
@@ -177,7 +177,7 @@ def variance(
     variance of a difference 0.03, of a score 0.015; 95th percentile of the variances of pairwise
     differences (S14 eq. 1), 3 topics, 2 systems
     """
-    estimator = METHODS[chosen(method, "method", METHODS, what="variance method")]
+    estimator = METHODS[validate_choice(method, "method", METHODS, what="variance method")]
     if isinstance(scores, xr.Dataset) and measure is None:
         return {str(name): variance(scores, method, measure=str(name)) for name in scores.data_vars}
     table, y = table_of(scores, measure)

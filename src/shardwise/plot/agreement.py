@@ -13,7 +13,7 @@ from shardwise.comparing.split_tables import agreement_matrix
 from shardwise.comparing.stability import Stability
 from shardwise.comparing.within_across import WithinAcross
 from shardwise.core.errors import InputError
-from shardwise.core.text import short
+from shardwise.core.text import shorten_name
 from shardwise.plot.matrix import shades
 from shardwise.plot.theme import (
     COLOURS,
@@ -83,7 +83,7 @@ def agreement_chart(
             if against == against:
                 tally = f"{int(against)}:{splits - int(against)}"
                 half = names[0] if i < j else names[1]
-                rows.append({"a": labels[a], "b": labels[b], "splits": tally, "half": short(half)})
+                rows.append({"a": labels[a], "b": labels[b], "splits": tally, "half": shorten_name(half)})
     most = max((int(row["splits"].split(":")[0]) for row in rows), default=0)
     tallies = [f"{k}:{splits - k}" for k in range(max(most, splits // 2) + 1)]
     fills = ["#f4f4f4", *reversed(shades(len(tallies) - 1, GREYS))]
@@ -109,7 +109,7 @@ def agreement_chart(
         .properties(width=size, height=size)
     )
     if any(names):
-        halves = f"above the diagonal: {short(names[0])}; below: {short(names[1])}"
+        halves = f"above the diagonal: {shorten_name(names[0])}; below: {shorten_name(names[1])}"
         drawn = drawn.properties(title=halves)
     finished: alt.Chart = bare(drawn)
     return finished

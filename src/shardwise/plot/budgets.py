@@ -8,7 +8,7 @@ from typing import Literal
 import altair as alt
 import pandas as pd
 
-from shardwise.core.claim import plural
+from shardwise.core.claim import pluralize_noun
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.planning.instances import BudgetPlan, variance_grid
 from shardwise.planning.judgments import JudgmentPlan
@@ -113,9 +113,9 @@ def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05, noun: str = "in
     scale = alt.Scale(type="sqrt", domain=[0, 1])
     axis = alt.Axis(values=SMALL_P, format=".2~f", labelOverlap=False)
     base = alt.Chart(data(records(spread))).encode(
-        x=alt.X("instances:Q", title=plural(noun), scale=alt.Scale(type="log", nice=False)),
+        x=alt.X("instances:Q", title=pluralize_noun(noun), scale=alt.Scale(type="log", nice=False)),
         tooltip=[
-            *numbers(("instances", plural(noun)), format="d"),
+            *numbers(("instances", pluralize_noun(noun)), format="d"),
             *numbers("median", "lower", "upper", format=".3g"),
             *numbers(("share", "share p ≤ .05"), format=".0%"),
         ],

@@ -8,7 +8,7 @@ import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.errors import Either, InputError
-from shardwise.core.text import short
+from shardwise.core.text import shorten_name
 from shardwise.plot.theme import COLOURS, INK, bare, data, distinct
 
 MOST = 30  # systems whose names and bars can still be told apart
@@ -73,7 +73,7 @@ def critical_chart(
         for name in group
     ]
     deepest = max(row["depth"] for row in rows)
-    title = f"{short(measure)}; joined: not told apart at {alpha:g}"
+    title = f"{shorten_name(measure)}; joined: not told apart at {alpha:g}"
     axis = alt.Axis(orient="top", grid=False, titleAnchor="start")
     scale = alt.Scale(domain=[low - room, high + room], nice=False, zero=False)
     x = alt.X("mean:Q", scale=scale, axis=axis, title=title)

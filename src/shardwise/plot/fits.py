@@ -10,9 +10,9 @@ import numpy as np
 from scipy import special
 
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import said
+from shardwise.core.claim import translate_term
 from shardwise.core.errors import InputError
-from shardwise.core.text import short
+from shardwise.core.text import shorten_name
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit
 from shardwise.methods.bootstrap.fit import BootstrapFit
@@ -82,7 +82,7 @@ def component_chart(
     total = sum(variances.values())
     rows = [
         {
-            "component": said(name, nouns or {}),
+            "component": translate_term(name, nouns or {}),
             "share": v / total if total > 0 else 0.0,
             "variance": v,
             "sd": v**0.5,
@@ -264,12 +264,12 @@ def effect_chart(
     widths = [t / 2 if crowded else t for t in THICK[: len(names)]]
     key = legend(names, symbolType="stroke", symbolSize=300)
     base = alt.Chart(data(rows)).encode(
-        x=system_axis(list(systems.values()), f"{short(first.of)}, best first"),
+        x=system_axis(list(systems.values()), f"{shorten_name(first.of)}, best first"),
         color=colour("model", names, key),
         description="system:N",
         tooltip=[*words("system", "model"), *numbers("estimate", "lower", "upper")],
     )
-    measure = short(str(first.anova.scores.name or "score"))
+    measure = shorten_name(str(first.anova.scores.name or "score"))
     y = alt.Y(
         "lower:Q", title=f"effect on {measure}, {100 * level:g}% intervals", scale=alt.Scale(zero=False)
     )
@@ -317,7 +317,7 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
         {"value": x, "density": y} for x, y in zip(tail, laws[worse].density(tail), strict=True)
     ]  # fmt: skip
     p = float(laws[worse].sf(np.array([start]))[0])
-    measure = short(str(fit.anova.scores.name or "score"))
+    measure = shorten_name(str(fit.anova.scores.name or "score"))
     x = alt.X(
         "value:Q", title=f"effect on {measure}", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6)
     )

@@ -9,7 +9,7 @@ import altair as alt
 
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.rankings import kendall_tau
-from shardwise.core.text import MOST_SHOWN, short
+from shardwise.core.text import MOST_SHOWN, shorten_name
 from shardwise.plot.theme import (
     CROWDED,
     ON_AXIS,
@@ -51,7 +51,7 @@ def interval_chart(
         Which intervals: that of `Comparisons.intervals`.
     """
     named = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
-    title = f"{short(measure)}, {100 * level:g}% intervals"
+    title = f"{shorten_name(measure)}, {100 * level:g}% intervals"
     word = next(iter(named.values())).estimates.nouns.get("system", "system")
     shown = kind or ("comparison" if all(c.has_comparison_intervals for c in named.values()) else "mean")
     return bare(beside(_rows(named, "claim", level, shown), "claim", title, word=word))
@@ -103,7 +103,7 @@ def _by_system(
     kinds = list(names.values())
     key = legend(kinds, **symbol)
     base = alt.Chart(data(marked)).encode(
-        x=system_axis(list(systems.values()), f"{short(word)}, best first"),
+        x=system_axis(list(systems.values()), f"{shorten_name(word)}, best first"),
         color=colour(field, kinds, key),
         description="system:N",
         tooltip=[*words("system", field), *numbers("estimate", "lower", "upper")],
@@ -156,7 +156,7 @@ def model_chart(
     """
     rows = _rows(comparisons, "model", level, kind)
     order = list(next(iter(comparisons.values())).names)
-    title = f"{short(measure)}, {100 * level:g}% intervals ({KINDS.get(kind, kind)})"
+    title = f"{shorten_name(measure)}, {100 * level:g}% intervals ({KINDS.get(kind, kind)})"
     draw = beside if len(order) <= FEW else bands
     drawn = draw(rows, "model", title, order)
     return bare(drawn.properties(title=_agreement(comparisons)))
@@ -196,8 +196,10 @@ def kind_chart(
             for row in records(pairs.intervals(level, kind).reset_index())
         ]
         draw = beside if len(pairs.names) <= FEW else bands
-        panel = draw(rows, "interval", f"{short(measure)}, {100 * level:g}% intervals", list(pairs.names))
-        like = f", Kendall's τ with {short(next(iter(named)), 30)} {_tau(first, pairs)}"
+        panel = draw(
+            rows, "interval", f"{shorten_name(measure)}, {100 * level:g}% intervals", list(pairs.names)
+        )
+        like = f", Kendall's τ with {shorten_name(next(iter(named)), 30)} {_tau(first, pairs)}"
         tau = "" if pairs is first else like
         width = across(len(pairs.names), 44) if len(named) == 1 else min(560, across(len(pairs.names), 30))
         panels.append(panel.properties(title=f"{label or name}{tau}", width=width))
@@ -209,9 +211,9 @@ def _agreement(comparisons: Mapping[str, Comparisons]) -> str:
     (reference, first), *others = comparisons.items()
     by_tau: dict[str, list[str]] = {}
     for name, pairs in others:
-        by_tau.setdefault(_tau(first, pairs), []).append(short(name, 30))
+        by_tau.setdefault(_tau(first, pairs), []).append(shorten_name(name, 30))
     each = "; ".join(f"{tau} ({', '.join(names)})" for tau, names in by_tau.items())
-    return f"Kendall's τ with the order of {short(reference, 30)}: {each}" if others else ""
+    return f"Kendall's τ with the order of {shorten_name(reference, 30)}: {each}" if others else ""
 
 
 def _tau(first: Comparisons, other: Comparisons) -> str:

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from shardwise.core.text import short, visible
+from shardwise.core.text import escape_controls, shorten_name
 from shardwise.lab.calibrate import Calibration
 from shardwise.lab.holdout.checks import PredictiveCheck
 from shardwise.lab.simulate_collection import SimulatedCollection
@@ -67,7 +67,7 @@ def error_rate_chart(rates: pd.DataFrame | Calibration) -> alt.VConcatChart:
     kinds = list(dict.fromkeys(map(str, rates["error_rate"])))
     rows: dict[str, list[alt.LayerChart]] = {}
     for (claim, *error_rate), own in rates.groupby(groups, sort=False):
-        title = "; ".join(short(str(part), 80) for part in (*error_rate, claim))
+        title = "; ".join(shorten_name(str(part), 80) for part in (*error_rate, claim))
         drawn = _panel(records(own[list(RATES)]), title, named=single and len(kinds) > 1)
         rows.setdefault(str(claim), []).append(drawn)
     panels = [alt.hconcat(*row, spacing=30) for row in rows.values()]
@@ -98,7 +98,7 @@ def power_chart(
         return bare(_curves(powers, names, measure).properties(width=460, height=300))
     panels = [
         _curves(own, names, measure).properties(
-            width=320, height=260, title="; ".join(short(str(part), 60) for part in parts)
+            width=320, height=260, title="; ".join(shorten_name(str(part), 60) for part in parts)
         )
         for parts, own in powers.groupby(groups, sort=False)
     ]
@@ -110,7 +110,7 @@ def _curves(powers: pd.DataFrame, names: dict[str, str], measure: str) -> alt.La
     rows = [row | {"method": names[str(row["method"])]} for row in records(powers[list(POWERS)])]
     key = legend(methods, columns=4, **PLAIN)
     base = alt.Chart(data(rows)).encode(
-        x=alt.X("difference:Q", title=f"true difference in {short(measure)}"),
+        x=alt.X("difference:Q", title=f"true difference in {shorten_name(measure)}"),
         color=colour("method", methods, key),
         description="method:N",
         tooltip=[*words("method"), *numbers("difference"), *numbers("power", "low", "high", format=".1%")],
@@ -245,7 +245,7 @@ def _procedures(check: PredictiveCheck) -> alt.LayerChart:
 
 def _from(row: dict[str, Any], field: str) -> str:
     """A name, with the collection that was decided on where there are two."""
-    where = f", from {visible(row['decided_on'])}" if "decided_on" in row else ""
+    where = f", from {escape_controls(row['decided_on'])}" if "decided_on" in row else ""
     return f"{row[field]}{where}"
 
 

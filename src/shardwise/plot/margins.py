@@ -12,7 +12,7 @@ import numpy as np
 from shardwise.comparing.comparisons import Comparisons, describe_size
 from shardwise.comparing.equivalence import Equivalence, SettingSeries
 from shardwise.core.errors import Either, InputError
-from shardwise.core.text import short
+from shardwise.core.text import shorten_name
 from shardwise.plot.matrix import square
 from shardwise.plot.theme import COLOURS, CROWDED, INK, ON_AXIS, bare, data, distinct, numbers, records, words
 
@@ -103,7 +103,7 @@ def difference_chart(
         *numbers("difference", "lower", "upper"),
         *numbers("p", ("effect", "effect size"), format=".3g"),
     ]
-    title = f"difference in {short(measure)}, {spread}"
+    title = f"difference in {shorten_name(measure)}, {spread}"
     names = alt.Axis(labelLimit=360, labelPadding=8, ticks=False, domain=False)
     base = alt.Chart(data([row])).encode(
         y=alt.Y("pair:N", title=None, axis=names), tooltip=tips, description="pair:N"
@@ -125,7 +125,7 @@ def _pairs(result: Equivalence, measure: str) -> alt.LayerChart:
         | {"verdict": _verdict(row, result.margin, result.side)}
         for row in records(result.table)
     ]
-    title = f"difference in {short(measure)}"
+    title = f"difference in {shorten_name(measure)}"
     step = 22 if len(rows) <= 40 else max(6, 900 // len(rows))
     axis = alt.Axis(labelLimit=380, ticks=False, domain=False, grid=False, labelOverlap=True, labelPadding=8,
                     labelFontSize=10 if step > 10 else 7)  # fmt: skip
@@ -154,14 +154,15 @@ def _pairs(result: Equivalence, measure: str) -> alt.LayerChart:
 
 def _series(result: SettingSeries, measure: str) -> alt.LayerChart:
     rows = [
-        row | {"setting": short(str(row["setting"])), "verdict": _verdict(row, result.margin, result.side)}
+        row
+        | {"setting": shorten_name(str(row["setting"])), "verdict": _verdict(row, result.margin, result.side)}
         for row in records(result.table)
     ]
     labels = [row["setting"] for row in rows]
     x = alt.X(
         "setting:N", scale=alt.Scale(domain=labels), title="setting", axis=alt.Axis(labelAngle=0, grid=False)
     )
-    y = alt.Y("lower:Q", title=f"difference in {short(measure)}", scale=alt.Scale(zero=True))
+    y = alt.Y("lower:Q", title=f"difference in {shorten_name(measure)}", scale=alt.Scale(zero=True))
     tips = [
         *words("setting", "verdict"),
         *numbers("difference", "lower", "upper"),
@@ -255,7 +256,7 @@ def _answer(result: SettingSeries) -> str:
     word = f"{DECIDED[result.side][0]} (margin {result.margin:g})"
     if result.smallest is None:
         return f"no setting from which on all are {word}"
-    return f"from {short(str(result.smallest))} on, all are {word}"
+    return f"from {shorten_name(str(result.smallest))} on, all are {word}"
 
 
 def _common(result: Equivalence) -> str | None:

@@ -12,7 +12,7 @@ import numpy as np
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.rankings import discriminative_power
 from shardwise.core.errors import InputError
-from shardwise.core.text import short
+from shardwise.core.text import shorten_name
 from shardwise.plot.theme import (
     CROWDED,
     LONG,
@@ -56,7 +56,7 @@ def matrix_chart(
     given = comparisons if isinstance(comparisons, Mapping) else {"told apart": comparisons}
     first = next(iter(given.values()))
     found = _findings(list(given.values()), alpha)
-    names = [short(name, 40) for name in given]
+    names = [shorten_name(name, 40) for name in given]
     kinds = _kinds(names)
     labels = distinct(first.names, ON_AXIS)
     rows: list[dict[str, Any]] = []

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from shardwise.core.text import short
+from shardwise.core.text import shorten_name
 from shardwise.planning.generalizing import Generalizability
 from shardwise.planning.shards import ShardDesign
 from shardwise.planning.simulated import SimulatedPower
@@ -85,7 +85,7 @@ def reach_chart(
     named = curve
     if curve["measure"].nunique() > 1:
         goals = [
-            f"{short(str(measure))}: {goal}"
+            f"{shorten_name(str(measure))}: {goal}"
             for measure, goal in zip(curve["measure"], curve["goal"], strict=True)
         ]
         named = curve.assign(goal=goals)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from shardwise.core.errors import InputError
 from shardwise.core.extras import import_extra
-from shardwise.core.text import script_json, visible
+from shardwise.core.text import escape_controls, script_json
 from shardwise.io.atomic import write_atomically
 
 if TYPE_CHECKING:  # so that the command line may ask for the endings without loading altair
@@ -92,7 +92,7 @@ def ending_of(path: str | os.PathLike[str]) -> str:
     ending = Path(path).suffix
     if ending not in ENDINGS:
         raise InputError(
-            f"unknown chart format '{visible(ending)}'",
+            f"unknown chart format '{escape_controls(ending)}'",
             where=str(path),
             remedy=f"choose one of {', '.join(ENDINGS)}",
         )

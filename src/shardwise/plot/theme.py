@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.errors import InputError
-from shardwise.core.text import MOST_SHOWN, short
+from shardwise.core.text import MOST_SHOWN, shorten_name
 
 # Okabe and Ito's colours; in grey print some look alike, so that shapes and dashes go with them
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -185,10 +185,10 @@ def distinct(names: Iterable[str], most: int = MOST_SHOWN) -> dict[str, str]:
     labels: dict[str, str] = {}
     taken: set[str] = set()
     for name in dict.fromkeys(names):
-        label, number = short(name, most), 1
+        label, number = shorten_name(name, most), 1
         while label in taken:
             number += 1
-            label = f"{short(name, most - 8)} ({number})"
+            label = f"{shorten_name(name, most - 8)} ({number})"
         labels[name] = label
         taken.add(label)
     return labels

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from shardwise.core.arguments import CHUNKS, Progress, chosen, mapped, workers
+from shardwise.core.arguments import CHUNKS, Progress, count_workers, map_parallel, validate_choice
 from shardwise.core.arrays import Bools, Floats
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.io.collection import Collection
 from shardwise.io.trec.conventions import Conventions, NoRelevant
@@ -130,7 +130,7 @@ def describe_conventions(scores: xr.Dataset) -> list[str]:
     sentences = [str(scores.attrs["conventions"])]
     if changed := scores.attrs.get("changed_systems"):
         other = "trec_eval-9" if "double precision" in sentences[0] else "trec_eval-10"
-        of = counted(int(scores.attrs.get("n_systems", scores.sizes["system"])), "run")
+        of = format_count(int(scores.attrs.get("n_systems", scores.sizes["system"])), "run")
         verb = "changes" if changed == 1 else "change"
         most = format(scores.attrs["largest_change"], ".1g")
         sentences.append(f"{changed} of {of} {verb} under {other}, by at most {most}.")
@@ -152,7 +152,7 @@ def policy_for(conventions: Conventions, no_relevant: NoRelevant | None, *, spli
     if no_relevant is None:
         return "undefined" if split else conventions.no_relevant
     policies = get_args(NoRelevant)
-    chosen(no_relevant, "no_relevant", policies, what="policy for topics without relevant documents")
+    validate_choice(no_relevant, "no_relevant", policies, what="policy for topics without relevant documents")
     return no_relevant
 
 
@@ -208,7 +208,7 @@ def _compute(
     kinds = make_families(collection, measures)
     outs = [np.empty((len(kind.places), len(shards), n_topics, n_systems, n_shards)) for kind in kinds]
     # topics of a task: threads share the rankings, while a task for others takes them along
-    parts = 8 * workers(jobs) if executor is None else CHUNKS
+    parts = 8 * count_workers(jobs) if executor is None else CHUNKS
     step = max(1, min(-(-n_topics // 4) if executor is None else n_topics, n_topics * len(shards) // parts))
     ranges = [
         (kind, j, t, min(t + step, n_topics))
@@ -221,13 +221,13 @@ def _compute(
             (kinds[k], outs[k], Part(shards, n_shards, collection.n_docs, j, t, end))
             for k, j, t, end in ranges
         ]
-        misfits = mapped(_score_part, tasks, jobs=jobs, progress=progress)
+        misfits = map_parallel(_score_part, tasks, jobs=jobs, progress=progress)
     else:
         elsewhere = [
             (kinds[k], Part(shards[j : j + 1], n_shards, collection.n_docs, 0, t, end), outs[k].shape)
             for k, j, t, end in ranges
         ]
-        results = mapped(_score_elsewhere, elsewhere, executor=executor, progress=progress)
+        results = map_parallel(_score_elsewhere, elsewhere, executor=executor, progress=progress)
         misfits = _put(results, outs, ranges)
     for misfit in misfits:
         if misfit >= 0:
@@ -309,7 +309,7 @@ def follow_policy(
     if topics and no_relevant == "refuse":
         m = int(np.argmax(barren.any(axis=1)))
         raise InputError(
-            f"{counted(len(topics), 'topic')} without a relevant document for {measures[m]}: {_some(topics)}",
+            f"{format_count(len(topics), 'topic')} without a relevant document for {measures[m]}: {_some(topics)}",
             remedy=(
                 *("leave them out, or choose ", Option("no_relevant", "zero"), ", "),
                 *(Option("no_relevant", "undefined"), " or ", Option("no_relevant", "drop")),

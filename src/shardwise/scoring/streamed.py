@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shardwise.core.arguments import Progress, breadth, mapped, whole, workers
+from shardwise.core.arguments import (
+    Progress,
+    count_parallel_tasks,
+    count_workers,
+    map_parallel,
+    validate_count,
+)
 from shardwise.core.arrays import Bools, Bytes, Ints
 from shardwise.core.errors import InputError
 from shardwise.io.atomic import refusing
@@ -92,19 +98,25 @@ def score_runs(
     policy = policy_for(conventions, no_relevant, split=split is not None)
     wanted = parse_measures(measures, conventions.tool)
     files = expand(runs)
-    size = whole(at_once, "at_once", what="files at once") if at_once else 1 if executor else workers(jobs)
+    size = (
+        validate_count(at_once, "at_once", what="files at once")
+        if at_once
+        else 1
+        if executor
+        else count_workers(jobs)
+    )
     parts = tuple(tuple(files[first : first + size]) for first in range(0, len(files), size))
     common = _Reading(qrels, tuple(wanted), conventions, reading, jobs=1 if executor else jobs)
     steps = _Steps(progress, len(files) * (1 if split is None else 2))
     run: dict[str, Any] = {"jobs": 1, "executor": executor, "progress": steps}
-    run["ahead"] = 2 * breadth(executor) if executor is not None and out is not None else None
+    run["ahead"] = 2 * count_parallel_tasks(executor) if executor is not None and out is not None else None
     tasks = [replace(common, files=part, scored=split is None) for part in parts]
     with ExitStack() as held:
         place = None if out is None else held.enter_context(store_draft(_store(out)))
         first: list[_Look] = []
         waiting = _Kept(place)
         changes = {"changed_systems": 0, "largest_change": 0.0}
-        for look in mapped(_first_look, tasks, steps=_length, **run):
+        for look in map_parallel(_first_look, tasks, steps=_length, **run):
             if look.scores is not None:
                 waiting.add(look.scores)
                 changes["changed_systems"] += look.scores.attrs.get("changed_systems", 0)
@@ -124,7 +136,7 @@ def score_runs(
             made = split(_without_rankings(files[0], common, kept, [part.names for part in first]))
             steps.before = len(files)
             tasks = [replace(task, topics=kept, splits=made) for task in tasks]
-            scored = mapped(_second_look, tasks, steps=_length, **run)
+            scored = map_parallel(_second_look, tasks, steps=_length, **run)
         attrs = {"notes": "; ".join(notes), "conventions": conventions.sentence}
         attrs |= changes if changes["changed_systems"] else {}
         lacking = _Lacking(parsed, parts) if conventions.missing == "leave" else None

@@ -13,11 +13,11 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from shardwise.core.arguments import chosen, whole
+from shardwise.core.arguments import validate_choice, validate_count
 from shardwise.core.arrays import Ints
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option, Part
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, read_bytes
 from shardwise.sharding.splits import Splits
@@ -98,11 +98,11 @@ def split(
     max_tries
         How often a ``"covered"`` split is drawn at most.
     """
-    n_splits = whole(n_splits, "n_splits", what="splits")
-    max_tries = whole(max_tries, "max_tries", what="draws")
-    chosen(kind, "kind", get_args(Kind), what="kind of split")
-    chosen(unlisted, "unlisted", get_args(Unlisted), what="policy for unlisted documents")
-    chosen(draw, "draw", get_args(Draw), what="way of drawing")
+    n_splits = validate_count(n_splits, "n_splits", what="splits")
+    max_tries = validate_count(max_tries, "max_tries", what="draws")
+    validate_choice(kind, "kind", get_args(Kind), what="kind of split")
+    validate_choice(unlisted, "unlisted", get_args(Unlisted), what="policy for unlisted documents")
+    validate_choice(draw, "draw", get_args(Draw), what="way of drawing")
     if texts is not None and kind != "topical":
         raise InputError(
             ("texts have no effect with ", Option("kind", kind)), remedy=("use ", Option("kind", "topical"))
@@ -111,7 +111,9 @@ def split(
         return _by_attribute(collection, by, n_shards, n_splits)
     if kind == "topical":
         shares = share_of_sample(sample)
-        return _topical(collection, n_shards, texts, shares, unlisted, n_splits, whole(seed, "seed", least=0))
+        return _topical(
+            collection, n_shards, texts, shares, unlisted, n_splits, validate_count(seed, "seed", least=0)
+        )
     sizes_of, n = _shard_sizes(kind, n_shards, proportions)
     notes: list[str] = []
     universe, columns = collection.n_docs, None
@@ -121,7 +123,7 @@ def split(
         total = int(corpus)
         if total < universe:
             raise InputError(
-                f"a corpus of {counted(total, 'document')} is smaller than the {universe:,} that were retrieved or"
+                f"a corpus of {format_count(total, 'document')} is smaller than the {universe:,} that were retrieved or"
                 " judged",
                 remedy="give the size of the whole corpus",
             )
@@ -130,7 +132,7 @@ def split(
         total = universe
     if n > total:
         raise InputError(
-            f"{counted(n, 'shard')} for {counted(total, 'document')}", remedy="ask for fewer shards"
+            f"{format_count(n, 'shard')} for {format_count(total, 'document')}", remedy="ask for fewer shards"
         )
     sizes = sizes_of(total)
     if not sizes.all():
@@ -138,7 +140,7 @@ def split(
         k = int(np.argmin(sizes))
         expected = total * proportions[k] / math.fsum(proportions)
         raise InputError(
-            f"shard {k} would be empty: proportion {proportions[k]:g} of {counted(total, 'document')} makes"
+            f"shard {k} would be empty: proportion {proportions[k]:g} of {format_count(total, 'document')} makes"
             f" {expected:.2g}",
             remedy="give it a larger proportion, or leave it out",
             argument="proportions",
@@ -152,7 +154,7 @@ def split(
         uncovered: Counter[int] = Counter()
         for attempt in range(max_tries if covering else 1):
             path = (i, attempt) if covering else (i,)
-            row, all_sizes[i] = _draw(generator(seed, *path), how, sizes, universe, total)
+            row, all_sizes[i] = _draw(make_generator(seed, *path), how, sizes, universe, total)
             shards[i] = row if columns is None else row[columns]
             bare = _bare_topics(shards[i], *covering, n) if covering else np.empty(0, dtype=np.int64)
             if not len(bare):
@@ -161,8 +163,8 @@ def split(
         else:
             worst = ", ".join(collection.topics[t] for t, _ in uncovered.most_common(5))
             raise InputError(
-                f"no split with a relevant document of every topic in all {counted(n, 'shard')} came up in"
-                f" {counted(max_tries, 'draw')}; topics that lacked one most often: {worst}",
+                f"no split with a relevant document of every topic in all {format_count(n, 'shard')} came up in"
+                f" {format_count(max_tries, 'draw')}; topics that lacked one most often: {worst}",
                 remedy=_LEAVE,
             )
         if covering and attempt:
@@ -186,9 +188,9 @@ def _shard_sizes(
     """How many documents each shard gets of a corpus of a given size, and the number of shards."""
     if kind == "uneven":
         shares = _shares(proportions)
-        if n_shards is not None and whole(n_shards, "n_shards", what="shards") != len(shares):
+        if n_shards is not None and validate_count(n_shards, "n_shards", what="shards") != len(shares):
             raise InputError(
-                f"{counted(n_shards, 'shard')}, but {counted(len(shares), 'proportion')}",
+                f"{format_count(n_shards, 'shard')}, but {format_count(len(shares), 'proportion')}",
                 remedy="leave out the number of shards",
             )
         return lambda total: _largest_remainders(total * shares / shares.sum(), total), len(shares)
@@ -201,10 +203,10 @@ def _shard_sizes(
         raise InputError(
             "the number of shards is missing", remedy=("give ", Option("n_shards")), argument="n_shards"
         )
-    n = whole(n_shards, "n_shards", what="shards")
+    n = validate_count(n_shards, "n_shards", what="shards")
     if n > _MOST_SHARDS:
         raise InputError(
-            f"{counted(n, 'shard')} cannot be made", remedy=f"give a number from 1 to {_MOST_SHARDS}"
+            f"{format_count(n, 'shard')} cannot be made", remedy=f"give a number from 1 to {_MOST_SHARDS}"
         )
     return lambda total: total // n + (np.arange(n) < total % n).astype(np.int64), n
 
@@ -256,7 +258,7 @@ def _listed(
         listed = [str(name).encode("utf-8", "surrogateescape") for name in corpus]
     distinct = set(listed)
     if len(distinct) < len(listed):
-        again = counted(len(listed) - len(distinct), "name")
+        again = format_count(len(listed) - len(distinct), "name")
         notes.append(f"{again} in the document list more than once")
     seen = [name.encode("utf-8", "surrogateescape") for name in collection.docnos()]
     missing = [name for name in seen if name not in distinct]
@@ -264,10 +266,10 @@ def _listed(
         some = ", ".join(name.decode("utf-8", "backslashreplace") for name in missing[:3])
         if unlisted != "add":
             raise InputError(
-                f"{counted(len(missing), 'document')} retrieved or judged, but not in the document list: {some}",
+                f"{format_count(len(missing), 'document')} retrieved or judged, but not in the document list: {some}",
                 remedy=("complete the list, or use ", Option("unlisted", "add"), " to take them in"),
             )
-        notes.append(f"{counted(len(missing), 'seen document')} added to the document list: {some}")
+        notes.append(f"{format_count(len(missing), 'seen document')} added to the document list: {some}")
         distinct.update(missing)
     place = {name: i for i, name in enumerate(sorted(distinct))}
     return len(distinct), np.array([place[name] for name in seen], dtype=np.int64)
@@ -293,7 +295,7 @@ def _relevant(collection: Collection, rel: int, n_shards: int) -> tuple[Ints, In
     if hopeless:
         some = ", ".join(hopeless[:8]) + (", ..." if len(hopeless) > 8 else "")
         raise InputError(
-            f"{counted(len(hopeless), 'topic')} {'has' if len(hopeless) == 1 else 'have'} fewer relevant documents"
+            f"{format_count(len(hopeless), 'topic')} {'has' if len(hopeless) == 1 else 'have'} fewer relevant documents"
             f" than the {n_shards} shards: {some}",
             remedy=_LEAVE,
         )
@@ -327,14 +329,14 @@ def _by_attribute(
     names = collection.docnos()
     values = [_attribute(by, name) for name in names]
     labels = sorted(set(values))
-    if n_shards is not None and whole(n_shards, "n_shards", what="shards") != len(labels):
+    if n_shards is not None and validate_count(n_shards, "n_shards", what="shards") != len(labels):
         raise InputError(
-            f"the attribute has {counted(len(labels), 'value')}, not {n_shards}: {', '.join(labels[:8])}",
+            f"the attribute has {format_count(len(labels), 'value')}, not {n_shards}: {', '.join(labels[:8])}",
             remedy=("leave out the number of shards, or change ", Option("by")),
         )
     if len(labels) > _MOST_SHARDS:
         raise InputError(
-            f"the attribute has {counted(len(labels), 'value')}",
+            f"the attribute has {format_count(len(labels), 'value')}",
             remedy=f"use one with {_MOST_SHARDS} at most",
         )
     number = {label: k for k, label in enumerate(labels)}
@@ -373,7 +375,8 @@ def _topical(
     names, vectors = vectors_of(texts)
     if n > len(names):
         raise InputError(
-            f"{counted(n, 'shard')} for {counted(len(names), 'document')}", remedy="ask for fewer shards"
+            f"{format_count(n, 'shard')} for {format_count(len(names), 'document')}",
+            remedy="ask for fewer shards",
         )
     place = {name: k for k, name in enumerate(names)}
     at = np.array([place.get(name, -1) for name in collection.docnos()], dtype=np.int64)
@@ -381,18 +384,18 @@ def _topical(
     if unknown.size and unlisted != "add":
         some = ", ".join(collection.docnos()[k] for k in unknown[:3])
         raise InputError(
-            f"the texts of {counted(unknown.size, 'document')} retrieved or judged are not there: {some}",
+            f"the texts of {format_count(unknown.size, 'document')} retrieved or judged are not there: {some}",
             remedy=("give them, or use ", Option("unlisted", "add"), " to assign them at random"),
         )
     shards = np.empty((n_splits, collection.n_docs), dtype=np.int16)
     sizes = np.empty((n_splits, n), dtype=np.int64)
     for i in range(n_splits):
-        rng = generator(seed, i)
+        rng = make_generator(seed, i)
         own = clusters(vectors, n, sample, rng)
         shards[i] = own[at]
         shards[i, unknown] = rng.integers(n, size=unknown.size)
         sizes[i] = np.bincount(own, minlength=n) + np.bincount(shards[i, unknown], minlength=n)
-    note = f"{counted(unknown.size, 'document')} without a text fell into shards by chance"
+    note = f"{format_count(unknown.size, 'document')} without a text fell into shards by chance"
     return Splits(
         shards=shards,
         n_shards=n,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardwise.core.arrays import Bytes, Ints
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.io.archive import codes_fit, edges_fit, load_arrays, save_arrays
 from shardwise.io.collection import Collection
@@ -129,7 +129,7 @@ class Splits:
                 collection.name_starts[first] : collection.name_starts[first + 1]
             ].tobytes()
             raise InputError(
-                f"{counted(len(unknown), 'document')} of the collection in no shard of these splits,"
+                f"{format_count(len(unknown), 'document')} of the collection in no shard of these splits,"
                 f" such as '{name.decode('utf-8', 'backslashreplace')}'",
                 remedy="split this collection itself, or split a document list that holds them all",
             )
@@ -141,7 +141,9 @@ class Splits:
         )
 
     def __str__(self) -> str:
-        how = f"{counted(self.n_splits, f'{self.kind} split')} into {counted(self.n_shards, 'shard')}"
+        how = (
+            f"{format_count(self.n_splits, f'{self.kind} split')} into {format_count(self.n_shards, 'shard')}"
+        )
         return "\n".join([f"{how}, seed {self.seed}", *(f"- {note}" for note in self.notes)])
 
 

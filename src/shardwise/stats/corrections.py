@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from scipy import special
 
-from shardwise.core.arguments import chosen
+from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.stats import dunnett, student, studentized_range
@@ -198,7 +198,7 @@ CORRECTIONS: dict[str, Stepwise | Simultaneous] = {**SIMULTANEOUS, **STEPWISE}
 
 def known(name: str) -> str:
     """The name itself if it is that of a correction."""
-    return str(chosen(name, "method", CORRECTIONS))
+    return str(validate_choice(name, "method", CORRECTIONS))
 
 
 def title(name: str) -> str:

@@ -22,7 +22,7 @@ import numpy as np
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.model import Model, Term, label
+from shardwise.core.model import Model, Term, format_term
 
 ERROR = "error"
 
@@ -53,7 +53,7 @@ def error_term(model: Model, dims: tuple[str, ...], target: str, claim: Claim) -
         for chosen in combinations(claim.over, size):
             term = frozenset({target, *chosen})
             if term in model.sets:
-                signs[label(term)] = (-1) ** (size + 1)
+                signs[format_term(term)] = (-1) ** (size + 1)
             elif absent == [everything] == [term]:
                 signs[ERROR] = (-1) ** (size + 1)
             else:
@@ -71,11 +71,11 @@ def supports(model: Model, dims: tuple[str, ...], claim: Claim) -> bool:
 
 
 def _unsupported(model: Model, term: Term, absent: list[Term], claim: Claim) -> InputError:
-    missing = [label(t) for t in absent if t <= term] or [label(t) for t in absent]
+    missing = [format_term(t) for t in absent if t <= term] or [format_term(t) for t in absent]
     usual = {"topic:system": "MD3 to MD6 have topic:system", "system:shard": "MD6 has it"}
     hint = f" ({usual[missing[0]]})" if missing[0] in usual else ""
     return InputError(
-        f"{model.short} does not support a claim about {claim.phrase()}: its error pools {label(term)}"
+        f"{model.short} does not support a claim about {claim.phrase()}: its error pools {format_term(term)}"
         f" with other variation",
         remedy=f"use a model with {' + '.join(missing)}{hint}, or do not generalise",
         argument="generalize",

@@ -17,7 +17,7 @@ from scipy import linalg
 
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError
-from shardwise.core.model import Term, label
+from shardwise.core.model import Term, format_term
 from shardwise.stats.least_squares import EMPTY, Solution, Table, largest, solve
 
 
@@ -133,7 +133,7 @@ class Incomplete:
                 place = np.unravel_index(int(empty[0]), tuple(stratum.table.shape[d] for d in order))
                 where = ", ".join(f"{d} {self.labels[d][int(i)]}" for d, i in zip(order, place, strict=True))
                 more = f" (and {empty.size - 1} more like it)" if empty.size > 1 else ""
-                return f"the model has {label(block | stratum.even)}, but there is no score for {where}{more}"
+                return f"the model has {format_term(block | stratum.even)}, but there is no score for {where}{more}"
         return "the scores fall into parts that share no levels"
 
 
@@ -231,8 +231,8 @@ def _test(stratum: Stratum, term: Term, even: Term) -> TermTest:
         rank = fit.rank - without.rank
         if rank == 0:
             raise InputError(
-                f"the scores do not separate {label(term)} from the other terms",
-                remedy=f"leave {label(term)} out of the model",
+                f"the scores do not separate {format_term(term)} from the other terms",
+                remedy=f"leave {format_term(term)} out of the model",
             )
         effects = fit.effects(core) if rank == levels else None
         return TermTest(stratum.square(fit.fitted - without.fitted), stratum.contrasts * rank, effects, "III")

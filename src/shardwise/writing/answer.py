@@ -15,8 +15,8 @@ import numpy as np
 from shardwise.analysis.analysis import Analysis, ClaimResult, PairResult, choose_decimals
 from shardwise.analysis.power import POWER, topics_to_settle
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.core.claim import Claim, counted, plural
-from shardwise.core.text import short
+from shardwise.core.claim import Claim, format_count, pluralize_noun
+from shardwise.core.text import shorten_name
 from shardwise.methods.splits import RULES
 from shardwise.writing.numbers import (
     equate_p,
@@ -95,11 +95,11 @@ class BareSetting:
 
     def nouns_for(self, dimension: str) -> str:
         """Return the user's word for many levels of a dimension."""
-        return plural(self.noun(dimension))
+        return pluralize_noun(self.noun(dimension))
 
     def counted(self, n: int, dimension: str) -> str:
         """Return a number of levels of a dimension in the user's words."""
-        return counted(n, self.noun(dimension))
+        return format_count(n, self.noun(dimension))
 
 
 def capitalize(text: str) -> str:
@@ -176,7 +176,7 @@ def answer_pairs(result: PairResult, setting: Setting) -> str:
 def _answer_pair(result: PairResult, setting: Setting) -> str:
     """The difference of two systems with its interval."""
     row = result.frame.iloc[0]
-    a, b = short(str(row["a"])), short(str(row["b"]))
+    a, b = shorten_name(str(row["a"])), shorten_name(str(row["b"]))
     reverse = bool(result.found and row["difference"] < 0)
     gain, *details = _list_gain(result, setting, 0, reverse=reverse)
     p = equate_p(format_p(float(row["p_adjusted"]), result.resolution))
@@ -226,36 +226,38 @@ def _find_pair(result: PairResult, a: str, b: str) -> tuple[int, bool]:
 def _answer_best(result: PairResult, setting: Setting) -> str:
     """The best set, and by how much it beats the first system outside it."""
     names, top = result.pairs.names, result.top
-    best = f"{short(top[0])} ({_write_score(result, setting, top[0])})"
+    best = f"{shorten_name(top[0])} ({_write_score(result, setting, top[0])})"
     if len(top) == len(names):
         last = names[-1]
         largest = _write_difference(result, setting, names[0], last)
         return (
             f"No winner: all {setting.counted(len(names), 'system')} are tied, first {best}."
-            f" The largest difference, to {short(last)}, is not significant {largest}."
+            f" The largest difference, to {shorten_name(last)}, is not significant {largest}."
         )
     winner, loser = _find_first_beaten(result)
-    beaten = f"significantly better than {short(loser)} {_write_difference(result, setting, winner, loser)}"
+    beaten = (
+        f"significantly better than {shorten_name(loser)} {_write_difference(result, setting, winner, loser)}"
+    )
     if len(top) == 1:
         others = f"the {len(names) - 1:,} others" if len(names) > 2 else "the other"
         return f"Best: {best}, ahead of {others}. It is {beaten}, the second."
     if len(top) <= FEW_NAMED:
         others = join_names(
-            [best, *(f"{short(name)} ({_write_mean(result, setting, name)})" for name in top[1:])]
+            [best, *(f"{shorten_name(name)} ({_write_mean(result, setting, name)})" for name in top[1:])]
         )
-        return f"Best: {others}, tied. {short(winner)} is {beaten}."
+        return f"Best: {others}, tied. {shorten_name(winner)} is {beaten}."
     total = setting.counted(len(names), "system")
-    return f"Best: {best}, tied with {len(top) - 1:,} others of {total}. {short(winner)} is {beaten}."
+    return f"Best: {best}, tied with {len(top) - 1:,} others of {total}. {shorten_name(winner)} is {beaten}."
 
 
 def _add_unit(gain: str, setting: Setting) -> str:
-    return f"{gain} {short(setting.measure)}" if setting.measure not in NAMELESS else gain
+    return f"{gain} {shorten_name(setting.measure)}" if setting.measure not in NAMELESS else gain
 
 
 def _write_score(result: PairResult, setting: Setting, name: str) -> str:
     """The measure and the mean of a system, as the answer names them first."""
     mean = _write_mean(result, setting, name)
-    return f"{short(setting.measure)} {mean}" if setting.measure not in NAMELESS else mean
+    return f"{shorten_name(setting.measure)} {mean}" if setting.measure not in NAMELESS else mean
 
 
 def _write_mean(result: PairResult, setting: Setting, name: str) -> str:
@@ -279,22 +281,24 @@ def _answer_baseline(result: PairResult, setting: Setting, baseline: str) -> str
         [name for name, sign in zip(names, signs, strict=True) if sign == wanted] for wanted in (1, -1)
     )
     tied = len(names) - 1 - len(better) - len(worse)
-    base, system = short(baseline), setting.noun("system")
+    base, system = shorten_name(baseline), setting.noun("system")
     parts = []
     if better:
         gain = _write_difference(result, setting, better[0], baseline)
         if len(better) == 1:
-            parts.append(f"{short(better[0])} is significantly better than {base} {gain}")
+            parts.append(f"{shorten_name(better[0])} is significantly better than {base} {gain}")
         else:
             many = f"{len(better):,} of {setting.counted(len(names) - 1, 'system')}"
-            parts.append(f"{many} are significantly better than {base}, first {short(better[0])} {gain}")
+            parts.append(
+                f"{many} are significantly better than {base}, first {shorten_name(better[0])} {gain}"
+            )
     else:
         parts.append(f"No {system} is significantly better than {base}")
     if worse:
         loss = _write_difference(result, setting, worse[-1], baseline)
         verb = "is" if len(worse) == 1 else "are"
-        last = short(worse[0]) if len(worse) == 1 else f"{len(worse):,}"
-        lowest = "" if len(worse) == 1 else f", last {short(worse[-1])}"
+        last = shorten_name(worse[0]) if len(worse) == 1 else f"{len(worse):,}"
+        lowest = "" if len(worse) == 1 else f", last {shorten_name(worse[-1])}"
         parts.append(f"{last} {verb} significantly worse{lowest} {loss}")
     if tied:
         parts.append(f"{tied:,} {'is' if tied == 1 else 'are'} tied with it")
@@ -315,12 +319,12 @@ def _answer_listed(result: PairResult, setting: Setting) -> str:
     if not result.found:
         return (
             f"No winner: none of the {total:,} pairs compared differs significantly."
-            f" The largest difference is {short(a)} over {short(b)} {gain}."
+            f" The largest difference is {shorten_name(a)} over {shorten_name(b)} {gain}."
         )
     verb = "differs" if result.found == 1 else "differ"
     return (
-        f"{result.found:,} of the {total:,} pairs compared {verb} significantly, most of all {short(a)} over"
-        f" {short(b)} {gain}."
+        f"{result.found:,} of the {total:,} pairs compared {verb} significantly, most of all {shorten_name(a)} over"
+        f" {shorten_name(b)} {gain}."
     )
 
 
@@ -328,11 +332,11 @@ def write_title(analysis: Analysis) -> str:
     """Return the title that was given, or the question as one."""
     if analysis.title:
         return analysis.title
-    names, measure = analysis.systems, short(analysis.measure)
+    names, measure = analysis.systems, shorten_name(analysis.measure)
     if len(names) == 2:
-        return f"{measure}: {short(names[0])} against {short(names[1])}"
+        return f"{measure}: {shorten_name(names[0])} against {shorten_name(names[1])}"
     if analysis.baselines:
-        bases = join_names([short(name) for name in analysis.baselines])
+        bases = join_names([shorten_name(name) for name in analysis.baselines])
         return (
             f"{measure}: {analysis.counted(len(names) - len(analysis.baselines), 'system')} against {bases}"
         )
@@ -342,7 +346,7 @@ def write_title(analysis: Analysis) -> str:
 def describe_data(analysis: Analysis) -> str:
     """Return the measure and the size of the data: ``AP, 50 topics × 8 systems``."""
     sizes = " × ".join(analysis.counted(n, name) for name, n in analysis.sizes.items())
-    return f"{short(analysis.measure)}, {sizes}"
+    return f"{shorten_name(analysis.measure)}, {sizes}"
 
 
 def write_scope(analysis: Analysis, result: ClaimResult | None = None) -> str:
@@ -391,7 +395,7 @@ def write_method(result: PairResult, analysis: Setting, title: str) -> str:
         return title
     pairs = f"all {total:,} pairs" if result.pairs.complete else f"{total:,} pairs"
     if analysis.baselines:
-        bases = join_names([short(name) for name in analysis.baselines])
+        bases = join_names([shorten_name(name) for name in analysis.baselines])
         pairs = f"{total:,} comparisons with {bases}"
     if result.pairs.error_rate == "pair":
         return f"{title}, {pairs} not corrected (false-alarm rate {format_percent(result.alpha)} each)"
@@ -404,7 +408,7 @@ def count_pairs(result: PairResult) -> str:
     total, found = len(result.pairs), result.found
     verb = "differs" if found == 1 else "differ"
     how = "not corrected" if result.pairs.error_rate == "pair" else "corrected"
-    return f"{found:,} of {counted(total, 'pair')} {verb} significantly (p < {result.alpha:g}, {how})"
+    return f"{found:,} of {format_count(total, 'pair')} {verb} significantly (p < {result.alpha:g}, {how})"
 
 
 def write_pairs(analysis: Analysis) -> list[str]:
@@ -499,12 +503,13 @@ def write_contrast(analysis: Analysis) -> str:
     if only_here:
         verb = "differs" if only_here == 1 else "differ"
         sentences.append(
-            f"{counted(only_here, 'pair')} {verb} significantly for exactly these {topics} only: differences vary so"
+            f"{format_count(only_here, 'pair')} {verb} significantly for exactly these {topics} only:"
+            " differences vary so"
             f" much from {topic} to {topic} that new {topics} may not show them."
         )
     if only_like:
         verb = "differs" if only_like == 1 else "differ"
-        pairs = counted(only_like, "pair")
+        pairs = format_count(only_like, "pair")
         sentences.append(f"{pairs} {verb} significantly for {describe_claim(like, analysis)} only.")
     return " ".join(sentences)
 
@@ -567,7 +572,8 @@ def write_next_step(analysis: Analysis, command: str = "") -> str:
             f"Next: decide whether {smallest:g} matters; detecting it takes {total} ({power}){typed or '.'}"
         )
     more = f"{topics - analysis.topics:,} more {analysis.nouns_for('topic')}"
-    step = f"Next: {more} would settle {short(a)} against {short(b)} if they differ by {smallest:g} ({power})"
+    pair = f"{shorten_name(a)} against {shorten_name(b)}"
+    step = f"Next: {more} would settle {pair} if they differ by {smallest:g} ({power})"
     return f"{step}{typed or '.'}"
 
 

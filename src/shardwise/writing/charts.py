@@ -9,7 +9,7 @@ from typing import Any
 from shardwise.analysis.analysis import Analysis
 from shardwise.core.errors import InputError
 from shardwise.core.scores import nouns_of
-from shardwise.core.text import short
+from shardwise.core.text import shorten_name
 from shardwise.planning.components import variance_components
 from shardwise.plot.fits import component_chart, residual_chart, variance_share_chart
 from shardwise.plot.intervals import beside
@@ -114,7 +114,7 @@ def interval_figure(content: Analysis) -> tuple[bytes, str]:
     """The figure of intervals for the paper, as PDF and as SVG."""
     rows = [row | {"claim": one.claim} for one in content.shown for row in records(one.bars.reset_index())]
     kind = "comparison" if all(one.comparison for one in content.claims) else "confidence"
-    title = f"{short(content.measure)}, {100 * (1.0 - content.alpha):g}% {kind} intervals"
+    title = f"{shorten_name(content.measure)}, {100 * (1.0 - content.alpha):g}% {kind} intervals"
     specification = bare(beside(rows, "claim", title)).to_dict(validate=False)
     pdf: bytes = converter().vegalite_to_pdf(specification)
     return pdf, svg(specification, "intervals")

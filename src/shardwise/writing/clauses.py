@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shardwise.core.claim import DIMENSIONS, plural
+from shardwise.core.claim import DIMENSIONS, pluralize_noun
 from shardwise.methods.procedure import Procedure
 
 
@@ -22,7 +22,7 @@ def make_words(nouns: Mapping[str, str] | None = None) -> dict[str, str]:
         Such as ``{"topic": "question", "topics": "questions", …}``.
     """
     single = {name: (nouns or {}).get(name, name) for name in DIMENSIONS}
-    return {**single, **{f"{name}s": plural(word) for name, word in single.items()}}
+    return {**single, **{f"{name}s": pluralize_noun(word) for name, word in single.items()}}
 
 
 def explain_method(procedure: Procedure, nouns: Mapping[str, str] | None = None) -> str:

@@ -6,8 +6,8 @@ import numpy as np
 
 from shardwise.analysis.gate import MOST_TOPICS, Gate
 from shardwise.analysis.sequential_gate import SequentialGate
-from shardwise.core.claim import counted, plural
-from shardwise.core.text import short
+from shardwise.core.claim import format_count, pluralize_noun
+from shardwise.core.text import shorten_name
 from shardwise.writing.numbers import format_interval, format_number, format_percent, format_signed
 
 
@@ -24,7 +24,7 @@ def write_verdict(gate: Gate) -> str:
     str
         The verdict, and what would help where there is none.
     """
-    new, base, margin = short(gate.new), short(gate.base), f"{gate.margin:g}"
+    new, base, margin = shorten_name(gate.new), shorten_name(gate.base), f"{gate.margin:g}"
     confidence = f"{format_percent(1.0 - gate.alpha)} confidence"
     if gate.verdict == "better":
         return f"{new} is significantly better than {base} ({confidence})."
@@ -36,14 +36,14 @@ def write_verdict(gate: Gate) -> str:
 
 
 def _write_advice(gate: Gate) -> str:
-    items, power = plural(gate.noun), f"{format_percent(gate.power)} power"
+    items, power = pluralize_noun(gate.noun), f"{format_percent(gate.power)} power"
     if gate.needed is None or gate.needed > MOST_TOPICS:
-        return f"More {items} alone will not help; add {plural(gate.instance)}."
+        return f"More {items} alone will not help; add {pluralize_noun(gate.instance)}."
     if gate.needed <= gate.items:
-        enough = f"{counted(gate.items, gate.noun)} are enough for equal systems"
+        enough = f"{format_count(gate.items, gate.noun)} are enough for equal systems"
         return f"{enough} ({power}); the loss is too near the margin."
     clusters = f" in about {gate.needed_clusters:,.0f} clusters" if gate.needed_clusters else ""
-    needed = f"About {counted(int(gate.needed), gate.noun)}{clusters}"
+    needed = f"About {format_count(int(gate.needed), gate.noun)}{clusters}"
     return f"{needed} would show it for equal systems ({power}); there are {gate.items:,}."
 
 
@@ -71,7 +71,7 @@ def write_gate(gate: Gate) -> str:
     return "\n".join(
         [
             f"{mark} {word}: {write_verdict(gate)}",
-            f"{short(gate.measure)} {means}: {difference} ({level} CI {limits}); margin {gate.margin:g}."
+            f"{shorten_name(gate.measure)} {means}: {difference} ({level} CI {limits}); margin {gate.margin:g}."
             f" Applies to {gate.claim}. Method: {gate.procedure}.{repeats}",
         ]
     )
@@ -90,13 +90,13 @@ def write_sequential_gate(gate: SequentialGate) -> str:
     str
         One line.
     """
-    new, base = short(gate.new), short(gate.base)
-    units = counted(gate.state.units, gate.noun)
+    new, base = shorten_name(gate.new), shorten_name(gate.base)
+    units = format_count(gate.state.units, gate.noun)
     words = {
         "better": f"✅ PASS: {new} is significantly better than {base}",
         "no worse": f"✅ PASS: {new} is at most {gate.margin:g} worse than {base}",
         "worse": f"❌ FAIL: {new} is significantly worse than {base}",
-        "continue": f"❌ CONTINUE: no verdict on {new} against {base} yet; add {plural(gate.noun)}",
+        "continue": f"❌ CONTINUE: no verdict on {new} against {base} yet; add {pluralize_noun(gate.noun)}",
     }[gate.verdict]
     confidence = f"{format_percent(1.0 - gate.state.alpha)} confidence over all interim looks"
     evidence = f"{max(gate.state.evidence.values()):.3g} of {gate.state.threshold:g}"

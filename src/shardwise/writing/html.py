@@ -22,9 +22,9 @@ from shardwise.analysis.leaderboard import versus
 from shardwise.analysis.trust import list_findings
 from shardwise.core.arguments import Progress
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.scores import nouns_of
-from shardwise.core.text import script_json, short, visible
+from shardwise.core.text import escape_controls, script_json, shorten_name
 from shardwise.io.atomic import write_atomically
 from shardwise.writing import answer, words
 from shardwise.writing.axis import Axis, axis_for
@@ -146,7 +146,7 @@ def _planning_command(analysis: Analysis) -> str:
 def page_data(content: Analysis, files: Iterable[Download]) -> dict[str, Any]:
     """What the script of the page works on: names, and for each claim means, verdicts and corrected p-values."""
     return {
-        "systems": [visible(name) for name in content.systems],
+        "systems": [escape_controls(name) for name in content.systems],
         "noun": content.noun("system"),
         "nouns": content.nouns_for("system"),
         "alpha": content.alpha,
@@ -283,13 +283,13 @@ def templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        short=short,
-        visible=visible,
+        short=shorten_name,
+        visible=escape_controls,
         p=format_p,
         equated=equate_p,
         n=_decimals,
         share=lambda x: f"{float(x):.0%}" if np.isfinite(float(x)) else "–",
-        counted=counted,
+        counted=format_count,
         capital=answer.capitalize,
         conjoined=answer.join_names,
     )

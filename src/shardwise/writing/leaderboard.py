@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from shardwise.analysis.leaderboard import Leaderboard
-from shardwise.core.claim import plural
+from shardwise.core.claim import pluralize_noun
 from shardwise.writing.axis import Axis, axis_for
 from shardwise.writing.html import asset, templates
 from shardwise.writing.numbers import (
@@ -46,7 +46,7 @@ def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") ->
         .render(
             b=board,
             name=name,
-            nouns=plural(board.noun),
+            nouns=pluralize_noun(board.noun),
             level=format_percent(board.level),
             answer=answer,
             scope=scope,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.scores import nouns_of, undefined_cells
-from shardwise.core.text import short
+from shardwise.core.text import shorten_name
 from shardwise.methods.splits import RULES
 from shardwise.stats.corrections import CORRECTIONS, SIMULTANEOUS
 from shardwise.writing.answer import FEW_NAMED, capitalize, describe_claim, join_names
@@ -86,7 +86,7 @@ def list_sentences(*analyses: Analysis) -> list[Sentence]:
             one for one in (*_describe_tests(analysis), *_describe_splits(analysis)) if one not in sentences
         ]
     for analysis in analyses:
-        measure = f" in {short(analysis.measure)}" if len(analyses) > 1 else ""
+        measure = f" in {shorten_name(analysis.measure)}" if len(analyses) > 1 else ""
         sentences += [_describe_result(result, analysis, measure) for result in analysis.shown]
         same = [result for result in analysis.leading if result not in analysis.shown]
         sentences += [
@@ -108,7 +108,7 @@ def _describe_scores(analyses: tuple[Analysis, ...]) -> Sentence:
     """What was scored, by what, and how often."""
     first = analyses[0]
     systems, topics = first.counted(len(first.systems), "system"), first.counted(first.topics, "topic")
-    measures = join_names([short(analysis.measure) for analysis in analyses])
+    measures = join_names([shorten_name(analysis.measure) for analysis in analyses])
     text = f"We scored {systems} on {topics} with {measures}"
     if first.labelled:
         return f"{text}; people labelled {first.counted(first.labelled, 'topic')} as well", ()
@@ -118,7 +118,7 @@ def _describe_scores(analyses: tuple[Analysis, ...]) -> Sentence:
         noun = first.noun("instance") if many == "1" else first.nouns_for("instance")
         return f"{text}, with {many} {noun} of each {first.noun('system')}", ()
     if first.shards > 1:
-        splits = f", in {counted(first.n_splits, 'independent split')}" if first.n_splits > 1 else ""
+        splits = f", in {format_count(first.n_splits, 'independent split')}" if first.n_splits > 1 else ""
         return (
             f"{text}, separately on each of {first.counted(first.shards, 'shard')} of the documents{splits}, which"
             f" gives replicates of every {first.noun('topic')} and {first.noun('system')}",
@@ -186,7 +186,7 @@ def _describe_pairs(result: ClaimResult, analysis: Analysis) -> str:
     if len(result.pairs.names) == 2:
         return f"the two {systems}"
     if analysis.baselines:
-        return f"all {systems} against {' and '.join(map(short, analysis.baselines))}"
+        return f"all {systems} against {' and '.join(map(shorten_name, analysis.baselines))}"
     return f"all {len(result.pairs):,} pairs of {systems}"
 
 
@@ -199,14 +199,14 @@ def _describe_result(result: ClaimResult, analysis: Analysis, measure: str) -> S
         return f"{opening}{_describe_pair(result, analysis, measure)}", ()
     total = len(result.pairs)
     verb = "differs" if result.found == 1 else "differ"
-    text = f"{opening}{result.found:,} of {counted(total, 'pair')} {verb} significantly{measure}"
+    text = f"{opening}{result.found:,} of {format_count(total, 'pair')} {verb} significantly{measure}"
     if not result.top:
         return text, ()
     systems = analysis.nouns_for("system")
     members = (
-        join_names([short(name) for name in result.top])
+        join_names([shorten_name(name) for name in result.top])
         if len(result.top) <= FEW_NAMED
-        else f"{len(result.top):,} {systems}, led by {short(result.top[0])}"
+        else f"{len(result.top):,} {systems}, led by {shorten_name(result.top[0])}"
     )
     if result.may_be_best:
         level = format_percent(1.0 - analysis.alpha)
@@ -217,7 +217,7 @@ def _describe_result(result: ClaimResult, analysis: Analysis, measure: str) -> S
 def _describe_pair(result: ClaimResult, analysis: Analysis, measure: str) -> str:
     """The only pair in numbers."""
     row, digits = result.frame.iloc[0], analysis.decimals
-    a, b = short(str(row["a"])), short(str(row["b"]))
+    a, b = shorten_name(str(row["a"])), shorten_name(str(row["b"]))
     figures = [f"difference {format_number(float(row['difference']), digits)}"]
     if np.isfinite(row["lower"]):
         interval = format_interval(float(row["lower"]), float(row["upper"]), digits)

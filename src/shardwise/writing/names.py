@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from shardwise.core.text import MOST_SHOWN, short
+from shardwise.core.text import MOST_SHOWN, shorten_name
 
 TEX = {
     "\\": r"\textbackslash{}",
@@ -48,7 +48,9 @@ def tex(text: str, most: int = MOST_SHOWN) -> str:
     >>> tex("BM25_k1=0.9 & {50%}")
     'BM25\\_k1=0.9 \\& \\{50\\%\\}'
     """
-    return "".join(TEX.get(c, c if _in_every_font(c) else f"{{[}}U+{ord(c):04X}]") for c in short(text, most))
+    return "".join(
+        TEX.get(c, c if _in_every_font(c) else f"{{[}}U+{ord(c):04X}]") for c in shorten_name(text, most)
+    )
 
 
 def _in_every_font(character: str) -> bool:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from shardwise.analysis.analysis import Analysis
 from shardwise.core.errors import InputError
-from shardwise.core.text import visible
+from shardwise.core.text import escape_controls
 from shardwise.plot.dispatch import chart
 from shardwise.plot.saving import svg
 from shardwise.writing import answer
@@ -36,7 +36,7 @@ def html(result: Any) -> str:
     lines = [line for line in str(result).splitlines() if line.strip()]
     table = table_of(result)
     said = lines[:1] if table is not None else lines
-    words = "".join(f"<p>{escape(visible(line))}</p>" for line in said)
+    words = "".join(f"<p>{escape(escape_controls(line))}</p>" for line in said)
     return f"<div>{words}{_table(table)}{picture(result)}</div>"
 
 
@@ -53,18 +53,21 @@ def answer_html(analysis: Analysis) -> str:
     str
         HTML.
     """
-    first = [f"<strong>{escape(visible(answer.write_answer(analysis)))}</strong>"]
-    first += [escape(visible(line)) for line in (answer.write_scope(analysis), *answer.write_pairs(analysis))]
+    first = [f"<strong>{escape(escape_controls(answer.write_answer(analysis)))}</strong>"]
+    first += [
+        escape(escape_controls(line))
+        for line in (answer.write_scope(analysis), *answer.write_pairs(analysis))
+    ]
     notes = [answer.write_alternative(result, analysis) for result in analysis.instead]
     notes += [answer.write_repeats(analysis), answer.write_splits(analysis)]
-    last = [escape(visible(note)) for note in notes if note]
+    last = [escape(escape_controls(note)) for note in notes if note]
     last += [
-        f"<strong>Warning:</strong> {escape(visible(one.sentence))}"
+        f"<strong>Warning:</strong> {escape(escape_controls(one.sentence))}"
         for one in analysis.remarks
         if one.warning
     ]
     if step := answer.write_next_step(analysis):
-        last.append(escape(visible(step)))
+        last.append(escape(escape_controls(step)))
     board = analysis.leaderboard().shown() if not analysis.baselines else show_table(
         tabulate_baselines(analysis.comparisons, analysis.baselines, analysis.alpha),
         analysis.alpha, analysis.decimals, analysis.lead.resolution,
@@ -89,7 +92,9 @@ def _table(table: pd.DataFrame | None) -> str:
     if table is None:
         return ""
     named = not isinstance(table.index, pd.RangeIndex)
-    head = table.head(MOST_ROWS).map(lambda value: visible(value) if isinstance(value, str) else value)
+    head = table.head(MOST_ROWS).map(
+        lambda value: escape_controls(value) if isinstance(value, str) else value
+    )
     shown: str = head.to_html(index=named, float_format="{:.4g}".format, na_rep="–", border=0)
     more = len(table) - MOST_ROWS
     return shown + (f"<p>and {more:,} more rows</p>" if more > 0 else "")

@@ -13,7 +13,7 @@ from typing import Any
 from shardwise.analysis.analysis import Analysis
 from shardwise.analysis.leaderboard import versus
 from shardwise.core.errors import InputError, Option
-from shardwise.core.text import short
+from shardwise.core.text import shorten_name
 from shardwise.io.atomic import write_atomically
 from shardwise.plot.critical import MOST as MOST_JOINED
 from shardwise.plot.intervals import beside
@@ -111,15 +111,15 @@ def _figure(found: Analysis) -> tuple[bytes, str]:
     else:
         level = f"{100 * (1.0 - found.alpha):g}%"
         kind = "comparison" if found.lead.comparison else "confidence"
-        title = f"{short(found.measure)}, {level} {kind} intervals"
+        title = f"{shorten_name(found.measure)}, {level} {kind} intervals"
         rows = [row | {"of": ""} for row in records(found.lead.bars.reset_index())]
         if found.baselines:
-            title = f"{short(found.measure)}, difference with {level} interval"
+            title = f"{shorten_name(found.measure)}, difference with {level} interval"
             rows = []
             for base in found.baselines:
                 table = versus(found.comparisons, base, found.alpha).reindex(list(found.systems)).dropna()
                 shown = table.rename(columns={"difference": "estimate"}).reset_index()
-                rows += [row | {"of": f"from {short(base)}"} for row in records(shown)]
+                rows += [row | {"of": f"from {shorten_name(base)}"} for row in records(shown)]
         chart = bare(beside(rows, "of", title, list(found.systems)).properties(width=460, height=220))
     with tempfile.TemporaryDirectory() as folder:
         for ending in ("pdf", "svg"):
@@ -142,7 +142,7 @@ def table_latex(found: Sequence[Analysis], columns: int | None = None) -> str:
     own = {name: letter(k) for k, name in enumerate(marked)}
     head = [tex(answer.capitalize(found[0].noun("system"))), *(tex(one.measure, HEAD) for one in found)]
     wide = max(_width(cell) for column in cells for cell in column)
-    wide = max(wide, *(CAPITAL * len(short(one.measure, HEAD)) + GAP for one in found))
+    wide = max(wide, *(CAPITAL * len(shorten_name(one.measure, HEAD)) + GAP for one in found))
     fits = [int((room - LEAST_NAME) // wide) for room in (NARROW, PAGE)]
     across = columns == 2 or (columns is None and (len(found) > fits[0] or len(names) > ROWS))
     room, most = (PAGE, max(fits[1], 1)) if across else (NARROW, max(fits[0], 1))
@@ -207,7 +207,7 @@ def _cells(found: Analysis, names: Sequence[str], marked: Sequence[str]) -> list
 
 def _named(name: str, own: dict[str, str], lettered: bool) -> str:
     """A name that may be broken anywhere that is not ugly, after the letter it is referred to by."""
-    parts = re.findall(r"[^\W_]{1,9}|.", short(name, NAME), re.DOTALL)
+    parts = re.findall(r"[^\W_]{1,9}|.", shorten_name(name, NAME), re.DOTALL)
     broken = r"\allowbreak{}".join(tex(part) for part in parts)
     mark = rf"\makebox[1em][l]{{\textit{{{own.get(name, '')}}}}}" if lettered else ""
     return f"{mark}{broken}"

@@ -7,8 +7,8 @@ from typing import Any
 
 from shardwise.analysis.diagnostics import Remark
 from shardwise.analysis.trust import Finding
-from shardwise.core.claim import counted, plural
-from shardwise.core.text import short
+from shardwise.core.claim import format_count, pluralize_noun
+from shardwise.core.text import shorten_name
 from shardwise.writing.answer import capitalize
 from shardwise.writing.numbers import format_percent
 
@@ -55,16 +55,18 @@ def _write_non_normal(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Wor
         "non-normal residuals",
         f"The residuals are not normally distributed ({figures}).",
         "Compare p-values near the level with those of the moderated test, which resamples"
-        f" {plural(nouns['topic'])}.",
+        f" {pluralize_noun(nouns['topic'])}.",
     )
 
 
 def _write_unequal(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    ratio = f"{facts['ratio']:.1f} times as large for {short(facts['most'], 40)} as for {short(facts['least'], 40)}"
+    most, least = shorten_name(facts["most"], 40), shorten_name(facts["least"], 40)
+    ratio = f"{facts['ratio']:.1f} times as large for {most} as for {least}"
     return (
         "unequal variances",
         f"The standard deviation of the residuals is {ratio}.",
-        f"Methods with one common variance are too strict for steady {plural(nouns['system'])} and too lenient for"
+        f"Methods with one common variance are too strict for steady {pluralize_noun(nouns['system'])} and"
+        " too lenient for"
         " variable ones; the moderated test is not.",
     )
 
@@ -83,7 +85,7 @@ def _write_undefined(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Word
     filled, cells, policy, topic = facts["filled"], facts["cells"], facts["policy"], nouns["topic"]
     if policy == "drop":
         verb = "was" if filled == 1 else "were"
-        text = f"{counted(filled, topic)} with undefined scores {verb} left out; {facts['topics']:,} remain."
+        text = f"{format_count(filled, topic)} with undefined scores {verb} left out; {facts['topics']:,} remain."
         return "undefined scores", text, ""
     how = "counted as zero" if policy == "zero" else f"filled by the policy “{policy}”"
     verb = "is" if filled == 1 else "are"
@@ -100,7 +102,7 @@ def _write_many_undefined(facts: Mapping[str, Any], nouns: Mapping[str, str]) ->
 
 
 def _write_few_topics(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    topics = plural(nouns["topic"])
+    topics = pluralize_noun(nouns["topic"])
     return (
         f"few {topics}",
         f"Only {facts['topics']:,} {topics}: a claim about new {topics} rests on a small sample, and p-values are"
@@ -111,27 +113,29 @@ def _write_few_topics(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Wor
 
 def _write_uninformative(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
     verb = "gives" if facts["topics"] == 1 else "give"
-    text = f"{counted(facts['topics'], nouns['topic'])} {verb} all {plural(nouns['system'])} the same score."
-    return f"uninformative {plural(nouns['topic'])}", text, ""
+    systems = pluralize_noun(nouns["system"])
+    text = f"{format_count(facts['topics'], nouns['topic'])} {verb} all {systems} the same score."
+    return f"uninformative {pluralize_noun(nouns['topic'])}", text, ""
 
 
 def _write_identical(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
     same = facts["pairs"]
-    listed = "; ".join(f"{short(a, 40)} and {short(b, 40)}" for a, b in same[:MOST_LISTED])
-    more = f" and {counted(len(same) - MOST_LISTED, 'more pair')}" if len(same) > MOST_LISTED else ""
-    name = f"identical {plural(nouns['system'])}"
+    listed = "; ".join(f"{shorten_name(a, 40)} and {shorten_name(b, 40)}" for a, b in same[:MOST_LISTED])
+    more = f" and {format_count(len(same) - MOST_LISTED, 'more pair')}" if len(same) > MOST_LISTED else ""
+    name = f"identical {pluralize_noun(nouns['system'])}"
     return name, f"Identical scores: {listed}{more}.", "Check whether one is a copy of the other."
 
 
 def _write_missing_instances(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
-    counts = [f"{short(name, 40)} ({count})" for name, count in facts["counts"]]
+    counts = [f"{shorten_name(name, 40)} ({count})" for name, count in facts["counts"]]
     more = f" and {len(counts) - MOST_LISTED} more" if len(counts) > MOST_LISTED else ""
     verb = "has" if len(counts) == 1 else "have"
     text = (
-        f"{counted(len(counts), nouns['system'])} {verb} fewer than {counted(facts['most'], nouns['instance'])}:"
+        f"{format_count(len(counts), nouns['system'])} {verb} fewer than"
+        f" {format_count(facts['most'], nouns['instance'])}:"
         f" {', '.join(counts[:MOST_LISTED])}{more}."
     )
-    return f"missing {plural(nouns['instance'])}", text, ""
+    return f"missing {pluralize_noun(nouns['instance'])}", text, ""
 
 
 def _write_missing_scores(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
@@ -146,9 +150,7 @@ def _write_missing_scores(facts: Mapping[str, Any], nouns: Mapping[str, str]) ->
 def _write_left_out(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
     topics = facts["topics"]
     verb = "is" if topics == 1 else "are"
-    text = (
-        f"{counted(topics, nouns['topic'])} {verb} left out, where no {nouns['system']} has all its scores."
-    )
+    text = f"{format_count(topics, nouns['topic'])} {verb} left out, where no {nouns['system']} has all its scores."
     remedy = "Fill undefined scores by a policy, or use a model, which takes incomplete data."
     return "scores left out", text, remedy
 
@@ -159,7 +161,7 @@ def _write_fit(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
 
 def _write_seeds(facts: Mapping[str, Any], nouns: Mapping[str, str]) -> Words:
     effect = facts["effect"]
-    topics = plural(nouns["topic"])
+    topics = pluralize_noun(nouns["topic"])
     text = (
         f"Each {nouns['instance']} shifts all {topics} together (standard deviation {effect.sd:.4f},"
         f" {effect.lower:.4f} to {effect.upper:.4f}; p = {effect.p:.2g}), which independent samples would not do."
@@ -188,7 +190,7 @@ def describe_finding(finding: Finding, nouns: Mapping[str, str]) -> tuple[str, s
     tuple of str
         Text and remedy; the remedy is empty unless a method that was used fails.
     """
-    systems, nominal = plural(nouns.get("system", "system")), format_percent(finding.alpha)
+    systems, nominal = pluralize_noun(nouns.get("system", "system")), format_percent(finding.alpha)
     rate = f"{finding.rate:.1%} ({finding.low:.1%} to {finding.high:.1%})"
     does = RATES[finding.error_rate].format(rate=rate, systems=systems)
     if not finding.used:

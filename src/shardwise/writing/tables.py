@@ -10,8 +10,8 @@ import pandas as pd
 from shardwise.analysis.analysis import PairResult
 from shardwise.analysis.leaderboard import Leaderboard, versus
 from shardwise.comparing.comparisons import Comparisons
-from shardwise.core.claim import counted, plural
-from shardwise.core.text import short
+from shardwise.core.claim import format_count, pluralize_noun
+from shardwise.core.text import shorten_name
 from shardwise.writing.answer import (
     BareSetting,
     answer_pairs,
@@ -155,10 +155,10 @@ def show_leaderboard(board: Leaderboard) -> pd.DataFrame:
         columns[name] = [format_number(float(x), board.decimals[name]) for x in frame["mean"]]
     for name, frame in board.against.items():
         pairs = zip(frame["difference"], frame["verdict"], strict=True)
-        columns[f"vs {short(name)}"] = [
+        columns[f"vs {shorten_name(name)}"] = [
             f"{format_signed(x, digits)} {MARKS[word]}".strip() for x, word in pairs
         ]
-        columns[f"p vs {short(name)}"] = [format_p(p, board.resolution) for p in frame["p_adjusted"]]
+        columns[f"p vs {shorten_name(name)}"] = [format_p(p, board.resolution) for p in frame["p_adjusted"]]
     return pd.DataFrame({name: list(column) for name, column in columns.items()})
 
 
@@ -198,21 +198,21 @@ def explain_leaderboard(board: Leaderboard) -> tuple[str, ...]:
     tuple of str
         Sentences.
     """
-    level, alpha, systems = format_percent(board.level), board.result.alpha, plural(board.noun)
+    level, alpha, systems = format_percent(board.level), board.result.alpha, pluralize_noun(board.noun)
     sentences = [
         explain_ranks(board.result, systems),
         f"{level} CI: confidence interval of each mean; {systems} with overlapping intervals may differ significantly.",
     ]
     if board.against:
-        bases = join_names([short(name) for name in board.against])
+        bases = join_names([shorten_name(name) for name in board.against])
         paired = board.result.pairs.error_rate == "pair"
-        how = "not corrected" if paired else f"corrected for {counted(board.comparisons, 'comparison')}"
+        how = "not corrected" if paired else f"corrected for {format_count(board.comparisons, 'comparison')}"
         sentences.append(
             f"▲ significantly better than {bases}, ▼ significantly worse (p < {alpha:g}, {how})."
         )
     if board.margin is not None:
-        names = join_names([short(name) for name in board.near_best]) if board.near_best else "none"
-        best = short(board.systems[0])
+        names = join_names([shorten_name(name) for name in board.near_best]) if board.near_best else "none"
+        best = shorten_name(board.systems[0])
         sentences.append(f"At most {board.margin:g} worse than {best} ({level} confidence): {names}.")
     return tuple(sentences)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.classic import compare_classic
-from shardwise.core.claim import counted
-from shardwise.core.text import short
+from shardwise.core.claim import format_count
+from shardwise.core.text import shorten_name
 from shardwise.writing.answer import join_names
 from shardwise.writing.numbers import format_percent
 
@@ -65,7 +65,7 @@ def explain_choice(analysis: Analysis) -> WhyNot | None:
 
 
 def _make_row(result: ClaimResult, analysis: Analysis) -> ClassicRow:
-    names = [short(name) for name in result.top]
+    names = [shorten_name(name) for name in result.top]
     best = (
         join_names(names) if len(names) <= MOST_LISTED else f"{len(names):,} {analysis.nouns_for('system')}"
     )
@@ -91,8 +91,8 @@ def _write_change(rows: tuple[ClassicRow, ...]) -> str:
         if not row.gained and not row.lost:
             parts.append(f"{row.title} gives the same significant pairs")
             continue
-        changes = [f"adds {counted(row.gained, 'pair')}"] if row.gained else []
-        changes += [f"loses {counted(row.lost, 'pair')}"] if row.lost else []
+        changes = [f"adds {format_count(row.gained, 'pair')}"] if row.gained else []
+        changes += [f"loses {format_count(row.lost, 'pair')}"] if row.lost else []
         parts.append(f"{row.title} {' and '.join(changes)}")
     return f"On these data, {'; '.join(parts)}."
 

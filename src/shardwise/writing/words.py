@@ -9,7 +9,7 @@ import numpy as np
 from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
 from shardwise.analysis.power import POWER, Power
 from shardwise.analysis.trust import list_findings
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.lab.verdict import Verdict
 from shardwise.writing import answer
 from shardwise.writing.numbers import format_number, format_percent
@@ -76,7 +76,8 @@ def explain_stepwise(analysis: Analysis) -> str:
         return ""
     verb = "contains" if covered == 1 else "contain"
     return (
-        f"{counted(covered, 'interval')} {verb} 0 although p ≤ {result.alpha:g}: the intervals hold jointly, and the"
+        f"{format_count(covered, 'interval')} {verb} 0 although p ≤ {result.alpha:g}: the intervals hold"
+        " jointly, and the"
         " stepwise test has more power."
     )
 
@@ -118,7 +119,8 @@ def write_split_agreement(split: SplitResult, analysis: Analysis) -> str:
         return f"{opening} a significant difference in {round(mean * split.splits)} of {split.splits} splits."
     kept = f", {split.common / mean:.0%} of those in a single split" if mean else ""
     return (
-        f"{opening} {split.common:,} of {counted(split.pairs, 'pair')} ({split.common / split.pairs:.0%}) significant"
+        f"{opening} {split.common:,} of {format_count(split.pairs, 'pair')}"
+        f" ({split.common / split.pairs:.0%}) significant"
         f" in all {split.splits} splits{kept}."
     )
 

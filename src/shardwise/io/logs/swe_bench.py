@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.io.logs.log import Log, Row
 from shardwise.io.logs.registry import Reader
 from shardwise.io.logs.source import Source, as_list, as_object
@@ -86,7 +86,7 @@ def _read_lists(whole: Mapping[str, Any]) -> tuple[dict[str, dict[str, float]], 
     }
     total = whole.get("total_instances")
     unlisted = total - len(ids) if isinstance(total, int) else 0
-    notes = (f"{counted(unlisted, 'instance')} counted but not listed",) if unlisted > 0 else ()
+    notes = (f"{format_count(unlisted, 'instance')} counted but not listed",) if unlisted > 0 else ()
     return scores, notes
 
 

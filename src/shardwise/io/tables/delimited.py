@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.io.files import Padded, decoded
 from shardwise.io.spreadsheets import unguarded
@@ -314,7 +314,7 @@ def _read_short(text: Padded, dialect: Dialect, path: Path, decimal: str) -> She
 
 def _ragged(path: Path, line: int, found: int, width: int) -> InputError:
     return InputError(
-        f"{counted(found, 'column')} instead of {width}",
+        f"{format_count(found, 'column')} instead of {width}",
         where=f"{path}:{line}",
         remedy="give every row as many columns as the header",
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.io.tables.numerals import is_number
 from shardwise.io.tables.sheet import Sheet, make_sheet, stem
@@ -64,7 +64,9 @@ def read_evaluation(text: bytes, path: Path) -> Sheet:
         if fields and len(fields) != 3:
             remedy = "expected measure, topic, value as trec_eval -q prints"
             where = f"{path}:{number}"
-            raise InputError(f"{counted(len(fields), 'column')} instead of 3", where=where, remedy=remedy)
+            raise InputError(
+                f"{format_count(len(fields), 'column')} instead of 3", where=where, remedy=remedy
+            )
         if fields:
             rows.append((number, fields[0], fields[1], fields[2]))
     system = next((value for _, name, _, value in rows if name == "runid"), stem(path))

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, Part
 from shardwise.io.tables.column import Column
 from shardwise.io.tables.roles import Choice, show_column
@@ -178,7 +178,9 @@ def refuse_words(sheet: Sheet, name: str) -> InputError:
     words = dict.fromkeys(column.words)
     shown = ", ".join(list(words)[1:4])
     many = (
-        f" ({counted(len(rows), 'such cell')}{f', also {shown}' if shown else ''})" if len(rows) > 1 else ""
+        f" ({format_count(len(rows), 'such cell')}{f', also {shown}' if shown else ''})"
+        if len(rows) > 1
+        else ""
     )
     remedy: tuple[Part, ...] = (
         "correct it, or treat such cells as missing with ",

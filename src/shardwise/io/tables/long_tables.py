@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from shardwise.core.claim import plural
+from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option
-from shardwise.core.scores import noun
+from shardwise.core.scores import clean_noun
 from shardwise.io.tables.column import ENDS_IN_ID
 from shardwise.io.tables.facts import (
     AHEAD,
@@ -363,9 +363,12 @@ def _refuse_unpaired(facts: Facts, roles: Mapping[str, str]) -> None:
     sheet = facts.sheet
     items, systems = sheet.columns[roles["topic"]], sheet.columns[roles["system"]]
     if sheet.rows >= UNPAIRED and systems.distinct > 1 and count_keys([items, systems]) == items.distinct:
-        item, system = noun(plain(roles["topic"])) or "item", noun(plain(roles["system"])) or "system"
+        item, system = (
+            clean_noun(plain(roles["topic"])) or "item",
+            clean_noun(plain(roles["system"])) or "system",
+        )
         raise InputError(
-            f"no {item} has scores of two {plural(system)}",
+            f"no {item} has scores of two {pluralize_noun(system)}",
             where=sheet.source,
             remedy=(
                 "give scores of the same items, named alike, or say which columns are what with ",
@@ -384,7 +387,7 @@ def _refuse_unknown_repeats(facts: Facts, roles: Mapping[str, str], rest: Sequen
         column = sheet.columns[name]
         labels = not pa.types.is_floating(column.data.type) and (not is_numeric(column) or column.whole)
         if labels and not column.unique and count_keys([*keys, column]) == sheet.rows:
-            system, item = noun(plain(roles["system"])), noun(plain(roles["topic"]) or "item")
+            system, item = clean_noun(plain(roles["system"])), clean_noun(plain(roles["topic"]) or "item")
             raise InputError(
                 f"has several scores of one {system} on one {item}",
                 where=sheet.source,

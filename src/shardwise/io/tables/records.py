@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from shardwise.core.arrays import Codes, Floats, Ints
-from shardwise.core.claim import DIMENSIONS, counted
+from shardwise.core.claim import DIMENSIONS, format_count
 from shardwise.core.errors import InputError
 from shardwise.io.tables.column import Labels
 from shardwise.io.tables.facts import refuse_words
@@ -154,7 +154,7 @@ def records_of_reading(
         notes.append(f"left out as asked: {', '.join(sorted(excluded))}")
     if words:
         notes.append(
-            f"{counted(words, 'cell')} of words read as {'missing' if wishes.missing == 'leave' else 'zero'}"
+            f"{format_count(words, 'cell')} of words read as {'missing' if wishes.missing == 'leave' else 'zero'}"
         )
     return Records(
         source=sheet.source,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
-from shardwise.core.scores import ROLE_OF, noun
+from shardwise.core.scores import ROLE_OF, clean_noun
 from shardwise.io.tables.sheet import Sheet
 from shardwise.io.tables.words import NAMELESS, SAMPLED, list_roles, plain
 
@@ -44,7 +44,7 @@ class Reading:
     def nouns(self) -> dict[str, str]:
         """The user's words for dimensions, where they differ from ours and say something."""
         words = {
-            role: noun(plain(name))
+            role: clean_noun(plain(name))
             for role, name in self.roles.items()
             if (role in DIMENSIONS or role == "cluster") and plain(name) not in NAMELESS
         }

@@ -12,9 +12,9 @@ import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasIndex
 
-from shardwise.core.arguments import chosen
+from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Bools, Codes, Floats, Ints
-from shardwise.core.claim import DIMENSIONS, counted
+from shardwise.core.claim import DIMENSIONS, format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import missing_cells, undefined_cells
 from shardwise.io.natural_order import natural_order
@@ -43,7 +43,7 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
         What becomes of scores without a row: ``"leave"`` (NaN, as without), ``"refuse"`` or ``"zero"``.
     """
     if missing is not None:
-        chosen(missing, "missing", get_args(Missing), what="policy for missing rows")
+        validate_choice(missing, "missing", get_args(Missing), what="policy for missing rows")
     nouns = {dim: word for part in reversed(parts) for dim, word in part.nouns.items()}
     further = dict.fromkeys(name for part in parts for name in part.factors)
     roles = [
@@ -134,15 +134,17 @@ def describe_reading(
     """What was read, in one line and in the user's words."""
     sizes = dict(zip(dims, values.shape[1:], strict=True))
     sizes = {"topic": sizes.pop("topic"), "system": sizes.pop("system"), **sizes}
-    words = [counted(n, nouns.get(dim, dim)) for dim, n in sizes.items() if dim != "instance"]
+    words = [format_count(n, nouns.get(dim, dim)) for dim, n in sizes.items() if dim != "instance"]
     shown = [name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…" for name in systems[:SHOWN]]
     words[1] += f" ({', '.join(shown)}{', …' if len(systems) > SHOWN else ''})"
     if "instance" in dims:
         axes = tuple(1 + k for k, dim in enumerate(dims) if dim not in ("system", "instance"))
         each = run.any(axis=(0, *axes)).sum(axis=-1)
         low, high = int(each.min()), int(each.max())
-        words.append(("" if low == high else f"{low} to ") + counted(high, nouns.get("instance", "instance")))
-    inside = [f"in {counted(len(set(one)), nouns.get(role, role))}" for role, one in labels.items()]
+        words.append(
+            ("" if low == high else f"{low} to ") + format_count(high, nouns.get("instance", "instance"))
+        )
+    inside = [f"in {format_count(len(set(one)), nouns.get(role, role))}" for role, one in labels.items()]
     called = "" if measures == ["score"] else f", score{'s:' if measures[1:] else ' ='} {', '.join(measures)}"
     empty = np.isnan(values) & run
     undefined = 0
@@ -271,7 +273,8 @@ def _refuse_sparse(
         return
     most = max((dim for dim in ("system", "instance") if dim in found), key=lambda dim: len(found[dim].names))
     raise InputError(
-        f"{rows:,} scores for {cells:.3g} cells: {counted(len(found[most].names), nouns.get(most, most))} are too many"
+        f"{rows:,} scores for {cells:.3g} cells:"
+        f" {format_count(len(found[most].names), nouns.get(most, most))} are too many"
         " to be true",
         where=parts[0].source,
         remedy=("say which column is what by ", Option("columns")),
@@ -315,7 +318,7 @@ def _refuse_gap(
         f"{nouns.get(dim, dim)} {found[dim].names[k]}" for dim, k in zip(dims, cell, strict=True)
     )
     return InputError(
-        f"{counted(n, 'score')} {'is' if n == 1 else 'are'} missing, the first for {measured.names[m]}, {names}",
+        f"{format_count(n, 'score')} {'is' if n == 1 else 'are'} missing, the first for {measured.names[m]}, {names}",
         where=source,
         remedy=(
             *("add the rows, or choose ", Option("missing", "leave")),

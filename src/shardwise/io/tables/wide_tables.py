@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from shardwise.core.errors import Either, InputError, Option, Part
-from shardwise.core.scores import noun
+from shardwise.core.scores import clean_noun
 from shardwise.io.tables import signs
 from shardwise.io.tables.column import Column
 from shardwise.io.tables.facts import (
@@ -361,7 +361,7 @@ def _exchange(sheet: Sheet, label: str, numbers: Sequence[str]) -> Sheet:
 
 def _refuse_means(sheet: Sheet, label: str) -> InputError:
     return InputError(
-        f"has one row for each {noun(plain(label)) or 'system'}: contains only aggregate means",
+        f"has one row for each {clean_noun(plain(label)) or 'system'}: contains only aggregate means",
         where=sheet.source,
         remedy=(
             "give the scores of each topic or question",

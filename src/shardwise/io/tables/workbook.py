@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.io.bounds import most_inside
 from shardwise.io.files import read_text
@@ -166,7 +166,7 @@ def _choose_page(pages: Sequence[_Page], title: str, path: Path) -> tuple[_Page,
     holding = [page for page in pages if page.scores > 1]
     if len(holding) > 1:
         raise InputError(
-            f"has {counted(len(holding), 'sheet')} with numbers: {', '.join(page.title for page in holding)}",
+            f"has {format_count(len(holding), 'sheet')} with numbers: {', '.join(page.title for page in holding)}",
             where=str(path),
             remedy=("choose one with ", Option("sheet", holding[0].title)),
         )

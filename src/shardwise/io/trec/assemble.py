@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from shardwise.core.arguments import mapped
+from shardwise.core.arguments import map_parallel
 from shardwise.core.arrays import Codes, Grades, Ints
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.io.collection import UNJUDGED, Collection
 from shardwise.io.trec.interning import Interner, Merged, merge
@@ -84,8 +84,8 @@ def _rankings(
         grade_of = np.full(n_docs, UNJUDGED)
         grade_rankings(part, docs, starts, grades, *judged, grade_of, int(UNJUDGED))
 
-    list(mapped(place, range(len(runs)), jobs=jobs))
-    list(mapped(grade, np.array_split(np.arange(n_topics), jobs), jobs=jobs))
+    list(map_parallel(place, range(len(runs)), jobs=jobs))
+    list(map_parallel(grade, np.array_split(np.arange(n_topics), jobs), jobs=jobs))
     return docs, starts, grades, cut
 
 
@@ -102,7 +102,7 @@ def ranking_sizes(
     if depth is None:
         return counts, ()
     cut = int((counts > depth).sum())
-    note = f"{cut} of {counted(counts.size, 'ranking')} deeper than {depth}, cut there"
+    note = f"{cut} of {format_count(counts.size, 'ranking')} deeper than {depth}, cut there"
     return np.minimum(counts, depth), (note,) if cut else ()
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from shardwise.core.arguments import chosen, whole
-from shardwise.core.errors import InputError, unknown
+from shardwise.core.arguments import validate_choice, validate_count
+from shardwise.core.errors import InputError, refuse_unknown
 
 NoRelevant = Literal["zero", "undefined", "drop", "refuse"]
 Missing = Literal["refuse", "leave", "zero", "drop"]
@@ -111,9 +111,9 @@ class Conventions:
 
     def __post_init__(self) -> None:
         for field, (choices, what) in _CHOICES.items():
-            chosen(getattr(self, field), field, get_args(choices), what=what)
+            validate_choice(getattr(self, field), field, get_args(choices), what=what)
         if self.depth is not None:
-            object.__setattr__(self, "depth", whole(self.depth, "depth", what="documents deep"))
+            object.__setattr__(self, "depth", validate_count(self.depth, "depth", what="documents deep"))
 
     @property
     def sentence(self) -> str:
@@ -206,5 +206,5 @@ def parse_conventions(like: str | Conventions | None, **changes: Any) -> Convent
         )
     by_key = {name.lower(): preset for name, preset in PRESETS.items()}
     if key not in by_key:
-        raise unknown("like", like, PRESETS, what="preset of conventions")
+        raise refuse_unknown("like", like, PRESETS, what="preset of conventions")
     return by_key[key].change(**changes)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shardwise.core.arguments import mapped
+from shardwise.core.arguments import map_parallel
 from shardwise.core.arrays import Bytes, Codes, Ints, Words
 from shardwise.io.trec.names import (
     SPARE,
@@ -99,10 +99,10 @@ def merge(interners: list[Interner]) -> Merged:
     """
     jobs = len(interners)
     stride = max(interner.stride for interner in interners)
-    parts = list(mapped(lambda interner: _sort_interner(interner, stride), interners, jobs=jobs))
+    parts = list(map_parallel(lambda interner: _sort_interner(interner, stride), interners, jobs=jobs))
     while len(parts) > 1:
         pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
-        parts = list(mapped(_unite, pairs, jobs=jobs))
+        parts = list(map_parallel(_unite, pairs, jobs=jobs))
         del pairs
     rows = parts[0].rows
     starts = np.zeros(len(rows) + 1, dtype=np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.arrays import Floats, Grades, Ints
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.io.collection import Collection, Strata, Subtopics
 from shardwise.io.files import read_text
@@ -135,7 +135,7 @@ def attach_labels(collection: Collection, judged: Labelled, intents: Any = None)
         codes=np.array([within[topic_of[row]][label] for row, label, _ in rows], dtype=np.int32),
         grades=np.array([grade for _, _, grade in rows], dtype=np.int16),
     )
-    note = f"judgments by {counted(len(by_topic.names), 'subtopic')}; a document's grade is its highest over them"
+    note = f"judgments by {format_count(len(by_topic.names), 'subtopic')}; a document's grade is its highest over them"
     return replace(collection, subtopics=by_topic, notes=(*collection.notes, note))
 
 
@@ -157,7 +157,7 @@ def _rows(path: Path, text: bytes, kind: Kind) -> Iterable[_Row]:
         where = f"{path}:{number}"
         if len(words) != width:
             raise InputError(
-                f"{counted(len(words), 'column')} where qrels ({_COLUMNS[kind]}) have {width}",
+                f"{format_count(len(words), 'column')} where qrels ({_COLUMNS[kind]}) have {width}",
                 where=where,
                 remedy="mend the line, or check that the file is complete",
             )

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints, Stamps, Words
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.io.files import padded, read_bytes
 from shardwise.io.run_tables import Table
@@ -343,9 +343,9 @@ def _line_error(path: Path, buf: Bytes, state: Ints, status: int, is_run: bool) 
     want, other = (6, 4) if is_run else (4, 6)
     kind = "run (topic Q0 document rank score tag)" if is_run else "qrels (topic iteration document grade)"
     problem = (
-        f"{counted(columns, 'column')} where a {kind} has {want}"
+        f"{format_count(columns, 'column')} where a {kind} has {want}"
         if is_run
-        else f"{counted(columns, 'column')} where {kind} have {want}"
+        else f"{format_count(columns, 'column')} where {kind} have {want}"
     )
     if columns == other:
         remedy = (

@@ -14,13 +14,13 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arguments import Progress, mapped
-from shardwise.core.arguments import level as level_of
-from shardwise.core.arguments import workers as workers_of
+from shardwise.core.arguments import Progress, map_parallel
+from shardwise.core.arguments import count_workers as workers_of
+from shardwise.core.arguments import validate_level as level_of
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import counted, plural
+from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.lab.holdout.counts import FIGURES
@@ -62,7 +62,7 @@ class PredictiveCheck(Shown):
 
     def plot(self) -> Any:
         """Draw predicted against observed reversals, and what each procedure finds and loses."""
-        return late.call("chart", self)
+        return late.call_bound("chart", self)
 
     def __repr__(self) -> str:
         return f"<PredictiveCheck of {len(self.table)} rows: {self.setting}>"
@@ -165,7 +165,7 @@ def split_half(
 
     limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
     with limits(1, "blas"):
-        chunks = mapped(
+        chunks = map_parallel(
             partial(_halves, plan, y, axis, repeats, per),
             range(0, repeats, per),
             jobs=jobs,
@@ -178,8 +178,9 @@ def split_half(
     sizes = " and ".join(str(k) for k in dict.fromkeys((n // 2, n - n // 2)))
     nouns = nouns_of(as_scores(scores))
     setting = (
-        f"{n} {plural(nouns.get(over, over))} halved at random {repeats} times ({sizes} a half): {pairs} pairs of"
-        f" {counted(r, nouns.get('system', 'system'))} decided on"
+        f"{n} {pluralize_noun(nouns.get(over, over))} halved at random {repeats} times ({sizes} a half):"
+        f" {pairs} pairs of"
+        f" {format_count(r, nouns.get('system', 'system'))} decided on"
         f" each half at {alpha:g}, verified on the other"
     )
     return PredictiveCheck(*tables(plan, {"": forth + back}), setting, alpha, level)
@@ -188,7 +189,7 @@ def split_half(
 def _halves(plan: Plan, y: Floats, axis: int, repeats: int, per: int, first: int) -> tuple[Tally, Tally]:
     """Decide halves first, first + 1, … and verify each on the other."""
     n = y.shape[axis]
-    orders = [generator(plan.seed, i).permutation(n) for i in range(first, min(first + per, repeats))]
+    orders = [make_generator(plan.seed, i).permutation(n) for i in range(first, min(first + per, repeats))]
     a, b = (
         np.stack([y.take(np.sort(order[part]), axis=axis) for order in orders])
         for part in (slice(n // 2), slice(n // 2, None))
@@ -272,7 +273,9 @@ def _size(dims: tuple[str, ...], y: Floats, over: str) -> int:
         )
     n: int = y.shape[dims.index(over)]
     if n < 4:
-        raise InputError(f"{n} {plural(over)} cannot be halved into twos", remedy="give at least four")
+        raise InputError(
+            f"{n} {pluralize_noun(over)} cannot be halved into twos", remedy="give at least four"
+        )
     return n
 
 

@@ -13,11 +13,11 @@ from typing import Protocol
 
 import numpy as np
 
-from shardwise.core.arguments import whole
+from shardwise.core.arguments import validate_count
 from shardwise.core.arrays import Bools, Floats
-from shardwise.core.claim import Claim, plural
+from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import EFFECTS, LAYOUTS, VarianceComponents
 
 TOPICS = Claim("topic")
@@ -125,7 +125,7 @@ def effects(
     total = sum(map(prod, sizes.values()))
     drawn = np.empty((count, total))
     for i in range(count):
-        generator(seed, first + i).standard_normal(total, out=drawn[i])
+        make_generator(seed, first + i).standard_normal(total, out=drawn[i])
     parts, at = {}, 0
     for name, size in sizes.items():
         parts[name] = drawn[:, at : at + prod(size)].reshape(count, *size) * components.sd(name)
@@ -168,7 +168,7 @@ def check_layout(dims: tuple[str, ...], shape: tuple[int, ...], claim: Claim) ->
             remedy=f"use one of {'; '.join(', '.join(d) for d in LAYOUTS)}",
         )
     for dim, size in zip(dims, shape, strict=True):
-        whole(size, plural(dim), least=1 if dim == "split" else 2)
+        validate_count(size, pluralize_noun(dim), least=1 if dim == "split" else 2)
     claim.check(
         tuple(dim for dim in dims if dim != "split")
     )  # splits of one corpus are no sample of anything

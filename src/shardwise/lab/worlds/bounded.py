@@ -13,7 +13,7 @@ import numpy as np
 from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.worlds.base import OWN, axes_of, check_layout, effects, effects_of, inside_of
 from shardwise.lab.worlds.kernels import to_scores
@@ -53,7 +53,7 @@ class MarginsWorld:
         z = np.empty((count, *self.shape))
         if self.root is not None:
             for i in range(count):
-                generator(seed, first + i).standard_normal(self.shape, out=z[i])
+                make_generator(seed, first + i).standard_normal(self.shape, out=z[i])
             z = z @ self.root.T
         else:
             z[:] = self.fixed

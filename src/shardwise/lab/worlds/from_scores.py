@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shardwise.core.arguments import chosen
+from shardwise.core.arguments import validate_choice
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.lab.worlds.base import World, check_layout
 
 KINDS = ("permute", "flip", "resample")
@@ -48,7 +48,7 @@ class PermutedWorld:
         out = np.empty((count, *y.shape))
         rows = np.arange(t)[:, None]
         for k in range(count):
-            order = generator(seed, first + k).permuted(np.tile(np.arange(r), (t, 1)), axis=1)
+            order = make_generator(seed, first + k).permuted(np.tile(np.arange(r), (t, 1)), axis=1)
             out[k] = y[rows, order]
         return _planted(_back(out, self.dims), self.dims, self.truth - self.truth.mean())
 
@@ -71,7 +71,9 @@ class ResampledWorld:
     def draw(self, first: int, count: int, seed: int) -> Floats:
         """Replicates first, first + 1, …: (count, *shape)."""
         y = np.moveaxis(self.scores, _axes(self.dims), (0, 1))
-        drawn = np.stack([generator(seed, first + k).integers(len(y), size=len(y)) for k in range(count)])
+        drawn = np.stack(
+            [make_generator(seed, first + k).integers(len(y), size=len(y)) for k in range(count)]
+        )
         return _planted(_back(y[drawn], self.dims), self.dims, self.truth - self.truth.mean())
 
 
@@ -99,7 +101,7 @@ class FlippedWorld:
         """Replicates first, first + 1, …: (count, *shape)."""
         out = np.repeat(self.fixed[None], count, axis=0)
         for k in range(count):
-            rng = generator(seed, first + k)
+            rng = make_generator(seed, first + k)
             for effect, axes in self.flipped:
                 size = [n if axis in axes else 1 for axis, n in enumerate(self.shape)]
                 out[k] += effect * (2.0 * rng.integers(2, size=size) - 1.0)
@@ -120,7 +122,7 @@ def data_null(
     >>> world.draw(0, 3, seed=1).shape, [round(float(m), 2) for m in world.truth]
     ((3, 9, 2), [0.28, 0.28])
     """
-    chosen(kind, "null", KINDS)
+    validate_choice(kind, "null", KINDS)
     check_layout(dims, scores.shape, claim)
     if not np.isfinite(scores).all():
         raise InputError(

@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
-from shardwise.core.arguments import chosen, whole
+from shardwise.core.arguments import validate_choice, validate_count
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.lab.simulate_scores import labelled
 
 Figure = Literal["figure-2", "figure-3", "figure-4"]
@@ -66,7 +66,9 @@ class J15World:
         seed
             Where the random numbers start; table i depends on (seed, i) only.
         """
-        drawn = np.array([generator(seed, first + i, 1).random(2) for i in range(count)]).reshape(count, 2)
+        drawn = np.array([make_generator(seed, first + i, 1).random(2) for i in range(count)]).reshape(
+            count, 2
+        )
         # "the mean and the variance between 0 and 1" (J15 §4)
         mu = drawn[:, 0] if self.mu is None else np.full(count, self.mu)
         sigma = np.sqrt(drawn[:, 1]) if self.sigma is None else np.full(count, self.sigma)
@@ -88,7 +90,7 @@ class J15World:
         mu, sigma = self.parameters(first, count, seed)
         n = self.shape[0]
         for i in range(count):
-            rng = generator(seed, first + i)
+            rng = make_generator(seed, first + i)
             if self.figure == "figure-3":
                 difference = rng.normal(0.0, sigma[i], n)
                 y[i] = 0.5 + np.multiply.outer(difference, [0.5, -0.5])
@@ -127,11 +129,11 @@ def j15_world(
     >>> j15_world("figure-2", mu=.5, sigma=0.).truth.round(3)
     array([0.523, 0.5  ])
     """
-    chosen(figure, "figure", FIGURES, what="simulation")
+    validate_choice(figure, "figure", FIGURES, what="simulation")
     if sigma is not None and not (np.isfinite(sigma) and sigma >= 0):
         raise InputError(f"sigma = {sigma:g} is not a standard deviation", remedy="give 0 or more")
-    whole(topics, "topics", least=2)
-    whole(instances, "instances", least=2)
+    validate_count(topics, "topics", least=2)
+    validate_count(instances, "instances", least=2)
     if figure == "figure-3":
         if mu is not None:
             raise InputError("figure-3 has no mu: the systems are equal", remedy="leave it out")

@@ -9,7 +9,7 @@ import numpy as np
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.worlds.base import NormalWorld, check_layout
 from shardwise.methods.tables import SPLITS
@@ -61,7 +61,7 @@ class ResplitWorld:
         common = self.components.only(("topic", "topic:system"))
         y = NormalWorld(self.means, common, self.dims, self.shape, self.claim).draw(first, count, seed)
         for i in range(count):
-            y[i] += self._errors(generator(seed, first + i, 1))
+            y[i] += self._errors(make_generator(seed, first + i, 1))
         return y
 
     def _errors(self, rng: np.random.Generator) -> Floats:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from shardwise.core.arguments import level, whole
+from shardwise.core.arguments import validate_count, validate_level
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.lab.worlds.base import check_layout
 
 STEPS = 200  # of Newton's method; a dozen are usual
@@ -59,7 +59,7 @@ class TiltedWorld:
         edges = np.cumsum(self.weights)
         edges[-1] = 1.0
         drawn = [
-            np.searchsorted(edges, generator(seed, first + k).random(self.shape[topic]), side="right")
+            np.searchsorted(edges, make_generator(seed, first + k).random(self.shape[topic]), side="right")
             for k in range(count)
         ]
         return np.stack([np.take(self.scores, rows, axis=topic) for rows in drawn])
@@ -97,7 +97,7 @@ def tilted_world(
             f"topics are drawn from scores by {', '.join(dims)}, which begin with another dimension",
             remedy="choose one split",
         )
-    n = len(y) if topics is None else whole(topics, "topics", least=2)
+    n = len(y) if topics is None else validate_count(topics, "topics", least=2)
     shape = (n, *y.shape[1:])
     check_layout(dims, shape, Claim("topic"))
     by_topic = topic_means(y, dims)
@@ -196,9 +196,9 @@ def similar_systems(scores: Floats, *, share: float = SHARE, most: int | None = 
     >>> similar_systems(y).tolist()
     [0, 3, 4]
     """
-    level(share, "share")
+    validate_level(share, "share")
     r = scores.shape[1]
-    top = r if most is None else min(whole(most, "most", least=2), r)
+    top = r if most is None else min(validate_count(most, "most", least=2), r)
     order = np.argsort(scores.mean(axis=0), kind="stable")
     best, end = order[:1], 0
     # a part of a set that can be made equal can be, with weights nearer to equal ones: so both ends only move up

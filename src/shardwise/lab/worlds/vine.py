@@ -21,7 +21,7 @@ from scipy import special
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.lab.worlds.base import axes_of, check_layout
 from shardwise.lab.worlds.copula import normal_scores
 from shardwise.lab.worlds.kernels import draw_quantiles, to_scores
@@ -77,7 +77,7 @@ class VineWorld:
         n, c = self.shape[0], self.margins.size
         z = np.empty((count, n * c))
         for k in range(count):
-            rng = generator(seed, first + k)
+            rng = make_generator(seed, first + k)
             place, noise = rng.random((n, c + 1)), rng.standard_normal((n, c + 1))
             z[k] = special.ndtri(draw_quantiles(self.vine, place, noise)).ravel()
         to_scores(z, np.tile(np.arange(c), n), self.cut, self.guide, self.margins.low, self.margins.high)

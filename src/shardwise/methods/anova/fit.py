@@ -14,9 +14,9 @@ from scipy import special
 
 from shardwise.core import late
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import Claim, plural
+from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import Either, InputError
-from shardwise.core.model import Model, Term, label
+from shardwise.core.model import Model, Term, format_term
 from shardwise.core.scores import as_scores, level_names, nouns_of, sizes_of
 from shardwise.core.shown import Shown
 from shardwise.methods.anova.suitable import check_design
@@ -87,7 +87,9 @@ class AnovaFit(Shown):
         labels = level_names(self.scores, of)
         if len(set(labels)) < len(labels):
             twice = next(name for name in labels if labels.count(name) > 1)
-            raise InputError(f"two {plural(of)} are named {twice!r}", remedy="give them different names")
+            raise InputError(
+                f"two {pluralize_noun(of)} are named {twice!r}", remedy="give them different names"
+            )
         counts, sds = own_spread(self.scores, of)
         if self.parts is not None:
             found = estimates_of(self.parts, self.model, claim, of)
@@ -135,7 +137,7 @@ class AnovaFit(Shown):
         kind
             "shares" or "residuals".
         """
-        return late.call("chart", self, kind)
+        return late.call_bound("chart", self, kind)
 
     def _effects_of(
         self, target: str, signs: dict[str, int]
@@ -168,7 +170,7 @@ class AnovaFit(Shown):
 
     def summary(self) -> str:
         """Return the table and what was done, as text."""
-        shape = ", ".join(f"{size} {plural(str(d))}" for d, size in self.scores.sizes.items())
+        shape = ", ".join(f"{size} {pluralize_noun(str(d))}" for d, size in self.scores.sizes.items())
         table = self.table.rename_axis(None).to_string(
             na_rep="",
             formatters={
@@ -195,8 +197,8 @@ def estimates_of(parts: Decomposition, model: Model, claim: Claim, of: str = "sy
     claim, its degrees of freedom Satterthwaite's.
     """
     signs = error_term(model, tuple(parts.shape), of, claim)
-    ms: dict[str, Any] = {label(term): parts.ss[term] / parts.df[term] for term in model.sets}
-    df: dict[str, Any] = {label(term): float(parts.df[term]) for term in model.sets}
+    ms: dict[str, Any] = {format_term(term): parts.ss[term] / parts.df[term] for term in model.sets}
+    df: dict[str, Any] = {format_term(term): float(parts.df[term]) for term in model.sets}
     ms[ERROR], df[ERROR] = parts.ss_error / parts.df_error, float(parts.df_error)
     unit = np.full(np.shape(parts.grand_mean), 2.0 * parts.shape[of] / parts.n)
     variance, freedom, words = combine(signs, unit, None, ms, df)
@@ -315,7 +317,7 @@ def _labelled(scores: xr.DataArray, effects: Mapping[Term, Floats]) -> dict[str,
         sizes = {str(d): n for d, n in scores.sizes.items() if d in term}
         own = [d for d in sizes if d in levels]
         coords = xr.Coordinates({d: levels[d] for d in own}, indexes={d: indexes[d] for d in own})
-        found[label(term)] = xr.DataArray(
+        found[format_term(term)] = xr.DataArray(
             values.reshape(tuple(sizes.values())), coords=coords, dims=tuple(sizes)
         )
     return found
@@ -368,11 +370,11 @@ def _exact_note(ss_error: float) -> tuple[str, ...]:
 
 def _notes(fit: Incomplete, cells: int) -> tuple[str, ...]:
     notes = [f"{cells - fit.n} of {cells} scores are missing and left out: least squares, type III"]
-    second = [label(term) for term, test in fit.tests.items() if test.kind == "II"]
+    second = [format_term(term) for term, test in fit.tests.items() if test.kind == "II"]
     if second:
         notes.append(f"type II for {', '.join(second)}: empty cells leave no type III hypothesis")
     short = [
-        label(term)
+        format_term(term)
         for term, test in fit.tests.items()
         if test.kind == "III" and test.df < prod(fit.shape[d] - 1 for d in term)
     ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import xarray as xr
 
-from shardwise.core.claim import plural
+from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import Either, InputError
-from shardwise.core.model import Model, label
+from shardwise.core.model import Model, format_term
 from shardwise.stats.balanced import error_df
 
 
@@ -38,11 +38,13 @@ def check_design(scores: xr.DataArray, model: Model) -> None:
         if shape[d] == 1:
             raise InputError(
                 f"the scores have one {d} only, so {model.short} has no {d} effect",
-                remedy=f"add {plural(d)}, or leave {d} out of the model",
+                remedy=f"add {pluralize_noun(d)}, or leave {d} out of the model",
             )
     if error_df(shape, model.sets) == 0:
-        full = label(frozenset(shape))
-        extra = " or ".join(plural(d) for d in ("shard", "instance") if d not in shape) or "replicates"
+        full = format_term(frozenset(shape))
+        extra = (
+            " or ".join(pluralize_noun(d) for d in ("shard", "instance") if d not in shape) or "replicates"
+        )
         raise InputError(
             f"{model.short} needs replicates: {full} takes up every score and leaves nothing for error",
             remedy=f"add {extra}, or leave {full} out of the model",

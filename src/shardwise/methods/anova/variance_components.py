@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import counted
+from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError
-from shardwise.core.model import MD1, MD6, label
-from shardwise.core.scores import DETERMINISTIC, as_scores, complete, layout_of
+from shardwise.core.model import MD1, MD6, format_term
+from shardwise.core.scores import DETERMINISTIC, as_scores, layout_of, require_complete
 from shardwise.core.variance_components import LAYOUTS, VarianceComponents
 from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed import balanced as mixed_balanced
@@ -64,7 +64,7 @@ def complete_table(scores: Any) -> tuple[xr.DataArray, Floats]:
             f"scores by {', '.join(dims)} have no components that are known here",
             remedy=f"use one of {'; '.join(', '.join(layout) for layout in LAYOUTS)}",
         )
-    return table, complete(table)
+    return table, require_complete(table)
 
 
 def components_of(y: Floats, dims: tuple[str, ...]) -> VarianceComponents:
@@ -86,7 +86,7 @@ def components_of(y: Floats, dims: tuple[str, ...]) -> VarianceComponents:
         raw = _of_instances(y)
     else:
         raw = _of_topics(y)
-    sizes = " × ".join(counted(size, dim) for dim, size in zip(dims, y.shape, strict=True))
+    sizes = " × ".join(format_count(size, dim) for dim, size in zip(dims, y.shape, strict=True))
     return VarianceComponents(
         {name: max(0.0, value) for name, value in raw.items()},
         mean=float(y.mean()),
@@ -107,7 +107,7 @@ def mean_squares(y: Floats, dims: tuple[str, ...]) -> dict[str, float]:
     """
     parts = decompose(y, dims, (MD1 if len(dims) == 2 else MD6).sets)
     assert parts is not None, "the gate refuses tables with gaps"
-    named = {label(term): parts.ss[term] / parts.df[term] for term in parts.ss}
+    named = {format_term(term): parts.ss[term] / parts.df[term] for term in parts.ss}
     return {**named, "error": parts.ss_error / parts.df_error}
 
 

@@ -17,10 +17,10 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core import late
-from shardwise.core.arguments import Progress, chosen, lending
-from shardwise.core.arguments import level as checked_level
+from shardwise.core.arguments import Progress, lend_executor, validate_choice
+from shardwise.core.arguments import validate_level as checked_level
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import Claim, plural
+from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.model import Model
 from shardwise.core.shown import Shown
@@ -147,8 +147,8 @@ class BootstrapFit(Shown):
             papers; without a choice scaled for ``difference`` and raw for ``marginal``.
         """
         refuse_generalize(Claim.of(generalize, self.means.nouns))
-        chosen(null, "null", ("difference", "marginal"))
-        chosen(tails, "tails", (1, 2), what="number of tails")
+        validate_choice(null, "null", ("difference", "marginal"))
+        validate_choice(tails, "tails", (1, 2), what="number of tails")
         scale = self._scale(residuals or usual_residuals(null))
         words = self._words(null, tails, density, scale)
         law = PairLaw((self._spread(null, density, None),), tails, scale, words)
@@ -192,7 +192,7 @@ class BootstrapFit(Shown):
             Uncorrected p-values of the N pairs, where these are not all pairs.
         """
         alpha = 1.0 - checked_level(level, "level")
-        chosen(trim, "trim", get_args(Trim))
+        validate_choice(trim, "trim", get_args(Trim))
         found = self.estimates(null=null, tails=tails, density=density, residuals=residuals)
         if pairs is None and found.distribution is not None:
             a, b = np.triu_indices(len(found.labels), 1)
@@ -226,15 +226,17 @@ class BootstrapFit(Shown):
             Those of `intervals`, or of `density_chart` for a pair.
         """
         if pair is not None:
-            return late.call("chart", self, "density", a=pair[0], b=pair[1], **options)
-        return late.call("chart", self, "effects", level=level, **options)
+            return late.call_bound("chart", self, "density", a=pair[0], b=pair[1], **options)
+        return late.call_bound("chart", self, "effects", level=level, **options)
 
     def _scale(self, residuals: str) -> float:
-        return self.inflation if chosen(residuals, "residuals", ("scaled", "raw")) == "scaled" else 1.0
+        return (
+            self.inflation if validate_choice(residuals, "residuals", ("scaled", "raw")) == "scaled" else 1.0
+        )
 
     def _spread(self, null: str, density: str, own: Floats | None) -> Spread:
         """Law of the error of an effect or a difference; all systems share it, so their replicates are pooled."""
-        chosen(density, "density", ("exact", "kde"))
+        validate_choice(density, "density", ("exact", "kde"))
         systems = self.anova.scores.sizes[self.of]
         if self.replicates is None:
             draws = self.draws.twice() if null == "difference" else self.draws.minus(systems)
@@ -305,7 +307,7 @@ def bootstrap_anova(
             remedy=("leave it out, or give ", Option("n_resamples", PAPER_RESAMPLES)),
         )
     if n_resamples is not None:
-        with lending(executor):
+        with lend_executor(executor):
             errors = drawn_errors(draws, fit.scores.sizes[of], n_resamples, seed, jobs, progress)
         replicates = xr.DataArray(errors, dims=("resample", of), coords={of: list(estimates.labels)})
     return BootstrapFit(fit, estimates, draws, replicates, seed, of)
@@ -362,7 +364,8 @@ def _weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:
         return np.array([1.0 / n]), np.array([float(n)])
     if of not in fit.incomplete.even:
         raise InputError(
-            f"the {plural(of)} lack different scores, so their bootstrap distributions differ and cannot be pooled",
+            f"the {pluralize_noun(of)} lack different scores, so their bootstrap distributions differ and"
+            " cannot be pooled",
             remedy=(
                 "keep the topics that all have, fill what is undefined with ",
                 Either("fill_undefined", "--fill"),
@@ -395,8 +398,8 @@ def refuse_generalize(claim: Claim) -> None:
     """Refuse a claim about more than these topics, as residuals are drawn."""
     if claim.over:
         raise InputError(
-            f"the bootstrap resamples residuals, not {plural(claim.over[0])}: it supports claims about these"
-            f" {plural(claim.over[0])} only",
+            f"the bootstrap resamples residuals, not {pluralize_noun(claim.over[0])}: it supports claims about these"
+            f" {pluralize_noun(claim.over[0])} only",
             remedy=(
                 "use ",
                 Either("anova with ", "an ANOVA model, without --fit bootstrap, and "),

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from shardwise.core.arguments import CHUNKS, Progress, lent, mapped
+from shardwise.core.arguments import CHUNKS, Progress, borrow_executor, map_parallel
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.methods.bootstrap.draws import Draws
@@ -112,10 +112,10 @@ def resample(
         )
     counts = np.rint(draws.counts).astype(np.int64)
     work = partial(_means, draws.pool.values, draws.weights, counts, key_of(seed), systems)
-    executor = None if jobs == 1 else lent()
+    executor = None if jobs == 1 else borrow_executor()
     step = BLOCK if executor is None else max(BLOCK, -(-n_resamples // CHUNKS))
     ranges = [(first, min(first + step, n_resamples)) for first in range(0, n_resamples, step)]
-    parts = mapped(work, ranges, jobs=jobs, executor=executor, progress=progress, steps=_length)
+    parts = map_parallel(work, ranges, jobs=jobs, executor=executor, progress=progress, steps=_length)
     out = np.empty((n_resamples, systems))
     for (first, stop), part in zip(ranges, parts, strict=True):
         out[first:stop] = part

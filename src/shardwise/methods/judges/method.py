@@ -10,9 +10,9 @@ import pandas as pd
 import scipy
 import xarray as xr
 
-from shardwise.core.arguments import level
+from shardwise.core.arguments import validate_level
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.claim import Claim, counted
+from shardwise.core.claim import Claim, format_count
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import AVERAGED, HUMAN, Scores, as_scores, level_names, nouns_of
 from shardwise.methods.base import Clause, Estimates, Method, Outcome
@@ -76,7 +76,7 @@ def _averaged(scores: xr.DataArray) -> xr.DataArray:
     """Scores with the mean over instances, where there are any."""
     if "instance" not in scores.dims:
         return scores
-    words = f"these {counted(scores.sizes['instance'], nouns_of(scores).get('instance', 'instance'))}"
+    words = f"these {format_count(scores.sizes['instance'], nouns_of(scores).get('instance', 'instance'))}"
     return scores.mean("instance", skipna=True, keep_attrs=True).assign_attrs({AVERAGED: words})
 
 
@@ -117,7 +117,7 @@ def people(tables: Tables) -> Floats:
     if fewest < needed:
         where = "" if tables.task is None or needed == FEWEST else " of a task"
         raise InputError(
-            f"of some pair people scored {counted(fewest, what)}{where} of both systems",
+            f"of some pair people scored {format_count(fewest, what)}{where} of both systems",
             remedy=f"have {what}s{where} scored by people, at least {needed}, the same ones for all systems",
         )
     return tables.human
@@ -189,7 +189,8 @@ def _bought(tables: Tables, human: Floats) -> tuple[str, ...]:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = float(np.nanmedian(np.where(found.se > 0, found.se_of_labels**2 / found.se**2, np.nan)))
     said = [
-        f"{counted(labels, 'item')} of {tables.topics:,} with scores by people: with the judge's they tell as much as"
+        f"{format_count(labels, 'item')} of {tables.topics:,} with scores by people: with the judge's they"
+        " tell as much as"
         f" {labels * ratio:,.0f} such items would alone (median of pairs)"
     ]
     ia, ib = tables.pairs
@@ -209,7 +210,8 @@ def _bought(tables: Tables, human: Floats) -> tuple[str, ...]:
     biased = int((student.two_sided(t, found.labels - 1.0) <= 0.05 / found.bias.size).sum())
     if biased:
         said.append(
-            f"the judge by itself is biased in {biased} of {counted(found.bias.size, 'pair')}: its differences are not"
+            f"the judge by itself is biased in {biased} of {format_count(found.bias.size, 'pair')}: its"
+            " differences are not"
             " those that people see"
         )
     return tuple(said)
@@ -239,8 +241,8 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
     >>> int(row["labels"]), int(row["effective_labels"])
     (40, 94)
     """
-    level(alpha)
-    level(power, "power")
+    validate_level(alpha)
+    validate_level(power, "power")
     table = as_scores(scores, only=True).transpose(*TABLE)
     if Scores(table).human is None:
         raise InputError(

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +156,7 @@ def _patterns(item: Ints, places: Sequence[Ints], u: sparse.csr_array, items: in
     Two items are alike if they have the same observations: each is known by a random number for what it is in Z and U,
     an item by their sums.
     """
-    rng = generator(0)
+    rng = make_generator(0)
     mark = u @ rng.standard_normal(u.shape[1])
     for place in places:
         mark = mark + rng.standard_normal(int(place.max(initial=-1)) + 2)[place]

@@ -10,9 +10,9 @@ import numpy as np
 import xarray as xr
 
 from shardwise.core.arrays import Ints
-from shardwise.core.claim import Claim, counted, said
+from shardwise.core.claim import Claim, format_count, translate_term
 from shardwise.core.errors import InputError
-from shardwise.core.model import label
+from shardwise.core.model import format_term
 from shardwise.core.scores import ROLE_OF, as_scores, level_names, nouns_of
 from shardwise.core.variance_components import PARTS, VarianceComponents
 from shardwise.io.scores import read_scores
@@ -75,7 +75,7 @@ class FactorFit(RestrictedFit):
         return f"<FactorFit of {self.n} scores: {len(self.systems)} systems, random {', '.join(self.over)}>"
 
     def __str__(self) -> str:
-        sizes = " × ".join(counted(n, self.nouns.get(name, name)) for name, n in self.sizes.items())
+        sizes = " × ".join(format_count(n, self.nouns.get(name, name)) for name, n in self.sizes.items())
         return "\n".join(self.lines(f"mixed model, {sizes}"))
 
 
@@ -124,7 +124,9 @@ def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
         n=len(there[0]),
         variance_components=components,
         parts=parts,
-        notes=singular_note([said(name, nouns_of(table)) for name, v in components.items() if v == 0.0]),
+        notes=singular_note(
+            [translate_term(name, nouns_of(table)) for name, v in components.items() if v == 0.0]
+        ),
         nouns=nouns_of(table),
         sizes={**{name: int(codes[name].max()) + 1 for name in over}, **fixed},
         over=over,
@@ -146,10 +148,10 @@ def _kept(named: Sequence[str]) -> tuple[str, ...]:
 def _expanded(name: str) -> tuple[str, ...]:
     """The terms that a name stands for, their parts in the usual order."""
     if ":" in name:
-        return (label(frozenset(name.split(":"))),)
+        return (format_term(frozenset(name.split(":"))),)
     if name == "system":
         raise InputError("system cannot be random: its levels are compared", remedy="name other factors")
-    return name, label(frozenset((name, "system")))
+    return name, format_term(frozenset((name, "system")))
 
 
 def _codes(table: xr.DataArray, name: str, place: dict[str, Ints]) -> Ints:

@@ -12,7 +12,7 @@ from scipy import linalg
 
 from shardwise.core import late
 from shardwise.core.arrays import Bools, Floats
-from shardwise.core.claim import Claim, plural
+from shardwise.core.claim import Claim, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.scores import as_scores, nouns_of
 from shardwise.core.shown import Shown
@@ -54,9 +54,9 @@ class MixedFit(Shown, RestrictedFit):
     def claim(self) -> str:
         """What a significant difference is about, in words."""
         topic, system, instance = (self.nouns.get(name, name) for name in ("topic", "system", "instance"))
-        topics = f"new {plural(topic)} like these {len(self.topics)}"
+        topics = f"new {pluralize_noun(topic)} like these {len(self.topics)}"
         if self.design == "crossed":
-            shared = f"{plural(instance)} shared by all {plural(system)}"
+            shared = f"{pluralize_noun(instance)} shared by all {pluralize_noun(system)}"
             return f"{topics}, exactly these {max(self.instances)} {shared}"
         counts = sorted({m for m, fixed in zip(self.instances, self.deterministic, strict=True) if not fixed})
         some = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
@@ -138,7 +138,7 @@ class MixedFit(Shown, RestrictedFit):
 
     def plot(self) -> Any:
         """Draw the share of each variance component: an altair chart."""
-        return late.call("chart", self)
+        return late.call_bound("chart", self)
 
     def __repr__(self) -> str:
         return f"<MixedFit of {self.n} scores: {len(self.systems)} systems, {self.design} instances>"

@@ -18,7 +18,7 @@ from scipy import linalg, special
 from shardwise.core import late
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.core.shown import Shown
 from shardwise.methods.mixed import balanced, blocks, reml
 from shardwise.methods.mixed.fit import MixedFit
@@ -142,7 +142,7 @@ class Posterior(Shown):
         level
             Probability of the interval.
         """
-        return late.call("chart", self, level=level)
+        return late.call_bound("chart", self, level=level)
 
     def __str__(self) -> str:
         return self.words
@@ -179,7 +179,7 @@ def posterior(fit: MixedFit, draws: int | None = None, seed: int = 0) -> Posteri
             "only a model of topics, systems and instances has a posterior here",
             remedy="give the fit of a design",
         )
-    rng = generator(seed)
+    rng = make_generator(seed)
     if fit.balanced is not None:
         return _exact(fit, fit.balanced, draws or DRAWS, rng)
     with one_thread():

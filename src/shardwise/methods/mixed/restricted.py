@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.claim import Claim, said
+from shardwise.core.claim import Claim, translate_term
 from shardwise.core.errors import InputError, Option
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.base import Estimates
@@ -189,7 +189,7 @@ class RestrictedFit:
             df=float(np.median(table[pairs])),
             claim=claim,
             model=model,
-            error=f"{' + '.join(said(name, self.nouns) for name in blurs)}, {WORDS[kind]} df",
+            error=f"{' + '.join(translate_term(name, self.nouns) for name in blurs)}, {WORDS[kind]} df",
             scale=self.residual_sd,
             difference_variance=None if alike else variance,
             difference_df=None if alike else table,
@@ -203,7 +203,7 @@ class RestrictedFit:
         return [
             f"{heading}, {self.n} scores; {self.convergence}",
             *(
-                f"  {said(name, self.nouns):<16} sd {np.sqrt(v):.5f}  {v / total:6.1%} of the variance"
+                f"  {translate_term(name, self.nouns):<16} sd {np.sqrt(v):.5f}  {v / total:6.1%} of the variance"
                 for name, v in self.variance_components.items()
             ),
             f"  REML criterion {self.criterion:.4f}, AIC {self.aic:.4f}, BIC {self.bic:.4f}",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shardwise.core.arguments import CHUNKS, lent, mapped, workers
+from shardwise.core.arguments import CHUNKS, borrow_executor, count_workers, map_parallel
 from shardwise.core.arrays import Floats, Ints
 from shardwise.methods.moderated.draws import BLOCK_SIZE as BLOCK
 from shardwise.methods.paired.max_t import TIE
@@ -62,12 +62,12 @@ def law_of(
     ia, ib, t = ia[order], ib[order], t[order]
     count = counting(ia, ib)
     targets = Targets(ia, ib, t**2 * (1.0 - TIE))
-    executor = None if jobs == 1 else lent()
+    executor = None if jobs == 1 else borrow_executor()
     blocks = -(-n_resamples // BLOCK)
-    step = max(1, -(-blocks // (4 * workers(jobs) if executor is None else CHUNKS)))
+    step = max(1, -(-blocks // (4 * count_workers(jobs) if executor is None else CHUNKS)))
     ranges = [(first, min(first + step, blocks)) for first in range(0, blocks, step)]
     work = partial(_tally, count, targets, key, n_resamples)
-    counts, peaks = zip(*mapped(work, ranges, jobs=jobs, executor=executor), strict=True)
+    counts, peaks = zip(*map_parallel(work, ranges, jobs=jobs, executor=executor), strict=True)
     falling = np.sum(counts, axis=0) + 1
     p_adjusted[order] = np.maximum.accumulate(falling) / (n_resamples + 1)
     return Law(p_adjusted, np.sort(np.concatenate(peaks)))

@@ -12,9 +12,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from shardwise.core.arguments import Progress, chosen, flowing
+from shardwise.core.arguments import Progress, stream_results, validate_choice
 from shardwise.core.arrays import Floats, Ints
-from shardwise.core.claim import Claim, counted, plural
+from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.shown import Shown
 from shardwise.io.archive import load_arrays, save_arrays
@@ -114,11 +114,11 @@ class ScoreMoments(Shown):
         progress
             Called with (items done, 0) after each block.
         """
-        chosen(missing, "missing", ("refuse", "drop"))
+        validate_choice(missing, "missing", ("refuse", "drop"))
         opened = blocks(source, columns=columns, systems=systems, rows=rows)
         if len(opened.systems) < 2:
             raise InputError(
-                f"{counted(len(opened.systems), 'system')}, and comparing takes two",
+                f"{format_count(len(opened.systems), 'system')}, and comparing takes two",
                 where=opened.source,
                 remedy="check which columns are systems",
             )
@@ -200,7 +200,7 @@ class ScoreMoments(Shown):
         if set(self.systems) != set(other.systems):
             alone = sorted(set(self.systems) ^ set(other.systems))
             raise InputError(
-                f"{counted(len(alone), 'system')} only one side has, such as {alone[0]!r}",
+                f"{format_count(len(alone), 'system')} only one side has, such as {alone[0]!r}",
                 remedy="add moments of the same systems",
             )
         at = [other.systems.index(name) for name in self.systems]
@@ -239,14 +239,16 @@ class ScoreMoments(Shown):
         seed
             Seed of the draws; draw i depends on (seed, i) only.
         """
-        chosen(test, "test", TESTS)
+        validate_choice(test, "test", TESTS)
         if self.n < 2:
-            raise InputError(f"{counted(self.n, self.item)}, and a variance takes two", remedy="add more")
+            raise InputError(
+                f"{format_count(self.n, self.item)}, and a variance takes two", remedy="add more"
+            )
         nouns = {"topic": self.item} if self.item != "topic" else {}
         claim = Claim.of(generalize, nouns)
         if claim.over not in ((), ("topic",)) or (not claim.over and test != "MD1"):
             raise InputError(
-                f"{test} of moments supports claims about new {plural(self.item)} only",
+                f"{test} of moments supports claims about new {pluralize_noun(self.item)} only",
                 remedy=("leave out ", Option("generalize")),
             )
         systems, df = len(self.systems), self.n - 1.0
@@ -267,7 +269,7 @@ class ScoreMoments(Shown):
             own_count=np.full(systems, float(self.n)),
             over=claim,
             nouns=nouns,
-            notes=(f"{counted(self.dropped, self.item)} without all scores left out",)
+            notes=(f"{format_count(self.dropped, self.item)} without all scores left out",)
             if self.dropped
             else (),
         )
@@ -278,13 +280,13 @@ class ScoreMoments(Shown):
         assert isinstance(gram, Gram)
         tested = MomentsTest(gram, test, n_resamples, seed)
         few = (
-            f"under {FEW} {plural(self.item)} the table itself says more of the joint law than its moments",
+            f"under {FEW} {pluralize_noun(self.item)} the table itself says more of the joint law than its moments",
         )
         notes = few if test == "moderated" and self.n < FEW else ()
         return replace(found, test=tested, notes=(*found.notes, *notes), **nothing)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
-        return f"moments of {counted(self.n, self.item)} × {counted(len(self.systems), 'system')}"
+        return f"moments of {format_count(self.n, self.item)} × {format_count(len(self.systems), 'system')}"
 
 
 def _reorder(gram: Gram | Margins, order: Ints) -> Any:
@@ -318,7 +320,7 @@ def _total(
     found: Gram | Margins = (margins_of if margins else gram_of)((), size)
     dropped, done, own = 0, 0, threading.local()
     with one_thread():
-        for part in flowing(partial(_part, size, margins, own), opened.each, jobs=jobs):
+        for part in stream_results(partial(_part, size, margins, own), opened.each, jobs=jobs):
             if part.infinite:
                 raise InputError("holds infinite scores", where=opened.source, remedy="correct or drop them")
             if part.missing and missing == "refuse":

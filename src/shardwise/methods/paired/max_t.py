@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from shardwise.core.arguments import CHUNKS, lent, mapped
+from shardwise.core.arguments import CHUNKS, borrow_executor, map_parallel
 from shardwise.core.arrays import Floats, Ints
 from shardwise.methods.paired.kernels import count_flips
 from shardwise.stats.student import t_statistic
@@ -59,11 +59,11 @@ def flip_topics(
     u = u_of(t_statistic(difference, se), topics)
     order = np.argsort(-u, kind="stable")
     target = u[order] * (1.0 - TIE)
-    executor = None if jobs == 1 else lent()
+    executor = None if jobs == 1 else borrow_executor()
     step = max(FEWEST, -(-n_resamples // CHUNKS))
     ranges = [(first, min(first + step, n_resamples)) for first in range(0, n_resamples, step)]
     work = partial(_flipped, d, ia[order], ib[order], weight[order], target, key)
-    owns, fallings, peaks = zip(*mapped(work, ranges, jobs=jobs, executor=executor), strict=True)
+    owns, fallings, peaks = zip(*map_parallel(work, ranges, jobs=jobs, executor=executor), strict=True)
     own, falling, maxima = sum(owns), sum(fallings), np.concatenate(peaks)
     p, p_adjusted = np.empty(u.size), np.empty(u.size)
     p[order] = (own + 1) / (n_resamples + 1)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shardwise.core.arguments import level as checked_level
-from shardwise.core.claim import plural
+from shardwise.core.arguments import validate_level as checked_level
+from shardwise.core.claim import pluralize_noun
 from shardwise.core.scores import Scores, as_scores, in_canonical_order, nouns_of
 from shardwise.methods.mixed.observations import DIMENSIONS
 from shardwise.methods.repeats.unified import instance_effect, instance_spread
@@ -68,7 +68,10 @@ class Repeats:
         return self.p <= DOUBT
 
     def __str__(self) -> str:
-        topics, instance = plural(self.nouns.get("topic", "topic")), self.nouns.get("instance", "instance")
+        topics, instance = (
+            pluralize_noun(self.nouns.get("topic", "topic")),
+            self.nouns.get("instance", "instance"),
+        )
         if self.shown:
             limits = f"sd {self.sd:.4f}, {self.lower:.4f} to {self.upper:.4f}"
             return f"each {instance} moves all {topics} together ({limits}; p = {self.p:.2g})"
@@ -87,7 +90,7 @@ class Repeats:
         """
         if kind == "samples":
             against = "although" if self.shown else "and"
-            instances = plural(self.nouns.get("instance", "instance"))
+            instances = pluralize_noun(self.nouns.get("instance", "instance"))
             reason = "as was said" if said else f"as {instances} are"
             return f"taken as samples, {reason}, {against} {self}"
         if said:

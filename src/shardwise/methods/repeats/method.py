@@ -11,7 +11,7 @@ import numpy as np
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.rng import generator
+from shardwise.core.rng import make_generator
 from shardwise.methods.base import Clause, Estimates, Method, Outcome
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.posterior import Mixture
@@ -328,7 +328,7 @@ def unified_posterior(tables: Tables, labels: tuple[str, ...]) -> Callable[[str,
                 "the differences do not vary over topics", remedy="there is nothing to draw from"
             )
         order, weights = unified_order(float(se[0, 0]), float(topics[0, 0]), spread, ia, ib)
-        variance = draw(order, draws, generator(seed)) @ weights
+        variance = draw(order, draws, make_generator(seed)) @ weights
         centres = np.full(draws, float(mean[0, 0]))
         return Mixture(centres, np.sqrt(np.maximum(variance, 0.0)), np.full(draws, 1.0 / draws))
 

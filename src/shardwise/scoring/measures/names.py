@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from shardwise.core.errors import InputError, unknown
+from shardwise.core.errors import InputError, refuse_unknown
 from shardwise.scoring.measures.definitions import DEFINITIONS, Definition, Parameter
 from shardwise.scoring.measures.tools import SELDOM, TOOLS, translate
 
@@ -129,7 +129,7 @@ def expand_measure(name: object, tool: str | None = None) -> list[Measure]:
         return [_parse_ours(spelled, text) for spelled in names]
     if tool is not None:
         if tool not in TOOLS:
-            raise unknown("tool", tool, TOOLS, what="evaluation program")
+            raise refuse_unknown("tool", tool, TOOLS, what="evaluation program")
         if (names := translate(text, tool)) is not None:
             return [_parse_ours(spelled, text) for spelled in names]
     if (measure := _parse_exactly(text)) is not None:
