@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.analysis.diagnostics import Remark, Residuals
+from shardwise.analysis.items import ItemMatrix, Items, list_items, make_item_matrix
 from shardwise.analysis.power import Power
 from shardwise.analysis.provenance import Hashed, Recipe
 from shardwise.analysis.trust import Trust
@@ -264,6 +265,7 @@ class Analysis:
     analysed: (
         xr.DataArray
     )  # what the claim that leads rests on: without gaps that are filled, or the first split alone
+    item_scores: xr.DataArray  # one row an item, before clusters became units
     baselines: tuple[str, ...]  # with which all others were compared; empty where all pairs were
     title: str  # heading of the report; empty for the question that was asked
     measure: str
@@ -339,6 +341,11 @@ class Analysis:
         """
         return nouns_of(self.scores).get(dimension, dimension)
 
+    @property
+    def item_noun(self) -> str:
+        """The user's word for an item, where clusters or tasks are the units too."""
+        return nouns_of(self.item_scores).get("topic", "topic")
+
     def nouns_for(self, dimension: str) -> str:
         """Return the user's word for many levels of a dimension: ``questions`` for topic.
 
@@ -407,6 +414,45 @@ class Analysis:
         """
         board: Leaderboard = late.call_bound("leaderboard", self, baseline=baseline)
         return board
+
+    def items(self, a: str | None = None, b: str | None = None, *, margin: float = 0.0) -> Items:
+        """Return the items behind the difference of two systems: wins, ties, losses, and which of them matter.
+
+        Parameters
+        ----------
+        a : str, optional
+            A system, the new one; without it the best that is not a baseline.
+        b : str, optional
+            The system that it is compared with, the old one; without it the first baseline, else the best other.
+        margin : float
+            Differences up to this are ties.
+
+        Returns
+        -------
+        Items
+            One row an item; frames of regressions, fixes, outliers and of items that all systems fail.
+
+        >>> import shardwise as sw
+        >>> y = xr.DataArray(np.random.default_rng(1).normal([0.6, 0.5], 0.1, (40, 2)), dims=("topic", "system"))
+        >>> items = sw.analyze(y).items()
+        >>> items.a, items.b, len(items.wins) + len(items.ties) + len(items.losses)
+        ('0', '1', 40)
+        """
+        old = b or next((name for name in self.baselines if name != a), None)
+        new = a or next(name for name in self.systems if name != old)
+        return list_items(
+            self.item_scores, new, old or next(name for name in self.systems if name != new), margin
+        )
+
+    def item_matrix(self) -> ItemMatrix:
+        """Return the scores of all systems on all items, the hardest item and the best system first.
+
+        Returns
+        -------
+        ItemMatrix
+            Items × systems, and the difficulty of each item.
+        """
+        return make_item_matrix(self.item_scores, self.systems)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the whole of it as one HTML file.

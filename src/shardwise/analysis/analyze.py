@@ -37,7 +37,7 @@ from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import Scores, as_scores, layout_of, missing_cells, nouns_of, undefined_cells
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.anova.method import AnovaMethod
-from shardwise.methods.clusters import by_units
+from shardwise.methods.clusters import by_units, unstack_tasks
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import list_claims, parse_procedure
 from shardwise.methods.repeats.kinds import seeds_or_samples
@@ -171,6 +171,7 @@ def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> 
     chosen = replace(chosen, generalize=generalize)
     nouns = nouns_of(original)
     table, filled, policy = _filled(original, chosen.fill)
+    items = table if original is given else _filled(unstack_tasks(given), chosen.fill)[0]
     procedures, unsupported = procedures_of(table, chosen)
     table = _usable(table, procedures)
     procedures, unsupported = procedures_of(table, chosen)  # what is left may have no gaps
@@ -201,6 +202,7 @@ def _analyzed(data: Any, chosen: AnalysisOptions, progress: Progress | None) -> 
     return Analysis(
         scores=original,
         analysed=table,
+        item_scores=items,
         baselines=list_baselines(chosen.baseline),
         title=chosen.title,
         measure=name,

@@ -59,6 +59,8 @@ class CompareOptions(Comparing, Drawn, Written):
     Example: shardwise compare evals.csv --baseline gpt-old --margin 0.02
 
     Example: shardwise compare logs/*.eval --report report.html
+
+    Example: shardwise compare evals.csv --items gpt-new,gpt-old --out items.csv
     """
 
     table: Annotated[
@@ -67,6 +69,7 @@ class CompareOptions(Comparing, Drawn, Written):
         "Table to show: systems (default as text) or pairs (default else); with repeats also seeds, spread (of p), "
         "shares (of variance) or settings.",
     ] = ""
+    items: Annotated[str, opt.ITEMS] = ""
     trim: Annotated[str | None, opt.TRIM] = None
     report: Annotated[Path | None, opt.REPORT] = None
     calibration: Annotated[int | None, opt.CALIBRATION] = None

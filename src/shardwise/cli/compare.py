@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import pandas as pd
@@ -28,11 +29,12 @@ from shardwise.cli.output import draw, emit, write_text
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.pairs import list_baselines
 from shardwise.core.arguments import validate_choice
-from shardwise.core.claim import translate_term
+from shardwise.core.claim import format_count, translate_term
 from shardwise.core.errors import InputError
-from shardwise.core.scores import nouns_of
+from shardwise.core.scores import level_names, nouns_of
 from shardwise.methods.bootstrap.fit import Trim, bootstrap_anova
 from shardwise.writing.answer import (
+    FEW_NAMED,
     BareSetting,
     write_answer,
     write_next_step,
@@ -41,6 +43,7 @@ from shardwise.writing.answer import (
     write_scope,
     write_splits,
 )
+from shardwise.writing.items import MOST_ROWS, show_items, show_matrix, write_items, write_matrix
 from shardwise.writing.tables import MARKS, show_table, tabulate_baselines, tabulate_systems
 
 MOST_PAIRS = 200_000
@@ -58,7 +61,7 @@ def compare_systems(options: CompareOptions) -> None:
         compare_streamed(options, reader)
         return
     page = options.shown is Format.html
-    if options.report is not None or options.chart is not None or page:
+    if options.report is not None or options.chart is not None or page or options.items:
         reader.one_measure()
     read = reader.read()
     if not reader.measure and len(read.measures) > 1:
@@ -67,6 +70,7 @@ def compare_systems(options: CompareOptions) -> None:
     if options.random:
         _show_factors(options, pick_measure(read), read.notes)
         return
+    pair = parse_pair(options.items, level_names(pick_measure(read), "system")) if options.items else None
     if options.table in OF_REPEATS or is_for_two(options):
         # Loaded here, since it needs charts.
         from shardwise.cli.repeats import show
@@ -87,7 +91,9 @@ def compare_systems(options: CompareOptions) -> None:
         found[0].report(options.report)
     if options.chart is not None:
         _draw(found[0], options)
-    if page:
+    if options.items:
+        _show_items(found[0], pair, options)
+    elif page:
         # Loaded here, since it needs charts and templates.
         from shardwise.writing.html import html
 
@@ -166,6 +172,70 @@ def _show(analyses: list[Analysis], options: CompareOptions) -> None:
     notes = tuple(dict.fromkeys(note for one in analyses for note in _notes(one, options)))
     frame = pd.concat(tables, ignore_index=True)
     emit(frame, format, options.out, title=title, notes=notes, facts=facts, quiet=options.quiet)
+
+
+def parse_pair(text: str, systems: Sequence[str]) -> tuple[str, str] | None:
+    """Parse the two systems whose items are shown.
+
+    Parameters
+    ----------
+    text : str
+        Two names with a comma between them, which may hold commas themselves, or "all".
+    systems : sequence of str
+        Names of the systems.
+
+    Returns
+    -------
+    (str, str) or None
+        The two systems; None for the matrix of all.
+
+    >>> parse_pair("b,x, y", ["b", "x, y"]), parse_pair("all", ["b", "c"])
+    (('b', 'x, y'), None)
+    """
+    if text == "all":
+        return None
+    parts = text.split(",")
+    pairs = ((",".join(parts[:k]).strip(), ",".join(parts[k:]).strip()) for k in range(1, len(parts)))
+    pair = next(((a, b) for a, b in pairs if a in systems and b in systems and a != b), None)
+    if pair is None:
+        raise InputError(
+            f"--items {text!r} does not name two of the systems",
+            remedy=f"write two of {', '.join(systems[:FEW_NAMED])}{', …' if len(systems) > FEW_NAMED else ''} with a"
+            " comma between them, or all",
+        )
+    return pair
+
+
+def _show_items(analysis: Analysis, pair: tuple[str, str] | None, options: CompareOptions) -> None:
+    """Print or write the items of two systems, or the matrix of items and systems."""
+    for_people = options.shown is Format.text and options.out is None
+    facts: dict[str, Any] = {"measure": analysis.measure, "alpha": options.alpha}
+    if pair is None:
+        matrix = analysis.item_matrix()
+        frame, lines = matrix.to_frame(), write_matrix(matrix)
+        facts["items"] = len(matrix)
+        hidden = len(frame) - MOST_ROWS if for_people else 0
+        frame = show_matrix(matrix, analysis.decimals) if for_people else frame
+    else:
+        margin = options.margin or 0.0
+        items = analysis.items(*pair, margin=margin)
+        lines = write_items(items, analysis.decimals)
+        frame = show_items(items, analysis.decimals) if for_people else items.to_frame()
+        hidden = len(items) - len(frame)
+        counts = {f"n_{name}": n for name, n in items.counts.items()}
+        facts |= {"a": items.a, "b": items.b, "difference": items.difference, "items": len(items), **counts}
+    noun = analysis.item_noun
+    note = (f"{format_count(hidden, noun)} not shown; add --out items.csv for all.",) if hidden > 0 else ()
+    notes = () if options.quiet else (*analysis.notes, *note)
+    emit(
+        frame,
+        options.shown,
+        options.out,
+        title="\n".join(lines),
+        notes=notes,
+        facts=facts,
+        quiet=options.quiet,
+    )
 
 
 def _table(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:

@@ -119,6 +119,7 @@ NO_BOOTSTRAP = Condition(
 NO_FACTORS = Condition(
     lambda now: not now.value("random"), ("with ", Option("random")), "remove one of the two"
 )
+NO_TABLE = Condition(lambda now: not now.value("table"), ("with ", Option("table")), "remove one of the two")
 MARGIN = Condition(
     lambda now: now.value("margin") is not None, "without a margin", ("add ", Option("margin", 0.01))
 )

@@ -495,6 +495,11 @@ OUT = Declaration(
     help="Write the result to this file: .txt, .json, .csv, .tex, .md or .html.",
 )  # fmt: skip
 TABLE = Declaration("--table", metavar="NAME", group=OUTPUT, help="Table to show.")
+ITEMS = Declaration(
+    "--items", metavar="A,B", group=OUTPUT, only_with=(when.IN_MEMORY, when.NO_FACTORS, when.NO_TABLE),
+    help="Show the items behind the difference of two systems: wins, losses, outliers; all for the matrix of items and "
+    "systems.",
+)  # fmt: skip
 TRIM = Declaration(
     "--trim", metavar="HOW", group=OUTPUT, only_with=(when.BOOTSTRAP, when.TEXT, when.NO_FACTORS),
     help="Show bootstrap intervals of the effects (V17): drop a share, percent or count of the estimates.",

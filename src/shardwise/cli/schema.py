@@ -67,6 +67,27 @@ FIELDS: dict[str, Field] = {
         "flag",
         "With --margin: whether it is shown to be less than the margin worse than the best.",
     ),
+    # Items
+    "item": ("text", "Name of the item."),
+    "task": ("text", "Task of the item."),
+    "cluster": ("text", "Cluster of the item."),
+    "score_a": ("number?", "Mean score of a on the item; null where it has none."),
+    "score_b": ("number?", "Mean score of b on the item; null where it has none."),
+    "outcome": ("win|tie|loss|missing", "Whether a is better on the item, worse, or neither."),
+    "contribution": ("number?", "What the item adds to the difference of the means."),
+    "carries_half": ("flag", "Whether it is among the fewest items that add up to half of the difference."),
+    "outlier": ("flag", "Whether its difference is far from those of the other items."),
+    "all_fail": ("flag", "Whether all systems have the lowest possible score on the item."),
+    "all_solve": ("flag", "Whether all systems have the highest possible score on the item."),
+    **{
+        f"n_{name}": ("integer", f"Items that are {what}.")
+        for name, what in (
+            ("win", "wins of a"),
+            ("tie", "ties"),
+            ("loss", "losses of a"),
+            ("missing", "missing for a or b"),
+        )
+    },
     # Margins
     **{
         f"{name}_{side}": (kind, f"{what} of the test that {claim}.")
@@ -276,8 +297,8 @@ class Result:
         after a colon is another than usual.
     rows : mapping
         Fields of the rows of each table.
-    named : Field, optional
-        Further fields of rows, named by the data.
+    named : mapping
+        Further fields of the rows of a table, named by the data.
     patterns : mapping
         The same, by regular expression.
     """
@@ -286,7 +307,7 @@ class Result:
     row: str
     facts: str
     rows: Mapping[str, str]
-    named: Field | None = None
+    named: Mapping[str, Field] = field(default_factory=dict)
     patterns: Mapping[str, Field] = field(default_factory=dict)
 
 
@@ -303,9 +324,9 @@ RESULTS: dict[str, Result] = {
     ),
     "compare": Result(
         "Pairs of systems that were compared; with --table, other rows.",
-        "a pair; by --table a system, seed, number of repeats, component or setting",
+        "a pair; by --table a system, seed, number of repeats, component or setting; with --items an item",
         "answer? scope? procedure? method? claim? repeats? model? measure? alpha? margin? side? a? b? where? smallest?"
-        " items? dropped?"
+        " items? dropped? difference? n_win? n_tie? n_loss? n_missing?"
         " variance_components? anova?",
         {
             "pairs": f"measure? {PAIR} verdict? topic_effect_size? {OF_MARGIN} holds? smallest_margin? probability?",
@@ -315,8 +336,14 @@ RESULTS: dict[str, Result] = {
             "spread": "instances median lower upper share",
             "shares": "component variance sd share",
             "settings": "setting difference lower upper p holds",
+            "items": "item task? cluster? score_a score_b difference outcome contribution carries_half outlier"
+            " all_fail all_solve se?",
+            "matrix": "item task? cluster? mean sd systems all_fail all_solve",
         },
-        named=("text", "In the table of systems: the system, under the user's word for it."),
+        named={
+            "systems": ("text", "The system, under the user's word for it."),
+            "matrix": ("number?", "Mean score of the system of this name; null where it has none."),
+        },
     ),
     "leaderboard": Result(
         "Systems, best first, with the ranks that each may have.",
@@ -373,7 +400,7 @@ RESULTS: dict[str, Result] = {
         "a setting",
         "method variances",
         {"settings": "systems? alpha min_diff? width?"},
-        named=("integer", "Topics needed, by measure and power."),
+        named={"settings": ("integer", "Topics needed, by measure and power.")},
     ),
     "design pools": Result(
         "What each pool depth costs.",
@@ -426,7 +453,9 @@ RESULTS: dict[str, Result] = {
         "a system, best first",
         "",
         {"systems": "system"},
-        named=("number?", "Mean of the measure of this name; null where it is undefined everywhere."),
+        named={
+            "systems": ("number?", "Mean of the measure of this name; null where it is undefined everywhere.")
+        },
     ),
     "simulate": Result(
         "The collection that was written.",
@@ -553,7 +582,7 @@ def _kind(kind: str) -> dict[str, Any]:
 def _object(names: str, title: str = "", result: Result | None = None) -> dict[str, Any]:
     """Schema of an object with these fields; of a row where it belongs to a result."""
     properties, required = _fields(names)
-    named = result.named if result is not None and (title == "systems" or len(result.rows) == 1) else None
+    named = result.named.get(title) if result is not None else None
     patterns = result.patterns if result is not None else {}
     rows = {key: {**_kind(kind), "description": text} for key, (kind, text) in patterns.items()}
     return {

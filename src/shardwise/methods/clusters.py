@@ -45,7 +45,7 @@ def by_units(
     >>> units.values.tolist(), units.attrs["unit_words"]
     ([[1.0, 0.5], [0.0, 0.5]], ' with 4 topics in them')
     """
-    table = _unstacked(scores)
+    table = unstack_tasks(scores)
     labels = {name: table[name] for name in (CLUSTER, TASK) if name in table.coords}
     if not (labels or AVERAGED in scores.attrs) or UNIT_DF in scores.attrs:
         return scores, generalize
@@ -89,8 +89,19 @@ def by_units(
     return found, generalize
 
 
-def _unstacked(scores: xr.DataArray) -> xr.DataArray:
-    """Tasks as a label of topics, where they came as a dimension of which every topic has one level."""
+def unstack_tasks(scores: xr.DataArray) -> xr.DataArray:
+    """Make tasks a label of topics, where they came as a dimension of which every topic has one level.
+
+    Parameters
+    ----------
+    scores : DataArray
+        Scores that passed the gate, perhaps with a dimension ``task``.
+
+    Returns
+    -------
+    DataArray
+        One level of topic an item; the same where there is no such dimension.
+    """
     if TASK not in scores.dims:
         return scores
     flat = scores.stack(item=(TASK, "topic"))
