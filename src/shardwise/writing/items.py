@@ -44,9 +44,10 @@ def write_items(items: Items, decimals: int = 3) -> list[str]:
     """
     topic, counts = items.nouns.get("topic", "topic"), items.counts
     missing = f"; {counts['missing']:,} lack a score" if counts["missing"] else ""
+    a, b = shorten_name(items.a), shorten_name(items.b)
     lines = [
-        f"{shorten_name(items.a)} is better than {shorten_name(items.b)} on {format_count(counts['win'], topic)}, worse on"
-        f" {counts['loss']:,}, equal on {counts['tie']:,} of {len(items):,}{missing}"
+        f"{a} is better than {b} on {format_count(counts['win'], topic)}, worse on {counts['loss']:,},"
+        f" equal on {counts['tie']:,} of {len(items):,}{missing}"
         f" (difference {format_signed(items.difference, decimals)})."
     ]
     for rows, subject in (
