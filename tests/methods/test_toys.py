@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +18,7 @@ from shardwise.methods import registry
 from shardwise.methods.base import Clause, Estimates, Method, Outcome
 from shardwise.methods.paired.method import estimate_by_pairs
 from shardwise.methods.tables import TABLE, Tables
+from shardwise.plot import dispatch
 from shardwise.stats import corrections, student
 from shardwise.writing.methods import methods_text
 
@@ -111,3 +113,23 @@ def test_a_correction_of_ones_own_is_offered_by_every_method(table: Path) -> Non
         corrections.STEPWISE.pop("sidak")
         corrections.CORRECTIONS.pop("sidak")
     assert "t sidak" not in sw.methods.list_procedures()
+
+
+def test_a_chart_of_ones_own_is_offered_by_its_results(table: Path) -> None:
+    pairs = sw.compare(str(table))
+
+    def draw_bars(result: sw.Comparisons, *, measure: str = "score") -> alt.Chart:
+        means = pd.DataFrame({"system": result.names, measure: result.means})
+        return alt.Chart(means).mark_bar().encode(x="system", y=measure)
+
+    sw.plot.register_chart(sw.Comparisons, "bars", draw_bars)
+    try:
+        assert pairs.plot("bars").to_dict()["mark"]["type"] == "bar"
+        with pytest.raises(sw.InputError, match="difference, cd or bars"):
+            pairs.plot("unknown")
+        with pytest.raises(sw.InputError, match="has a chart 'cd' already"):
+            sw.plot.register_chart(sw.Comparisons, "cd", draw_bars)
+    finally:
+        dispatch._ADDED.clear()
+    with pytest.raises(sw.InputError, match="unknown chart 'bars'"):
+        pairs.plot("bars")

@@ -8,6 +8,7 @@ from .budgets import p_spread_chart as p_spread_chart
 from .budgets import pool_chart as pool_chart
 from .critical import critical_chart as critical_chart
 from .dispatch import chart as chart
+from .dispatch import register_chart as register_chart
 from .exhibits import exhibit_chart as exhibit_chart
 from .fits import component_chart as component_chart
 from .fits import density_chart as density_chart

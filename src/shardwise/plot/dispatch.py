@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from shardwise import plot
 from shardwise.core.errors import InputError
 
-Kinds = Mapping[str, str]  # what a chart is called -> the function of `shardwise.plot` that draws it
+# kind of chart -> the function that draws it, or its name in `shardwise.plot`
+Kinds = Mapping[str, str | Callable[..., Any]]
 
 # by the names of types and functions: to load all of them for one chart takes twice as long; the first is the usual
 CHARTS: dict[str, Kinds] = {
@@ -41,6 +42,8 @@ CHARTS: dict[str, Kinds] = {
     "VarianceEstimate": {"reach": "reach_chart"},
     "WithinAcross": {"widths": "width_chart"},
 }
+# charts of other packages and notebooks: result type -> kind -> function
+_ADDED: dict[str, dict[str, Callable[..., Any]]] = {}
 # several results of one type, by name, in one chart
 TOGETHER: dict[str, Kinds] = {
     "BootstrapFit": {"effects": "effect_chart"},
@@ -88,7 +91,34 @@ def chart(result: Any, kind: str | None = None, **options: Any) -> Any:
             value=kind,
             choices=tuple(kinds),
         )
-    return getattr(plot, kinds[wanted])(result, **options)
+    draw = kinds[wanted]
+    return (getattr(plot, draw) if isinstance(draw, str) else draw)(result, **options)
+
+
+def register_chart(result_type: type, kind: str, draw: Callable[..., Any]) -> None:
+    """Offer another chart of a type of results, in `.plot(kind)` and wherever kinds are listed.
+
+    Parameters
+    ----------
+    result_type : type
+        Class of the results, such as `Comparisons`.
+    kind : str
+        Name of the chart; one of the package is not replaced.
+    draw : callable
+        Function of a result, and of options, that returns an altair chart.
+
+    Raises
+    ------
+    InputError
+        If results of this type have a chart of that name already.
+    """
+    if kind in _find_kinds(CHARTS, result_type.__mro__, {}):
+        raise InputError(
+            f"{result_type.__name__} has a chart {kind!r} already",
+            remedy="choose another name",
+            argument="kind",
+        )
+    _ADDED.setdefault(result_type.__name__, {})[kind] = draw
 
 
 def kinds_of(result: Any) -> Kinds:
@@ -99,28 +129,36 @@ def kinds_of(result: Any) -> Kinds:
     result
         As for `chart`.
     """
-    own = _by_type(CHARTS, result)  # first: variance components are a mapping themselves
-    if own is not None:
-        return own
+    # variance components are a mapping themselves, so single results come first
+    kinds = _find_kinds(CHARTS, type(result).__mro__, _ADDED)
+    if kinds:
+        return kinds
     if isinstance(result, Mapping):
-        each = list(result.values())
-        if len({type(one) for one in each}) > 1:
+        results = list(result.values())
+        if len({type(each) for each in results}) > 1:
             raise InputError("results of several types are not drawn together", remedy="draw each by itself")
-        found = _by_type(TOGETHER, each[0]) if each else None
-        said = f"results of type {type(each[0]).__name__}" if each else "a mapping without results"
-        if found is None:
-            raise InputError(f"{said} cannot be drawn in one chart", remedy="draw each by itself")
-        return found
+        kinds = _find_kinds(TOGETHER, type(results[0]).__mro__, {}) if results else {}
+        if not kinds:
+            what = f"results of type {type(results[0]).__name__}" if results else "a mapping without results"
+            raise InputError(f"{what} cannot be drawn in one chart", remedy="draw each by itself")
+        return kinds
     raise InputError(
         f"a result of type {type(result).__name__} has no chart",
         remedy="give a result such as that of compare, or a table to a function of shardwise.plot",
     )
 
 
-def _by_type(table: Mapping[str, Kinds], result: Any) -> Kinds | None:
-    """The entry of the nearest of our types that a result is of."""
-    own = (one.__name__ for one in type(result).__mro__ if one.__module__.split(".")[0] == "shardwise")
-    return next((table[name] for name in own if name in table), None)
+def _find_kinds(
+    table: Mapping[str, Kinds], types: tuple[type, ...], added: Mapping[str, Mapping[str, Callable[..., Any]]]
+) -> Kinds:
+    """Return the charts of the nearest type that has any, with those that were registered."""
+    names = [each.__name__ for each in types if each.__name__ in added or _is_ours(each)]
+    known: Kinds = next((table[name] for name in names if name in table), {})
+    return {**known, **{kind: draw for name in names for kind, draw in added.get(name, {}).items()}}
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.split(".")[0] == "shardwise"
 
 
 def _either(names: list[str]) -> str:
