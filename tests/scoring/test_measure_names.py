@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shardwise.core.errors import InputError
 from shardwise.scoring.measures import Measure, parse_measure
-from shardwise.scoring.measures.definitions import DEFINITIONS, Definition, Parameter
+from shardwise.scoring.measures.definitions import DEFINITIONS, Definition, MeasureParameter
 from shardwise.scoring.measures.names import expand_measure
 from shardwise.scoring.measures.tools import TOOLS
 
@@ -88,7 +88,7 @@ def test_spellings(spelled: object, canonical: str) -> None:
     assert str(parse_measure(spelled)) == canonical
 
 
-def values_of(parameter: Parameter) -> st.SearchStrategy[Any]:
+def values_of(parameter: MeasureParameter) -> st.SearchStrategy[Any]:
     grades = st.integers(-5, 5)
     return {
         "grade": grades,

@@ -13,7 +13,7 @@ from scipy import sparse
 import shardwise as sw
 from command_line import shardwise
 from shardwise.core.errors import InputError
-from shardwise.sharding.topical import clusters, read_texts, vectors_of
+from shardwise.sharding.topical import cluster_rows, read_texts, vectorize_documents
 
 WORDS = {"fruit": "apple pear plum cherry peach grape", "metal": "iron copper zinc nickel cobalt silver"}
 TEXTS = {
@@ -54,7 +54,7 @@ def test_a_split_depends_on_seed_and_number_alone() -> None:
 
 def test_weights_are_those_of_scikit_learn() -> None:
     text = pytest.importorskip("sklearn.feature_extraction.text")
-    names, ours = vectors_of(TEXTS)
+    names, ours = vectorize_documents(TEXTS)
     theirs = text.TfidfVectorizer(sublinear_tf=True, min_df=2).fit_transform([TEXTS[name] for name in names])
     assert ours.toarray() == pytest.approx(theirs.toarray())
 
@@ -64,7 +64,7 @@ def test_no_document_is_more_like_another_centre() -> None:
     rng = np.random.default_rng(7)
     x = rng.normal(size=(300, 4)) + 3 * np.eye(4)[rng.integers(4, size=300)]
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    found = clusters(sparse.csr_array(x), 4, 1.0, rng)
+    found = cluster_rows(sparse.csr_array(x), 4, 1.0, rng)
     centres = np.stack([x[found == k].mean(axis=0) for k in range(4)])
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)
     assert np.mean((x @ centres.T).argmax(axis=1) == found) > 0.98  # all, but for a last step not taken
@@ -107,7 +107,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(InputError, match="a sample of 0"):
         sw.split(collection, 2, kind="topical", texts=TEXTS, sample=0.0)
     with pytest.raises(InputError, match="no word is in two documents"):
-        vectors_of({"a": "one", "b": "two"})
+        vectorize_documents({"a": "one", "b": "two"})
 
 
 @pytest.mark.slow

@@ -12,12 +12,18 @@ from shardwise.core.arrays import Bools, Codes, Floats, Grades
 from shardwise.core.errors import InputError, Option, Words
 from shardwise.io.collection import Collection
 from shardwise.scoring.formulas.family import FormulaFamily
-from shardwise.scoring.kernels.arguments import Part, Rankings, StratumGrades, SubtopicGrades, frozen
+from shardwise.scoring.kernels.arguments import (
+    RankingArrays,
+    StratumGrades,
+    SubtopicGrades,
+    TopicRange,
+    freeze_array,
+)
 from shardwise.scoring.kernels.ranked import score_topics
 from shardwise.scoring.kernels.strata import score_strata
 from shardwise.scoring.kernels.subtopics import score_subtopics
 from shardwise.scoring.measures.names import Measure
-from shardwise.scoring.measures.tables import OFFSET, Tables, check_gains, tabulate_measures
+from shardwise.scoring.measures.tables import OFFSET, MeasureTables, check_gains, tabulate_measures
 
 _REMEDIES: dict[str, Words] = {
     "subtopics": ("read them with ", Option("subtopics", True), " if their second column is a subtopic"),
@@ -26,25 +32,25 @@ _REMEDIES: dict[str, Words] = {
 
 
 Judgments = Grades | SubtopicGrades | StratumGrades
-Maker = Callable[[Collection, Sequence[Measure]], tuple[Any, Judgments, Tables]]
+Maker = Callable[[Collection, Sequence[Measure]], tuple[Any, Judgments, MeasureTables]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Family:
+class KernelFamily:
     """Measures of one kind, where they stand among those asked for, and how they are computed."""
 
     places: tuple[int, ...]
     kernel: Callable[..., int]
-    rankings: Rankings
+    rankings: RankingArrays
     judgments: Judgments
-    tables: Tables
+    tables: MeasureTables
 
-    def score(self, part: Part, out: Floats) -> int:
+    def score(self, part: TopicRange, out: Floats) -> int:
         """Score a part of the work into ``out``; return -1, or the ranking whose grades do not fit."""
         return int(self.kernel(self.rankings, self.judgments, self.tables, part, out))
 
 
-def make_families(collection: Collection, measures: Sequence[Measure]) -> list[Family | FormulaFamily]:
+def make_families(collection: Collection, measures: Sequence[Measure]) -> list[KernelFamily | FormulaFamily]:
     """Sort the measures by kind and make each kind ready; refuse those that the judgments cannot serve.
 
     Parameters
@@ -68,7 +74,7 @@ def make_families(collection: Collection, measures: Sequence[Measure]) -> list[F
         formula = measure.definition.formula_for(dict(measure.parameters)) is not None
         kinds.setdefault((needs, formula, removed or measure.judged_only), []).append(m)
     condensed = remove_unjudged(collection) if any(judged for _, _, judged in kinds) else collection
-    ready: list[Family | FormulaFamily] = []
+    ready: list[KernelFamily | FormulaFamily] = []
     for (kind, formula, judged_only), places in kinds.items():
         served = condensed if judged_only else collection
         chosen = [measures[m] for m in places]
@@ -80,17 +86,17 @@ def make_families(collection: Collection, measures: Sequence[Measure]) -> list[F
             ready.append(FormulaFamily(tuple(places), tuple(chosen), served))
         else:
             kernel, judgments, made = _MAKERS[kind](served, chosen)
-            ready.append(Family(tuple(places), kernel, _rankings(served), judgments, made))
+            ready.append(KernelFamily(tuple(places), kernel, _freeze_rankings(served), judgments, made))
     return ready
 
 
-def _rankings(collection: Collection) -> Rankings:
-    return Rankings(
-        docs=frozen(collection.docs, np.int32),
-        starts=frozen(collection.starts, np.int64),
-        grades=frozen(collection.grades, np.int16),
-        qrel_docs=frozen(collection.qrel_docs, np.int32),
-        qrel_starts=frozen(collection.qrel_starts, np.int64),
+def _freeze_rankings(collection: Collection) -> RankingArrays:
+    return RankingArrays(
+        docs=freeze_array(collection.docs, np.int32),
+        starts=freeze_array(collection.starts, np.int64),
+        grades=freeze_array(collection.grades, np.int16),
+        qrel_docs=freeze_array(collection.qrel_docs, np.int32),
+        qrel_starts=freeze_array(collection.qrel_starts, np.int64),
     )
 
 
@@ -135,44 +141,52 @@ def find_barren_topics(collection: Collection, measures: Sequence[Measure]) -> B
     return barren
 
 
-def _on_grades(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, Grades, Tables]:
-    made = tabulate_measures(measures, collection.qrel_grades, _depth(collection))
-    return score_topics, frozen(collection.qrel_grades, np.int16), made
+def _on_grades(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, Grades, MeasureTables]:
+    made = tabulate_measures(measures, collection.qrel_grades, _find_depth(collection))
+    return score_topics, freeze_array(collection.qrel_grades, np.int16), made
 
 
-def _on_subtopics(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, SubtopicGrades, Tables]:
+def _on_subtopics(
+    collection: Collection, measures: Sequence[Measure]
+) -> tuple[Any, SubtopicGrades, MeasureTables]:
     by = collection.subtopics
     assert by is not None, "make_families refuses collections without subtopics"
-    made = tabulate_measures(measures, by.grades, _depth(collection))
+    made = tabulate_measures(measures, by.grades, _find_depth(collection))
     judgments = SubtopicGrades(
-        starts=frozen(by.starts, np.int64),
-        weights=frozen(by.weights, np.float64),
-        edges=frozen(by.edges, np.int64),
-        codes=frozen(by.codes, np.int32),
-        levels=_levels(made, by.grades),
+        starts=freeze_array(by.starts, np.int64),
+        weights=freeze_array(by.weights, np.float64),
+        edges=freeze_array(by.edges, np.int64),
+        codes=freeze_array(by.codes, np.int32),
+        levels=_number_levels(made, by.grades),
     )
     return score_subtopics, judgments, made
 
 
-def _on_strata(collection: Collection, measures: Sequence[Measure]) -> tuple[Any, StratumGrades, Tables]:
+def _on_strata(
+    collection: Collection, measures: Sequence[Measure]
+) -> tuple[Any, StratumGrades, MeasureTables]:
     strata = collection.strata
     assert strata is not None, "make_families refuses collections without strata"
     # estimated numbers of documents are rounded, grade by grade, and may so exceed the pool a little
-    depth = _depth(collection) + len(np.unique(collection.qrel_grades))
+    depth = _find_depth(collection) + len(np.unique(collection.qrel_grades))
     made = tabulate_measures(measures, collection.qrel_grades, depth)
-    codes = frozen(strata.codes, np.int32)
-    return score_strata, StratumGrades(_levels(made, collection.qrel_grades), codes, len(strata.names)), made
+    codes = freeze_array(strata.codes, np.int32)
+    return (
+        score_strata,
+        StratumGrades(_number_levels(made, collection.qrel_grades), codes, len(strata.names)),
+        made,
+    )
 
 
 _MAKERS: dict[str, Maker] = {"grades": _on_grades, "subtopics": _on_subtopics, "strata": _on_strata}
 
 
-def _levels(made: Tables, grades: Grades) -> Codes:
-    """Number of each grade in the tables."""
-    return frozen(made.level_of[grades.astype(np.int64) + OFFSET], np.int32)
+def _number_levels(made: MeasureTables, grades: Grades) -> Codes:
+    """Return the number of each grade in the tables."""
+    return freeze_array(made.level_of[grades.astype(np.int64) + OFFSET], np.int32)
 
 
-def _depth(collection: Collection) -> int:
-    """Deepest rank that any ranking, retrieved or ideal, can reach."""
+def _find_depth(collection: Collection) -> int:
+    """Return the deepest rank that any ranking, retrieved or ideal, can reach."""
     lengths = np.diff(collection.starts), np.diff(collection.qrel_starts)
     return int(max((length.max() for length in lengths if len(length)), default=0))

@@ -17,7 +17,7 @@ from shardwise.core.errors import InputError, Option
 from shardwise.io.collection import Collection
 from shardwise.io.trec.conventions import Conventions, NoRelevant
 from shardwise.scoring.families import find_barren_topics, make_families
-from shardwise.scoring.kernels.arguments import Part, frozen
+from shardwise.scoring.kernels.arguments import TopicRange, freeze_array
 from shardwise.scoring.measures import Measure, parse_measures
 from shardwise.sharding.splits import Splits
 
@@ -77,10 +77,10 @@ def score(
     """
     policy = policy_for(collection.conventions, no_relevant, split=splits is not None)
     wanted = parse_measures(measures, collection.conventions.tool)
-    splits = None if splits is None else _fitting(collection, splits)
-    out = _compute(collection, wanted, splits, jobs, executor, progress)
+    splits = None if splits is None else _fit_splits(collection, splits)
+    out = _compute_scores(collection, wanted, splits, jobs, executor, progress)
     barren = find_barren_topics(collection, wanted)
-    scores = follow_policy(_labelled(out, wanted, collection, splits), wanted, barren, policy)
+    scores = follow_policy(_label_scores(out, wanted, collection, splits), wanted, barren, policy)
     if collection.conventions.missing == "leave":
         scores = leave_out_missing(scores, collection)
     other = collection.reordered
@@ -182,8 +182,8 @@ def leave_out_missing(scores: xr.Dataset, collection: Collection) -> xr.Dataset:
     )
 
 
-def _fitting(collection: Collection, splits: Splits) -> Splits:
-    """The splits in the document codes of the collection, every shard number within bounds."""
+def _fit_splits(collection: Collection, splits: Splits) -> Splits:
+    """Return the splits in the document codes of the collection; refuse shard numbers out of bounds."""
     splits = splits.for_collection(collection)
     if splits.shards.size and not (splits.shards.min() >= 0 and splits.shards.max() < splits.n_shards):
         raise InputError(
@@ -193,7 +193,7 @@ def _fitting(collection: Collection, splits: Splits) -> Splits:
     return splits
 
 
-def _compute(
+def _compute_scores(
     collection: Collection,
     measures: Sequence[Measure],
     splits: Splits | None,
@@ -201,9 +201,9 @@ def _compute(
     executor: Executor | None,
     progress: Progress | None,
 ) -> Floats:
-    """(measure, split, topic, system, shard) scores, each task writing its own cells."""
+    """Compute (measure, split, topic, system, shard) scores, each task writing its own cells."""
     n_shards = 1 if splits is None else splits.n_shards
-    shards = frozen(np.zeros((1, 0)) if splits is None else splits.shards, np.int16)
+    shards = freeze_array(np.zeros((1, 0)) if splits is None else splits.shards, np.int16)
     n_topics, n_systems = len(collection.topics), len(collection.systems)
     kinds = make_families(collection, measures)
     outs = [np.empty((len(kind.places), len(shards), n_topics, n_systems, n_shards)) for kind in kinds]
@@ -218,17 +218,17 @@ def _compute(
     ]
     if executor is None:
         tasks = [
-            (kinds[k], outs[k], Part(shards, n_shards, collection.n_docs, j, t, end))
+            (kinds[k], outs[k], TopicRange(shards, n_shards, collection.n_docs, j, t, end))
             for k, j, t, end in ranges
         ]
         misfits = map_parallel(_score_part, tasks, jobs=jobs, progress=progress)
     else:
         elsewhere = [
-            (kinds[k], Part(shards[j : j + 1], n_shards, collection.n_docs, 0, t, end), outs[k].shape)
+            (kinds[k], TopicRange(shards[j : j + 1], n_shards, collection.n_docs, 0, t, end), outs[k].shape)
             for k, j, t, end in ranges
         ]
         results = map_parallel(_score_elsewhere, elsewhere, executor=executor, progress=progress)
-        misfits = _put(results, outs, ranges)
+        misfits = _store_results(results, outs, ranges)
     for misfit in misfits:
         if misfit >= 0:
             system, topic = divmod(misfit, n_topics)
@@ -245,12 +245,12 @@ def _compute(
     return together
 
 
-def _score_part(task: tuple[Any, Floats, Part]) -> int:
+def _score_part(task: tuple[Any, Floats, TopicRange]) -> int:
     family, out, part = task
     return int(family.score(part, out))
 
 
-def _score_elsewhere(task: tuple[Any, Part, tuple[int, ...]]) -> tuple[int, Floats]:
+def _score_elsewhere(task: tuple[Any, TopicRange, tuple[int, ...]]) -> tuple[int, Floats]:
     """Score a part for an asker who shares no memory with this process."""
     family, part, shape = task
     out = np.empty((shape[0], 1, *shape[2:]))
@@ -258,16 +258,16 @@ def _score_elsewhere(task: tuple[Any, Part, tuple[int, ...]]) -> tuple[int, Floa
     return misfit, out[:, 0, part.first : part.end]
 
 
-def _put(
+def _store_results(
     results: Iterable[tuple[int, Floats]], outs: Sequence[Floats], ranges: Sequence[tuple[int, int, int, int]]
 ) -> Iterator[int]:
-    """Put what came back in its place."""
+    """Store what came back in the arrays of results."""
     for (misfit, part), (kind, split, first, end) in zip(results, ranges, strict=True):
         outs[kind][:, split, first:end] = part
         yield misfit
 
 
-def _labelled(
+def _label_scores(
     out: Floats, measures: Sequence[Measure], collection: Collection, splits: Splits | None
 ) -> xr.Dataset:
     coords: dict[str, npt.NDArray[np.generic] | list[str]] = {
@@ -309,7 +309,7 @@ def follow_policy(
     if topics and no_relevant == "refuse":
         m = int(np.argmax(barren.any(axis=1)))
         raise InputError(
-            f"{format_count(len(topics), 'topic')} without a relevant document for {measures[m]}: {_some(topics)}",
+            f"{format_count(len(topics), 'topic')} without a relevant document for {measures[m]}: {_list_some(topics)}",
             remedy=(
                 *("leave them out, or choose ", Option("no_relevant", "zero"), ", "),
                 *(Option("no_relevant", "undefined"), " or ", Option("no_relevant", "drop")),
@@ -329,5 +329,5 @@ def follow_policy(
     return scores
 
 
-def _some(names: Sequence[str], most: int = 5) -> str:
+def _list_some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (", …" if len(names) > most else "")

@@ -33,7 +33,7 @@ from shardwise.io.trec.parsed import ParsedRun
 from shardwise.scoring.families import find_barren_topics
 from shardwise.scoring.measures import Measure, parse_measures
 from shardwise.scoring.scoring import follow_policy, policy_for, score
-from shardwise.sharding.splits import Splits, byte_names, places_of
+from shardwise.sharding.splits import Splits, locate_names, view_names
 
 
 def score_runs(
@@ -112,11 +112,11 @@ def score_runs(
     run["ahead"] = 2 * count_parallel_tasks(executor) if executor is not None and out is not None else None
     tasks = [replace(common, files=part, scored=split is None) for part in parts]
     with ExitStack() as held:
-        place = None if out is None else held.enter_context(store_draft(_store(out)))
+        draft = None if out is None else held.enter_context(store_draft(_validate_store(out)))
         first: list[_Look] = []
-        waiting = _Kept(place)
+        waiting = _Kept(draft)
         changes = {"changed_systems": 0, "largest_change": 0.0}
-        for look in map_parallel(_first_look, tasks, steps=_length, **run):
+        for look in map_parallel(_first_look, tasks, steps=_count_files, **run):
             if look.scores is not None:
                 waiting.add(look.scores)
                 changes["changed_systems"] += look.scores.attrs.get("changed_systems", 0)
@@ -136,11 +136,11 @@ def score_runs(
             made = split(_without_rankings(files[0], common, kept, [part.names for part in first]))
             steps.before = len(files)
             tasks = [replace(task, topics=kept, splits=made) for task in tasks]
-            scored = map_parallel(_second_look, tasks, steps=_length, **run)
+            scored = map_parallel(_second_look, tasks, steps=_count_files, **run)
         attrs = {"notes": "; ".join(notes), "conventions": conventions.sentence}
         attrs |= changes if changes["changed_systems"] else {}
         lacking = _Lacking(parsed, parts) if conventions.missing == "leave" else None
-        if place is None:
+        if draft is None:
             scores, empty = zip(*scored, strict=True)
             together = xr.concat(scores, "system", combine_attrs="override").assign_coords(
                 system=list(systems)
@@ -153,23 +153,23 @@ def score_runs(
         )
         if lacking is not None:
             each = map(lacking.leave_out_next, each)
-        write_parts(each, systems, place / NEW, _store(out))
-    return opened(_store(out))
+        write_parts(each, systems, draft / NEW, _validate_store(out))
+    return opened(_validate_store(out))
 
 
-def _store(out: PathLike | None) -> Path:
-    """The place of a store; other files are written whole."""
-    place = Path(out or "")
-    if place.suffix.lower() != ENDING:
+def _validate_store(out: PathLike | None) -> Path:
+    """Return the path of a store; refuse other files, which are written whole."""
+    path = Path(out or "")
+    if path.suffix.lower() != ENDING:
         raise InputError(
             f"scores are written as they come to a store ({ENDING})",
-            where=str(place),
+            where=str(path),
             remedy="give the scores to write_scores",
             argument="out",
         )
-    if not place.parent.is_dir():
-        raise InputError("no such folder", where=str(place.parent), remedy="make it first")
-    return place
+    if not path.parent.is_dir():
+        raise InputError("no such folder", where=str(path.parent), remedy="make it first")
+    return path
 
 
 class _Lacking:
@@ -260,7 +260,7 @@ class _Steps:
             self.report(self.before + done, self.total)
 
 
-def _length(task: _Reading) -> int:
+def _count_files(task: _Reading) -> int:
     return len(task.files)
 
 
@@ -305,8 +305,8 @@ def _without_rankings(
         jobs=common.jobs,
         **common.reading,
     )
-    text, starts = _union(names)
-    codes = places_of(single, text, starts).astype(np.int32)
+    text, starts = _unite_names(names)
+    codes = locate_names(single, text, starts).astype(np.int32)
     return replace(
         single,
         systems=(),
@@ -319,12 +319,12 @@ def _without_rankings(
     )
 
 
-def _union(names: Sequence[tuple[Bytes, Ints]]) -> tuple[Bytes, Ints]:
-    """All distinct names in byte order."""
+def _unite_names(names: Sequence[tuple[Bytes, Ints]]) -> tuple[Bytes, Ints]:
+    """Return all distinct names in byte order."""
     import pyarrow as pa
     import pyarrow.compute
 
-    all_names = pa.chunked_array([byte_names(*part) for part in names])
+    all_names = pa.chunked_array([view_names(*part) for part in names])
     distinct = pyarrow.compute.unique(all_names)
     distinct = distinct.take(pyarrow.compute.sort_indices(distinct))
     _, starts, text = distinct.buffers()

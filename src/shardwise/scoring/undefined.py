@@ -49,15 +49,15 @@ def fill_undefined(scores: ScoreArray, policy: str | float) -> ScoreArray:
     >>> fill_undefined(gap, "zero").attrs["missing"], fill_undefined(gap, 0.0).attrs["filled"]
     (1, 1)
     """
-    _check(policy)
+    _validate_policy(policy)
     if isinstance(scores, xr.Dataset):
         if policy == "drop":
             undefined = [_undefined_topics(values) for values in scores.data_vars.values()]
-            return _drop(scores, np.logical_or.reduce(undefined))
-        filled = {name: _fill(values, policy) for name, values in scores.data_vars.items()}
+            return _drop_topics(scores, np.logical_or.reduce(undefined))
+        filled = {name: _fill_cells(values, policy) for name, values in scores.data_vars.items()}
         return scores.assign(filled)
     table = as_scores(scores)
-    return _drop(table, _undefined_topics(table)) if policy == "drop" else _fill(table, policy)
+    return _drop_topics(table, _undefined_topics(table)) if policy == "drop" else _fill_cells(table, policy)
 
 
 def lower_quartile(defined: Floats) -> float:
@@ -73,7 +73,7 @@ def _is_number(policy: str | float) -> bool:
     return isinstance(policy, int | float | np.number) and not isinstance(policy, bool)
 
 
-def _check(policy: str | float) -> None:
+def _validate_policy(policy: str | float) -> None:
     if not _is_number(policy):
         if policy not in _NAMED:
             raise InputError(
@@ -87,25 +87,25 @@ def _check(policy: str | float) -> None:
         raise InputError(f"policy {policy} is not a finite number", remedy=f"choose {_POLICIES}")
 
 
-def _fill(scores: xr.DataArray, policy: str | float) -> xr.DataArray:
+def _fill_cells(scores: xr.DataArray, policy: str | float) -> xr.DataArray:
     cells = scores.isnull() if _is_number(policy) else undefined_cells(scores)
     values = np.array(scores.values, dtype=np.float64)
     split = scores.get_axis_num("split") if "split" in scores.dims else None
-    for part, gaps in zip(_splits(values, split), _splits(cells.values, split), strict=True):
+    for part, gaps in zip(_iterate_splits(values, split), _iterate_splits(cells.values, split), strict=True):
         if gaps.any():
-            part[gaps] = _substitute(part[~np.isnan(part)], policy)
+            part[gaps] = _choose_value(part[~np.isnan(part)], policy)
     done = {"filled": int(cells.sum()), "fill_policy": str(policy), "undefined": 0}
     return scores.copy(data=values).assign_attrs(
         scores.attrs | done | {"missing": int(np.isnan(values).sum())}
     )
 
 
-def _splits(values: Floats | Bools, axis: int | None) -> Floats | Bools:
-    """The values of each split, as views."""
+def _iterate_splits(values: Floats | Bools, axis: int | None) -> Floats | Bools:
+    """Return the values of each split, as views."""
     return values[None] if axis is None else np.moveaxis(values, axis, 0)
 
 
-def _substitute(defined: Floats, policy: str | float) -> float:
+def _choose_value(defined: Floats, policy: str | float) -> float:
     if policy not in ("lq", "mean"):
         return _CONSTANTS[policy] if isinstance(policy, str) else float(policy)
     if not len(defined):
@@ -122,7 +122,7 @@ def _undefined_topics(scores: xr.DataArray) -> Bools:
     return np.asarray(undefined_cells(scores).any(others).values)
 
 
-def _drop(scores: ScoreArray, undefined: Bools) -> ScoreArray:
+def _drop_topics(scores: ScoreArray, undefined: Bools) -> ScoreArray:
     if undefined.all():
         raise InputError(
             "every topic is undefined somewhere: dropping leaves none",

@@ -21,7 +21,7 @@ from shardwise.core.rng import make_generator
 from shardwise.io.collection import Collection
 from shardwise.io.files import PathLike, read_bytes
 from shardwise.sharding.splits import Splits
-from shardwise.sharding.topical import Contents, clusters, share_of_sample, vectors_of
+from shardwise.sharding.topical import Contents, cluster_rows, validate_sample, vectorize_documents
 
 Kind = Literal["even", "die", "covered", "uneven", "attribute", "topical"]
 Unlisted = Literal["refuse", "add"]
@@ -108,10 +108,10 @@ def split(
             ("texts have no effect with ", Option("kind", kind)), remedy=("use ", Option("kind", "topical"))
         )
     if kind == "attribute":
-        return _by_attribute(collection, by, n_shards, n_splits)
+        return _split_by_attribute(collection, by, n_shards, n_splits)
     if kind == "topical":
-        shares = share_of_sample(sample)
-        return _topical(
+        shares = validate_sample(sample)
+        return _split_by_topic(
             collection, n_shards, texts, shares, unlisted, n_splits, validate_count(seed, "seed", least=0)
         )
     sizes_of, n = _shard_sizes(kind, n_shards, proportions)
@@ -128,7 +128,7 @@ def split(
                 remedy="give the size of the whole corpus",
             )
     else:
-        universe, columns = _listed(collection, corpus, unlisted, notes)
+        universe, columns = _locate_documents(collection, corpus, unlisted, notes)
         total = universe
     if n > total:
         raise InputError(
@@ -147,14 +147,14 @@ def split(
             value=tuple(proportions),
         )
     how = draw if kind == "covered" else kind
-    covering = _relevant(collection, rel, n) if kind == "covered" else None
+    covering = _find_relevant(collection, rel, n) if kind == "covered" else None
     shards = np.empty((n_splits, collection.n_docs), dtype=np.int16)
     all_sizes = np.empty((n_splits, n), dtype=np.int64)
     for i in range(n_splits):
         uncovered: Counter[int] = Counter()
         for attempt in range(max_tries if covering else 1):
             path = (i, attempt) if covering else (i,)
-            row, all_sizes[i] = _draw(make_generator(seed, *path), how, sizes, universe, total)
+            row, all_sizes[i] = _draw_split(make_generator(seed, *path), how, sizes, universe, total)
             shards[i] = row if columns is None else row[columns]
             bare = _bare_topics(shards[i], *covering, n) if covering else np.empty(0, dtype=np.int64)
             if not len(bare):
@@ -187,7 +187,7 @@ def _shard_sizes(
 ) -> tuple[Callable[[int], Ints], int]:
     """How many documents each shard gets of a corpus of a given size, and the number of shards."""
     if kind == "uneven":
-        shares = _shares(proportions)
+        shares = _validate_proportions(proportions)
         if n_shards is not None and validate_count(n_shards, "n_shards", what="shards") != len(shares):
             raise InputError(
                 f"{format_count(n_shards, 'shard')}, but {format_count(len(shares), 'proportion')}",
@@ -211,8 +211,8 @@ def _shard_sizes(
     return lambda total: total // n + (np.arange(n) < total % n).astype(np.int64), n
 
 
-def _shares(proportions: Sequence[float] | None) -> npt.NDArray[np.float64]:
-    """Proportions as numbers, all of them above 0 and finite."""
+def _validate_proportions(proportions: Sequence[float] | None) -> npt.NDArray[np.float64]:
+    """Return proportions as numbers, or refuse those that are not above 0 and finite."""
     try:
         shares = np.asarray(() if proportions is None else proportions, dtype=np.float64)
     except (TypeError, ValueError):
@@ -235,7 +235,9 @@ def _largest_remainders(exact: npt.NDArray[np.float64], total: int) -> Ints:
     return sizes
 
 
-def _draw(rng: np.random.Generator, how: str, sizes: Ints, seen: int, total: int) -> tuple[Shards, Ints]:
+def _draw_split(
+    rng: np.random.Generator, how: str, sizes: Ints, seen: int, total: int
+) -> tuple[Shards, Ints]:
     """Draw one split: the shard of each seen document, and the sizes of the shards."""
     n = len(sizes)
     if how == "die":
@@ -248,12 +250,12 @@ def _draw(rng: np.random.Generator, how: str, sizes: Ints, seen: int, total: int
     return rng.permutation(np.repeat(np.arange(n, dtype=np.int16), counts)), sizes
 
 
-def _listed(
+def _locate_documents(
     collection: Collection, corpus: PathLike | Iterable[str], unlisted: str, notes: list[str]
 ) -> tuple[int, Ints]:
-    """Number of documents in a list, and the place in its sorted order of every seen document."""
+    """Return the number of documents in a list, and the index in its sorted order of every seen document."""
     if isinstance(corpus, str | os.PathLike):
-        listed = _document_list(corpus)
+        listed = _read_document_list(corpus)
     else:
         listed = [str(name).encode("utf-8", "surrogateescape") for name in corpus]
     distinct = set(listed)
@@ -271,11 +273,11 @@ def _listed(
             )
         notes.append(f"{format_count(len(missing), 'seen document')} added to the document list: {some}")
         distinct.update(missing)
-    place = {name: i for i, name in enumerate(sorted(distinct))}
-    return len(distinct), np.array([place[name] for name in seen], dtype=np.int64)
+    position_of = {name: i for i, name in enumerate(sorted(distinct))}
+    return len(distinct), np.array([position_of[name] for name in seen], dtype=np.int64)
 
 
-def _document_list(path: PathLike) -> list[bytes]:
+def _read_document_list(path: PathLike) -> list[bytes]:
     buffer, size = read_bytes(Path(path), np.empty(1 << 20, dtype=np.uint8))
     names = [name for line in buffer[:size].tobytes().split(b"\n") if (name := line.strip())]
     if not names:
@@ -285,8 +287,8 @@ def _document_list(path: PathLike) -> list[bytes]:
     return names
 
 
-def _relevant(collection: Collection, rel: int, n_shards: int) -> tuple[Ints, Ints, int]:
-    """Topic and document of every relevant judgment; refuse topics that have fewer of them than shards."""
+def _find_relevant(collection: Collection, rel: int, n_shards: int) -> tuple[Ints, Ints, int]:
+    """Return topic and document of every relevant judgment; refuse topics that have fewer of them than shards."""
     n_topics = len(collection.topics)
     topic_of = np.repeat(np.arange(n_topics), np.diff(collection.qrel_starts))
     keep = collection.qrel_grades >= rel
@@ -309,7 +311,7 @@ def _bare_topics(shards: Shards, topic_of: Ints, docs: Ints, n_topics: int, n_sh
     return np.flatnonzero(~covered.all(axis=1)).astype(np.int64)
 
 
-def _by_attribute(
+def _split_by_attribute(
     collection: Collection, by: Attribute | None, n_shards: int | None, n_splits: int
 ) -> Splits:
     if by is None:
@@ -327,7 +329,7 @@ def _by_attribute(
             "an attribute gives one split, not several", remedy=("leave ", Option("n_splits"), " at 1")
         )
     names = collection.docnos()
-    values = [_attribute(by, name) for name in names]
+    values = [_read_attribute(by, name) for name in names]
     labels = sorted(set(values))
     if n_shards is not None and validate_count(n_shards, "n_shards", what="shards") != len(labels):
         raise InputError(
@@ -353,7 +355,7 @@ def _by_attribute(
     )
 
 
-def _topical(
+def _split_by_topic(
     collection: Collection,
     n_shards: int | None,
     texts: Contents | None,
@@ -372,15 +374,15 @@ def _topical(
             ),
         )
     _, n = _shard_sizes("topical", n_shards, None)
-    names, vectors = vectors_of(texts)
+    names, vectors = vectorize_documents(texts)
     if n > len(names):
         raise InputError(
             f"{format_count(n, 'shard')} for {format_count(len(names), 'document')}",
             remedy="ask for fewer shards",
         )
-    place = {name: k for k, name in enumerate(names)}
-    at = np.array([place.get(name, -1) for name in collection.docnos()], dtype=np.int64)
-    unknown = np.flatnonzero(at < 0)
+    position_of = {name: k for k, name in enumerate(names)}
+    positions = np.array([position_of.get(name, -1) for name in collection.docnos()], dtype=np.int64)
+    unknown = np.flatnonzero(positions < 0)
     if unknown.size and unlisted != "add":
         some = ", ".join(collection.docnos()[k] for k in unknown[:3])
         raise InputError(
@@ -391,10 +393,10 @@ def _topical(
     sizes = np.empty((n_splits, n), dtype=np.int64)
     for i in range(n_splits):
         rng = make_generator(seed, i)
-        own = clusters(vectors, n, sample, rng)
-        shards[i] = own[at]
+        clusters_of = cluster_rows(vectors, n, sample, rng)
+        shards[i] = clusters_of[positions]
         shards[i, unknown] = rng.integers(n, size=unknown.size)
-        sizes[i] = np.bincount(own, minlength=n) + np.bincount(shards[i, unknown], minlength=n)
+        sizes[i] = np.bincount(clusters_of, minlength=n) + np.bincount(shards[i, unknown], minlength=n)
     note = f"{format_count(unknown.size, 'document')} without a text fell into shards by chance"
     return Splits(
         shards=shards,
@@ -409,14 +411,14 @@ def _topical(
     )
 
 
-def _attribute(by: Attribute, name: str) -> str:
+def _read_attribute(by: Attribute, name: str) -> str:
     if isinstance(by, str):
-        found = re.search(by, name)
-        if found is None:
+        match = re.search(by, name)
+        if match is None:
             raise InputError(
                 f"document '{name}' does not match {by!r}", remedy="use an expression that matches every name"
             )
-        return found.group(1) if found.re.groups else found.group(0)
+        return match.group(1) if match.re.groups else match.group(0)
     if isinstance(by, Mapping):
         if name not in by:
             raise InputError(f"document '{name}' is not in the mapping", remedy="give every document a value")

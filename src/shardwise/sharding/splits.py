@@ -121,7 +121,7 @@ class Splits:
             self.names, collection.names
         ):
             return self
-        places = places_of(collection, self.names, self.name_starts)
+        places = locate_names(collection, self.names, self.name_starts)
         unknown = np.flatnonzero(places < 0)
         if len(unknown):
             first = unknown[0]
@@ -147,18 +147,18 @@ class Splits:
         return "\n".join([f"{how}, seed {self.seed}", *(f"- {note}" for note in self.notes)])
 
 
-def places_of(collection: Collection, names: Bytes, starts: Ints) -> Ints:
-    """Place of every document of a collection among other names; -1 where it is none of them."""
+def locate_names(collection: Collection, names: Bytes, starts: Ints) -> Ints:
+    """Return the index of every document of a collection among other names; -1 where it is none of them."""
     import pyarrow.compute  # loaded where documents are matched, and not with every command
 
-    found = pyarrow.compute.index_in(
-        byte_names(collection.names, collection.name_starts), value_set=byte_names(names, starts)
+    positions = pyarrow.compute.index_in(
+        view_names(collection.names, collection.name_starts), value_set=view_names(names, starts)
     )
-    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+    return np.asarray(positions.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def byte_names(names: Bytes, starts: Ints) -> Any:
-    """Names, one after another, as an array of Arrow, without a copy."""
+def view_names(names: Bytes, starts: Ints) -> Any:
+    """View names, one after another, as an array of Arrow, without a copy."""
     import pyarrow as pa
 
     buffers = [

@@ -27,20 +27,22 @@ TAG = re.compile(r"<[^>]*>")
 NAMES, TEXTS = ("docno", "_id", "id", "doc_id", "docid"), ("title", "text", "contents", "body", "abstract")
 
 
-def vectors_of(contents: Contents) -> tuple[list[str], Any]:
-    """Names of documents in order, and a row of length 1 for each: their vectors, or tf-idf weights of their words.
+def vectorize_documents(contents: Contents) -> tuple[list[str], Any]:
+    """Return names of documents in order, and a row of length 1 for each: vectors, or tf-idf weights of their words.
 
     Weights are (1 + log tf) · (1 + log((1 + n)/(1 + df))), of words that two documents have.
 
-    >>> names, x = vectors_of({"b": "red red apple", "a": "red pear", "c": "green pear"})
+    >>> names, x = vectorize_documents({"b": "red red apple", "a": "red pear", "c": "green pear"})
     >>> names, x.shape, float(x[2].sum().round(3))
     (['a', 'b', 'c'], (3, 2), 1.0)
     """
-    found: Mapping[str, Any] = read_texts(contents) if isinstance(contents, str | os.PathLike) else contents
-    names = sorted(map(str, found))
+    documents: Mapping[str, Any] = (
+        read_texts(contents) if isinstance(contents, str | os.PathLike) else contents
+    )
+    names = sorted(map(str, documents))
     if not names:
         raise InputError("there are no documents to cluster", remedy="give their texts or vectors")
-    values = {str(name): value for name, value in found.items()}
+    values = {str(name): value for name, value in documents.items()}
     if isinstance(values[names[0]], str):
         return names, _tf_idf([values[name] for name in names])
     try:
@@ -52,46 +54,48 @@ def vectors_of(contents: Contents) -> tuple[list[str], Any]:
             "the vectors of the documents are not numbers, or not equally many",
             remedy="give vectors of one length",
         )
-    return names, _unit(sparse.csr_array(x))
+    return names, _normalize_rows(sparse.csr_array(x))
 
 
 def _tf_idf(texts: Sequence[str]) -> Any:
     counts = [Counter(WORD.findall(text.lower())) for text in texts]
-    frequency: Counter[str] = Counter(word for own in counts for word in own)
-    place = {word: k for k, word in enumerate(sorted(w for w, n in frequency.items() if n > 1))}
-    if not place:
+    frequency: Counter[str] = Counter(word for words in counts for word in words)
+    column_of = {word: k for k, word in enumerate(sorted(w for w, n in frequency.items() if n > 1))}
+    if not column_of:
         raise InputError("no word is in two documents", remedy="give the texts of more documents")
-    idf = 1.0 + np.log((1.0 + len(texts)) / (1.0 + np.array([frequency[word] for word in place])))
-    kept = [[(place[word], n) for word, n in own.items() if word in place] for own in counts]
+    idf = 1.0 + np.log((1.0 + len(texts)) / (1.0 + np.array([frequency[word] for word in column_of])))
+    kept = [[(column_of[word], n) for word, n in words.items() if word in column_of] for words in counts]
     starts = np.cumsum([0, *map(len, kept)])
-    columns = np.array([k for own in kept for k, _ in own], dtype=np.int64)
-    weights = 1.0 + np.log(np.array([n for own in kept for _, n in own], dtype=np.float64))
-    return _unit(sparse.csr_array((weights * idf[columns], columns, starts), shape=(len(texts), len(place))))
+    columns = np.array([k for words in kept for k, _ in words], dtype=np.int64)
+    weights = 1.0 + np.log(np.array([n for words in kept for _, n in words], dtype=np.float64))
+    return _normalize_rows(
+        sparse.csr_array((weights * idf[columns], columns, starts), shape=(len(texts), len(column_of)))
+    )
 
 
-def _unit(x: Any) -> Any:
-    """Rows of length 1; those of length 0 stay."""
+def _normalize_rows(x: Any) -> Any:
+    """Scale rows to length 1; those of length 0 stay."""
     length = np.sqrt(np.asarray((x * x).sum(axis=1)).ravel())
     return sparse.csr_array(sparse.diags_array(1.0 / np.where(length > 0.0, length, 1.0)) @ x)
 
 
 def read_texts(path: PathLike) -> dict[str, str]:
-    """Texts by document: JSON lines with a name and a text, TREC's <DOC> records, or lines name, tabulator, text."""
+    """Read texts by document: JSON lines with a name and a text, TREC's <DOC> records, or lines name, tab, text."""
     buffer, size = read_bytes(Path(path), np.empty(1 << 20, dtype=np.uint8))
     text = buffer[:size].tobytes().decode("utf-8", "replace")
     if RECORD.search(text):
-        found = {}
+        texts = {}
         for record in RECORD.findall(text):
             name = NAME.search(record)
             if name is None:
                 raise InputError("a <DOC> has no <DOCNO>", where=str(path), remedy="name every document")
-            found[name.group(1)] = TAG.sub(" ", record[: name.start()] + record[name.end() :])
-        return found
+            texts[name.group(1)] = TAG.sub(" ", record[: name.start()] + record[name.end() :])
+        return texts
     lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
-    return dict(_line(line, f"{path}:{number}") for number, line in lines)
+    return dict(_parse_line(line, f"{path}:{number}") for number, line in lines)
 
 
-def _line(line: str, where: str) -> tuple[str, str]:
+def _parse_line(line: str, where: str) -> tuple[str, str]:
     if not line.lstrip().startswith("{"):
         name, tab, text = line.partition("\t")
         if not tab:
@@ -109,14 +113,14 @@ def _line(line: str, where: str) -> tuple[str, str]:
     return named[0], " ".join(str(record[key]) for key in TEXTS if key in record)
 
 
-def clusters(x: Any, k: int, share: float, rng: np.random.Generator) -> npt.NDArray[np.int16]:
-    """The cluster of every row: the centre most like it by the cosine, centres found on a random share of the rows.
+def cluster_rows(x: Any, k: int, share: float, rng: np.random.Generator) -> npt.NDArray[np.int16]:
+    """Cluster rows: each goes to the centre most like it by the cosine; centres come from a random share of the rows.
 
     A centre that loses all its documents starts anew from a random one (J15 §5). Rows of length 0 are like no centre
     and go anywhere.
 
     >>> two = sparse.csr_array(np.repeat(np.eye(2), 5, axis=0))
-    >>> sorted(np.bincount(clusters(two, 2, 1.0, np.random.default_rng(3))).tolist())
+    >>> sorted(np.bincount(cluster_rows(two, 2, 1.0, np.random.default_rng(3))).tolist())
     [5, 5]
     """
     n = x.shape[0]
@@ -124,24 +128,26 @@ def clusters(x: Any, k: int, share: float, rng: np.random.Generator) -> npt.NDAr
     centres = sample[rng.choice(sample.shape[0], k, replace=False)].toarray()
     before: Ints = np.full(sample.shape[0], -1)
     for _ in range(ITERATIONS):
-        own = np.asarray((sample @ centres.T).argmax(axis=1))
-        if np.array_equal(own, before):
+        nearest = np.asarray((sample @ centres.T).argmax(axis=1))
+        if np.array_equal(nearest, before):
             break
-        before = own
-        members = sparse.csr_array((np.ones(own.size), (own, np.arange(own.size))), shape=(k, own.size))
+        before = nearest
+        members = sparse.csr_array(
+            (np.ones(nearest.size), (nearest, np.arange(nearest.size))), shape=(k, nearest.size)
+        )
         centres = (members @ sample).toarray()
-        empty = np.flatnonzero(np.bincount(own, minlength=k) == 0)
+        empty = np.flatnonzero(np.bincount(nearest, minlength=k) == 0)
         centres[empty] = sample[rng.choice(sample.shape[0], empty.size)].toarray()
         centres /= np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-300)
     likeness = x @ centres.T
-    found = likeness.argmax(axis=1)
+    cluster_of = likeness.argmax(axis=1)
     nowhere = np.flatnonzero(likeness.max(axis=1) <= 0.0)
-    found[nowhere] = rng.integers(k, size=nowhere.size)
-    return np.asarray(found, np.int16)
+    cluster_of[nowhere] = rng.integers(k, size=nowhere.size)
+    return np.asarray(cluster_of, np.int16)
 
 
-def share_of_sample(sample: float) -> float:
-    """A share of the documents above 0 and at most 1, or a refusal."""
+def validate_sample(sample: float) -> float:
+    """Return a share of the documents above 0 and at most 1, or refuse it."""
     if not 0.0 < sample <= 1.0:
         remedy = ("give a share of the documents, as in ", Option("sample", 0.1))
         raise InputError(f"a sample of {sample:g}", remedy=remedy, argument="sample", value=sample)

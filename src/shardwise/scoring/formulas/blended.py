@@ -13,7 +13,7 @@ def _relevant_ranks(ranked: Ranked) -> Ints:
     return np.asarray(np.flatnonzero(ranked.gains[: ranked.cutoff] > 0) + 1)
 
 
-def _ratios(ranked: Ranked, ranks: Ints, beta: float) -> Floats:
+def _blended_ratios(ranked: Ranked, ranks: Ints, beta: float) -> Floats:
     """(C + beta G) / (r + beta I) at each rank r of a relevant document."""
     ideal = np.cumsum(ranked.ideal_gains())
     gained = np.cumsum(ranked.gains[ranks - 1])
@@ -30,7 +30,7 @@ def _until_preferred(ranked: Ranked, ranks: Ints) -> Bools:
 def o_measure(ranked: Ranked) -> float:
     """Blended ratio at the first relevant document."""
     ranks = _relevant_ranks(ranked)
-    return float(_ratios(ranked, ranks, float(ranked.parameters["beta"]))[0]) if len(ranks) else 0.0
+    return float(_blended_ratios(ranked, ranks, float(ranked.parameters["beta"]))[0]) if len(ranks) else 0.0
 
 
 def p_measure(ranked: Ranked) -> float:
@@ -38,7 +38,7 @@ def p_measure(ranked: Ranked) -> float:
     ranks = _relevant_ranks(ranked)
     if not len(ranks):
         return 0.0
-    ratios = _ratios(ranked, ranks, float(ranked.parameters["beta"]))
+    ratios = _blended_ratios(ranked, ranks, float(ranked.parameters["beta"]))
     return float(ratios[_until_preferred(ranked, ranks)][-1])
 
 
@@ -47,7 +47,7 @@ def p_plus(ranked: Ranked) -> float:
     ranks = _relevant_ranks(ranked)
     if not len(ranks):
         return 0.0
-    ratios = _ratios(ranked, ranks, float(ranked.parameters["beta"]))
+    ratios = _blended_ratios(ranked, ranks, float(ranked.parameters["beta"]))
     return float(np.mean(ratios[_until_preferred(ranked, ranks)]))
 
 
@@ -61,7 +61,7 @@ def cumulative_utility(ranked: Ranked) -> float:
     if not len(ranks):
         return 0.0
     of = ranked.parameters
-    ratios = _ratios(ranked, ranks, float(of["beta"]))
+    ratios = _blended_ratios(ranked, ranks, float(of["beta"]))
     if of["stop"] == "rank":
         chances = float(of["gamma"]) ** np.arange(max(ranked.n_relevant, len(ranks)))
         return float(ratios @ chances[: len(ranks)] / np.sum(chances[: ranked.n_relevant]))

@@ -12,7 +12,7 @@ import numpy as np
 from shardwise.core.arrays import Codes, Floats, Grades, Ints
 from shardwise.io.collection import Collection
 from shardwise.scoring.formulas.rankings import Ranked, StratumRanked, SubtopicRanked
-from shardwise.scoring.kernels.arguments import Part
+from shardwise.scoring.kernels.arguments import TopicRange
 from shardwise.scoring.measures.names import Measure
 
 _OFFSET = 32768
@@ -28,7 +28,7 @@ class FormulaFamily:
     measures: tuple[Measure, ...]
     collection: Collection
 
-    def score(self, part: Part, out: Floats) -> int:
+    def score(self, part: TopicRange, out: Floats) -> int:
         """Score a part of the work into ``out[measure, split, topic, system, shard]``; return -1."""
         collection, n_topics = self.collection, len(self.collection.topics)
         shard_of = part.shards[part.split]
@@ -77,8 +77,8 @@ def _look_up(table: Floats, grades: Grades) -> Floats:
     return np.asarray(table[grades.astype(np.int64) + _OFFSET])
 
 
-def _scope(measure: Measure) -> tuple[Any, Any, int | None, float]:
-    """Formula, parameters, cutoff and level of recall of a measure."""
+def _describe_scope(measure: Measure) -> tuple[Any, Any, int | None, float]:
+    """Return formula, parameters, cutoff and level of recall of a measure."""
     parameters = dict(measure.parameters)
     recall = measure.definition.cutoff == "recall"
     cutoff = None if recall or measure.cutoff is None else int(measure.cutoff)
@@ -87,22 +87,22 @@ def _scope(measure: Measure) -> tuple[Any, Any, int | None, float]:
 
 
 def _judge_grades(collection: Collection, measure: Measure, t: int, inside: Any) -> Judge:
-    formula, parameters, cutoff, recall = _scope(measure)
+    formula, parameters, cutoff, recall = _describe_scope(measure)
     table = gain_table(measure)
     pool = collection.qrel_grades[collection.qrel_starts[t] : collection.qrel_starts[t + 1]][inside]
     pool_gains = _look_up(table, pool)
     if measure.definition.needs_relevant and not (pool_gains > 0).any():
-        return _undefined
+        return _return_nan
 
-    def judge(docs: Codes, grades: Grades) -> float:
+    def judge_ranking(docs: Codes, grades: Grades) -> float:
         ranked = Ranked(grades, _look_up(table, grades), pool, pool_gains, parameters, cutoff, recall)
         return float(formula(ranked))
 
-    return judge
+    return judge_ranking
 
 
 def _judge_subtopics(collection: Collection, measure: Measure, t: int, inside: Any) -> Judge:
-    formula, parameters, cutoff, recall = _scope(measure)
+    formula, parameters, cutoff, recall = _describe_scope(measure)
     by = collection.subtopics
     assert by is not None, "refused where there are none"
     table = gain_table(measure)
@@ -116,17 +116,17 @@ def _judge_subtopics(collection: Collection, measure: Measure, t: int, inside: A
     rows[row_of, by.codes[cells]] = _look_up(table, by.grades[cells])
     pool = rows[:-1][inside]
     if measure.definition.needs_relevant and not (pool > 0).any():
-        return _undefined
+        return _return_nan
 
-    def judge(docs: Codes, grades: Grades) -> float:
+    def judge_ranking(docs: Codes, grades: Grades) -> float:
         gains = rows[_row_of(docs, judged)]
         return float(formula(SubtopicRanked(gains, pool, weights, parameters, cutoff, recall)))
 
-    return judge
+    return judge_ranking
 
 
 def _judge_strata(collection: Collection, measure: Measure, t: int, inside: Any) -> Judge:
-    formula, parameters, cutoff, recall = _scope(measure)
+    formula, parameters, cutoff, recall = _describe_scope(measure)
     strata = collection.strata
     assert strata is not None, "refused where there are none"
     table = gain_table(measure)
@@ -136,23 +136,23 @@ def _judge_strata(collection: Collection, measure: Measure, t: int, inside: Any)
     codes = np.append(strata.codes[first:last], -1)
     pool_gains, pool_codes = gains[:-1][inside], codes[:-1][inside]
     if measure.definition.needs_relevant and not (pool_gains > 0).any():
-        return _undefined
+        return _return_nan
 
-    def judge(docs: Codes, grades: Grades) -> float:
+    def judge_ranking(docs: Codes, grades: Grades) -> float:
         rows = _row_of(docs, judged)
         ranked = StratumRanked(gains[rows], codes[rows], pool_gains, pool_codes, parameters, cutoff, recall)
         return float(formula(ranked))
 
-    return judge
+    return judge_ranking
 
 
-def _undefined(docs: Codes, grades: Grades) -> float:
+def _return_nan(docs: Codes, grades: Grades) -> float:
     """Return NaN: no document of the topic has a gain here."""
     return float("nan")
 
 
 def _row_of(docs: Any, judged: Any) -> Ints:
-    """Place of each document among those judged, which ascend; their number where it is not among them."""
+    """Return the index of each document among those judged, which ascend; their number where it is not among them."""
     if not len(judged):
         return np.zeros(len(docs), dtype=np.int64)
     rows = np.minimum(np.searchsorted(judged, docs), len(judged) - 1)

@@ -72,7 +72,7 @@ def multiple_r_precision(ranked: Ranked) -> float:
     return np.count_nonzero(ranked.gains[:depth] > 0) / depth if depth else 0.0
 
 
-def utility(ranked: Ranked) -> float:
+def linear_utility(ranked: Ranked) -> float:
     """a x relevant and b x other documents retrieved, c x relevant and d x other documents not retrieved."""
     of = ranked.parameters
     hits, retrieved, relevant = count_relevant(ranked), len(ranked.gains), ranked.n_relevant
@@ -100,7 +100,7 @@ def normalized_g(ranked: Ranked) -> float:
     return float(np.sum(ranked.gains[counted] / np.log2(2.0 + behind[counted])) / np.sum(ideal))
 
 
-def _dcg(gains: Floats) -> Floats:
+def _discounted_gains(gains: Floats) -> Floats:
     """Discounted gain down to each rank."""
     return np.cumsum(gains / np.log2(np.arange(2.0, len(gains) + 2.0)))
 
@@ -113,7 +113,7 @@ def _both_dcg(ranked: Ranked) -> tuple[Floats, Floats, Floats]:
     gained[: len(ranked.gains)] = ranked.gains
     best = np.zeros(room)
     best[: len(ideal)] = ideal
-    return ideal, _dcg(gained), _dcg(best)
+    return ideal, _discounted_gains(gained), _discounted_gains(best)
 
 
 def ndcg_at_relevant(ranked: Ranked) -> float:
@@ -136,7 +136,7 @@ def ndcg_at_changes(ranked: Ranked) -> float:
     return float(np.mean(values))
 
 
-def _persistence(ranked: Ranked, depth: int) -> Floats:
+def _rank_persistence(ranked: Ranked, depth: int) -> Floats:
     """p^(rank - 1) of each rank."""
     return np.asarray(float(ranked.parameters["p"]) ** np.arange(depth))
 
@@ -149,7 +149,7 @@ def scaled_rbp(ranked: Ranked) -> float:
         # gains that are named count even where the topic has no document of that grade, as in trec_eval
         named = [float(gain) for _, gain in ranked.parameters["gains"] or ()]
         scale = max(1.0, float(np.max(ranked.pool_gains, initial=0.0)), *named)
-    weights = _persistence(ranked, len(gains))
+    weights = _rank_persistence(ranked, len(gains))
     return (1.0 - float(ranked.parameters["p"])) * float(np.sum(gains * weights)) / scale
 
 
@@ -159,7 +159,7 @@ def rbp_residual(ranked: Ranked) -> float:
     if not unjudged.any():
         return 0.0
     p = float(ranked.parameters["p"])
-    weights = _persistence(ranked, len(unjudged))
+    weights = _rank_persistence(ranked, len(unjudged))
     return float(p ** len(unjudged) + (1.0 - p) * np.sum(weights[unjudged]))
 
 
@@ -189,7 +189,7 @@ def log_preference(ranked: Ranked) -> float:
     return math.log(max(float(np.sum(shares)) / relevant, LOG_FLOOR)) if relevant else math.log(LOG_FLOOR)
 
 
-def compatibility(ranked: Ranked) -> float:
+def ideal_overlap(ranked: Ranked) -> float:
     """Rank-biased overlap with the ideal ranking: better grades first, of equal grades the order retrieved."""
     ranks = np.flatnonzero(ranked.gains > 0)
     gains, ideal = ranked.gains[ranks], ranked.ideal_gains()
@@ -199,11 +199,11 @@ def compatibility(ranked: Ranked) -> float:
         same = np.flatnonzero(gains == gain)
         places[same] = np.count_nonzero(ideal > gain) + np.arange(len(same))
     depth = max(len(ranked.gains), len(ideal))
-    weights = _persistence(ranked, depth) / np.arange(1, depth + 1)
+    weights = _rank_persistence(ranked, depth) / np.arange(1, depth + 1)
     shared = np.cumsum(np.bincount(np.maximum(ranks, places), minlength=depth)[:depth])
     overlap = float(np.sum(weights * shared))
     if not ranked.parameters["normalize"]:
-        return overlap / float(np.sum(_persistence(ranked, depth)))
+        return overlap / float(np.sum(_rank_persistence(ranked, depth)))
     best = float(np.sum(weights * np.minimum(np.arange(1, depth + 1), len(ideal))))
     return overlap / best if best else 0.0
 

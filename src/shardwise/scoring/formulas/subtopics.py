@@ -8,7 +8,7 @@ from shardwise.core.arrays import Floats
 from shardwise.scoring.formulas.rankings import SubtopicRanked
 
 
-def _shares(ranked: SubtopicRanked) -> Floats:
+def _subtopic_shares(ranked: SubtopicRanked) -> Floats:
     """Weight of each subtopic among those with a relevant document; 0 for the others."""
     held = (ranked.pool_gains > 0).any(axis=0)
     weights = ranked.weights * held
@@ -27,13 +27,13 @@ def average_precision_each(ranked: SubtopicRanked) -> Floats:
 
 def intent_aware_ap(ranked: SubtopicRanked) -> float:
     """Mean of average precision over the subtopics with relevant documents."""
-    return float(average_precision_each(ranked) @ _shares(ranked))
+    return float(average_precision_each(ranked) @ _subtopic_shares(ranked))
 
 
 def intent_aware_precision(ranked: SubtopicRanked) -> float:
     """Mean of precision at k over the subtopics with relevant documents."""
     hits = np.count_nonzero(ranked.gains[: ranked.cutoff] > 0, axis=0)
-    return float(hits @ _shares(ranked)) / float(ranked.cutoff or max(len(ranked.gains), 1))
+    return float(hits @ _subtopic_shares(ranked)) / float(ranked.cutoff or max(len(ranked.gains), 1))
 
 
 def mean_judge_ap(ranked: SubtopicRanked) -> float:

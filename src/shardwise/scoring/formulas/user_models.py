@@ -21,21 +21,21 @@ _RANKS: Floats = np.arange(1.0, DEPTH + 1.0)
 Continuation = Callable[[Floats, Parameters, int | None], Floats]
 
 
-def _until(depth: int | None) -> Floats:
-    """1 above a rank, 0 from there on."""
+def _stop_at(depth: int | None) -> Floats:
+    """Return 1 above a rank, 0 from there on."""
     return np.asarray((DEPTH if depth is None else depth) > _RANKS, dtype=np.float64)
 
 
-def _static(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return _until(cutoff)
+def _read_to_cutoff(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return _stop_at(cutoff)
 
 
-def _first(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+def _read_to_first(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
     return np.asarray(np.cumsum(gains) <= 0, dtype=np.float64)
 
 
-def _ratios(weights: Floats) -> Floats:
-    """C of a user whose attention is known: W(i + 1) / W(i)."""
+def _weight_ratios(weights: Floats) -> Floats:
+    """Return C of a user whose attention is known: W(i + 1) / W(i)."""
     ratios = np.zeros(DEPTH)
     np.divide(weights[1:], weights[:-1], out=ratios[:-1], where=weights[:-1] > 0)
     return ratios
@@ -43,46 +43,46 @@ def _ratios(weights: Floats) -> Floats:
 
 def _average_precision(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
     tails = np.cumsum((gains / _RANKS)[::-1])[::-1]
-    return _ratios(np.asarray(tails))
+    return _weight_ratios(np.asarray(tails))
 
 
-def _geometric(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+def _read_geometric(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
     return np.full(DEPTH, float(of["p"]))
 
 
-def _discounted(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return np.asarray(np.log2(_RANKS + 1.0) / np.log2(_RANKS + 2.0) * _until(cutoff))
+def _read_discounted(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return np.asarray(np.log2(_RANKS + 1.0) / np.log2(_RANKS + 2.0) * _stop_at(cutoff))
 
 
-def _squared(reach: Floats) -> Floats:
+def _square_reach(reach: Floats) -> Floats:
     return np.asarray(np.square((reach - 1.0) / reach))
 
 
-def _inst(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return _squared(_RANKS + 2.0 * float(of["T"]) - np.cumsum(gains))
+def _read_inst(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return _square_reach(_RANKS + 2.0 * float(of["T"]) - np.cumsum(gains))
 
 
-def _insq(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return _squared(_RANKS + 2.0 * float(of["T"]))
+def _read_insq(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return _square_reach(_RANKS + 2.0 * float(of["T"]))
 
 
-def _bejewelled(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return np.asarray((np.cumsum(gains) < float(of["T"])) * _until(cutoff))
+def _read_bejewelled(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+    return np.asarray((np.cumsum(gains) < float(of["T"])) * _stop_at(cutoff))
 
 
 def _bejewelled_dynamic(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
     # what is wanted moves with every document; that moves before its rank count
     wanted = float(of["T"]) + np.concatenate([[0.0], np.cumsum(float(of["hb"]) * (gains - 0.5))[:-1]])
     going = np.logical_and.accumulate(np.cumsum(gains) < wanted)
-    return np.asarray(going * _until(cutoff))
+    return np.asarray(going * _stop_at(cutoff))
 
 
 def _nearly_err_8(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return np.asarray((1.0 - gains) * _until(cutoff))
+    return np.asarray((1.0 - gains) * _stop_at(cutoff))
 
 
 def _nearly_err_9(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return np.asarray(_RANKS / (_RANKS + 1.0) * (1.0 - gains) * _until(cutoff))
+    return np.asarray(_RANKS / (_RANKS + 1.0) * (1.0 - gains) * _stop_at(cutoff))
 
 
 def _nearly_err_10(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
@@ -90,7 +90,7 @@ def _nearly_err_10(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
 
 
 def _nearly_err_11(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return np.asarray(_insq(gains, of, cutoff) * (1.0 - gains))
+    return np.asarray(_read_insq(gains, of, cutoff) * (1.0 - gains))
 
 
 def _foraging_goal(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
@@ -103,22 +103,22 @@ def _foraging_rate(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
     return np.asarray(1.0 / (1.0 + float(of["b2"]) * np.exp(reach)))
 
 
-def _foraging(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
+def _read_foraging(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
     return np.asarray(_foraging_goal(gains, of, cutoff) * _foraging_rate(gains, of, cutoff))
 
 
 def _time_biased(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
-    return _ratios(np.asarray(2.0 ** (-(_RANKS - 1.0) / float(of["H"]))))
+    return _weight_ratios(np.asarray(2.0 ** (-(_RANKS - 1.0) / float(of["H"]))))
 
 
 def _u_measure(gains: Floats, of: Parameters, cutoff: int | None) -> Floats:
     weights = np.maximum(0.0, 1.0 - (_RANKS - 1.0) / float(of["L"]))
     weights[-1] = 0.0
-    return _ratios(weights)
+    return _weight_ratios(weights)
 
 
-def _read(ranked: Ranked, continuation: Continuation) -> float:
-    """What a user gains a document (EU) or in all (ETU), pays (EC, ETC), and how deep is read (ED)."""
+def _evaluate_user(ranked: Ranked, continuation: Continuation) -> float:
+    """Return what a user gains a document (EU) or in all (ETU), pays (EC, ETC), and how deep is read (ED)."""
     gains = np.zeros(DEPTH)
     held = ranked.gains[:DEPTH]
     gains[: len(held)] = held
@@ -148,44 +148,44 @@ def truncated_ap(ranked: Ranked) -> float:
         return float(1.0 / weights[0])
     if kind in ("EU", "EC"):
         return float(weights @ gains) if kind == "EU" else float(np.sum(weights))
-    going = _ratios(weights)
+    going = _weight_ratios(weights)
     last = np.concatenate([[1.0], np.cumprod(going[:-1])]) * (1.0 - going)
     return float(last @ (np.cumsum(gains) if kind == "ETU" else _RANKS))
 
 
-def _model(continuation: Continuation) -> Callable[[Ranked], float]:
+def _make_formula(continuation: Continuation) -> Callable[[Ranked], float]:
     """Make a formula of a way of going on."""
 
-    def read(ranked: Ranked) -> float:
-        return _read(ranked, continuation)
+    def evaluate_ranking(ranked: Ranked) -> float:
+        return _evaluate_user(ranked, continuation)
 
-    return read
+    return evaluate_ranking
 
 
-inst = _model(_inst)
-insq = _model(_insq)
-bejewelled = _model(_bejewelled)
-discounted = _model(_discounted)
-nearly_err_8 = _model(_nearly_err_8)
-nearly_err_9 = _model(_nearly_err_9)
-nearly_err_10 = _model(_nearly_err_10)
-nearly_err_11 = _model(_nearly_err_11)
+inst = _make_formula(_read_inst)
+insq = _make_formula(_read_insq)
+bejewelled = _make_formula(_read_bejewelled)
+discounted = _make_formula(_read_discounted)
+nearly_err_8 = _make_formula(_nearly_err_8)
+nearly_err_9 = _make_formula(_nearly_err_9)
+nearly_err_10 = _make_formula(_nearly_err_10)
+nearly_err_11 = _make_formula(_nearly_err_11)
 
 USERS: dict[str, Continuation] = {
-    "P": _static,
-    "RR": _first,
+    "P": _read_to_cutoff,
+    "RR": _read_to_first,
     "AP": _average_precision,
-    "RBP": _geometric,
+    "RBP": _read_geometric,
     "BPM-Dynamic": _bejewelled_dynamic,
     "TBG": _time_biased,
     "U": _u_measure,
     "IFT-C1": _foraging_goal,
     "IFT-C2": _foraging_rate,
-    "IFT-C1-C2": _foraging,
+    "IFT-C1-C2": _read_foraging,
 }
 
 
 def named_user(ranked: Ranked) -> float:
     """Value of a ranking for the user that the parameter ``user`` names."""
     user = str(ranked.parameters["user"])
-    return truncated_ap(ranked) if user == "TrAP" else _read(ranked, USERS[user])
+    return truncated_ap(ranked) if user == "TrAP" else _evaluate_user(ranked, USERS[user])

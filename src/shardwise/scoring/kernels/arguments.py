@@ -15,7 +15,7 @@ from shardwise.core.arrays import Codes, Floats, Grades, Ints
 Cell = TypeVar("Cell", bound=np.generic)
 
 
-class Rankings(NamedTuple):
+class RankingArrays(NamedTuple):
     """Retrieved documents of all systems and judged documents of all topics, as in a Collection."""
 
     docs: Codes
@@ -43,7 +43,7 @@ class StratumGrades(NamedTuple):
     n_strata: int
 
 
-class Part(NamedTuple):
+class TopicRange(NamedTuple):
     """Some topics of one split: what a kernel scores in one call."""
 
     shards: Grades  # (split, document): shard of each document; no columns: one shard, the whole
@@ -54,10 +54,10 @@ class Part(NamedTuple):
     end: int  # topic behind the last
 
 
-def frozen(array: npt.NDArray[Any], dtype: type[Cell]) -> npt.NDArray[Cell]:
+def freeze_array(array: npt.NDArray[Any], dtype: type[Cell]) -> npt.NDArray[Cell]:
     """Return the array in one piece, of this type, as a view that may only be read.
 
-    >>> frozen(np.zeros(3), np.int32).flags.writeable
+    >>> freeze_array(np.zeros(3), np.int32).flags.writeable
     False
     """
     view = np.ascontiguousarray(array, dtype=dtype).view()

@@ -1,5 +1,7 @@
 from shardwise.core.arrays import Floats, Grades
-from shardwise.scoring.kernels.arguments import Part, Rankings
-from shardwise.scoring.measures.tables import Tables
+from shardwise.scoring.kernels.arguments import RankingArrays, TopicRange
+from shardwise.scoring.measures.tables import MeasureTables
 
-def score_topics(rankings: Rankings, qrel_grades: Grades, tables: Tables, part: Part, out: Floats) -> int: ...
+def score_topics(
+    rankings: RankingArrays, qrel_grades: Grades, tables: MeasureTables, part: TopicRange, out: Floats
+) -> int: ...

@@ -1,7 +1,7 @@
 from shardwise.core.arrays import Floats
-from shardwise.scoring.kernels.arguments import Part, Rankings, StratumGrades
-from shardwise.scoring.measures.tables import Tables
+from shardwise.scoring.kernels.arguments import RankingArrays, StratumGrades, TopicRange
+from shardwise.scoring.measures.tables import MeasureTables
 
 def score_strata(
-    rankings: Rankings, judgments: StratumGrades, tables: Tables, part: Part, out: Floats
+    rankings: RankingArrays, judgments: StratumGrades, tables: MeasureTables, part: TopicRange, out: Floats
 ) -> int: ...

@@ -1,7 +1,7 @@
 from shardwise.core.arrays import Floats
-from shardwise.scoring.kernels.arguments import Part, Rankings, SubtopicGrades
-from shardwise.scoring.measures.tables import Tables
+from shardwise.scoring.kernels.arguments import RankingArrays, SubtopicGrades, TopicRange
+from shardwise.scoring.measures.tables import MeasureTables
 
 def score_subtopics(
-    rankings: Rankings, judgments: SubtopicGrades, tables: Tables, part: Part, out: Floats
+    rankings: RankingArrays, judgments: SubtopicGrades, tables: MeasureTables, part: TopicRange, out: Floats
 ) -> int: ...

@@ -10,50 +10,50 @@ from shardwise.core.arrays import Floats
 from shardwise.scoring.formulas.rankings import Parameters
 
 
-def binary(grades: Floats, parameters: Parameters) -> Floats:
+def binary_gain(grades: Floats, parameters: Parameters) -> Floats:
     """1 from grade ``rel`` on, else 0."""
     return np.where(grades >= parameters["rel"], 1.0, 0.0)
 
 
-def share(grades: Floats, parameters: Parameters) -> Floats:
+def share_gain(grades: Floats, parameters: Parameters) -> Floats:
     """Gain of each grade where gains are given or gains are scaled, else 1 from grade ``rel`` on."""
     graded = parameters["gains"] or parameters["scale"]
-    return gains(grades, parameters) if graded else binary(grades, parameters)
+    return grade_gain(grades, parameters) if graded else binary_gain(grades, parameters)
 
 
-def between(grades: Floats, parameters: Parameters) -> Floats:
+def scaled_grade(grades: Floats, parameters: Parameters) -> Floats:
     """Grade on a scale that is 0 at ``min_rel`` and 1 at ``max_rel``, none below or above."""
     lowest, highest = float(parameters["min_rel"]), float(parameters["max_rel"])
     return (np.clip(np.maximum(grades, 0.0), lowest, highest) - lowest) / (highest - lowest)
 
 
-def preferences(grades: Floats, parameters: Parameters) -> Floats:
+def preference_sign(grades: Floats, parameters: Parameters) -> Floats:
     """1 for relevant, -1 for judged nonrelevant, 0 for negative grades, which trec_eval takes as unjudged."""
     return np.where(grades >= parameters["rel"], 1.0, np.where(grades >= 0, -1.0, 0.0))
 
 
-def sampled(grades: Floats, parameters: Parameters) -> Floats:
+def sampled_sign(grades: Floats, parameters: Parameters) -> Floats:
     """1 for relevant, -1 for judged nonrelevant, -2 for pooled but not judged, which is any negative grade."""
     return np.where(grades >= parameters["rel"], 1.0, np.where(grades >= 0, -1.0, -2.0))
 
 
-def sampled_gains(grades: Floats, parameters: Parameters) -> Floats:
+def sampled_gain(grades: Floats, parameters: Parameters) -> Floats:
     """Gain of each grade where it is above 0, -1 for judged without gain, -2 for pooled but not judged."""
-    gain = gains(grades, parameters)
+    gain = grade_gain(grades, parameters)
     return np.where(grades < 0, -2.0, np.where(gain > 0, gain, -1.0))
 
 
-def judged(grades: Floats, parameters: Parameters) -> Floats:
+def judged_gain(grades: Floats, parameters: Parameters) -> Floats:
     """1 for every judged document."""
     return np.ones_like(grades)
 
 
-def nothing(grades: Floats, parameters: Parameters) -> Floats:
+def zero_gain(grades: Floats, parameters: Parameters) -> Floats:
     """0 for every document: only their number matters."""
     return np.zeros_like(grades)
 
 
-def gains(grades: Floats, parameters: Parameters) -> Floats:
+def grade_gain(grades: Floats, parameters: Parameters) -> Floats:
     """Gain of each grade, never below 0, exponential (2^g - 1) where the name says so."""
     linear: Floats = np.maximum(grades, 0.0)
     for grade, gain in parameters["gains"] or ():
@@ -62,16 +62,16 @@ def gains(grades: Floats, parameters: Parameters) -> Floats:
     return np.exp2(linear) - 1.0 if exponential else linear
 
 
-def stopping(grades: Floats, parameters: Parameters) -> Floats:
+def stopping_probability(grades: Floats, parameters: Parameters) -> Floats:
     """Probability (2^g - 1) / 2^max that a reader is satisfied by a document of gain g, or g / (max + 1)."""
     highest = float(parameters["max_rel"])
     if parameters["stop"] == "gain":
-        return gains(grades, parameters) / (highest + 1.0)
+        return grade_gain(grades, parameters) / (highest + 1.0)
     # (2^g - 1) / 2^max without numbers that are too large
-    return np.asarray(np.exp2(gains(grades, parameters) - highest) - np.exp2(-highest))
+    return np.asarray(np.exp2(grade_gain(grades, parameters) - highest) - np.exp2(-highest))
 
 
-def logarithmic(ranks: Floats, parameters: Parameters) -> Floats:
+def logarithmic_discount(ranks: Floats, parameters: Parameters) -> Floats:
     """Discount 1/log2(rank + 1), or with a base b Järvelin & Kekäläinen's: 1 before rank b, then 1/log_b(rank)."""
     base = parameters.get("base")
     if base is None:
@@ -79,17 +79,17 @@ def logarithmic(ranks: Floats, parameters: Parameters) -> Floats:
     return np.reciprocal(np.maximum(np.log(ranks) / math.log(base), 1.0))
 
 
-def geometric(ranks: Floats, parameters: Parameters) -> Floats:
+def geometric_discount(ranks: Floats, parameters: Parameters) -> Floats:
     """Discount (1 - p) p^(rank - 1): a reader goes on to the next document with probability p."""
     p = float(parameters["p"])
     return np.power(p, ranks - 1.0) * (1.0 - p)
 
 
-def persistent(ranks: Floats, parameters: Parameters) -> Floats:
+def persistence_discount(ranks: Floats, parameters: Parameters) -> Floats:
     """Discount beta^(rank - 1)."""
     return np.power(float(parameters["beta"]), ranks - 1.0)
 
 
-def reciprocal(ranks: Floats, parameters: Parameters) -> Floats:
+def reciprocal_discount(ranks: Floats, parameters: Parameters) -> Floats:
     """Discount 1/rank."""
     return 1.0 / ranks

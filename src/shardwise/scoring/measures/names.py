@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shardwise.core.errors import InputError, refuse_unknown
-from shardwise.scoring.measures.definitions import DEFINITIONS, Definition, Parameter
-from shardwise.scoring.measures.tools import SELDOM, TOOLS, translate
+from shardwise.scoring.measures.definitions import DEFINITIONS, Definition, MeasureParameter
+from shardwise.scoring.measures.tools import SELDOM, TOOLS, translate_name
 
 _SHAPE = re.compile(r"\s*([A-Za-zα][\w.\-#♯]*)\s*(?:\((.*)\))?\s*(?:@\s*([0-9.]+))?\s*", re.DOTALL)
 _BY_NAME = {definition.name: definition for definition in DEFINITIONS}
@@ -30,7 +30,7 @@ class Measure:
 
     def __str__(self) -> str:
         shown = [
-            f"{parameter.name}={_spell(value)}"
+            f"{parameter.name}={_spell_value(value)}"
             for parameter, (_, value) in zip(self.definition.parameters, self.parameters, strict=True)
             if parameter.always_shown or value != parameter.default
         ]
@@ -122,7 +122,7 @@ def expand_measure(name: object, tool: str | None = None) -> list[Measure]:
     prefix, colon, rest = text.partition(":")
     if colon and prefix.lower() in (known.lower() for known in TOOLS):
         tool, text = next(known for known in TOOLS if known.lower() == prefix.lower()), rest
-        if (names := translate(text, tool)) is None:
+        if (names := translate_name(text, tool)) is None:
             raise InputError(
                 f"{tool} has no measure {text!r}", remedy="check the spelling, capitals included"
             )
@@ -130,7 +130,7 @@ def expand_measure(name: object, tool: str | None = None) -> list[Measure]:
     if tool is not None:
         if tool not in TOOLS:
             raise refuse_unknown("tool", tool, TOOLS, what="evaluation program")
-        if (names := translate(text, tool)) is not None:
+        if (names := translate_name(text, tool)) is not None:
             return [_parse_ours(spelled, text) for spelled in names]
     if (measure := _parse_exactly(text)) is not None:
         return [measure]
@@ -155,10 +155,10 @@ def _ask_tools(text: str) -> list[Measure]:
     meanings: dict[tuple[Measure, ...], list[str]] = {}
     refusal: InputError | None = None
     others = [tool for tool in TOOLS if tool not in ("shardwise", *SELDOM)]
-    for spelled in _spellings(text):
+    for spelled in _list_spellings(text):
         for tool in (*others, "shardwise"):
             try:
-                names = translate(spelled, tool)
+                names = translate_name(spelled, tool)
             except InputError as error:
                 refusal = error
                 continue
@@ -185,25 +185,35 @@ def _ask_tools(text: str) -> list[Measure]:
         raise refusal
     shape = _SHAPE.fullmatch(text)
     if shape is None:
-        raise InputError(f"measure {text!r} is not of the form Name(parameter=value)@cutoff", remedy=_known())
+        raise InputError(
+            f"measure {text!r} is not of the form Name(parameter=value)@cutoff", remedy=_list_known()
+        )
     raise InputError(
-        f"unknown measure {text!r}", remedy=_suggestion(shape[1]) or _known(), argument="measure", value=text
+        f"unknown measure {text!r}",
+        remedy=_suggest_measure(shape[1]) or _list_known(),
+        argument="measure",
+        value=text,
     )
 
 
-def _spellings(text: str) -> list[str]:
-    """A name as it stands, then in the capitals of names that we or other programs have."""
+def _list_spellings(text: str) -> list[str]:
+    """Return a name as it stands, then in the capitals of names that we or other programs have."""
     shape = _SHAPE.fullmatch(text)
     spellings = [text]
     if shape is not None:
         head = shape[1]
-        heads = {_BY_LOWER_NAME.get(head.lower(), head), head.lower(), head.upper(), *_other_capitals(head)}
+        heads = {
+            _BY_LOWER_NAME.get(head.lower(), head),
+            head.lower(),
+            head.upper(),
+            *_find_other_capitals(head),
+        }
         spellings += [text.replace(head, other, 1) for other in sorted(heads - {head})]
     return spellings
 
 
-def _other_capitals(head: str) -> list[str]:
-    """Names of other programs that differ from one in capitals alone."""
+def _find_other_capitals(head: str) -> list[str]:
+    """Return names of other programs that differ from one in capitals alone."""
     known = ("alpha-nDCG", "alpha-DCG", "α-nDCG", "α_nDCG", "ERR-IA", "nERR-IA", "MAP-IA", "P-IA", "Q-measure",
              "QMeasure", "D-nDCG", "D#-nDCG", "D♯-nDCG", "I-rec", "MSnDCG", "xinfNDCG", "RPrec", "BPref", "Hit",
              "Precision", "Recall", "Rndcg", "binG")  # fmt: skip
@@ -214,10 +224,12 @@ def _parse_ours(spelled: str, text: str) -> Measure:
     """Read a name in our own spelling; refusals quote the text that was given."""
     shape = _SHAPE.fullmatch(spelled)
     if shape is None or shape[1] not in _BY_NAME:
-        raise InputError(f"measure {text!r} is not of the form Name(parameter=value)@cutoff", remedy=_known())
+        raise InputError(
+            f"measure {text!r} is not of the form Name(parameter=value)@cutoff", remedy=_list_known()
+        )
     definition = _BY_NAME[shape[1]]
-    given = _arguments(text, shape[2] or "")
-    cutoff = _cutoff(text, definition, shape[3])
+    given = _parse_arguments(text, shape[2] or "")
+    cutoff = _parse_cutoff(text, definition, shape[3])
     takes = {parameter.name: parameter for parameter in definition.parameters}
     for argument in given:
         if argument not in takes:
@@ -226,7 +238,7 @@ def _parse_ours(spelled: str, text: str) -> Measure:
     if {"rel", "gains"} <= given.keys():
         raise InputError(f"measure {text!r}: rel and gains exclude each other", remedy="keep one of them")
     parameters = tuple(
-        (name, _checked(text, parameter, given[name]) if name in given else parameter.default)
+        (name, _validate_value(text, parameter, given[name]) if name in given else parameter.default)
         for name, parameter in takes.items()
     )
     values = dict(parameters)
@@ -235,7 +247,7 @@ def _parse_ours(spelled: str, text: str) -> Measure:
     return Measure(definition, parameters, cutoff)
 
 
-def _arguments(text: str, inside: str) -> dict[str, Any]:
+def _parse_arguments(text: str, inside: str) -> dict[str, Any]:
     try:
         call = ast.parse(f"f({inside})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args:
@@ -246,7 +258,7 @@ def _arguments(text: str, inside: str) -> dict[str, Any]:
         raise InputError(f"measure {text!r}: cannot read the parameters {inside!r}", remedy=remedy) from None
 
 
-def _cutoff(text: str, definition: Definition, given: str | None) -> int | float | None:
+def _parse_cutoff(text: str, definition: Definition, given: str | None) -> int | float | None:
     name = definition.name
     if given is None:
         if definition.cutoff == "required":
@@ -273,13 +285,13 @@ def _cutoff(text: str, definition: Definition, given: str | None) -> int | float
     return int(number)
 
 
-def _plain(value: float) -> int | float:
-    """A whole number as such."""
+def _simplify_number(value: float) -> int | float:
+    """Return a whole number as int."""
     return int(value) if int(value) == value else float(value)
 
 
-def _checked(text: str, parameter: Parameter, value: Any) -> Any:
-    """Value in its one canonical form, or an error that says what was expected."""
+def _validate_value(text: str, parameter: MeasureParameter, value: Any) -> Any:
+    """Return a value in its canonical form, or refuse it and say what was expected."""
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if parameter.kind == "grade":
         good, want = number and int(value) == value and -32767 <= value <= 32767, "a whole number"
@@ -297,7 +309,7 @@ def _checked(text: str, parameter: Parameter, value: Any) -> Any:
             "number": (number, "a number"),
             "base": (number and value > 1, "a number above 1"),
         }[parameter.kind]
-        value = _plain(value) if good else value
+        value = _simplify_number(value) if good else value
     elif parameter.kind == "choice":
         good, want = value in parameter.choices, " or ".join(map(repr, parameter.choices))
     elif parameter.kind == "flag":
@@ -307,7 +319,7 @@ def _checked(text: str, parameter: Parameter, value: Any) -> Any:
         value = tuple(map(float, value)) if good else value
     else:
         good, want = _is_gains(value), "a mapping from grades to gains of 0 or more, as in {0:0,1:1,2:3}"
-        value = _gains(value) if good else value
+        value = _sort_gains(value) if good else value
     if not good:
         raise InputError(f"measure {text!r}: {parameter.name} is {value!r}", remedy=f"it must be {want}")
     return value
@@ -331,13 +343,13 @@ def _is_gains(value: Any) -> bool:
     )
 
 
-def _gains(value: dict[int, float]) -> tuple[tuple[int, float], ...] | None:
-    """Pairs in order of grade, whole numbers as such; nothing where every grade is its own gain."""
-    pairs = sorted((int(grade), _plain(gain)) for grade, gain in value.items())
+def _sort_gains(value: dict[int, float]) -> tuple[tuple[int, float], ...] | None:
+    """Return pairs in order of grade, whole numbers as such; nothing where every grade is its own gain."""
+    pairs = sorted((int(grade), _simplify_number(gain)) for grade, gain in value.items())
     return tuple(pairs) if any(grade != gain for grade, gain in pairs if grade >= 0 or gain > 0) else None
 
 
-def _spell(value: Any) -> str:
+def _spell_value(value: Any) -> str:
     if isinstance(value, tuple):
         if isinstance(value[0], tuple):
             return "{" + ",".join(f"{grade}:{gain!r}" for grade, gain in value) + "}"
@@ -345,10 +357,10 @@ def _spell(value: Any) -> str:
     return repr(value)
 
 
-def _suggestion(text: str) -> str:
+def _suggest_measure(text: str) -> str:
     """Ask for the measure that was probably meant: a name with its cutoff apart, or one that is spelt alike.
 
-    >>> _suggestion("ndcg10"), _suggestion("map_5"), _suggestion("nDGC"), _suggestion("x")
+    >>> _suggest_measure("ndcg10"), _suggest_measure("map_5"), _suggest_measure("nDGC"), _suggest_measure("x")
     ('did you mean nDCG@10?', 'did you mean AP@5?', 'did you mean nDCG?', '')
     """
     if match := re.fullmatch(r"([A-Za-z_]+?)[_-]?(\d+)", text):
@@ -359,6 +371,6 @@ def _suggestion(text: str) -> str:
     return f"did you mean {_BY_LOWER_NAME[near[0]]}?" if near else ""
 
 
-def _known(shown: int = 12) -> str:
+def _list_known(shown: int = 12) -> str:
     names = [definition.name for definition in DEFINITIONS]
     return f"known: {', '.join(names[:shown])} and {len(names) - shown} others"

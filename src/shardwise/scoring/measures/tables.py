@@ -9,7 +9,7 @@ import numpy as np
 
 from shardwise.core.arrays import Bools, Codes, Floats, Grades, Ints
 from shardwise.core.errors import InputError
-from shardwise.scoring.kernels.arguments import frozen
+from shardwise.scoring.kernels.arguments import freeze_array
 from shardwise.scoring.measures.definitions import Norm
 from shardwise.scoring.measures.names import Measure
 
@@ -18,7 +18,7 @@ _DEEPEST = 1_000_000  # ranks that are summed up where no ranking has to reach s
 MOST_GAIN = 1e300  # sums of gains must be numbers too
 
 
-class Tables(NamedTuple):
+class MeasureTables(NamedTuple):
     """Everything the kernels need to know about M measures on judgments of L different grades."""
 
     kernels: Ints  # (M,)
@@ -34,7 +34,7 @@ class Tables(NamedTuple):
     floor: int  # grades below have no gain for any of the measures
 
 
-def tabulate_measures(measures: Sequence[Measure], grades: Grades, depth: int) -> Tables:
+def tabulate_measures(measures: Sequence[Measure], grades: Grades, depth: int) -> MeasureTables:
     """Tabulate measures for the grades that occur and for ranks up to a depth."""
     levels = np.unique(grades)
     as_floats = levels.astype(np.float64)
@@ -50,22 +50,22 @@ def tabulate_measures(measures: Sequence[Measure], grades: Grades, depth: int) -
         if measure.definition.discount is not None:
             discounts[m, 1:] = measure.definition.discount(ranks, parameters)
         if measure.definition.norm_for(parameters) is Norm.ENDLESS:
-            endless[m] = _endless(measure)
+            endless[m] = _sum_endless(measure)
     level_of = np.full(2 * OFFSET, -1, dtype=np.int32)
     level_of[levels.astype(np.int64) + OFFSET] = np.arange(len(levels), dtype=np.int32)
     counting = levels[(gains != 0).any(axis=0)]
     cutoffs = [2**31 - 1 if m.cutoff is None else int(m.cutoff) for m in measures]
-    return Tables(
-        kernels=frozen(np.array([m.definition.kernel for m in measures]), np.int64),
-        norms=frozen(np.array([m.definition.norm_for(dict(m.parameters)) for m in measures]), np.int64),
-        cutoffs=frozen(np.array(cutoffs), np.int64),
-        needs_relevant=frozen(np.array([m.definition.needs_relevant for m in measures]), np.bool_),
-        numbers=frozen(np.array([_number(m) for m in measures]), np.float64),
-        endless=frozen(endless, np.float64),
-        gains=frozen(gains, np.float64),
-        orders=frozen(np.argsort(-gains, axis=1, kind="stable"), np.int32),
-        discounts=frozen(discounts, np.float64),
-        level_of=frozen(level_of, np.int32),
+    return MeasureTables(
+        kernels=freeze_array(np.array([m.definition.kernel for m in measures]), np.int64),
+        norms=freeze_array(np.array([m.definition.norm_for(dict(m.parameters)) for m in measures]), np.int64),
+        cutoffs=freeze_array(np.array(cutoffs), np.int64),
+        needs_relevant=freeze_array(np.array([m.definition.needs_relevant for m in measures]), np.bool_),
+        numbers=freeze_array(np.array([_get_number(m) for m in measures]), np.float64),
+        endless=freeze_array(endless, np.float64),
+        gains=freeze_array(gains, np.float64),
+        orders=freeze_array(np.argsort(-gains, axis=1, kind="stable"), np.int32),
+        discounts=freeze_array(discounts, np.float64),
+        level_of=freeze_array(level_of, np.int32),
         floor=int(counting.min()) if len(counting) else 32767,
     )
 
@@ -96,18 +96,18 @@ def check_gains(measure: Measure, levels: Grades, gains: Floats, limit: str = ""
         )
 
 
-def _number(measure: Measure) -> float:
+def _get_number(measure: Measure) -> float:
     number = measure.definition.number
     return float(dict(measure.parameters)[number]) if isinstance(number, str) else number
 
 
-def _endless(measure: Measure) -> float:
-    """Sum of (1 - alpha)^(rank - 1) x discount of the rank, down to the cutoff, or endless for a geometric discount."""
+def _sum_endless(measure: Measure) -> float:
+    """Sum (1 - alpha)^(rank - 1) x discount of the rank, down to the cutoff, or endless for a geometric discount."""
     persistence = dict(measure.parameters).get("beta")
     if persistence is not None and measure.cutoff is None:
-        return 1.0 / (1.0 - (1.0 - _number(measure)) * float(persistence))
+        return 1.0 / (1.0 - (1.0 - _get_number(measure)) * float(persistence))
     if measure.cutoff is None or measure.definition.discount is None or measure.cutoff > _DEEPEST:
         raise InputError(f"{measure} reaches too deep", remedy=f"choose a cutoff up to {_DEEPEST}")
     ranks = np.arange(1, measure.cutoff + 1, dtype=np.float64)
     weights = measure.definition.discount(ranks, dict(measure.parameters))
-    return float(np.sum(np.power(1.0 - _number(measure), ranks - 1.0) * weights))
+    return float(np.sum(np.power(1.0 - _get_number(measure), ranks - 1.0) * weights))

@@ -81,95 +81,95 @@ _PREFERENCES = re.compile(
 )
 
 
-def _refuse(text: str, problem: str, remedy: str) -> InputError:
+def _refuse_name(text: str, problem: str, remedy: str) -> InputError:
     return InputError(f"measure {text!r} {problem}", remedy=remedy, argument="measure", value=text)
 
 
-def _number(text: str) -> str:
-    """A number as Python spells it: ``.10`` is 0.1, ``5.0`` is 5; ValueError where it is none."""
+def _format_number(text: str) -> str:
+    """Write a number as Python spells it: ``.10`` is 0.1, ``5.0`` is 5; ValueError where it is none."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(text)
     return str(int(value)) if value == int(value) else repr(value)
 
 
-def _gains(pairs: list[str]) -> str:
-    """Gains from pairs such as ``1=3``, as they stand in one of our names."""
+def _format_gains(pairs: list[str]) -> str:
+    """Write gains from pairs such as ``1=3``, as they stand in one of our names."""
     split = [pair.partition("=") for pair in pairs]
-    inside = ",".join(f"{int(grade)}:{_number(gain)}" for grade, _, gain in split)
+    inside = ",".join(f"{int(grade)}:{_format_number(gain)}" for grade, _, gain in split)
     return "gains={" + inside + "}"
 
 
-def _trec_eval(text: str) -> list[str] | None:
+def _translate_trec_eval(text: str) -> list[str] | None:
     """Names of trec_eval: ``P_10``, ``P.5,10``, ``ndcg_cut_20``, ``set_F.0.5``, ``rbp.p=0.8``, ``all_trec``."""
     if text in ("runid", "relstring") or re.fullmatch(r"relstring[_.][0-9]+", text):
-        raise _refuse(text, "is a text, not a number", "leave it out")
+        raise _refuse_name(text, "is a text, not a number", "leave it out")
     if _PREFERENCES.fullmatch(text):
-        raise _refuse(text, "needs preference judgments, which are not read", "use qrels with grades")
+        raise _refuse_name(text, "needs preference judgments, which are not read", "use qrels with grades")
     if text in _TREC_NICKNAMES:
-        return [name for part in _TREC_NICKNAMES[text] for name in _trec_eval(part) or ()]
+        return [name for part in _TREC_NICKNAMES[text] for name in _translate_trec_eval(part) or ()]
     if text in _TREC_PLAIN:
         return [_TREC_PLAIN[text]]
     if text in _TREC_LISTS:
         template, values = _TREC_LISTS[text]
-        return [template.format(_number(str(value))) for value in values]
+        return [template.format(_format_number(str(value))) for value in values]
     for name in sorted((*_TREC_PLAIN, *_TREC_LISTS), key=len, reverse=True):
         if text.startswith((f"{name}_", f"{name}.")):
             try:
-                return _trec_parameters(name, text[len(name) + 1 :].split(","))
+                return _translate_trec_parameters(name, text[len(name) + 1 :].split(","))
             except (ValueError, OverflowError):
                 return None
     return None
 
 
-def _trec_parameters(name: str, values: list[str]) -> list[str] | None:
+def _translate_trec_parameters(name: str, values: list[str]) -> list[str] | None:
     """Our names of a measure of trec_eval with parameters; ValueError where they cannot be read."""
     if name in _TREC_LISTS:
         template, _ = _TREC_LISTS[name]
         whole = template.endswith("@{}") and name != "iprec_at_recall"
-        return [template.format(int(float(value)) if whole else _number(value)) for value in values]
+        return [template.format(int(float(value)) if whole else _format_number(value)) for value in values]
     if name == "utility" and len(values) == 4:
-        inside = ",".join(f"{key}={_number(value)}" for key, value in zip("abcd", values, strict=True))
+        inside = ",".join(f"{key}={_format_number(value)}" for key, value in zip("abcd", values, strict=True))
         return [f"Utility({inside})"]
     if name == "11pt_avg":
-        return [f"IAP(points=({','.join(map(_number, values))},))"]
+        return [f"IAP(points=({','.join(map(_format_number, values))},))"]
     if name == "set_F" and len(values) == 1:
-        return [f"SetF(beta={_number(values[0])})"]
+        return [f"SetF(beta={_format_number(values[0])})"]
     if name in ("ndcg", "ndcg_rel", "Rndcg", "G"):
-        return [f"{_TREC_PLAIN[name]}({_gains(values)})"]
+        return [f"{_TREC_PLAIN[name]}({_format_gains(values)})"]
     if name in ("rbp", "rbp_resid"):
         named = [value for value in values if value.startswith("p=")]
         others = [value for value in values if not value.startswith("p=")]
-        p = f"p={_number(named[-1][2:])}" if named else "p=0.9"
+        p = f"p={_format_number(named[-1][2:])}" if named else "p=0.9"
         if name == "rbp_resid":
             return [f"RBPresidual({p})"] if not others else None
-        return [f"RBP({p},scale='topic'{',' + _gains(others) if others else ''})"]
+        return [f"RBP({p},scale='topic'{',' + _format_gains(others) if others else ''})"]
     return None
 
 
-def _trec_eval_10(text: str) -> list[str] | None:
+def _translate_trec_eval_10(text: str) -> list[str] | None:
     """Names of trec_eval from version 10 on, which takes recall to be reached at the nearest document."""
-    names = _trec_eval(text)
-    return names and [_nearest(name) if name.startswith(("IPrec", "IAP")) else name for name in names]
+    names = _translate_trec_eval(text)
+    return names and [_add_nearest(name) if name.startswith(("IPrec", "IAP")) else name for name in names]
 
 
-def _nearest(name: str) -> str:
+def _add_nearest(name: str) -> str:
     call, _, level = name.partition("@")
-    return _join(call, "reach='nearest'", level or None)
+    return _join_name(call, "reach='nearest'", level or None)
 
 
 _CALL = re.compile(r"([^(@\s]+)\s*(?:\((.*)\))?\s*(?:@\s*(\S+))?", re.DOTALL)
 
 
-def _rename(names: dict[str, str], text: str) -> list[str] | None:
-    """Our name of a call such as ``NDCG(dcg='exp-log2')@20``, its parameters and cutoff kept."""
+def _rename_call(names: dict[str, str], text: str) -> list[str] | None:
+    """Return our name of a call such as ``NDCG(dcg='exp-log2')@20``, its parameters and cutoff kept."""
     call = _CALL.fullmatch(text.strip())
     if call is None or call[1] not in names:
         return None
-    return [_join(names[call[1]], call[2], call[3])]
+    return [_join_name(names[call[1]], call[2], call[3])]
 
 
-def _join(name: str, inside: str | None, cutoff: str | None) -> str:
+def _join_name(name: str, inside: str | None, cutoff: str | None) -> str:
     """Put parameters and a cutoff to a name, which may have parameters already."""
     head, _, arguments = name.partition("(")
     given = ",".join(filter(None, [arguments.removesuffix(")"), (inside or "").strip()]))
@@ -199,9 +199,9 @@ _IR_MEASURES = {
 }  # fmt: skip
 
 
-def _ir_measures(text: str) -> list[str] | None:
+def _translate_ir_measures(text: str) -> list[str] | None:
     """Names of ir_measures, which are ours but for a few."""
-    names = _rename(_IR_MEASURES, text)
+    names = _rename_call(_IR_MEASURES, text)
     if names is None or re.search(r"@0\d", text):
         return None
     if relative := re.fullmatch(r"(SetP\(.*?),?\s*relative\s*=\s*(True|False),?\s*(.*\).*)", names[0]):
@@ -231,11 +231,11 @@ _RANX_SHAPE = re.compile(r"([a-z1_-]+?)(?:@([0-9]+))?(?:-l([0-9]+))?")
 _RANX_RBP = re.compile(r"rbp[.@]([0-9]+)(?:-l([0-9]+))?")
 
 
-def _ranx(text: str) -> list[str] | None:
-    """Names of ranx: ``precision@5``, ``ndcg_burges@10``, ``map-l2``, ``rbp.95`` (p = 0.95)."""
+def _translate_ranx(text: str) -> list[str] | None:
+    """Translate names of ranx: ``precision@5``, ``ndcg_burges@10``, ``map-l2``, ``rbp.95`` (p = 0.95)."""
     if (shape := _RANX_RBP.fullmatch(text)) and int(shape[2] or 1) <= HIGHEST_LEVEL:
-        levels = _below(int(shape[2] or 1))
-        return [_join(f"RBP(p=0.{shape[1]},scale='none')", levels, None)]
+        levels = _zero_gains_below(int(shape[2] or 1))
+        return [_join_name(f"RBP(p=0.{shape[1]},scale='none')", levels, None)]
     shape = _RANX_SHAPE.fullmatch(text)
     if shape is None or shape[1] not in _RANX:
         return None
@@ -246,12 +246,12 @@ def _ranx(text: str) -> list[str] | None:
     if level > HIGHEST_LEVEL:
         return None
     graded = "dcg" in shape[1]
-    inside = (_below(level) if graded else f"rel={level}") if level > 1 else None
-    return [_join(cut if shape[2] else whole, inside, shape[2])]
+    inside = (_zero_gains_below(level) if graded else f"rel={level}") if level > 1 else None
+    return [_join_name(cut if shape[2] else whole, inside, shape[2])]
 
 
-def _below(level: int) -> str | None:
-    """Gains that make grades below a level worth nothing."""
+def _zero_gains_below(level: int) -> str | None:
+    """Write gains that make grades below a level worth nothing."""
     grades = ",".join(f"{grade}:0" for grade in range(1, level))
     return "gains={" + grades + "}" if grades else None
 
@@ -276,8 +276,8 @@ _NTCIR = {
 }
 
 
-def _ntcireval(text: str) -> list[str] | None:
-    """Names of NTCIREVAL, gains as in ``QMeasure(gains={1:1,2:3})@0010``; without them a grade is its own gain."""
+def _translate_ntcireval(text: str) -> list[str] | None:
+    """Translate NTCIREVAL, gains as in ``QMeasure(gains={1:1,2:3})@0010``; without them a grade is its own gain."""
     call = _CALL.fullmatch(text.strip())
     if call is None:
         return None
@@ -285,25 +285,25 @@ def _ntcireval(text: str) -> list[str] | None:
     cutoff = cutoff and (cutoff.lstrip("0") or "0")
     if name == "RBP" and cutoff is None:
         if "gains" not in (inside or ""):
-            raise _refuse(
+            raise _refuse_name(
                 text,
                 "needs the gains that NTCIREVAL is given by -g",
                 "write RBP(p=0.95,gains={1:0.5,2:1}), every gain over the largest",
             )
-        return [_join("RBP(p=0.95)" if "p=" not in (inside or "") else "RBP", inside, None)]
+        return [_join_name("RBP(p=0.95)" if "p=" not in (inside or "") else "RBP", inside, None)]
     if name not in _NTCIR:
         return None
     if name == "AP" and cutoff:
-        return [_join("AP(norm='min')", inside, cutoff)]
+        return [_join_name("AP(norm='min')", inside, cutoff)]
     if name == "MSnDCG" and "gains" not in (inside or ""):
-        return [_join("nDCG(dcg='exp-log2')", inside, cutoff)]
-    return [_join(_NTCIR[name], inside, cutoff)]
+        return [_join_name("nDCG(dcg='exp-log2')", inside, cutoff)]
+    return [_join_name(_NTCIR[name], inside, cutoff)]
 
 
-def _gdeval(text: str) -> list[str] | None:
-    """Names of gdeval: ``ndcg@20`` with gain 2^grade - 1, ``err@20``."""
+def _translate_gdeval(text: str) -> list[str] | None:
+    """Translate names of gdeval: ``ndcg@20`` with gain 2^grade - 1, ``err@20``."""
     shape = re.fullmatch(r"(ndcg|err)@([0-9]+)", text)
-    return shape and [_join({"ndcg": "nDCG(dcg='exp-log2')", "err": "ERR"}[shape[1]], None, shape[2])]
+    return shape and [_join_name({"ndcg": "nDCG(dcg='exp-log2')", "err": "ERR"}[shape[1]], None, shape[2])]
 
 
 _NDEVAL = {
@@ -319,12 +319,12 @@ _NDEVAL = {
 }
 
 
-def _ndeval(text: str) -> list[str] | None:
-    """Names of ndeval."""
-    return _rename(_NDEVAL, text)
+def _translate_ndeval(text: str) -> list[str] | None:
+    """Translate names of ndeval."""
+    return _rename_call(_NDEVAL, text)
 
 
-def _sample_eval(text: str) -> list[str] | None:
+def _translate_sample_eval(text: str) -> list[str] | None:
     """Names of NIST's sample_eval, which looks at 1,000 documents."""
     plain = {
         "infAP": "xinfAP@1000",
@@ -338,7 +338,7 @@ def _sample_eval(text: str) -> list[str] | None:
     if shape := re.fullmatch(r"iP([0-9]+)", text):
         return [f"infP@{shape[1]}"]
     if shape := re.fullmatch(r"iprec@rec([0-9]+(?:\.[0-9]+)?)", text):
-        return [f"infIPrec@{_number(shape[1])}"]
+        return [f"infIPrec@{_format_number(shape[1])}"]
     return None
 
 
@@ -377,8 +377,8 @@ _CWL_SHAPES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
 )
 
 
-def _cwl_eval(text: str) -> list[str] | None:
-    """Names of cwl-eval, followed by the column, as in ``INST-T=1 ETU``; its gains are grades over ``max_rel``."""
+def _translate_cwl_eval(text: str) -> list[str] | None:
+    """Translate cwl-eval, followed by the column, as in ``INST-T=1 ETU``; its gains are grades over ``max_rel``."""
     shape = re.fullmatch(r"(\S+?)(\(.*\))?(?:\s+(EU|ETU|EC|ETC|ED))?", text.strip())
     if shape is None:
         return None
@@ -387,13 +387,13 @@ def _cwl_eval(text: str) -> list[str] | None:
         if match := re.fullmatch(pattern, name):
             extra = [(inside or "")[1:-1], f"value='{column}'" if column and column != "EU" else ""]
             call, _, cutoff = translate(match).partition("@")
-            return [_join(call, ",".join(filter(None, extra)), cutoff or None)]
+            return [_join_name(call, ",".join(filter(None, extra)), cutoff or None)]
     return None
 
 
-def _ours(text: str) -> list[str] | None:
-    """Other spellings of our own names, after the papers that the measures come from."""
-    return _rename(
+def _translate_ours(text: str) -> list[str] | None:
+    """Translate other spellings of our own names, after the papers that the measures come from."""
+    return _rename_call(
         {
             "α-nDCG": "alpha_nDCG",
             "Q-measure": "Q",
@@ -412,16 +412,16 @@ def _ours(text: str) -> list[str] | None:
 
 
 TOOLS: dict[str, Callable[[str], list[str] | None]] = {
-    "shardwise": _ours,
-    "trec_eval": _trec_eval,
-    "trec_eval-10": _trec_eval_10,
-    "ir_measures": _ir_measures,
-    "ranx": _ranx,
-    "NTCIREVAL": _ntcireval,
-    "gdeval": _gdeval,
-    "ndeval": _ndeval,
-    "sample_eval": _sample_eval,
-    "cwl_eval": _cwl_eval,
+    "shardwise": _translate_ours,
+    "trec_eval": _translate_trec_eval,
+    "trec_eval-10": _translate_trec_eval_10,
+    "ir_measures": _translate_ir_measures,
+    "ranx": _translate_ranx,
+    "NTCIREVAL": _translate_ntcireval,
+    "gdeval": _translate_gdeval,
+    "ndeval": _translate_ndeval,
+    "sample_eval": _translate_sample_eval,
+    "cwl_eval": _translate_cwl_eval,
 }
 """How each program's names are translated; a translation is None where the program has no such name."""
 
@@ -429,7 +429,7 @@ SELDOM = ("trec_eval-10",)
 """Programs that are asked only where they are named: others have the same names with another meaning."""
 
 
-def translate(text: str, tool: str) -> list[str] | None:
+def translate_name(text: str, tool: str) -> list[str] | None:
     """Return our names of a measure, or of several, as a program spells it; None where it has no such name.
 
     Parameters
@@ -444,7 +444,7 @@ def translate(text: str, tool: str) -> list[str] | None:
     list of str or None
         Our names.
 
-    >>> translate("rbp.95", "ranx"), translate("P.5,7", "trec_eval"), translate("P.5,7", "ranx")
+    >>> translate_name("rbp.95", "ranx"), translate_name("P.5,7", "trec_eval"), translate_name("P.5,7", "ranx")
     (["RBP(p=0.95,scale='none')"], ['P@5', 'P@7'], None)
     """
     return TOOLS[tool](text)
