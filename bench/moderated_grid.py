@@ -254,7 +254,7 @@ def run_again(folder: Path) -> None:
     done = set(pd.read_csv(AGAIN)["of"])
     keys = every.loc[(every["method"] == "moderated") & ~every["of"].isin(done), "of"]
     cells = [Design(name, int(t), int(r), kind) for name, t, r, kind in (key.split("/") for key in keys)]
-    cells.sort(key=lambda d: d.systems > MANY)
+    cells.sort(key=lambda d: d.systems)
     with crew() as pool, AGAIN.open("a", newline="") as file:
         work = partial(figures, names=("moderated",))
         for number, rows in enumerate(pool.map(work, [tables[d.data] for d in cells], cells), start=1):
