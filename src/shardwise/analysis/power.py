@@ -15,7 +15,7 @@ POWER = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Topics to find a difference: for two systems chosen beforehand, and for the range of all systems."""
+    """Topics to detect a difference: of two systems chosen in advance, and of any pair, all pairs corrected."""
 
     difference: float
     two: int
@@ -24,15 +24,19 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What is detected with 80% power, for the claim about new topics."""
+    """What the default test detects with 80% power, for the claim about new topics and normal scores."""
 
     topics: int
     systems: int
     sigma_sq: float  # of a system's mean over shards on one topic, topic difficulty taken out
     alpha: float
-    detectable: float  # by a paired t-test of two systems chosen beforehand
-    target: float  # a round, smaller difference
-    target_topics: int  # that the paired test needs for it
+    # by the default test of one pair, all pairs of these systems corrected
+    detectable: float
+    # by the same test of two systems chosen in advance, which is the paired t-test
+    detectable_two: float
+    # a round, smaller difference than the first, and the topics that the default test needs for it
+    target: float
+    target_topics: int
     needs: tuple[Need, ...]
 
 
@@ -45,22 +49,34 @@ def power_of(estimates: Estimates, topics: int, alpha: float) -> Power | None:
     systems = len(estimates.labels)
     if not sigma_sq > 0 or alpha >= POWER / 2:
         return None
-    detectable = float(min_diff_at(n=topics, variance=sigma_sq, alpha=alpha, power=POWER, method="paired-t"))
+    detectable, detectable_two = (
+        float(
+            min_diff_at(
+                n=topics, variance=sigma_sq, systems=count, alpha=alpha, power=POWER, method="moderated"
+            )
+        )
+        for count in (systems, 2)
+    )
     if not np.isfinite(detectable):
         return None
     target = round_below(0.7 * detectable)
-    asked = around(target)
-    two = np.asarray(
-        topics_for_power(min_diff=asked, variance=sigma_sq, alpha=alpha, power=POWER, method="paired-t")
-    )
-    every = np.asarray(
-        topics_for_power(
-            min_diff=asked, variance=sigma_sq, systems=systems, alpha=alpha, power=POWER, method="blocks"
+    differences = around(target)
+    two, every = (
+        np.asarray(
+            topics_for_power(
+                min_diff=differences,
+                variance=sigma_sq,
+                systems=count,
+                alpha=alpha,
+                power=POWER,
+                method="moderated",
+            )
         )
+        for count in (2, systems)
     )
-    needs = tuple(Need(d, int(a), int(b)) for d, a, b in zip(asked, two, every, strict=True))
-    wanted = next(need.two for need in needs if need.difference == target)
-    return Power(topics, systems, sigma_sq, alpha, detectable, target, wanted, needs)
+    needs = tuple(Need(d, int(a), int(b)) for d, a, b in zip(differences, two, every, strict=True))
+    wanted = next(need.all for need in needs if need.difference == target)
+    return Power(topics, systems, sigma_sq, alpha, detectable, detectable_two, target, wanted, needs)
 
 
 def topics_to_settle(power: Power, difference: float) -> int | None:

@@ -155,6 +155,7 @@ def report_json(content: Analysis) -> dict[str, Any]:
             "topics": c.power.topics,
             "variance": _plain(c.power.sigma_sq),
             "detectable": _plain(c.power.detectable),
+            "detectable_two": _plain(c.power.detectable_two),
             "needs": [
                 {"difference": need.difference, "two_systems": need.two, "all_systems": need.all}
                 for need in c.power.needs

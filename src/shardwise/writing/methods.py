@@ -94,11 +94,12 @@ def list_sentences(*analyses: Analysis) -> list[Sentence]:
         ]
     if first.power is not None:
         power = first.power
+        corrected = ", all pairs corrected" * (power.systems > 2)
         sentences.append(
             (
                 f"{first.counted(power.topics, 'topic')} detect a difference of {power.detectable:.2g} between two"
-                f" {first.nouns_for('system')} with 80% power (paired t-test)",
-                ("Sakai2014",),
+                f" {first.nouns_for('system')} with 80% power (moderated test{corrected}; normal scores)",
+                (),
             )
         )
     return sentences

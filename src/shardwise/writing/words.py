@@ -96,11 +96,17 @@ def write_power(power: Power, analysis: Analysis) -> list[str]:
     """Write what these topics can detect, and what a smaller difference needs."""
     digits = max(3, analysis.decimals - 1)
     systems, topics = analysis.nouns_for("system"), analysis.counted(power.topics, "topic")
+    corrected = f", all {power.systems * (power.systems - 1) // 2:,} pairs corrected" * (power.systems > 2)
     sentences = [
         f"{topics} detect a difference of {format_number(power.detectable, digits)} between two {systems} with"
-        f" {format_percent(POWER)} power (paired t-test at {power.alpha:g}).",
+        f" {format_percent(POWER)} power (moderated test at {power.alpha:g}{corrected}).",
         f"A difference of {power.target:g} needs {analysis.counted(power.target_topics, 'topic')}.",
     ]
+    if power.systems > 2:
+        sentences.append(
+            f"For two {systems} chosen in advance, {topics} detect"
+            f" {format_number(power.detectable_two, digits)}."
+        )
     result = find_result("like", analysis)
     if result.uniform and len(result.pairs) > 1:
         sentences.append(

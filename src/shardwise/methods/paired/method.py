@@ -109,8 +109,14 @@ def mcnemar(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Ou
         )
     won, p = paired.sign(y, ia, ib)
     lost = won - mean * y.shape[1]
-    outcome = _by_p(mean, won, p)
-    return replace(outcome, limits=lambda level: tango(won, lost, np.array(float(y.shape[1])), level))
+
+    def limits(level: Floats) -> tuple[Floats, Floats]:
+        # score limits are sharper than the exact test; 0 is left out only where the test is significant
+        lower, upper = tango(won, lost, np.array(float(y.shape[1])), level)
+        tied = p > level
+        return np.where(tied, np.minimum(lower, 0.0), lower), np.where(tied, np.maximum(upper, 0.0), upper)
+
+    return replace(_by_p(mean, won, p), limits=limits)
 
 
 def randomization(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
