@@ -80,10 +80,11 @@ def contradictions(pairs: Comparisons) -> set[str]:
     position = {name: k for k, name in enumerate(names)}
     above = np.zeros((len(names), len(names)), dtype=bool)
     frame = pairs.to_frame(1.0 - alpha)
-    for row, significant in zip(frame.itertuples(), pairs.reject(alpha), strict=True):
-        if significant and row.difference != 0.0:
-            first, second = (row.a, row.b) if row.difference > 0.0 else (row.b, row.a)
-            above[position[first], position[second]] = True
+    columns = (frame["a"], frame["b"], frame["difference"], pairs.reject(alpha))
+    for a, b, difference, significant in zip(*columns, strict=True):
+        if significant and difference != 0.0:
+            first, second = (a, b) if difference > 0.0 else (b, a)
+            above[position[str(first)], position[str(second)]] = True
     kinds = set()
     # ranks and best set, by the definition
     ranks, best = pairs.ranks(1.0 - alpha).loc[list(names)], pairs.best(alpha)
