@@ -4,7 +4,7 @@ python -m bench.advice [folder of the data]      (about 20 minutes on one proces
 python -m bench.advice --try                     (only the tries, of the advice that is there)
 python -m bench.advice --table                   (only the table, of the figures that are there)
 
-Writes docs/bench/calibration_held.csv and docs/bench/calibration_held.md, which docs/which-method.md shows.
+Writes docs/bench/calibration_held.csv and docs/bench/calibration_held.md, which docs/validation.md shows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/charts.md from simulated data: python -m bench.gallery [folder [.png]]."""
+"""Draw the pictures of docs/output.md from simulated data: python -m bench.gallery [folder [.png]]."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 python -m bench.moderated [folder of the data] [speed | topics | top | rejected | cells | effects | holes …]
 
-Prints one table a part; docs/moderated.md quotes them.
+Prints one table a part; docs/validation.md quotes them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decide on half of the topics, verify on the other half, on real scores, and put the tables into docs/prediction.md.
+"""Decide on half of the topics, verify on the other half, on real scores, and put the tables into docs/validation.md.
 
 python -m bench.prediction [folder with trec3, trec8, trec-covid-r1 and robust2003]
 """
@@ -23,7 +23,7 @@ from shardwise.scoring.scoring import score
 from shardwise.sharding.split import split
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "prediction.md"
+PAGE = ROOT / "docs" / "validation.md"
 REPEATS = 200
 SHARDS = 5
 WHOLE = ("MD1 hsd topic", "MD1 holm topic", "MD1 bh topic", "t none", "t holm", "t bh", "unpaired-t none",

@@ -1,4 +1,4 @@
-"""Make F19, FF21 and V17 of TREC-COVID round 1 and of public score tables, and put tables into docs/replication.md.
+"""Make F19, FF21 and V17 of TREC-COVID round 1 and of public score tables, and put tables into docs/papers.md.
 
 python -m bench.replication [folder of round1_runs.tar.xz, qrels.covid-round1.txt, docids.covid.round1.txt.gz]
 """
@@ -28,7 +28,7 @@ from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "replication.md"
+PAGE = ROOT / "docs" / "papers.md"
 BRACKET = {  # one split, by FF21's public code
     "MD2": (0.3905, 5878, 8062, 8831, 8633, 0.0462),
     "MD3": (0.5741, 7119, 8678, 9405, 9259, 0.0260),

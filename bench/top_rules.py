@@ -3,7 +3,7 @@
 python -m bench.top_rules [folder of the data] [--others]
 
 Prints one row a rule, over designs of bench.moderated_grid with 5, 10 and 22 systems: of TREC-8, TREC-3 and TREC-COVID
-by average precision, on which the rule was chosen; with --others of all other tables. docs/moderated.md quotes it.
+by average precision, on which the rule was chosen; with --others of all other tables. docs/validation.md quotes it.
 """
 
 from __future__ import annotations

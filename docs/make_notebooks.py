@@ -1,4 +1,4 @@
-"""The notebooks, one a reader as the start pages have them: run by a real kernel, and pages of the site made of them.
+"""The notebooks, one a reader as the start page has them: run by a real kernel, and pages of the site made of them.
 
 ``python docs/make_notebooks.py`` runs them all and keeps what they show; a test runs them and compares. With
 ``--pages`` nothing is run: ``docs/notebooks/*.md`` is written, as ``make docs`` does before it builds the site.

@@ -1,6 +1,6 @@
 """Write the tables of options and of JSON fields, made from the declarations of the command line.
 
-``python docs/make_options.py`` writes ``docs/options.md`` and the table in ``docs/json.md``; a test compares them.
+``python docs/make_options.py`` writes ``docs/options.md`` and the table in ``docs/output.md``; a test compares them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shardwise.cli.schema import RESULTS, Result, field_names
 from shardwise.cli.shared import GROUPS
 
 FOLDER = Path(__file__).parent
-OPTIONS, FIELDS = FOLDER / "options.md", FOLDER / "json.md"
+OPTIONS, FIELDS = FOLDER / "options.md", FOLDER / "output.md"
 MARKS = ("<!-- fields of every command -->\n", "<!-- end of the fields -->\n")
 FAMILY = ("compare", "leaderboard", "paper", "gate", "stability")
 HEAD = """# Options
@@ -117,7 +117,7 @@ def fields_table() -> str:
 
 
 def json_page(text: str) -> str:
-    """Return the page on JSON with its table made anew."""
+    """Return the page on output with its table made anew."""
     start, end = MARKS
     return re.sub(
         f"({start}).*({end})", lambda match: f"{match[1]}{fields_table()}{match[2]}", text, flags=re.S

@@ -1,4 +1,4 @@
-"""The start pages: every command in them is run on the same small files, and its real output put below it.
+"""The home page and the start page: every command and every call is run on the same small files, its real output below.
 
 ``python docs/make_start.py`` writes the pages anew; a test runs them and compares.
 """
@@ -17,9 +17,14 @@ from pathlib import Path
 from shardwise.cli.main import run
 
 DOCS = Path(__file__).parent
-PAGES = sorted(DOCS.glob("start-*.md"))
+HOME, START = DOCS / "index.md", DOCS / "start.md"
+PAGES = (HOME, START)
 BLOCK = re.compile(r"^```console\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+CALL = re.compile(
+    r"^```python\n(import shardwise as sw\n.*?)^```\n\n```text\n.*?^```\n", re.MULTILINE | re.DOTALL
+)
 COMMAND = re.compile(r"^\$ shardwise (.*?)(?:\s+#.*)?$")
+SECTION = re.compile(r"^## .*\{ #(\w+) \}$", re.MULTILINE)
 MOST = 14  # lines of output that a page shows of one command
 CAMPAIGN = (
     "simulate",
@@ -37,33 +42,98 @@ CAMPAIGN = (
 
 
 def prepare(folder: Path) -> None:
-    """Write the files that the pages speak of: runs and judgments, and a table of answers of three models."""
+    """Write the files that the pages speak of: runs and judgments, and a table of answers of three models.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files go.
+    """
     with contextlib.redirect_stdout(io.StringIO()):
         run([*CAMPAIGN, "--out", str(folder)])
-    (folder / "answers.csv").write_bytes((DOCS / "start-answers.csv").read_bytes())
+    for name in ("answers.csv", "scores.csv"):
+        (folder / name).write_bytes((DOCS / "start-answers.csv").read_bytes())
+
+
+def sections(page: str) -> dict[str, str]:
+    """Cut a page at its headings with an anchor, one a reader.
+
+    Parameters
+    ----------
+    page : str
+        Text of the start page.
+
+    Returns
+    -------
+    dict
+        Text of each section by its anchor.
+    """
+    parts = SECTION.split(page)
+    return {anchor: text.partition("\n## ")[0] for anchor, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def output(arguments: str) -> str:
-    """What a command prints."""
-    with contextlib.redirect_stdout(io.StringIO()) as told:
+    """Return what a command prints.
+
+    Parameters
+    ----------
+    arguments : str
+        The command line behind the name of the program.
+
+    Returns
+    -------
+    str
+    """
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
         run(shlex.split(arguments))
-    return told.getvalue()
+    return printed.getvalue()
+
+
+def call_output(code: str) -> str:
+    """Return what a block of Python prints.
+
+    Parameters
+    ----------
+    code : str
+        Lines of Python.
+
+    Returns
+    -------
+    str
+    """
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(code, {})
+    return printed.getvalue()
 
 
 def filled(page: str) -> str:
-    """A page with the real output below each command of its console blocks."""
+    """Return a page with the real output below each command of its console blocks and each call of its examples.
 
-    def block(match: re.Match[str]) -> str:
+    Parameters
+    ----------
+    page : str
+        Text of a page.
+
+    Returns
+    -------
+    str
+    """
+
+    def fill_commands(match: re.Match[str]) -> str:
         lines = []
         for line in match[1].splitlines():
-            if found := COMMAND.match(line):
-                shown = [text.rstrip() for text in output(found[1]).splitlines()]
+            if command := COMMAND.match(line):
+                shown = [text.rstrip() for text in output(command[1]).splitlines()]
                 lines += [line, *shown[:MOST], *(["..."] if len(shown) > MOST else [])]
             elif line.startswith("$"):
                 lines.append(line)
         return "```console\n" + "".join(f"{line}\n" for line in lines) + "```\n"
 
-    return BLOCK.sub(block, page)
+    def fill_call(match: re.Match[str]) -> str:
+        shown = "".join(f"{line.rstrip()}\n" for line in call_output(match[1]).splitlines())
+        return f"```python\n{match[1]}```\n\n```text\n{shown}```\n"
+
+    return CALL.sub(fill_call, BLOCK.sub(fill_commands, page))
 
 
 def main() -> None:

@@ -9,7 +9,9 @@ import make_start
 
 
 def test_every_reader_has_one() -> None:
-    assert [f"start-{name}" for name in make_notebooks.NAMES] == [page.stem for page in make_start.PAGES]
+    page = make_start.START.read_text()
+    assert sorted(make_start.sections(page)) == make_notebooks.NAMES
+    assert all(f"(notebooks/{name}.ipynb)" in page for name in make_notebooks.NAMES)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The start pages: their output is real, and each reader has what he came for after one command, or two lines."""
+"""Home page and start page: their output is real, and each reader has the result after one command, or two lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEEDED = {
     "builder": ["budget.html"],
     "llm": [],  # the answer and the exit code themselves
 }
-"""What each reader needs, by the page."""
+"""The files that each reader needs, by the anchor of the section."""
 
 
 @pytest.fixture
@@ -31,41 +31,55 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def page(name: str) -> str:
-    return (make_start.DOCS / f"start-{name}.md").read_text()
+def section(name: str) -> str:
+    return make_start.sections(make_start.START.read_text())[name]
 
 
 def first_command(text: str) -> str:
     """The first command of the first console block, which is the only one in it."""
     block = make_start.BLOCK.search(text)
     assert block is not None
-    commands = [found[1] for line in block[1].splitlines() if (found := make_start.COMMAND.match(line))]
+    commands = [match[1] for line in block[1].splitlines() if (match := make_start.COMMAND.match(line))]
     assert len(commands) == 1, "one command is enough"
     return commands[0]
+
+
+def test_every_reader_has_a_section() -> None:
+    assert set(make_start.sections(make_start.START.read_text())) == {*NEEDED, "notebook"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NEEDED)
 def test_the_output_of_every_command_is_real(folder: Path, name: str) -> None:
-    assert make_start.filled(page(name)) == page(name)
+    assert "```console" in section(name)
+    assert make_start.filled(section(name)) == section(name)
+
+
+@pytest.mark.slow
+def test_the_home_page_begins_with_a_call_and_its_real_answer(folder: Path) -> None:
+    page = make_start.HOME.read_text()
+    call = make_start.CALL.search(page)
+    assert call is not None
+    assert 'sw.analyze("scores.csv")' in call[1]
+    assert page.index("```") == call.start()
+    assert make_start.filled(page) == page
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NEEDED)
 def test_one_command_gives_what_the_reader_came_for(folder: Path, name: str) -> None:
     before = {path for path in folder.rglob("*") if path.is_file()}
-    told = make_start.output(first_command(page(name)))
+    printed = make_start.output(first_command(section(name)))
     made = {
         str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path not in before
     }
     assert made >= set(NEEDED[name])
-    assert made or told
+    assert made or printed
 
 
 def test_a_notebook_takes_two_lines(folder: Path) -> None:
-    code = page("notebook").partition("```python\n")[2].partition("```")[0].strip().splitlines()
+    code = section("notebook").partition("```python\n")[2].partition("```")[0].strip().splitlines()
     assert code == ["import shardwise as sw", 'sw.analyze("scores.csv")']
-    (folder / "scores.csv").write_bytes((folder / "answers.csv").read_bytes())
     shown = eval(code[1], {"sw": sw})._repr_html_()
     assert "<table" in shown
     assert "data:image/svg+xml" in shown

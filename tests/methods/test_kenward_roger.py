@@ -39,7 +39,7 @@ def test_errors_and_df_equal_pbkrtest(both: tuple[MixedFit, pd.DataFrame]) -> No
 
 
 def test_the_correction_is_as_large_as_the_docs_say() -> None:
-    """docs/mixed.md: up to 6 % on these designs."""
+    """docs/repeats.md: up to 6 % on these designs."""
     assert (GOLD["kr_se"] / GOLD["se"]).max() == pytest.approx(1.06, abs=0.005)
 
 

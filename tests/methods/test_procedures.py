@@ -330,8 +330,12 @@ def test_error_rates_of_hsd_follow_the_claim(repetitions: float) -> None:
 
 
 def test_the_page_of_names_names_what_there_is() -> None:
-    page = (Path(__file__).parent.parent.parent / "docs" / "procedures.md").read_text()
-    rows = [line.split("|")[1] for line in page.split("## Layouts")[0].splitlines() if line.startswith("| `")]
+    page = (Path(__file__).parent.parent.parent / "docs" / "methods.md").read_text()
+    rows = [
+        line.split("|")[1]
+        for line in page.partition("## Procedures by name")[2].partition("## Layouts")[0].splitlines()
+        if line.startswith("| `")
+    ]
     corrections = {"hsd", "scheffe", "bonferroni", "holm", "bh", "by", "none", "dunnett"}
     names = {name for row in rows for name in re.findall(r"`([^`]+)`", row)} - corrections
     assert len(names) > 30

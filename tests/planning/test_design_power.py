@@ -63,7 +63,7 @@ def test_exact_is_close_to_the_tables(printed: pd.DataFrame) -> None:
 
 
 def test_sakai_is_as_near_to_exact_as_the_docs_say() -> None:
-    """docs/design.md, on 2 to 200 systems and differences of .05 to .8 standard deviations."""
+    """docs/planning.md, on 2 to 200 systems and differences of .05 to .8 standard deviations."""
 
     def apart(alpha: list[float], power: list[float]) -> tuple[np.ndarray, np.ndarray]:
         grid = product([2, 5, 10, 50, 200], alpha, power, [0.05, 0.1, 0.2, 0.3, 0.5, 0.8])

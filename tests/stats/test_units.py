@@ -121,7 +121,7 @@ def test_clusters_keep_the_level(sizes: list[int], method: str, repetitions: flo
     units = Tables(unit_scores(y, code, none), TABLE, n_resamples=239, unit_df=unit_df(code, none))
     found = (parse_procedure(method).decide(units).p_adjusted <= 0.05).any(axis=1).mean()
     error = 3.5 * np.sqrt(0.05 * 0.95 / n)
-    # the linearised draws of very unequal clusters cost about one point (docs/clusters.md)
+    # the linearised draws of very unequal clusters cost about one point (docs/methods.md)
     most = 0.06 if sizes is UNEQUAL else 0.05
     assert (0.025 if method == "t holm" else 0.05 - error) < found < most + error
     ignored = (parse_procedure("t holm").decide(Tables(y, TABLE)).p_adjusted <= 0.05).any(axis=1).mean()

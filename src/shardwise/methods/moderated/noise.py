@@ -24,7 +24,7 @@ Instances are few, and the share w of their variance in that of a difference is 
 that of `cochran_cox_df`. In a resample the estimate moves as the variance times χ²/df, of which Satterthwaite's df
 speak; so an observed t is held against resamples after division by the ratio of the two critical values
 (`Statistics.care`). Below two degrees of freedom even w is hardly known, and counts as w^(df/2), which is more;
-docs/seeds-or-samples.md has what was measured.
+docs/repeats.md has what was measured.
 """
 
 from __future__ import annotations
