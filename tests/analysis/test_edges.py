@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -143,3 +144,16 @@ def test_a_system_with_one_score_is_no_reason_for_a_warning() -> None:
     frame.iloc[1:, 2] = np.nan
     found = sw.compare(frame, "moderated").systems()["estimate"]
     assert found[list(frame)].to_numpy() == pytest.approx(frame.mean().to_numpy())
+
+
+@pytest.mark.parametrize("topics", [2, 3, 4])
+@pytest.mark.parametrize("right_or_wrong", [False, True])
+def test_reports_of_a_handful_of_topics(tmp_path: Path, topics: int, right_or_wrong: bool) -> None:
+    """Comparison intervals are infinite there: bars reach the edges of the axis."""
+    y = np.array([[0.1, 0.2], [0.2, 0.2], [0.3, 0.5], [0.2, 0.6]])[:topics]
+    table = pd.DataFrame((y > 0.15 if right_or_wrong else y).astype(float), columns=["a", "b"])
+    analysis = sw.analyze(table.rename_axis("topic"), calibration=0)
+    analysis.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "nan" not in "".join(part.split("/>")[0] for part in page.split("<rect")[1:])
+    assert analysis.leaderboard().html()

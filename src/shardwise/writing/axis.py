@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 WIDTH = 1000.0  # units of the drawing
 
@@ -19,23 +20,41 @@ class Axis:
     decimals: int
 
     def place(self, value: float) -> float:
-        """Where a value lies, in units of the drawing, to a tenth."""
-        return round(WIDTH * (value - self.low) / (self.high - self.low), 1)
+        """Return the position of a value in units of the drawing, to a tenth; an infinite one lies on the edge."""
+        inside = min(max(value, self.low), self.high)
+        return round(WIDTH * (inside - self.low) / (self.high - self.low), 1)
 
 
-def axis_for(low: float, high: float, most: int = 6) -> Axis:
-    """Make an axis that holds both values.
+def make_axis(values: ArrayLike, most: int = 6) -> Axis:
+    """Make an axis that holds all finite values.
 
-    >>> axis = axis_for(0.013, 0.402)
-    >>> axis.ticks, axis.decimals
-    ((0.1, 0.2, 0.3, 0.4), 1)
+    Parameters
+    ----------
+    values : array-like
+        Numbers to be drawn; infinite and missing ones do not widen the axis.
+    most : int
+        Most ticks.
+
+    Returns
+    -------
+    Axis
+        From 0 to 1 where no value is finite.
+
+    >>> axis = make_axis([0.013, 0.402, np.inf])
+    >>> axis.ticks, axis.decimals, axis.place(np.inf)
+    ((0.1, 0.2, 0.3, 0.4), 1, 1000.0)
     """
-    if not high > low:
-        low, high = low - 0.5, high + 0.5
+    numbers = np.asarray(values, dtype=float)
+    numbers = numbers[np.isfinite(numbers)]
+    low, high = (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
+    # equal values, and such as differ by rounding only, have no scale of their own
+    if high - low <= 1e-12 * max(abs(low), abs(high)):
+        room = max(0.5, 1e-6 * abs(low))
+        low, high = low - room, high + room
     margin = 0.03 * (high - low)
     low, high = low - margin, high + margin
     power = float(10.0 ** np.floor(np.log10((high - low) / most)))
-    step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if (high - low) / (m * power) <= most)
+    step = next(m * power for m in (1.0, 2.0, 5.0, 10.0, 20.0) if (high - low) / (m * power) <= most)
     first, last = int(np.ceil(low / step)), int(np.floor(high / step))
     decimals = max(0, -int(np.floor(np.log10(step) + 1e-9)))
     return Axis(low, high, tuple(round(k * step, decimals) + 0.0 for k in range(first, last + 1)), decimals)

@@ -27,7 +27,7 @@ from shardwise.core.scores import nouns_of
 from shardwise.core.text import escape_controls, script_json, shorten_name
 from shardwise.io.atomic import write_atomically
 from shardwise.writing import answer, words
-from shardwise.writing.axis import Axis, axis_for
+from shardwise.writing.axis import Axis, make_axis
 from shardwise.writing.charts import charts
 from shardwise.writing.clauses import explain_method
 from shardwise.writing.downloads import MOST_PAIRS, Download, downloads, figures, packed
@@ -208,9 +208,7 @@ def _against(content: Analysis) -> list[tuple[str, list[tuple[str, Any]]]]:
 
 
 def _axis(content: Analysis) -> Axis:
-    lower = min(float(claim.bars["lower"].min()) for claim in content.shown)
-    upper = max(float(claim.bars["upper"].max()) for claim in content.shown)
-    return axis_for(lower, upper)
+    return make_axis([claim.bars[["estimate", "lower", "upper"]].to_numpy(float) for claim in content.shown])
 
 
 def _rows(content: Analysis) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from shardwise.analysis.leaderboard import Leaderboard
 from shardwise.core.claim import pluralize_noun
-from shardwise.writing.axis import Axis, axis_for
+from shardwise.writing.axis import Axis, make_axis
 from shardwise.writing.html import asset, templates
 from shardwise.writing.numbers import (
     format_interval,
@@ -69,8 +69,7 @@ def html(board: Leaderboard, *, page: bool = True, name: str = "leaderboard") ->
 
 
 def _axis(table: pd.DataFrame) -> Axis:
-    ends = table[["mean", "lower", "upper"]].to_numpy(float)
-    return axis_for(float(np.nanmin(ends)), float(np.nanmax(ends)), 3)
+    return make_axis(table[["mean", "lower", "upper"]], 3)
 
 
 def _rows(board: Leaderboard, axis: Axis) -> list[dict[str, Any]]:
@@ -80,7 +79,7 @@ def _rows(board: Leaderboard, axis: Axis) -> list[dict[str, Any]]:
     for k, ranks in enumerate(format_ranks(t)):
         row = t.iloc[k]
         low, high = float(row["lower"]), float(row["upper"])
-        known = np.isfinite(low)
+        known = not np.isnan(low)
         rows.append(
             {
                 "rank": int(row["rank"]),
