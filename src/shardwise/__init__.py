@@ -11,6 +11,7 @@ late.bind_names(
     chart="shardwise.plot.dispatch:chart",
     scores="shardwise.io.scores:read_scores",
     score="shardwise.scoring.scoring:score",
+    sample_measure="shardwise.scoring.samples:read_sample_measure",
     report="shardwise.writing.html:save",
     summary="shardwise.writing.answer:write_summary",
     gate_sentence="shardwise.writing.gate:write_verdict",

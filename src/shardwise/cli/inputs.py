@@ -22,7 +22,7 @@ from shardwise.core.arguments import validate_choice
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.model import NAMED, Model
-from shardwise.core.scores import RANGE, level_names, missing_cells, undefined_cells
+from shardwise.core.scores import RANGE, is_sample_measure, level_names, missing_cells, undefined_cells
 from shardwise.io.bounds import parse_size, raise_limit, usable_memory
 from shardwise.io.collection import Collection
 from shardwise.io.files import SUFFIXES, bare_name, expand
@@ -33,6 +33,7 @@ from shardwise.io.trec.conventions import Conventions, parse_conventions
 from shardwise.methods.bootstrap.distributions import Null
 from shardwise.methods.bootstrap.fit import Density
 from shardwise.methods.judges.method import with_human
+from shardwise.scoring.samples import add_sample_measures, describe_samples
 from shardwise.scoring.undefined import fill_undefined
 
 if TYPE_CHECKING:
@@ -375,9 +376,10 @@ class InputReader:
             "pair_by": self.pair_by,
         }
         files = score_files(self.inputs)
+        sampled = [name for name in self.measure if is_sample_measure(name)]
         scores = read_scores(
             files,
-            measure=self.measure[0] if len(self.measure) == 1 else None,
+            measure=self.measure[0] if len(self.measure) == 1 and not sampled else None,
             columns=parse_columns(self.columns),
             system=self.system,
             factors=self.random,
@@ -388,6 +390,13 @@ class InputReader:
         )
         if isinstance(scores, xr.DataArray):
             scores = scores.to_dataset(name=scores.name or UNNAMED, promote_attrs=False)
+        notes = _describe_reading(scores)
+        if sampled:
+            try:
+                scores = add_sample_measures(scores, sampled)
+            except InputError as error:
+                raise error.add_location(str(self.inputs[0])) from error
+            notes += [describe_samples(scores[name]) for name in sampled]
         known = [str(name) for name in scores.data_vars]
         absent = [name for name in self.measure if len(self.measure) > 1 and name not in known]
         if absent:
@@ -396,13 +405,19 @@ class InputReader:
                 where=str(self.inputs[0]),
                 remedy=f"it has {', '.join(known)}",
             )
-        notes = [str(scores[known[0]].attrs["read_as"])] if "read_as" in scores[known[0]].attrs else []
         primary = scores.attrs.get("primary")
         if not self.measure and primary and len(known) > 1:
             notes.append(f"measure {primary} of {', '.join(known)}; choose another with --measure")
             known = [primary]
-        picked = scores[list(self.measure[1:] and self.measure) or known]
-        return Read(picked, tuple(notes), tuple(files), human=self.human)
+        named = self.measure if sampled else self.measure[1:] and self.measure
+        picked = scores[list(named) or known]
+        return Read(picked, tuple(filter(None, notes)), tuple(files), human=self.human)
+
+
+def _describe_reading(scores: xr.Dataset) -> list[str]:
+    """What the reader understood of the files, in a line."""
+    first = scores[next(iter(scores.data_vars))]
+    return [str(first.attrs["read_as"])] if "read_as" in first.attrs else []
 
 
 def take_logs(scores: xr.DataArray, where: str) -> xr.DataArray:

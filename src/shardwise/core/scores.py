@@ -34,6 +34,8 @@ SYNONYMS = {
                  "attempt", "random_seed"),
     "task": ("task",),
 }  # fmt: skip
+SECOND_WORDS = ("sample", "sample_id")
+"""Words for an item that name repeats where another dimension has the items."""
 ROLE_OF = {word: role for role, words in SYNONYMS.items() for word in words}
 SUFFIXES = ("_id", "_name")
 LARGEST = 1e100  # of scores; the largest of a table is no smaller than its inverse
@@ -195,6 +197,15 @@ def nouns_of(scores: xr.DataArray) -> dict[str, str]:
     return {dimension: noun for dimension, noun in words.items() if noun != dimension}
 
 
+def is_sample_measure(name: str) -> bool:
+    """Return whether a name is that of a measure of samples, which is estimated from repeats of right and wrong.
+
+    >>> is_sample_measure("pass@5"), is_sample_measure("P@5")
+    (True, False)
+    """
+    return name.startswith(("pass@", "pass^"))
+
+
 def as_scores(
     data: Any,
     *,
@@ -214,7 +225,7 @@ def as_scores(
         ``{system: {topic: score}}``; results of pytrec_eval, ir_measures or ranx; an array of topics by systems; or
         files that `read_scores` reads.
     measure
-        Which measure to take, where there are several.
+        Which measure to take, where there are several; or a measure of samples, pass@5 or pass^5.
     columns
         Which column of a table is what, where its header does not say it, as `read_scores` takes it.
     needs
@@ -230,6 +241,11 @@ def as_scores(
     >>> nouns_of(as_scores(xr.DataArray([[0.5, 0.6]], dims=("question", "model"))))
     {'topic': 'question', 'system': 'model'}
     """
+    is_made = isinstance(data, xr.DataArray) and data.name == measure
+    if measure is not None and is_sample_measure(measure) and not is_made:
+        options = {"needs": needs, "only": only, "keep": keep, **({"columns": columns} if columns else {})}
+        made: xr.DataArray = late.call_bound("sample_measure", data, measure, **options)
+        return made
     scores = _select_measure(_label_data(data, measure, columns), measure)
     scores = _rename_dimensions(scores, frozenset(keep))
     if scores.dtype.kind not in "fiub":
@@ -345,6 +361,11 @@ def _rename_dimensions(scores: xr.DataArray, keep: frozenset[str]) -> xr.DataArr
             taken.add(role)  # of two words for one role, such as question and prompt, the first has it
             if clean_noun(dimension) != role:
                 words[f"{role}_noun"] = clean_noun(dimension)
+    second = next((str(d) for d in scores.dims if str(d).lower() in SECOND_WORDS), None)
+    if second is not None and second not in renamed and second not in keep and "instance" not in taken:
+        # Beside questions, samples are repeats.
+        renamed[second] = "instance"
+        words["instance_noun"] = clean_noun(second)
     if not renamed:
         return scores
     return scores.rename(renamed).assign_attrs({**scores.attrs, **words})
