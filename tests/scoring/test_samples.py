@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from bench.pass_at_k import SHAPES, draw_figures, true_value
 
 import shardwise as sw
-from bench.pass_at_k import SHAPES, draw_figures, true_value
 from command_line import shardwise
 from shardwise.core.errors import InputError
 from shardwise.methods.registry import parse_procedure
