@@ -41,7 +41,7 @@ from shardwise.cli.main import main
 from shardwise.comparing.compare import paired_tests
 from shardwise.core.errors import InputError
 from shardwise.io.collection import Collection
-from shardwise.io.files import PADDING, Padded, compressed, padded
+from shardwise.io.files import PADDING, Padded, compress_text, pad_text
 from shardwise.io.netcdf import is_ours
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores, write_scores
@@ -189,7 +189,7 @@ def _try_qrels(case: tuple[bytes, bytes]) -> str:
 
 def _make_packed(g: random.Random) -> tuple[str, bytes, bytes]:
     ending, run = g.choice((".gz", ".bz2", ".xz", ".zst")), _run_text(g, "a")
-    packed = compressed(ending, run)
+    packed = compress_text(ending, run)
     return ending, mutated(g, packed) if g.random() < 0.9 else packed, run
 
 
@@ -371,7 +371,7 @@ def _make_plain(g: random.Random) -> bytes:
 
 def _try_plain(content: bytes) -> str:
     """Arrow reads of short tables, too, what is read cell by cell; types aside, which only it infers."""
-    text = Padded(*guarded(*padded(content, np.empty(0, dtype=np.uint8))))
+    text = Padded(*guarded(*pad_text(content, np.empty(0, dtype=np.uint8))))
     by_cell = _said(text)
     with mock.patch.object(delimited, "SHORT", 0):
         by_arrow = _said(text)

@@ -39,5 +39,5 @@ def test_codes_do_not_depend_on_the_key() -> None:
     for key in (0, 1, 2**63):
         one = Interner()
         one.key = np.uint64(key)
-        found.append(one.codes([*names, *names[::-1]]).tolist())
+        found.append(one.intern_names([*names, *names[::-1]]).tolist())
     assert found[0] == found[1] == found[2] == [*range(500), *reversed(range(500))]

@@ -17,7 +17,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.logs import registry
 from shardwise.io.logs.log import Log, Row
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source
+from shardwise.io.logs.source import LogSource
 from shardwise.io.scores import read_scores
 
 
@@ -132,7 +132,7 @@ def test_another_package_can_add_a_reader(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.undo()
         registry.list_readers.cache_clear()
     assert scores.attrs["read_as"] == "read as toy log, 2 questions × 2 models (a, b), score = points"
-    assert registry.find_reader(Source(tmp_path / "a.json")) is None, "without the package nobody knows it"
+    assert registry.find_reader(LogSource(tmp_path / "a.json")) is None, "without the package nobody knows it"
 
 
 def test_unknown_json_is_refused_with_its_fields(tmp_path: Path) -> None:

@@ -108,5 +108,5 @@ def test_a_file_that_became_shorter_is_read_to_its_end(tmp_path: Path) -> None:
     for size in (9, 10, 11, 19, 25):
         room = bytearray(size)
         with (tmp_path / "short").open("rb") as stream:
-            told = files._parts(stream.fileno(), memoryview(room), 3)
+            told = files._read_parts(stream.fileno(), memoryview(room), 3)
         assert room[:told] == b"0123456789"[:size]

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shardwise.io.files import PADDING
-from shardwise.io.trec.interning import Interner, merge
+from shardwise.io.trec.interning import Interner, merge_interners
 from shardwise.io.trec.names import find, put
 from shardwise.io.trec.parsed import Worker
 from shardwise.io.trec.probes import look, mix, parse_number, parse_plain, same_bytes, token_end
@@ -127,10 +127,10 @@ def test_codes_tell_names_apart_and_merge_in_byte_order(parts: list[list[str]]) 
     interners, codes = [], []
     for names in parts:
         interner = Interner()
-        codes.append(interner.codes([name.encode() for name in names]))
+        codes.append(interner.intern_names([name.encode() for name in names]))
         interners.append(interner)
         assert len(set(codes[-1].tolist())) == len(set(names)) == interner.count
-    merged = merge(interners)
+    merged = merge_interners(interners)
     text = merged.names.tobytes()
     edges = merged.name_starts.tolist()
     spelled = [text[a:b] for a, b in itertools.pairwise(edges)]
@@ -160,8 +160,8 @@ def test_names_with_the_same_hash_keep_apart() -> None:
 def test_many_names_grow_the_table() -> None:
     interner = Interner()
     names = [f"DOC-{i}".encode() for i in range(50_000)]
-    assert interner.codes(names).tolist() == list(range(50_000))
-    assert interner.codes(names[::-1]).tolist() == list(range(50_000))[::-1]
+    assert interner.intern_names(names).tolist() == list(range(50_000))
+    assert interner.intern_names(names[::-1]).tolist() == list(range(50_000))[::-1]
 
 
 @given(st.binary(max_size=40), st.binary(max_size=40), st.integers(0, 40))
@@ -236,7 +236,7 @@ def test_lines_unlike_those_before_are_read_as_well(
     worker = Worker(0)
     rows = worker._parse_file(Path("x"), (padded(text), len(text)), is_run=True)
     assert rows.count == len(lines)
-    names = [worker._name(code) for code in worker._docs[: rows.count]]
+    names = [worker._decode_name(code) for code in worker._docs[: rows.count]]
     assert names == [line[2] for line in lines]
     assert worker._values[: rows.count].tolist() == [float(line[3]) for line in lines]
     topics = [line[1] for line in lines]
@@ -247,7 +247,7 @@ def test_lines_unlike_those_before_are_read_as_well(
 
 def test_repeated_documents_are_found_when_the_stamps_begin_anew() -> None:
     interner = Interner()
-    interner.codes([b"a", b"b"])
+    interner.intern_names([b"a", b"b"])
     groups = 10
     stamps = np.zeros(2, dtype=np.uint16)
 

@@ -167,7 +167,7 @@ import shardwise as sw
 def killed(draft):
     os.kill(os.getpid(), 9)
 scores = sw.read_scores(sys.argv[1]).load().isel(topic=slice(3))
-atomic._remove = killed  # the new one is in its place, and the old one is to be deleted
+atomic._remove_draft = killed  # the new one is in its place, and the old one is to be deleted
 stores.write_store(scores, Path(sys.argv[1]))
 """
 
@@ -195,7 +195,7 @@ def test_there_is_a_whole_store_at_any_moment(tmp_path: Path, monkeypatch: pytes
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", watched)
-    if not atomic._swapped(path, path):
+    if not atomic._swap_names(path, path):
         pytest.skip("this file system cannot swap names")
     sw.write_scores(sharded(20), path)
     assert moved == []

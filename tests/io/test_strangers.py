@@ -26,10 +26,10 @@ from hypothesis import strategies as st
 from shardwise.comparing.compare import paired_tests
 from shardwise.core.errors import InputError
 from shardwise.io import bounds
-from shardwise.io.files import compressed, read_text
-from shardwise.io.netcdf import _loaded, netcdf_bytes
+from shardwise.io.files import compress_text, read_text
+from shardwise.io.netcdf import _load_dataset, netcdf_bytes
 from shardwise.io.scores import read_scores, write_scores
-from shardwise.io.spreadsheets import guarded, unguarded
+from shardwise.io.spreadsheets import guard_name, unguard_name
 
 
 def scores(topics: int = 30) -> xr.DataArray:
@@ -46,7 +46,7 @@ def test_a_file_made_to_fill_the_memory_is_not_inflated(
     monkeypatch.setattr(bounds, "LEAST", 1 << 20)
     monkeypatch.setattr(bounds, "GROWTH", 2)
     path = tmp_path / f"run{ending}"
-    path.write_bytes(compressed(ending, bytes(4 << 20)))
+    path.write_bytes(compress_text(ending, bytes(4 << 20)))
     with pytest.raises(InputError, match="inflate to over"):
         read_text(path)
 
@@ -113,7 +113,7 @@ def test_netcdf_that_would_read_another_file_is_refused(tmp_path: Path) -> None:
         read_scores(inside)
     for path in (linked, virtual):
         with pytest.raises(InputError, match=r"another file|elsewhere"):
-            _loaded(path.read_bytes(), str(path))
+            _load_dataset(path.read_bytes(), str(path))
 
 
 def test_netcdf_that_says_it_is_huge_is_refused(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_netcdf_that_says_it_is_huge_is_refused(tmp_path: Path) -> None:
         file.create_dataset("AP", (200_000, 200_000), "f8", chunks=(100, 100))
     assert path.stat().st_size < 20_000
     with pytest.raises(InputError, match="more than a file of this size"):
-        _loaded(path.read_bytes(), str(path))
+        _load_dataset(path.read_bytes(), str(path))
 
 
 def test_parquet_that_says_it_is_huge_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,8 +155,8 @@ def test_files_of_scores_keep_their_permissions(ending: str, tmp_path: Path) -> 
 
 @given(st.text())
 def test_guarded_names_read_back(name: str) -> None:
-    assert unguarded(guarded(name)) == name
-    assert guarded(name)[:1] not in set("=@") or not name
+    assert unguard_name(guard_name(name)) == name
+    assert guard_name(name)[:1] not in set("=@") or not name
 
 
 @pytest.mark.parametrize("layout", ["long", "wide"])

@@ -21,7 +21,7 @@ import shardwise as sw
 from shardwise.core.arguments import stream_results
 from shardwise.core.arrays import Floats
 from shardwise.io.archive import save_arrays
-from shardwise.io.blocks import blocks
+from shardwise.io.blocks import open_blocks
 from shardwise.methods.moments.gram import Margins, gram_of, merged
 
 NAMES = ["a", "b", "c", "d"]
@@ -288,7 +288,7 @@ def test_the_bytes_of_row_groups_are_asked_for_as_a_whole(
 ) -> None:
     asked: list[tuple[int, int]] = []
     monkeypatch.setattr(
-        "shardwise.io.blocks._Opened.soon", lambda self, at, size: asked.append((at, at + size))
+        "shardwise.io.blocks._Opened.prefetch_bytes", lambda self, at, size: asked.append((at, at + size))
     )
     path = tmp_path / "a.parquet"
     frame(scores(400)).to_parquet(path, row_group_size=50)
@@ -328,7 +328,7 @@ def test_cross_products_are_the_same_either_way_round(columns: int, rows: int, b
 
 def test_a_file_cut_short_while_it_is_read(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", scores(500))
-    opened = blocks(tmp_path / "a.npy", rows=100)
+    opened = open_blocks(tmp_path / "a.npy", rows=100)
     with (tmp_path / "a.npy").open("r+b") as file:
         file.truncate(9000)
     with pytest.raises(sw.InputError, match="ends too early"):

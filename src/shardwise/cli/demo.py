@@ -16,7 +16,7 @@ from shardwise.comparing.rankings import kendall_tau
 from shardwise.io.atomic import write_atomically
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import write_scores
-from shardwise.io.spreadsheets import guarded_frame
+from shardwise.io.spreadsheets import guard_frame
 from shardwise.lab.simulate_collection import SimulatedCollection, simulate_collection
 from shardwise.scoring.scoring import score
 from shardwise.sharding.split import split
@@ -57,7 +57,7 @@ def demo(options: DemoOptions) -> None:
     chart = plot.interval_chart({here.claim: here, like.claim: like}, measure="AP")
     draw(chart, out / "intervals.html")
     draw(chart, out / "intervals.png")
-    write_atomically(out / "pairs.csv", guarded_frame(like.to_frame()).to_csv(index=False).encode())
+    write_atomically(out / "pairs.csv", guard_frame(like.to_frame()).to_csv(index=False).encode())
     ours.remember()
     undefined = int(scores["AP"].isel(split=0).isnull().sum())
     if format is not Format.text:

@@ -25,7 +25,7 @@ from shardwise.core.model import NAMED, Model
 from shardwise.core.scores import RANGE, is_sample_measure, level_names, missing_cells, undefined_cells
 from shardwise.io.bounds import parse_size, raise_limit, usable_memory
 from shardwise.io.collection import Collection
-from shardwise.io.files import SUFFIXES, bare_name, expand
+from shardwise.io.files import SUFFIXES, bare_name, list_files
 from shardwise.io.instances import flag_deterministic, read_instances
 from shardwise.io.kinds import put_qrels_first
 from shardwise.io.scores import are_score_files, read_scores, score_files
@@ -278,7 +278,7 @@ class InputReader:
                 remedy="give a qrels file and runs: qrels.txt runs/*.gz",
             )
         first, *others = put_qrels_first(self.inputs)
-        return (first, *expand(others))
+        return (first, *list_files(others))
 
     def collection(self) -> Collection:
         """Read the qrels file and the runs."""

@@ -24,7 +24,7 @@ from shardwise.cli.shared import current_call
 from shardwise.core.errors import InputError
 from shardwise.core.text import escape_controls, shorten_name
 from shardwise.io.atomic import write_atomically
-from shardwise.io.spreadsheets import guarded_frame
+from shardwise.io.spreadsheets import guard_frame
 from shardwise.plot.saving import save_chart
 from shardwise.writing.names import tex
 
@@ -119,7 +119,7 @@ def render(
         text = json.dumps(content, indent=1, allow_nan=False)
         return "".join((*text.rpartition("[]")[:1], _json_rows(frame), "\n}\n"))
     if format is Format.csv:
-        return str(guarded_frame(frame).to_csv(index=False, lineterminator="\n"))
+        return str(guard_frame(frame).to_csv(index=False, lineterminator="\n"))
     if format is Format.latex:
         return _latex(frame, title)
     if format is Format.markdown:

@@ -36,7 +36,7 @@ DEFAULT_MARGIN = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RepeatTable:
     """A table to be written, with the lines above it, what else JSON holds, and how it is drawn."""
 
     frame: pd.DataFrame
@@ -114,7 +114,7 @@ def _pair(table: xr.DataArray, options: CompareOptions) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _show_pair(table: xr.DataArray, options: CompareOptions) -> Shown:
+def _show_pair(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
     """Two systems by one of the methods for repeats."""
     a, b = (table.sel(system=name) for name in _pair(table, options))
     how: dict[str, Any] = {"method": options.method or "mixed", "design": options.design}
@@ -140,10 +140,12 @@ def _show_pair(table: xr.DataArray, options: CompareOptions) -> Shown:
         **({} if options.margin is None else {"margin": options.margin, "side": options.side}),
     }
     drawn = pairs if tested is None else tested
-    return Shown(frame, "\n".join(line for line in lines if line), facts, lambda: drawn.plot(measure=measure))
+    return RepeatTable(
+        frame, "\n".join(line for line in lines if line), facts, lambda: drawn.plot(measure=measure)
+    )
 
 
-def _show_seeds(table: xr.DataArray, options: CompareOptions) -> Shown:
+def _show_seeds(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
     """The test of each repeat by itself (J15 Fig. 7)."""
     a, b = _pair(table, options)
     frame = single_instance_tests(table.sel(system=a), table.sel(system=b), options.alpha)
@@ -152,21 +154,23 @@ def _show_seeds(table: xr.DataArray, options: CompareOptions) -> Shown:
     noun = _noun(table)
     title = f"each {noun} of {a} against {b} by itself: {summary}"
     facts = {"a": a, "b": b, "alpha": options.alpha}
-    return Shown(frame, title, facts, lambda: plot.single_instance_chart(frame, noun=noun, pair=f"{a} − {b}"))
+    return RepeatTable(
+        frame, title, facts, lambda: plot.single_instance_chart(frame, noun=noun, pair=f"{a} − {b}")
+    )
 
 
-def _show_spread(table: xr.DataArray, options: CompareOptions) -> Shown:
+def _show_spread(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
     """How much p depends on which repeats one has (J15 Fig. 9)."""
     a, b = _pair(table, options)
     frame = p_value_spread(table.sel(system=a), table.sel(system=b), seed=options.seed)
     noun = _noun(table)
     title = f"p of {a} against {b} by the number of {pluralize_noun(noun)}, resampled with replacement"
-    return Shown(
+    return RepeatTable(
         frame, title, {"a": a, "b": b}, lambda: plot.p_spread_chart(frame, alpha=options.alpha, noun=noun)
     )
 
 
-def _show_shares(table: xr.DataArray, options: CompareOptions) -> Shown:
+def _show_shares(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
     """Where the variance comes from."""
     parts, nouns = _components(table, _system_names(table, options)), nouns_of(as_scores(table))
     total = sum(parts.values())
@@ -180,10 +184,10 @@ def _show_shares(table: xr.DataArray, options: CompareOptions) -> Shown:
         for term, v in parts.items()
     ]
     drawn = partial(plot.component_chart, parts, nouns=nouns)
-    return Shown(pd.DataFrame(rows), str(seeds_or_samples(table)), {"where": parts.where}, drawn)
+    return RepeatTable(pd.DataFrame(rows), str(seeds_or_samples(table)), {"where": parts.where}, drawn)
 
 
-def _show_settings(table: xr.DataArray, options: CompareOptions) -> Shown:
+def _show_settings(table: xr.DataArray, options: CompareOptions) -> RepeatTable:
     """The smallest setting not worse than the baseline; a setting is the number in a system's name (J15 Fig. 12)."""
     if len(options.baseline) != 1:
         raise InputError("settings need a baseline", remedy=("name it with ", Option("baseline")))
@@ -201,7 +205,9 @@ def _show_settings(table: xr.DataArray, options: CompareOptions) -> Shown:
         results[float(number[-1])] = compare_instances(a, b, repeats=options.repeats or "seeds")
     series = smallest_setting(results, margin, side, method=options.verdict, alpha=options.alpha)
     facts = {"claim": series.claim, "margin": margin, "side": side, "smallest": series.smallest}
-    return Shown(series.table, str(series), facts, lambda: series.plot(measure=str(table.name or "score")))
+    return RepeatTable(
+        series.table, str(series), facts, lambda: series.plot(measure=str(table.name or "score"))
+    )
 
 
 def _noun(table: xr.DataArray) -> str:
@@ -218,7 +224,7 @@ def _components(table: xr.DataArray, names: list[str]) -> VarianceComponents:
     return variance_components(chosen_systems)
 
 
-TABLES: dict[str, Callable[[xr.DataArray, CompareOptions], Shown]] = {
+TABLES: dict[str, Callable[[xr.DataArray, CompareOptions], RepeatTable]] = {
     "seeds": _show_seeds,
     "spread": _show_spread,
     "shares": _show_shares,

@@ -25,16 +25,16 @@ def save_arrays(
     path: str | os.PathLike[str], kind: str, arrays: Mapping[str, Array], facts: Mapping[str, Any]
 ) -> None:
     """Write arrays and JSON facts, marked with what they are."""
-    told = json.dumps({"holds": kind, "format": 1, **facts}).encode()
+    text = json.dumps({"holds": kind, "format": 1, **facts}).encode()
     buffer = io.BytesIO()
-    stored: dict[str, Any] = {"facts": np.frombuffer(told, dtype=np.uint8), **arrays}
+    stored: dict[str, Any] = {"facts": np.frombuffer(text, dtype=np.uint8), **arrays}
     np.savez(buffer, **stored)
     compressor = zstandard.ZstdCompressor(level=3, threads=-1, write_checksum=True)
     write_atomically(path, compressor.compress(buffer.getbuffer()))
 
 
-def _inflated(blob: bytes) -> bytes:
-    """One whole frame that says how long it is, within bounds: neither a cut file nor one made to fill the memory."""
+def _inflate_frame(blob: bytes) -> bytes:
+    """Inflate one whole frame that says how long it is; refuse a cut file, or one made to fill the memory."""
     size = zstandard.frame_content_size(blob)
     if not 0 <= size <= most_inside(len(blob)):
         raise ValueError("a frame of no credible size")
@@ -42,7 +42,7 @@ def _inflated(blob: bytes) -> bytes:
 
 
 def edges_fit(edges: Array, parts: int, total: int) -> bool:
-    """Whether edges cut ``total`` entries into so many parts, so that none reaches beyond them.
+    """Tell whether edges cut ``total`` entries into so many parts, so that none reaches beyond them.
 
     >>> edges_fit(np.array([0, 2, 2, 5]), 3, 5), edges_fit(np.array([0, 6, 5]), 2, 5)
     (True, False)
@@ -52,7 +52,7 @@ def edges_fit(edges: Array, parts: int, total: int) -> bool:
 
 
 def codes_fit(codes: Array, kind: npt.DTypeLike, below: int, *, at_least: int = 0) -> bool:
-    """Whether whole numbers of a kind all lie from ``at_least`` to below ``below``.
+    """Tell whether whole numbers of a kind all lie from ``at_least`` to below ``below``.
 
     >>> codes_fit(np.array([0, 3], np.int32), np.int32, 4), codes_fit(np.array([0, -1], np.int32), np.int32, 4)
     (True, False)
@@ -64,7 +64,7 @@ def codes_fit(codes: Array, kind: npt.DTypeLike, below: int, *, at_least: int = 
 def load_arrays(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Array], dict[str, Any]]:
     """Read what ``save_arrays`` wrote; refuse anything else."""
     try:
-        text = _inflated(Path(path).read_bytes())
+        text = _inflate_frame(Path(path).read_bytes())
         with np.load(io.BytesIO(text), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         facts: dict[str, Any] = json.loads(arrays.pop("facts").tobytes())

@@ -34,20 +34,20 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     Drafts that killed processes left behind are removed.
     """
     target = Path(os.path.realpath(path))
-    with refusing(path):
+    with refuse_unwritable(path):
         if target.exists() and not target.is_file() and not target.is_dir():
             target.write_bytes(content)
             return
         name = os.fsdecode(
             os.fsencode(target.name)[:200]
         )  # a draft has a longer name, which must not be too long
-        with _draft(target.parent / f".{name}.", ".partial", Path.touch) as partial:
+        with _make_draft(target.parent / f".{name}.", ".partial", Path.touch) as partial:
             partial.write_bytes(content)
             move_in(partial, target)
 
 
 @contextmanager
-def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
+def refuse_unwritable(path: str | os.PathLike[str]) -> Iterator[None]:
     """Name what cannot be written, and say why."""
     try:
         yield
@@ -77,19 +77,19 @@ def move_folder_in(draft: Path, target: Path) -> None:
     """
     if not target.exists():
         draft.rename(target)
-    elif not _swapped(draft, target):
+    elif not _swap_names(draft, target):
         aside = draft.with_name(f"{draft.name}.old")
         target.rename(aside)
         draft.rename(target)
         aside.rename(draft)
 
 
-def _swapped(one: Path, other: Path) -> bool:
+def _swap_names(path: Path, other: Path) -> bool:
     """Swap two names of one file system at once; False where the system or the file system does not know how."""
     if os.name != "posix":
         return False
     library = ctypes.CDLL(None, use_errno=True)
-    names = (os.fsencode(one), os.fsencode(other))
+    names = (os.fsencode(path), os.fsencode(other))
     if hasattr(library, "renameat2"):  # Linux
         failed = library.renameat2(_HERE, names[0], _HERE, names[1], ctypes.c_uint(_SWAP))
     elif hasattr(library, "renamex_np"):  # macOS
@@ -104,16 +104,16 @@ def _swapped(one: Path, other: Path) -> bool:
 
 @contextmanager
 def draft_folder(folder: Path) -> Iterator[Path]:
-    """A folder for files that are moved to their place once all are there; it goes however the process ends."""
-    with _draft(folder / ".partial-", "", Path.mkdir) as made:
+    """Yield a folder for files that are moved to their place once all are there; it goes however the process ends."""
+    with _make_draft(folder / ".partial-", "", Path.mkdir) as made:
         yield made
 
 
 @contextmanager
-def _draft(begin: Path, end: str, make: Callable[..., None]) -> Iterator[Path]:
+def _make_draft(begin: Path, end: str, make: Callable[..., None]) -> Iterator[Path]:
     """Make a draft and keep it locked: the lock goes with the process, hence whoever can lock a draft may remove it."""
-    for left in begin.parent.glob(f"{glob.escape(begin.name)}*{end}"):
-        _remove_abandoned(left)
+    for abandoned in begin.parent.glob(f"{glob.escape(begin.name)}*{end}"):
+        _remove_abandoned(abandoned)
     while True:
         partial = begin.with_name(f"{begin.name}{secrets.token_hex(8)}{end}")
         _DRAFTS.add(partial)
@@ -130,7 +130,7 @@ def _draft(begin: Path, end: str, make: Callable[..., None]) -> Iterator[Path]:
     try:
         yield partial
     finally:  # also when stopped by the user
-        _remove(partial)
+        _remove_draft(partial)
         if lock is not None:
             os.close(lock)
         _DRAFTS.discard(partial)
@@ -142,18 +142,18 @@ def _remove_abandoned(draft: Path) -> None:
         old = time.time() - draft.stat().st_mtime >= STALE
         if fcntl is None:
             if old:
-                _remove(draft)
+                _remove_draft(draft)
             return
         lock = os.open(draft, os.O_RDONLY)
         try:
             if not old:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _remove(draft)
+            _remove_draft(draft)
         finally:
             os.close(lock)
 
 
-def _remove(draft: Path) -> None:
+def _remove_draft(draft: Path) -> None:
     shutil.rmtree(draft, ignore_errors=True)
     with suppress(OSError):
         draft.unlink()
@@ -162,4 +162,4 @@ def _remove(draft: Path) -> None:
 def forget_drafts() -> None:
     """Remove the drafts of files that are being written, for a process that ends now."""
     for partial in list(_DRAFTS):
-        _remove(partial)
+        _remove_draft(partial)

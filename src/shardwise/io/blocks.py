@@ -56,7 +56,7 @@ class Blocks:
     source: str = "table"
 
 
-def blocks(
+def open_blocks(
     source: Any, *, columns: Columns | None = None, systems: Sequence[str] = (), rows: int = ROWS
 ) -> Blocks:
     """Open scores for reading block by block.
@@ -84,7 +84,7 @@ def blocks(
     if hasattr(source, "read_next_batch"):
         return _of_batches(iter(source), columns, "reader")
     if isinstance(source, pd.DataFrame):
-        return blocks(pa.Table.from_pandas(source), columns=columns, rows=rows)
+        return open_blocks(pa.Table.from_pandas(source), columns=columns, rows=rows)
     if isinstance(source, np.ndarray) or hasattr(source, "__array__"):
         return _of_rows(np.asanyarray(source), systems, rows, "array")
     raise InputError(
@@ -100,7 +100,7 @@ def _of_path(path: Path, columns: Columns | None, systems: Sequence[str], rows: 
     if suffix == ".npy":
         return _of_numbers(path, systems, rows)
     if suffix in LAZY:
-        return _of_array(_lazy(path, suffix), rows, str(path))
+        return _of_array(_open_lazily(path, suffix), rows, str(path))
     kind = "parquet" if path.is_dir() else FORMATS.get(suffix)
     if kind is None:
         raise InputError(
@@ -111,8 +111,8 @@ def _of_path(path: Path, columns: Columns | None, systems: Sequence[str], rows: 
     form: Any = kind
     if kind == "parquet" and path.is_file():
         return _of_parquet(path, columns, rows)
-    if kind == "ipc" and (found := _of_arrow(path, columns, rows)) is not None:
-        return found
+    if kind == "ipc" and (streamed := _of_arrow(path, columns, rows)) is not None:
+        return streamed
     if suffix == ".tsv":
         form = pa.dataset.CsvFileFormat(parse_options=pa.csv.ParseOptions(delimiter="\t"))
     try:
@@ -120,19 +120,19 @@ def _of_path(path: Path, columns: Columns | None, systems: Sequence[str], rows: 
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise _unreadable(path, error) from None
+        raise _refuse_unreadable(path, error) from None
 
 
 def _of_numbers(path: Path, systems: Sequence[str], rows: int) -> Blocks:
-    """An array in a file, read piece by piece: pages of a mapped file would all count as memory of this process."""
+    """Open an array in a file, read piece by piece: pages of a mapped file count as memory of this process."""
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise _unreadable(path, error) from None
+        raise _refuse_unreadable(path, error) from None
     if not mapped.flags.c_contiguous or mapped.ndim != 2:
         return _of_rows(mapped, systems, rows, str(path))
-    found = _of_rows(mapped[:0], systems, rows, str(path))
-    return replace(found, each=_from_file(path, mapped.dtype, mapped.shape, mapped.offset, rows))
+    streamed = _of_rows(mapped[:0], systems, rows, str(path))
+    return replace(streamed, each=_from_file(path, mapped.dtype, mapped.shape, mapped.offset, rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,24 +143,24 @@ class _Opened:
     number: int
 
     @classmethod
-    def of(cls, path: Path) -> _Opened:
+    def open_file(cls, path: Path) -> _Opened:
         number = os.open(path, os.O_RDONLY)
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(number, 0, 0, os.POSIX_FADV_SEQUENTIAL)
         return cls(path, number)
 
-    def fill(self, room: memoryview, at: int) -> None:
+    def fill_room(self, room: memoryview, offset: int) -> None:
         """Read as many bytes as there is room for."""
         while room:
-            count = os.preadv(self.number, [room], at)
+            count = os.preadv(self.number, [room], offset)
             if not count:
                 raise InputError("ends too early", where=str(self.path), remedy="fetch it again")
-            room, at = room[count:], at + count
+            room, offset = room[count:], offset + count
 
-    def soon(self, at: int, size: int) -> None:
+    def prefetch_bytes(self, offset: int, size: int) -> None:
         """Have so many bytes fetched, in pieces of the disk's liking rather than of the reader's."""
         if hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(self.number, at, size, os.POSIX_FADV_WILLNEED)
+            os.posix_fadvise(self.number, offset, size, os.POSIX_FADV_WILLNEED)
 
     def __del__(self) -> None:
         os.close(self.number)
@@ -169,72 +169,72 @@ class _Opened:
 def _from_file(
     path: Path, kind: np.dtype[Any], shape: tuple[int, ...], start: int, rows: int
 ) -> Iterator[Block]:
-    """Blocks of the rows of an array in a file; whoever works on one reads it, piece by piece into the same memory."""
+    """Yield blocks of the rows of an array in a file; its worker reads each, piece by piece into the same memory."""
     width = kind.itemsize * shape[1]
     step = max(1, min(rows, PIECE // width))
-    file, own = _Opened.of(path), threading.local()
+    file, local = _Opened.open_file(path), threading.local()
 
-    def pieces(first: int, stop: int) -> Iterator[Floats]:
-        file.soon(start + first * width, (stop - first) * width)
-        room = own.__dict__.setdefault("room", np.empty((step, shape[1]), kind))
-        for at in range(first, stop, step):
-            part = room[: min(step, stop - at)]
-            file.fill(memoryview(part.view(np.uint8).reshape(-1)), start + at * width)
+    def read_pieces(first: int, stop: int) -> Iterator[Floats]:
+        file.prefetch_bytes(start + first * width, (stop - first) * width)
+        room = local.__dict__.setdefault("room", np.empty((step, shape[1]), kind))
+        for row in range(first, stop, step):
+            part = room[: min(step, stop - row)]
+            file.fill_room(memoryview(part.view(np.uint8).reshape(-1)), start + row * width)
             yield np.asarray(part.T, np.float64)
 
     for first in range(0, shape[0], rows):
-        yield partial(pieces, first, min(first + rows, shape[0]))
+        yield partial(read_pieces, first, min(first + rows, shape[0]))
 
 
 def _of_parquet(path: Path, columns: Columns | None, rows: int) -> Blocks:
-    """One Parquet file: whoever works on row groups reads them; larger ones come batch by batch and none ahead."""
+    """Open one Parquet file: whoever works on row groups reads them; larger ones come batch by batch and none ahead."""
     try:
         file = pa.parquet.ParquetFile(path, pre_buffer=False, buffer_size=COLUMN_BUFFER)
         head = next(file.iter_batches(batch_size=rows, use_threads=False), None)
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, error) from None
+        raise _refuse_unreadable(path, error) from None
     if head is None:
         raise InputError("holds no rows", where=str(path), remedy="give rows")
     table = pa.Table.from_batches([head])
-    reading = _understood(table, columns, str(path))
-    wanted = _wanted(reading)
+    reading = _choose_reading(table, columns, str(path))
+    wanted = _list_wanted(reading)
     groups = _row_groups(file.metadata, len(wanted), rows)
     if not reading.wide or groups is None:
         # one thread: others multiply in the meantime, and several that decode wait for each other
-        return _read(table, reading, _decoded(path, file, wanted, rows), str(path))
-    own, told = threading.local(), _Opened.of(path)
+        return _read_blocks(table, reading, _decode_groups(path, file, wanted, rows), str(path))
+    local, opened = threading.local(), _Opened.open_file(path)
 
-    def pieces(some: Sequence[int]) -> Iterator[Floats]:
-        told.soon(*_bytes(file.metadata, some))
-        if "file" not in own.__dict__:
-            own.file = pa.parquet.ParquetFile(path, metadata=file.metadata, pre_buffer=False)
-        for batch in _decoded(path, own.file, wanted, rows, some):
-            yield from _wide(batch, own, str(path))
+    def read_pieces(some: Sequence[int]) -> Iterator[Floats]:
+        opened.prefetch_bytes(*_locate_bytes(file.metadata, some))
+        if "file" not in local.__dict__:
+            local.file = pa.parquet.ParquetFile(path, metadata=file.metadata, pre_buffer=False)
+        for batch in _decode_groups(path, local.file, wanted, rows, some):
+            yield from _read_wide(batch, local, str(path))
 
-    each = (partial(pieces, some) for some in groups)
+    each = (partial(read_pieces, some) for some in groups)
     return Blocks(reading.scores, each, reading.nouns.get("topic", "topic"), str(path))
 
 
 def _row_groups(metadata: Any, columns: int, rows: int) -> list[list[int]] | None:
-    """Row groups that make a block together; None where one of them is too large for a thread to hold."""
-    found: list[list[int]] = []
+    """Return row groups that make a block together; None where one of them is too large for a thread to hold."""
+    blocks_of_groups: list[list[int]] = []
     filled = rows
-    for place in range(metadata.num_row_groups):
-        size = metadata.row_group(place).num_rows
+    for group in range(metadata.num_row_groups):
+        size = metadata.row_group(group).num_rows
         if size * columns * 8 > GROUP:
             return None
         if filled + size > rows:
-            found.append([])
+            blocks_of_groups.append([])
             filled = 0
-        found[-1].append(place)
+        blocks_of_groups[-1].append(group)
         filled += size
-    return found
+    return blocks_of_groups
 
 
-def _bytes(metadata: Any, groups: Sequence[int]) -> tuple[int, int]:
-    """Where row groups begin in their file, and how long they are together."""
+def _locate_bytes(metadata: Any, groups: Sequence[int]) -> tuple[int, int]:
+    """Return where row groups begin in their file, and how long they are together."""
     ends = []
-    for group in (metadata.row_group(place) for place in groups):
+    for group in (metadata.row_group(number) for number in groups):
         for column in (group.column(0), group.column(group.num_columns - 1)):
             start = column.dictionary_page_offset or column.data_page_offset
             ends.append((start, start + column.total_compressed_size))
@@ -242,19 +242,19 @@ def _bytes(metadata: Any, groups: Sequence[int]) -> tuple[int, int]:
     return first, max(end for _, end in ends) - first
 
 
-def _decoded(
+def _decode_groups(
     path: Path, file: Any, columns: list[str], rows: int, groups: Sequence[int] | None = None
 ) -> Iterator[Any]:
-    """Batches of the row groups, of all by default."""
+    """Yield batches of the row groups, of all by default."""
     try:
         yield from file.iter_batches(rows, row_groups=groups, columns=columns, use_threads=False)
     except (pa.ArrowException, OSError) as error:
-        raise _unreadable(path, error) from None
+        raise _refuse_unreadable(path, error) from None
 
 
 def _of_arrow(path: Path, columns: Columns | None, rows: int) -> Blocks | None:
-    """One Arrow file of a wide table: whoever works on record batches reads them; None for what is no such file."""
-    own = threading.local()
+    """Open one Arrow file of a wide table, whose record batches workers read; None for what is no such file."""
+    local = threading.local()
     try:
         with pa.OSFile(str(path)) as opened:
             file = pa.ipc.open_file(opened)
@@ -263,46 +263,46 @@ def _of_arrow(path: Path, columns: Columns | None, rows: int) -> Blocks | None:
         return None  # of which Arrow's datasets know how to speak
     if head is None or not head.num_rows or head.nbytes > GROUP:  # larger ones come from one thread
         return None
-    reading = _understood(pa.Table.from_batches([head]), columns, str(path))
+    reading = _choose_reading(pa.Table.from_batches([head]), columns, str(path))
     if not reading.wide:
         return None
-    wanted = _wanted(reading)
+    wanted = _list_wanted(reading)
     places = [head.schema.get_field_index(name) for name in wanted]
 
-    def pieces(some: range) -> Iterator[Floats]:
+    def read_pieces(some: range) -> Iterator[Floats]:
         try:
-            if "file" not in own.__dict__:
+            if "file" not in local.__dict__:
                 options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=places)
-                own.file = pa.ipc.open_file(pa.OSFile(str(path)), options=options)
-            for place in some:
-                batch = own.file.get_batch(place).select(wanted)
+                local.file = pa.ipc.open_file(pa.OSFile(str(path)), options=options)
+            for number in some:
+                batch = local.file.get_batch(number).select(wanted)
                 for first in range(0, batch.num_rows, rows):
-                    yield from _wide(batch.slice(first, rows), own, str(path))
+                    yield from _read_wide(batch.slice(first, rows), local, str(path))
         except (pa.ArrowException, OSError) as error:
-            raise _unreadable(path, error) from None
+            raise _refuse_unreadable(path, error) from None
 
     step, count = max(1, rows // head.num_rows), file.num_record_batches
-    each = (partial(pieces, range(first, min(first + step, count))) for first in range(0, count, step))
+    each = (partial(read_pieces, range(first, min(first + step, count))) for first in range(0, count, step))
     return Blocks(reading.scores, each, reading.nouns.get("topic", "topic"), str(path))
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
+def _refuse_unreadable(path: Path, error: Exception) -> InputError:
     return InputError(f"cannot be read ({first_line(error)})", where=str(path), remedy="check the file")
 
 
-def _lazy(path: Path, suffix: str) -> xr.DataArray:
+def _open_lazily(path: Path, suffix: str) -> xr.DataArray:
     try:
-        found = read_store(path) if suffix == ENDING else xr.open_dataset(path, engine="h5netcdf")
+        data = read_store(path) if suffix == ENDING else xr.open_dataset(path, engine="h5netcdf")
     except InputError:
         raise
     except (OSError, ValueError, KeyError, ImportError) as error:
-        raise _unreadable(path, error) from None
-    names = [str(name) for name in found.data_vars]
+        raise _refuse_unreadable(path, error) from None
+    names = [str(name) for name in data.data_vars]
     if len(names) != 1:
         raise InputError(
             f"holds {format_count(len(names), 'measure')}", where=str(path), remedy="give one of them"
         )
-    return found[names[0]]
+    return data[names[0]]
 
 
 def _of_array(scores: xr.DataArray, rows: int, source: str = "scores") -> Blocks:
@@ -315,23 +315,23 @@ def _of_array(scores: xr.DataArray, rows: int, source: str = "scores") -> Blocks
     names = (
         tuple(map(str, scores["system"].to_numpy()))
         if "system" in scores.coords
-        else _numbers(scores.sizes["system"])
+        else _number_systems(scores.sizes["system"])
     )
     chunks = scores.chunks and dict(zip(scores.dims, scores.chunks, strict=True))["topic"]
     edges = np.cumsum([0, *chunks]) if chunks else np.arange(0, scores.sizes["topic"] + rows, rows)
 
-    def each() -> Iterator[Block]:
+    def read_each() -> Iterator[Block]:
         for first, stop in pairwise(edges.tolist()):
             part = scores.isel(topic=slice(first, stop)).transpose("system", "topic")
-            yield _there(np.asarray(part.to_numpy(), np.float64))
+            yield _hold_block(np.asarray(part.to_numpy(), np.float64))
 
-    return Blocks(names, each(), str(scores.attrs.get("topic_noun", "topic")), source)
+    return Blocks(names, read_each(), str(scores.attrs.get("topic_noun", "topic")), source)
 
 
 def _of_rows(y: Any, systems: Sequence[str], rows: int, source: str) -> Blocks:
     if y.ndim != 2 or y.dtype.kind not in "fiub":
         raise InputError("is not an array of items by systems", where=source, remedy="give two dimensions")
-    names = tuple(map(str, systems)) or _numbers(y.shape[1])
+    names = tuple(map(str, systems)) or _number_systems(y.shape[1])
     if len(names) != y.shape[1]:
         raise InputError(
             f"{format_count(len(names), 'name')} for {format_count(y.shape[1], 'column')}",
@@ -339,27 +339,27 @@ def _of_rows(y: Any, systems: Sequence[str], rows: int, source: str) -> Blocks:
             argument="systems",
         )
     starts = range(0, len(y), rows)
-    return Blocks(names, (partial(_turned, y[k : k + rows]) for k in starts), source=source)
+    return Blocks(names, (partial(_turn_rows, y[k : k + rows]) for k in starts), source=source)
 
 
-def _there(columns: Floats) -> Block:
-    """A block that is in memory already."""
+def _hold_block(columns: Floats) -> Block:
+    """Return a block that is in memory already."""
     return lambda: [columns]
 
 
-def _turned(rows: Any) -> Iterable[Floats]:
+def _turn_rows(rows: Any) -> Iterable[Floats]:
     return [np.asarray(rows.T, np.float64)]
 
 
-def _numbers(count: int) -> tuple[str, ...]:
+def _number_systems(count: int) -> tuple[str, ...]:
     return tuple(str(k + 1) for k in range(count))
 
 
 def _of_dataset(data: Any, columns: Columns | None, rows: int, source: str) -> Blocks:
     head = data.head(rows)
-    reading = _understood(head, columns, source)
-    wanted = _wanted(reading)
-    return _read(head, reading, data.to_batches(columns=wanted, batch_size=rows), source)
+    reading = _choose_reading(head, columns, source)
+    wanted = _list_wanted(reading)
+    return _read_blocks(head, reading, data.to_batches(columns=wanted, batch_size=rows), source)
 
 
 def _of_batches(batches: Iterator[Any], columns: Columns | None, source: str) -> Blocks:
@@ -367,22 +367,24 @@ def _of_batches(batches: Iterator[Any], columns: Columns | None, source: str) ->
     if first is None:
         raise InputError("holds no rows", where=source, remedy="give rows")
     head = pa.Table.from_batches([first])
-    reading = _understood(head, columns, source)
+    reading = _choose_reading(head, columns, source)
 
-    def every() -> Iterator[Any]:
+    def chain_batches() -> Iterator[Any]:
         yield first
         yield from batches
 
-    return _read(head, reading, (batch.select(_wanted(reading)) for batch in every()), source)
+    return _read_blocks(
+        head, reading, (batch.select(_list_wanted(reading)) for batch in chain_batches()), source
+    )
 
 
-def _understood(head: Any, columns: Columns | None, source: str) -> Reading:
+def _choose_reading(head: Any, columns: Columns | None, source: str) -> Reading:
     if not head.num_rows:
         raise InputError("holds no rows", where=source, remedy="give rows")
     return choose_reading(make_sheet(head, source, lambda row: f"{source}:row {row + 1}"), columns)
 
 
-def _wanted(reading: Reading) -> list[str]:
+def _list_wanted(reading: Reading) -> list[str]:
     if reading.wide:
         return list(reading.scores)
     if len(reading.scores) != 1 or "system" not in reading.roles:
@@ -399,28 +401,28 @@ def _wanted(reading: Reading) -> list[str]:
     return [reading.roles["topic"], reading.roles["system"], reading.scores[0]]
 
 
-def _read(head: Any, reading: Reading, batches: Iterable[Any], source: str) -> Blocks:
+def _read_blocks(head: Any, reading: Reading, batches: Iterable[Any], source: str) -> Blocks:
     item = reading.nouns.get("topic", "topic")
     if reading.wide:
-        own = threading.local()
-        each = (partial(_wide, batch, own, source) for batch in batches if batch.num_rows)
+        local = threading.local()
+        each = (partial(_read_wide, batch, local, source) for batch in batches if batch.num_rows)
         return Blocks(reading.scores, each, item, source)
     systems = tuple(map(str, dict.fromkeys(head.column(reading.roles["system"]).to_pylist())))
-    return Blocks(systems, _long(batches, systems, source), item, source)
+    return Blocks(systems, _read_long(batches, systems, source), item, source)
 
 
-def _wide(batch: Any, own: threading.local, source: str) -> Iterable[Floats]:
-    """The columns of a batch beside each other, in memory that a thread uses again."""
-    room = own.__dict__.get("room")
+def _read_wide(batch: Any, local: threading.local, source: str) -> Iterable[Floats]:
+    """Return the columns of a batch beside each other, in memory that a thread uses again."""
+    room = local.__dict__.get("room")
     if room is None or room.shape[1] < batch.num_rows:
-        room = own.room = np.empty((batch.num_columns, batch.num_rows))
+        room = local.room = np.empty((batch.num_columns, batch.num_rows))
     out = room[:, : batch.num_rows]
-    for place, one in zip(out, batch.columns, strict=True):
-        place[:] = _floats(one, source)
+    for row, column in zip(out, batch.columns, strict=True):
+        row[:] = _convert_floats(column, source)
     return [out]
 
 
-def _floats(column: Any, source: str) -> Floats:
+def _convert_floats(column: Any, source: str) -> Floats:
     try:
         column = column if column.type == pa.float64() else column.cast(pa.float64())
         return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
@@ -430,9 +432,9 @@ def _floats(column: Any, source: str) -> Floats:
         ) from None
 
 
-def _long(batches: Iterable[Any], systems: tuple[str, ...], source: str) -> Iterator[Block]:
-    """Items of a long table, the rows of each next to each other; an item may run on into the next batch."""
-    place = {name: k for k, name in enumerate(systems)}
+def _read_long(batches: Iterable[Any], systems: tuple[str, ...], source: str) -> Iterator[Block]:
+    """Yield items of a long table, the rows of each next to each other; an item may run on into the next batch."""
+    column_of = {name: k for k, name in enumerate(systems)}
     kept: list[Any] = []
     for batch in batches:
         items = batch.column(0).to_numpy(zero_copy_only=False)
@@ -443,15 +445,17 @@ def _long(batches: Iterable[Any], systems: tuple[str, ...], source: str) -> Iter
             kept.append(batch)
             continue
         last = int(changes[-1])
-        yield _there(_pivoted(pa.Table.from_batches([*kept, batch.slice(0, last)]), place, source))
+        yield _hold_block(
+            _pivot_rows(pa.Table.from_batches([*kept, batch.slice(0, last)]), column_of, source)
+        )
         kept = [batch.slice(last)]
     if kept:
-        yield _there(_pivoted(pa.Table.from_batches(kept), place, source))
+        yield _hold_block(_pivot_rows(pa.Table.from_batches(kept), column_of, source))
 
 
-def _pivoted(table: Any, place: dict[str, int], source: str) -> Floats:
+def _pivot_rows(table: Any, column_of: dict[str, int], source: str) -> Floats:
     names = [str(name) for name in table.column(0).to_pylist()]
-    which = [place.get(str(name), -1) for name in table.column(1).to_pylist()]
+    which = [column_of.get(str(name), -1) for name in table.column(1).to_pylist()]
     if -1 in which:
         name = table.column(1)[which.index(-1)]
         raise InputError(
@@ -465,15 +469,15 @@ def _pivoted(table: Any, place: dict[str, int], source: str) -> Floats:
         else np.ones(1, bool)
     )
     rows = np.cumsum(starts) - 1
-    out = np.full((len(place), int(rows[-1]) + 1), np.nan)
+    out = np.full((len(column_of), int(rows[-1]) + 1), np.nan)
     taken = np.zeros(out.shape, dtype=np.int64)
     np.add.at(taken, (np.array(which), rows), 1)
     if (taken > 1).any():
         system, row = (int(k[0]) for k in np.nonzero(taken > 1))
         raise InputError(
-            f"item {names[int(np.flatnonzero(rows == row)[0])]} has two scores of {list(place)[system]}",
+            f"item {names[int(np.flatnonzero(rows == row)[0])]} has two scores of {list(column_of)[system]}",
             where=source,
             remedy="give one a pair of item and system",
         )
-    out[which, rows] = _floats(table.column(2), source)
+    out[which, rows] = _convert_floats(table.column(2), source)
     return out

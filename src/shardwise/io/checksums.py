@@ -13,10 +13,10 @@ from shardwise.core.errors import InputError
 KEY = "shardwise_sha256"
 
 
-def fingerprint(columns: Mapping[str, Any]) -> str:
-    """SHA-256 of named arrays: numbers as such, all else as text.
+def hash_columns(columns: Mapping[str, Any]) -> str:
+    """Hash named arrays by SHA-256: numbers as such, all else as text.
 
-    >>> fingerprint({"AP": [0.5, np.nan]})[:8] == fingerprint({"AP": [0.5, -np.nan]})[:8]
+    >>> hash_columns({"AP": [0.5, np.nan]})[:8] == hash_columns({"AP": [0.5, -np.nan]})[:8]
     True
     """
     digest = hashlib.sha256()
@@ -32,9 +32,9 @@ def fingerprint(columns: Mapping[str, Any]) -> str:
     return digest.hexdigest()
 
 
-def check(columns: Mapping[str, Any], stored: str | None, where: str) -> None:
+def check_hash(columns: Mapping[str, Any], stored: str | None, where: str) -> None:
     """Refuse a table that is not what its stored checksum says; files of other programs have none."""
-    if stored is not None and stored != fingerprint(columns):
+    if stored is not None and stored != hash_columns(columns):
         raise InputError(
             "is damaged: its scores are not those that were written",
             where=where,

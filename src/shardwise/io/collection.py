@@ -113,13 +113,13 @@ class Collection:
         return len(self.name_starts) - 1
 
     def docnos(self) -> list[str]:
-        """Names of all documents, in code order."""
+        """Return names of all documents, in code order."""
         text = self.names.tobytes()
         edges = self.name_starts.tolist()
         return [text[a:b].decode("utf-8", "surrogateescape") for a, b in itertools.pairwise(edges)]
 
     def ranking(self, system: int, topic: int) -> Codes:
-        """Document codes that a system retrieved for a topic, best first.
+        """Return document codes that a system retrieved for a topic, best first.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class Collection:
         """
         arrays, facts = load_arrays(path, "collection")
         try:
-            collection = cls._of(arrays, facts)
+            collection = cls._from_arrays(arrays, facts)
             sound = collection._is_sound()
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
             sound = False
@@ -155,7 +155,7 @@ class Collection:
         return collection
 
     @classmethod
-    def _of(cls, arrays: dict[str, Any], facts: dict[str, Any]) -> Collection:
+    def _from_arrays(cls, arrays: dict[str, Any], facts: dict[str, Any]) -> Collection:
         parts: dict[str, Any] = {
             part: kind(tuple(facts[part]), **{name: arrays.pop(f"{part}_{name}") for name in names})
             for part, (kind, names) in _PARTS.items()
@@ -170,7 +170,7 @@ class Collection:
         )
 
     def _is_sound(self) -> bool:
-        """Whether every number points at something that is there: compiled code looks no further."""
+        """Tell whether every number points at something that is there: compiled code looks no further."""
         runs, topics, judged = len(self.systems) * len(self.topics), len(self.topics), len(self.qrel_docs)
         sound = (
             all(isinstance(name, str) for name in (*self.systems, *self.topics, *self.notes))

@@ -36,13 +36,13 @@ PADDING = 80
 PathLike = str | os.PathLike[str]
 
 
-def expand(paths: PathLike | Iterable[PathLike]) -> list[Path]:
+def list_files(paths: PathLike | Iterable[PathLike]) -> list[Path]:
     """List the files meant by paths, globs and folders, each once, in the order given and sorted within each.
 
     Hidden files are passed over in folders.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for item in given:
         path = Path(item)
         if path.is_dir():
@@ -61,14 +61,14 @@ def expand(paths: PathLike | Iterable[PathLike]) -> list[Path]:
                 )
         else:
             raise InputError("no such file", where=str(item), remedy="check the path")
-        found.update(dict.fromkeys(inside))
-    if not found:
+        files.update(dict.fromkeys(inside))
+    if not files:
         raise InputError("no files were given", remedy="name at least one run file, folder or pattern")
-    return list(found)
+    return list(files)
 
 
 def bare_name(path: Path) -> str:
-    """File name without the ending of its compression.
+    """Return file name without the ending of its compression.
 
     >>> bare_name(Path("runs/input.BM25.gz"))
     'input.BM25'
@@ -76,64 +76,64 @@ def bare_name(path: Path) -> str:
     return path.name.removesuffix(path.suffix) if path.suffix in SUFFIXES else path.name
 
 
-def _gunzip(text: bytes, most: int) -> bytes:
+def _inflate_gzip(text: bytes, most: int) -> bytes:
     if text.startswith(b"\x1f\x8b"):
-        one = zlib.decompressobj(wbits=31)
-        found = one.decompress(text, most + 1)
-        if one.eof and not one.unused_data:
-            return found
+        member = zlib.decompressobj(wbits=31)
+        content = member.decompress(text, most + 1)
+        if member.eof and not member.unused_data:
+            return content
     with gzip.GzipFile(fileobj=io.BytesIO(text)) as stream:  # of several members, or cut short
         return stream.read(most + 1)
 
 
-def _bunzip(text: bytes, most: int) -> bytes:
+def _inflate_bzip2(text: bytes, most: int) -> bytes:
     with bz2.BZ2File(io.BytesIO(text)) as stream:
         return stream.read(most + 1)
 
 
-def _unxz(text: bytes, most: int) -> bytes:
+def _inflate_xz(text: bytes, most: int) -> bytes:
     with lzma.LZMAFile(io.BytesIO(text)) as stream:
         return stream.read(most + 1)
 
 
-def _unzstd(text: bytes, most: int) -> bytes:
+def _inflate_zstd(text: bytes, most: int) -> bytes:
     """Inflate all frames, and refuse one that does not end."""
-    parts, held, at = [], 0, 0
+    parts, held, offset = [], 0, 0
     frame = None
-    while at < len(text) and held <= most:
-        if frame is None and int.from_bytes(text[at : at + 4], "little") in _SKIPPED:
-            at += 8 + int.from_bytes(text[at + 4 : at + 8], "little")
+    while offset < len(text) and held <= most:
+        if frame is None and int.from_bytes(text[offset : offset + 4], "little") in _SKIPPED:
+            offset += 8 + int.from_bytes(text[offset + 4 : offset + 8], "little")
             continue
         frame = frame or zstandard.ZstdDecompressor().decompressobj()
-        piece = text[at : at + PIECE]
+        piece = text[offset : offset + PIECE]
         parts.append(frame.decompress(piece))
         held += len(parts[-1])
-        at += len(piece) - len(frame.unused_data)
+        offset += len(piece) - len(frame.unused_data)
         if frame.eof:
             frame = None
-    if (frame is not None and held <= most) or at > len(text):
+    if (frame is not None and held <= most) or offset > len(text):
         raise EOFError("it ends before its end-of-frame mark")
     return b"".join(parts)
 
 
 SUFFIXES: dict[str, Callable[[bytes, int], bytes]] = {
-    ".gz": _gunzip,
-    ".bz2": _bunzip,
-    ".xz": _unxz,
-    ".zst": _unzstd,
+    ".gz": _inflate_gzip,
+    ".bz2": _inflate_bzip2,
+    ".xz": _inflate_xz,
+    ".zst": _inflate_zstd,
 }
 """How files of each ending are inflated, to a little over so many bytes at most."""
 
 
-def _inflated(ending: str, text: bytes) -> bytes:
+def _inflate_text(ending: str, text: bytes) -> bytes:
     most = most_inside(len(text))
-    found = SUFFIXES[ending](text, most)
-    if len(found) > most:
+    content = SUFFIXES[ending](text, most)
+    if len(content) > most:
         raise ValueError(f"{len(text):,} bytes inflate to over {most:,}")
-    return found
+    return content
 
 
-def compressed(ending: str, text: bytes) -> bytes:
+def compress_text(ending: str, text: bytes) -> bytes:
     """Compress text for a file of that ending, with a checksum; as it is for any other."""
     if ending == ".zst":
         return zstandard.ZstdCompressor(write_checksum=True).compress(text)
@@ -144,14 +144,14 @@ def compressed(ending: str, text: bytes) -> bytes:
     return lzma.compress(text) if ending == ".xz" else text
 
 
-def _room(buffer: Bytes, size: int) -> Bytes:
+def _make_room(buffer: Bytes, size: int) -> Bytes:
     return buffer if len(buffer) >= size else np.empty(size + size // 4, dtype=np.uint8)
 
 
-def padded(text: bytes, buffer: Bytes) -> tuple[Bytes, int]:
+def pad_text(text: bytes, buffer: Bytes) -> tuple[Bytes, int]:
     """Put text into the buffer or a larger one, newlines behind it; return it and the number of bytes."""
     size = len(text)
-    buffer = _room(buffer, size + PADDING)
+    buffer = _make_room(buffer, size + PADDING)
     buffer[:size] = np.frombuffer(text, dtype=np.uint8)
     buffer[size : size + PADDING] = 10
     return buffer, size
@@ -165,23 +165,23 @@ def read_bytes(path: Path, buffer: Bytes, *, jobs: int | None = 1) -> tuple[Byte
     """
     ending = ""
     try:
-        buffer, size = _raw(path, buffer, count_workers(jobs))
-        ending = _ending(path, buffer[: min(size, 6)].tobytes())
+        buffer, size = _read_raw(path, buffer, count_workers(jobs))
+        ending = _find_compression(path, buffer[: min(size, 6)].tobytes())
         if ending:
-            return padded(_inflated(ending, buffer[:size].tobytes()), buffer)
+            return pad_text(_inflate_text(ending, buffer[:size].tobytes()), buffer)
     except _DAMAGE as error:
-        raise _refusal(path, ending, error) from None
+        raise _refuse_file(path, ending, error) from None
     buffer[size : size + PADDING] = 10
     return buffer, size
 
 
-def _ending(path: Path, start: bytes) -> str:
-    """How a file is compressed, by its name or its first bytes; "" where it is not."""
+def _find_compression(path: Path, start: bytes) -> str:
+    """Return how a file is compressed, by its name or its first bytes; "" where it is not."""
     known = (ending for magic, ending in _MAGIC.items() if start.startswith(magic))
     return path.suffix if path.suffix in SUFFIXES else next(known, "")
 
 
-def _refusal(path: Path, ending: str, error: Exception) -> InputError:
+def _refuse_file(path: Path, ending: str, error: Exception) -> InputError:
     if path.is_dir():
         return InputError("is a folder, not a file", where=str(path), remedy="name the file in it")
     if isinstance(error, FileNotFoundError):
@@ -189,7 +189,7 @@ def _refusal(path: Path, ending: str, error: Exception) -> InputError:
     if isinstance(error, PermissionError):
         return InputError("may not be read", where=str(path), remedy="check its permissions")
     return InputError(
-        f"cannot be read as a {ending or 'plain'} file ({_reason(error)})",
+        f"cannot be read as a {ending or 'plain'} file ({_describe_error(error)})",
         where=str(path),
         remedy="it may be damaged or cut short: fetch it again, or check its ending",
     )
@@ -201,10 +201,10 @@ def read_text(path: Path) -> bytes:
     try:
         with open(path, "rb", buffering=0) as stream:
             text = stream.read()
-        ending = _ending(path, text[:6])
-        text = _inflated(ending, text) if ending else text
+        ending = _find_compression(path, text[:6])
+        text = _inflate_text(ending, text) if ending else text
     except _DAMAGE as error:
-        raise _refusal(path, ending, error) from None
+        raise _refuse_file(path, ending, error) from None
     return text.removeprefix(_MARK)
 
 
@@ -216,11 +216,11 @@ class Padded:
     size: int
 
     def head(self, most: int = 1 << 20) -> bytes:
-        """Its first bytes."""
+        """Return its first bytes."""
         return self.buffer[: min(most, self.size)].tobytes()
 
     def whole(self) -> memoryview:
-        """All of it."""
+        """Return all of it."""
         return self.buffer.data[: self.size]
 
 
@@ -231,7 +231,7 @@ def read_padded(path: Path) -> Padded:
     return Padded(text.buffer[mark:], text.size - mark)
 
 
-def decoded(text: bytes | memoryview, path: Path, *, cut: bool = False) -> str:
+def decode_text(text: bytes | memoryview, path: Path, *, cut: bool = False) -> str:
     """Decode text, or refuse the first line that is not UTF-8; ``cut`` where it may end inside a letter."""
     try:
         return str(text, "utf-8")
@@ -247,18 +247,18 @@ def decoded(text: bytes | memoryview, path: Path, *, cut: bool = False) -> str:
         ) from None
 
 
-def _raw(path: Path, buffer: Bytes, jobs: int) -> tuple[Bytes, int]:
-    """The bytes as they are in the file."""
+def _read_raw(path: Path, buffer: Bytes, jobs: int) -> tuple[Bytes, int]:
+    """Return the bytes as they are in the file."""
     with open(path, "rb", buffering=0) as stream:
         about = os.fstat(stream.fileno())
-        buffer, size = _room(buffer, about.st_size + PADDING + 1), 0
+        buffer, size = _make_room(buffer, about.st_size + PADDING + 1), 0
         if (
             jobs > 1
             and about.st_size > jobs * _PART
             and stat.S_ISREG(about.st_mode)
             and hasattr(os, "preadv")
         ):
-            size = stream.seek(_parts(stream.fileno(), buffer.data[: about.st_size], jobs))
+            size = stream.seek(_read_parts(stream.fileno(), buffer.data[: about.st_size], jobs))
         while got := stream.readinto(buffer.data[size:-PADDING]):
             size += got
             if size == len(buffer) - PADDING:  # a pipe, or a file that grows
@@ -268,20 +268,20 @@ def _raw(path: Path, buffer: Bytes, jobs: int) -> tuple[Bytes, int]:
     return buffer, size
 
 
-def _parts(file: int, room: memoryview, jobs: int) -> int:
+def _read_parts(file: int, room: memoryview, jobs: int) -> int:
     """Read a file into the room, a part a worker, as the memory is as slow to have as the file to read; how far."""
     cuts = [len(room) * k // jobs for k in range(jobs + 1)]
 
-    def read(part: tuple[int, int]) -> int:
-        at, end = part
-        while at < end and (got := os.preadv(file, [room[at:end]], at)):
-            at += got
-        return at
+    def read_part(part: tuple[int, int]) -> int:
+        start, end = part
+        while start < end and (got := os.preadv(file, [room[start:end]], start)):
+            start += got
+        return start
 
-    ends = list(map_parallel(read, list(pairwise(cuts)), jobs=jobs))
+    ends = list(map_parallel(read_part, list(pairwise(cuts)), jobs=jobs))
     return next((end for end, cut in zip(ends, cuts[1:], strict=True) if end < cut), len(room))
 
 
-def _reason(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     text = str(error).strip().rstrip(".")
     return text[:1].lower() + text[1:] if text else type(error).__name__

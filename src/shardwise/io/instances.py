@@ -18,10 +18,10 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import DETERMINISTIC, as_scores
 from shardwise.io.collection import Collection
-from shardwise.io.files import PathLike, bare_name, expand
+from shardwise.io.files import PathLike, bare_name, list_files
 from shardwise.io.natural_order import natural_key
 from shardwise.io.scores import read_scores
-from shardwise.io.tables.tensor import with_counts
+from shardwise.io.tables.tensor import count_gaps
 
 ONLY = "1"  # name of the instance of a system whose file names have none
 FOLDER = "{system}/{instance}"
@@ -54,12 +54,12 @@ class InstanceRuns:
             raise InputError("the scores are not of these runs", remedy="score .collection of this object")
         names = list(dict.fromkeys(self.systems))
         labels = sorted(set(self.instances), key=natural_key)
-        place = np.full((len(names), len(labels)), -1)
+        run_of = np.full((len(names), len(labels)), -1)
         for run, (system, instance) in enumerate(zip(self.systems, self.instances, strict=True)):
-            place[names.index(system), labels.index(instance)] = run
-        at = xr.DataArray(place, dims=("system", "instance"), coords={"system": names, "instance": labels})
-        found = scores.rename(system="run").drop_vars("run").isel(run=at).where(at >= 0)
-        return flag_deterministic(with_counts(found), self.deterministic)
+            run_of[names.index(system), labels.index(instance)] = run
+        runs = xr.DataArray(run_of, dims=("system", "instance"), coords={"system": names, "instance": labels})
+        arranged = scores.rename(system="run").drop_vars("run").isel(run=runs).where(runs >= 0)
+        return flag_deterministic(count_gaps(arranged), self.deterministic)
 
 
 def flag_deterministic(scores: ScoreArray, systems: Iterable[str]) -> ScoreArray:
@@ -119,10 +119,10 @@ def read_instances(
     **options
         What else `read_collection` takes.
     """
-    paths = expand(runs)
-    found, flagged = instance_names(paths, instances)
+    paths = list_files(runs)
+    pairs, flagged = instance_names(paths, instances)
     named = dict.fromkeys([*([deterministic] if isinstance(deterministic, str) else deterministic), *flagged])
-    systems = tuple(system for system, _ in found)
+    systems = tuple(system for system, _ in pairs)
     for name in named:
         if systems.count(name) != 1:
             raise InputError(
@@ -130,32 +130,32 @@ def read_instances(
                 remedy="give it exactly one run",
             )
     labels = {
-        str(path): f"{system}/{instance}" for path, (system, instance) in zip(paths, found, strict=True)
+        str(path): f"{system}/{instance}" for path, (system, instance) in zip(paths, pairs, strict=True)
     }
     from shardwise.io.reader import read_collection
 
     collection = read_collection(paths, qrels, names=labels, **options)
-    return InstanceRuns(collection, systems, tuple(instance for _, instance in found), tuple(named))
+    return InstanceRuns(collection, systems, tuple(instance for _, instance in pairs), tuple(named))
 
 
 def instance_names(paths: Sequence[Path], instances: Naming) -> tuple[list[tuple[str, str]], list[str]]:
-    """(system, instance) of each file, and the systems that the naming itself flags as deterministic.
+    """Return (system, instance) of each file, and the systems that the naming itself flags as deterministic.
 
     >>> instance_names([Path("runs/dense_seed3.run.gz")], "{system}_seed{instance}.run")
     ([('dense', '3')], [])
     """
     flagged: list[str] = []
     if isinstance(instances, Mapping):
-        found = [_looked_up(path, instances) for path in paths]
+        pairs = [_look_up_path(path, instances) for path in paths]
     elif isinstance(instances, os.PathLike) or (isinstance(instances, str) and _is_table(instances)):
-        mapping, flagged = _mapping_file(Path(instances))
-        found = [_looked_up(path, mapping) for path in paths]
+        mapping, flagged = _read_mapping_file(Path(instances))
+        pairs = [_look_up_path(path, mapping) for path in paths]
     else:
         patterns = [instances] if isinstance(instances, str) else list(instances)
-        compiled = [_compiled(FOLDER if pattern == "folder" else pattern) for pattern in patterns]
-        found = [_matched(path, compiled, patterns) for path in paths]
+        compiled = [_compile_pattern(FOLDER if pattern == "folder" else pattern) for pattern in patterns]
+        pairs = [_match_path(path, compiled, patterns) for path in paths]
     seen: dict[tuple[str, str], Path] = {}
-    for path, name in zip(paths, found, strict=True):
+    for path, name in zip(paths, pairs, strict=True):
         if name in seen:
             raise InputError(
                 f"instance {name[1]!r} of system {name[0]!r} is already {seen[name]}",
@@ -163,15 +163,15 @@ def instance_names(paths: Sequence[Path], instances: Naming) -> tuple[list[tuple
                 remedy="make the pattern distinguish them",
             )
         seen[name] = path
-    return found, flagged
+    return pairs, flagged
 
 
 def _is_table(text: str) -> bool:
     return "{" not in text and Path(text).suffix.lower() in {".csv", ".tsv"}
 
 
-def _compiled(pattern: str) -> tuple[int, re.Pattern[str]]:
-    """Number of path parts that a pattern speaks of, and the pattern itself."""
+def _compile_pattern(pattern: str) -> tuple[int, re.Pattern[str]]:
+    """Return number of path parts that a pattern speaks of, and the pattern itself."""
     if pattern.count("{system}") != 1 or pattern.count("{instance}") > 1:
         raise InputError(
             f"pattern {pattern!r} needs {{system}} once",
@@ -186,7 +186,7 @@ def _compiled(pattern: str) -> tuple[int, re.Pattern[str]]:
     return pattern.count("/") + 1, re.compile(text)
 
 
-def _matched(
+def _match_path(
     path: Path, compiled: Sequence[tuple[int, re.Pattern[str]]], patterns: Sequence[str]
 ) -> tuple[str, str]:
     for parts, pattern in compiled:
@@ -202,7 +202,7 @@ def _matched(
     )
 
 
-def _looked_up(path: Path, mapping: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
+def _look_up_path(path: Path, mapping: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
     for name in (str(path), path.name, bare_name(path)):
         if name in mapping:
             system, instance = mapping[name]
@@ -212,7 +212,7 @@ def _looked_up(path: Path, mapping: Mapping[str, tuple[str, str]]) -> tuple[str,
     )
 
 
-def _mapping_file(path: Path) -> tuple[dict[str, tuple[str, str]], list[str]]:
+def _read_mapping_file(path: Path) -> tuple[dict[str, tuple[str, str]], list[str]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -276,13 +276,14 @@ def read_instance_scores(
         )
     variables = scores.data_vars.values() if isinstance(scores, xr.Dataset) else [scores]
     for values in variables:
-        there = values.notnull()
-        partly = there.any("topic") & ~there.all("topic")
+        present = values.notnull()
+        partly = present.any("topic") & ~present.all("topic")
         for system, instance in zip(*np.nonzero(partly.transpose("system", "instance").values), strict=True):
-            one = there.isel(system=system, instance=instance)
-            topic = str(one["topic"].values[int(np.argmin(one.values))])
+            presence = present.isel(system=system, instance=instance)
+            topic = str(presence["topic"].values[int(np.argmin(presence.values))])
             raise InputError(
-                f"instance {one['instance'].item()} of system {one['system'].item()} has no score for topic {topic}",
+                f"instance {presence['instance'].item()} of system {presence['system'].item()} has no"
+                f" score for topic {topic}",
                 remedy=(
                     "add it; where scores may be missing, use ",
                     Either("read_scores", "shardwise compare"),

@@ -20,12 +20,12 @@ def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     ['9', '10', 'q2', 'q10']
     """
     parts = (part for part in re.split(r"(\d+)", text) if part)
-    return (*(_number(part) if part.isdecimal() else (1, 0, part) for part in parts), (-1, 0, text))
+    return (*(_make_key(part) if part.isdecimal() else (1, 0, part) for part in parts), (-1, 0, text))
 
 
-def _number(digits: str) -> tuple[int, int, str]:
-    told = digits.lstrip("0")
-    return 0, len(told), told
+def _make_key(digits: str) -> tuple[int, int, str]:
+    significant = digits.lstrip("0")
+    return 0, len(significant), significant
 
 
 def natural_order(names: Sequence[str]) -> Ints:

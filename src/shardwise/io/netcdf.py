@@ -58,42 +58,42 @@ def read_netcdf(path: Path) -> xr.Dataset:
     blob = read_text(path)
     where = str(path)
     if is_ours(blob):
-        if not _whole(blob):
+        if not _has_valid_hash(blob):
             raise InputError(
                 "is damaged: its hash is not the one that was written",
                 where=where,
                 remedy="fetch it again, or write it anew",
             )
-        return _loaded(blob, where)
-    return _loaded(_by_another_process(blob, where), where)
+        return _load_dataset(blob, where)
+    return _load_dataset(_convert_elsewhere(blob, where), where)
 
 
 def is_ours(blob: bytes) -> bool:
-    """Whether a file ends as ours do, or did before it was damaged: a part of the mark is enough, wherever it is."""
+    """Tell whether a file ends as ours do, or did before it was damaged: a part of the mark is enough."""
     return blob[-_END:].startswith(MARK) or any(MARK[k : k + 14] in blob for k in (0, 14, 28))
 
 
-def _whole(blob: bytes) -> bool:
+def _has_valid_hash(blob: bytes) -> bool:
     return blob[-_END:].startswith(MARK) and hashlib.sha256(blob[:-_END]).hexdigest().encode() == blob[-64:]
 
 
-def _loaded(blob: bytes, where: str) -> xr.Dataset:
+def _load_dataset(blob: bytes, where: str) -> xr.Dataset:
     try:
         with h5py.File(io.BytesIO(blob), "r") as file:
-            problem = next(_problems(file, most_inside(len(blob))), "")
+            problem = next(_find_problems(file, most_inside(len(blob))), "")
         data = xr.Dataset() if problem else xr.load_dataset(io.BytesIO(blob), engine="h5netcdf")
     except _DAMAGE as error:
-        said = str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
-        raise _strange(said, where) from None
+        reason = str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
+        raise _refuse_file(reason, where) from None
     strange = [str(dim) for dim in data.dims if dim not in DIMENSIONS]
     if strange or problem or not data.data_vars:
-        found = problem or (f"dimension {strange[0]!r}" if strange else "no variables")
-        raise InputError(f"has {found}", where=where, remedy=f"scores have {', '.join(DIMENSIONS)}")
+        problem_text = problem or (f"dimension {strange[0]!r}" if strange else "no variables")
+        raise InputError(f"has {problem_text}", where=where, remedy=f"scores have {', '.join(DIMENSIONS)}")
     return data
 
 
-def _by_another_process(blob: bytes, where: str) -> bytes:
-    """A file of another program as one of ours."""
+def _convert_elsewhere(blob: bytes, where: str) -> bytes:
+    """Return a file of another program as one of ours."""
     try:
         done = subprocess.run(
             [sys.executable, "-m", "shardwise.io.netcdf", where],
@@ -104,46 +104,46 @@ def _by_another_process(blob: bytes, where: str) -> bytes:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise _strange("it takes too long to read", where) from None
+        raise _refuse_file("it takes too long to read", where) from None
     if done.returncode == 2:
         raise InputError(done.stderr.decode("utf-8", "replace").strip())
     if done.returncode:
-        raise _strange("it cannot be read to its end", where)
+        raise _refuse_file("it cannot be read to its end", where)
     return done.stdout
 
 
-def _problems(file: Any, most: int) -> Iterator[str]:
-    """What no file of scores has: parts in other files, which would be read in its name, and sizes beyond belief."""
+def _find_problems(file: Any, most: int) -> Iterator[str]:
+    """Yield what no file of scores has: parts in other files, and sizes beyond belief."""
     for name in file:
         if not isinstance(file.get(name, getlink=True), h5py.HardLink):
             yield f"a link to elsewhere, {name!r}"
             return
-        one = file[name]
-        if isinstance(one, h5py.Group):
+        member = file[name]
+        if isinstance(member, h5py.Group):
             yield f"a group, {name!r}"
-        elif isinstance(one, h5py.Dataset):
-            plan = one.id.get_create_plist()
+        elif isinstance(member, h5py.Dataset):
+            plan = member.id.get_create_plist()
             if plan.get_external_count() or plan.get_layout() == h5py.h5d.VIRTUAL:
                 yield f"scores in another file, {name!r}"
-            if one.size is not None and one.size * max(one.dtype.itemsize, 8) > most:
-                yield f"{one.size:.3g} cells in {name!r}, more than a file of this size can hold"
+            if member.size is not None and member.size * max(member.dtype.itemsize, 8) > most:
+                yield f"{member.size:.3g} cells in {name!r}, more than a file of this size can hold"
 
 
-def _strange(said: str, where: str) -> InputError:
+def _refuse_file(reason: str, where: str) -> InputError:
     return InputError(
-        f"not a NetCDF file of scores ({said})", where=where, remedy="it may be damaged: fetch it again"
+        f"not a NetCDF file of scores ({reason})", where=where, remedy="it may be damaged: fetch it again"
     )
 
 
-def _convert() -> None:
+def _convert_input() -> None:
     """Read a file from the standard input and write it as one of ours."""
     limit_processor(PATIENCE)
     try:
-        sys.stdout.buffer.write(netcdf_bytes(_loaded(sys.stdin.buffer.read(), sys.argv[1])))
+        sys.stdout.buffer.write(netcdf_bytes(_load_dataset(sys.stdin.buffer.read(), sys.argv[1])))
     except InputError as error:
         sys.stderr.write(str(error))
         sys.exit(2)
 
 
 if __name__ == "__main__":
-    _convert()
+    _convert_input()

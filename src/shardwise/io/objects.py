@@ -83,7 +83,7 @@ def read_object(data: Any) -> Sheet | list[Log]:
 
 
 def _read_splits(data: Mapping[Any, Any]) -> Sheet:
-    """The one part of a DatasetDict of Hugging Face."""
+    """Return the one part of a DatasetDict of Hugging Face."""
     if len(data) > 1:
         raise InputError(
             f"has {len(data)} parts: {', '.join(map(str, data))}",
@@ -98,18 +98,22 @@ def _read_mapping(data: Mapping[Any, Any]) -> Sheet:
             "the table has no systems", remedy=Either("give {system: {topic: score}}", "give some")
         )
     inner = list(data.values())
-    if all(isinstance(one, Mapping) and one and all(_TREC_EVAL.match(str(k)) for k in one) for one in inner):
+    if all(
+        isinstance(value, Mapping) and value and all(_TREC_EVAL.match(str(k)) for k in value)
+        for value in inner
+    ):
         return _sheet_of_rows(_list_scores("system", data))
     plain = all(
-        isinstance(one, Mapping) and not any(isinstance(v, Mapping) for v in one.values()) for one in inner
+        isinstance(value, Mapping) and not any(isinstance(v, Mapping) for v in value.values())
+        for value in inner
     )
     lists = all(
-        isinstance(one, Sequence | np.ndarray | pd.Series) and not isinstance(one, str) for one in inner
+        isinstance(value, Sequence | np.ndarray | pd.Series) and not isinstance(value, str) for value in inner
     )
     if plain:
         return sheet_of_json({str(k): dict(v) for k, v in data.items()}, "table", "table")
-    if lists and not any(_is_metric(item) for one in inner for item in list(one)[:1]):
-        if all(isinstance(one, pd.Series) for one in inner):
+    if lists and not any(_is_metric(item) for value in inner for item in list(value)[:1]):
+        if all(isinstance(value, pd.Series) for value in inner):
             return sheet_of_frame(pd.DataFrame(dict(data)))
         return sheet_of_json({str(k): list(v) for k, v in data.items()}, "table", "table")
     return _sheet_of_rows(row for system, scores in data.items() for row in _list_scores(str(system), scores))
@@ -163,7 +167,7 @@ def _is_ranx(value: Any, kind: str) -> bool:
 
 
 def are_paths(data: Any) -> bool:
-    """Whether something is a path or a list of them."""
+    """Tell whether something is a path or a list of them."""
     kinds = (str, os.PathLike)
     return isinstance(data, kinds) or (
         isinstance(data, Sequence) and bool(data) and all(isinstance(item, kinds) for item in data)

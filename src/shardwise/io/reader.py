@@ -17,10 +17,10 @@ from shardwise.core.arguments import Progress, count_workers, map_parallel
 from shardwise.core.claim import format_count
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.io.collection import Collection
-from shardwise.io.files import bare_name, expand, read_text
+from shardwise.io.files import bare_name, list_files, read_text
 from shardwise.io.natural_order import natural_key
 from shardwise.io.run_tables import (
-    Table,
+    RunTable,
     from_ir_datasets,
     is_json,
     json_run,
@@ -28,7 +28,7 @@ from shardwise.io.run_tables import (
     read_json_ranking,
     run_tables,
 )
-from shardwise.io.trec.assemble import assemble
+from shardwise.io.trec.assemble import assemble_collection
 from shardwise.io.trec.conventions import Conventions, Missing, Order, Precision, Unjudged, parse_conventions
 from shardwise.io.trec.interning import Interner
 from shardwise.io.trec.judgments import Labelled, attach_labels, parse_labels
@@ -114,10 +114,10 @@ def read_collection(
     conventions = parse_conventions(
         like, missing=missing, depth=depth, precision=precision, unjudged=unjudged, order=order
     )
-    parsed = _parse(runs, qrels, conventions, subtopics, intents, jobs, progress)
+    parsed = _parse_input(runs, qrels, conventions, subtopics, intents, jobs, progress)
     chosen_topics = conventions.topics if topics is None else topics
     systems, kept, notes = settle_topics(parsed, names, chosen_topics, conventions.missing)
-    return _assemble(parsed, systems, kept, conventions, notes)
+    return _assemble_parsed(parsed, systems, kept, conventions, notes)
 
 
 def read_part(
@@ -128,7 +128,7 @@ def read_part(
     subtopics: bool = False,
     intents: Any = None,
     jobs: int | None = None,
-) -> tuple[Collection, Parsed]:
+) -> tuple[Collection, ParsedInput]:
     """Read some of many run files, called by their paths, on all judged topics.
 
     Parameters
@@ -143,19 +143,19 @@ def read_part(
     tuple of Collection and Parsed
         The collection, and what `settle_topics` needs of it.
     """
-    parsed = _parse(list(runs), qrels, conventions, subtopics, intents, jobs, None)
+    parsed = _parse_input(list(runs), qrels, conventions, subtopics, intents, jobs, None)
     judged = {topic for part in parsed.qrels for topic in part.topics}
     systems = tuple(run.source for run in parsed.runs)
-    collection = _assemble(parsed, systems, tuple(sorted(judged, key=natural_key)), conventions, [])
+    collection = _assemble_parsed(parsed, systems, tuple(sorted(judged, key=natural_key)), conventions, [])
     # new arrays, since an empty slice would keep the array that it is a slice of
     codes, grades = np.empty(0, np.int32), np.empty(0, np.int16)
     runs_without = [replace(run, docs=codes) for run in parsed.runs]
     qrels_without = [replace(part, docs=codes, grades=grades) for part in parsed.qrels]
     extra = parsed.extra and replace(parsed.extra, topics=[], docs=[], labels=[], grades=grades)
-    return collection, Parsed(runs_without, qrels_without, extra, None, [])
+    return collection, ParsedInput(runs_without, qrels_without, extra, None, [])
 
 
-class Parsed(NamedTuple):
+class ParsedInput(NamedTuple):
     """Runs and judgments as they were read, before it is decided which topics count."""
 
     runs: list[ParsedRun]
@@ -165,7 +165,7 @@ class Parsed(NamedTuple):
     interners: list[Interner]
 
 
-def _parse(
+def _parse_input(
     runs: Any,
     qrels: Any,
     conventions: Conventions,
@@ -173,17 +173,17 @@ def _parse(
     intents: Any,
     jobs: int | None,
     progress: Progress | None,
-) -> Parsed:
+) -> ParsedInput:
     sources = _run_sources(runs)
     qrels = from_ir_datasets(qrels)
     if isinstance(qrels, str | os.PathLike) and is_json(Path(qrels)):
         qrels = read_json_ranking(Path(qrels))
-    texts = {path: read_text(path) for path in expand(qrels)} if _are_paths(qrels) else {}
+    texts = {path: read_text(path) for path in list_files(qrels)} if _are_paths(qrels) else {}
     labelled_texts = texts
     if conventions.comments == "skip":
         labelled_texts = {path: blank_comments(text) for path, text in texts.items()}
     extra = parse_labels(labelled_texts or qrels, subtopics)
-    judged: list[Path | Table] = [*texts] if extra is None else [extra.table()]
+    judged: list[Path | RunTable] = [*texts] if extra is None else [extra.make_table()]
     judged = judged or [qrels_table(qrels)]
     if intents is not None and not subtopics:
         raise InputError(
@@ -191,15 +191,15 @@ def _parse(
         )
     crew = [Worker(number, conventions) for number in range(min(count_workers(jobs), len(sources)))]
     parsed_qrels = [
-        crew[0].qrels(source, texts.get(source, b"") if isinstance(source, Path) else b"")
+        crew[0].parse_qrels(source, texts.get(source, b"") if isinstance(source, Path) else b"")
         for source in judged
     ]
     parsed = _parse_all(crew, sources, progress)
-    return Parsed(parsed, parsed_qrels, extra, intents, [worker.interner for worker in crew])
+    return ParsedInput(parsed, parsed_qrels, extra, intents, [worker.interner for worker in crew])
 
 
 def settle_topics(
-    parsed: Parsed, names: Names, topics: Literal["common", "judged"] | Sequence[str], missing: Missing
+    parsed: ParsedInput, names: Names, topics: Literal["common", "judged"] | Sequence[str], missing: Missing
 ) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
     """Return the names of the systems, the topics that count, and notes on both."""
     systems, naming = _name_systems(parsed.runs, names)
@@ -214,18 +214,20 @@ def settle_topics(
     tails = [system for system, run in zip(systems, parsed.runs, strict=True) if run.tails]
     if tails:
         lines = sum(run.tails for run in parsed.runs)
-        notes.append(f"text behind the run tag passed over in {format_count(lines, 'line')}: {_some(tails)}")
+        notes.append(
+            f"text behind the run tag passed over in {format_count(lines, 'line')}: {_list_some(tails)}"
+        )
     return systems, kept, [*naming, *notes]
 
 
-def _assemble(
-    parsed: Parsed,
+def _assemble_parsed(
+    parsed: ParsedInput,
     systems: tuple[str, ...],
     kept: tuple[str, ...],
     conventions: Conventions,
     notes: list[str],
 ) -> Collection:
-    collection = assemble(
+    collection = assemble_collection(
         parsed.runs, parsed.qrels, parsed.interners, systems, kept, conventions.depth, notes
     )
     collection = replace(collection, conventions=conventions)
@@ -271,30 +273,32 @@ def _are_paths(value: Any) -> bool:
     )
 
 
-def _run_sources(runs: Any) -> list[Path | Table]:
+def _run_sources(runs: Any) -> list[Path | RunTable]:
     if _are_paths(runs):
-        return [json_run(path) if is_json(path) else path for path in expand(runs)]
+        return [json_run(path) if is_json(path) else path for path in list_files(runs)]
     if (
         isinstance(runs, Iterable)
         and not isinstance(runs, Mapping | list | tuple)
         and not hasattr(runs, "columns")
     ):
         items = runs if type(runs).__module__.startswith("ranx") else list(runs)
-        return list(expand(items)) if _are_paths(items) else list(run_tables(items))
+        return list(list_files(items)) if _are_paths(items) else list(run_tables(items))
     return list(run_tables(runs))
 
 
-def _parse_all(crew: list[Worker], sources: list[Path | Table], progress: Progress | None) -> list[ParsedRun]:
+def _parse_all(
+    crew: list[Worker], sources: list[Path | RunTable], progress: Progress | None
+) -> list[ParsedRun]:
     """Parse all sources, each worker taking the next one; the first source in order that fails is reported.
 
     The largest come first, so that no worker is left with one when the others are done.
     """
     parsed: list[ParsedRun | InputError | None] = [None] * len(sources)
-    waiting = iter(sorted(range(len(sources)), key=lambda k: -_size(sources[k])))
+    waiting = iter(sorted(range(len(sources)), key=lambda k: -_measure_size(sources[k])))
     lock = threading.Lock()
     done = 0
 
-    def work(worker: Worker) -> None:
+    def parse_waiting(worker: Worker) -> None:
         nonlocal done
         while True:
             with lock:
@@ -302,7 +306,7 @@ def _parse_all(crew: list[Worker], sources: list[Path | Table], progress: Progre
             if k is None:
                 return
             try:
-                parsed[k] = worker.run(sources[k])
+                parsed[k] = worker.parse_run(sources[k])
             except InputError as error:
                 parsed[k] = error
             with lock:
@@ -310,7 +314,7 @@ def _parse_all(crew: list[Worker], sources: list[Path | Table], progress: Progre
                 if progress is not None:
                     progress(done, len(sources))
 
-    list(map_parallel(work, crew, jobs=len(crew)))
+    list(map_parallel(parse_waiting, crew, jobs=len(crew)))
     good = []
     for run in parsed:
         if isinstance(run, InputError):
@@ -320,8 +324,8 @@ def _parse_all(crew: list[Worker], sources: list[Path | Table], progress: Progre
     return good
 
 
-def _size(source: Path | Table) -> int:
-    """How long a source is; nothing is known of a pipe, and that a file is missing is told when it is read."""
+def _measure_size(source: Path | RunTable) -> int:
+    """Return how long a source is; nothing is known of a pipe, and that a file is missing is told when it is read."""
     if isinstance(source, Path):
         try:
             return source.stat().st_size
@@ -331,7 +335,7 @@ def _size(source: Path | Table) -> int:
 
 
 def _name_systems(parsed: list[ParsedRun], names: Names) -> tuple[tuple[str, ...], list[str]]:
-    """Names of the systems, and a note on how they were found."""
+    """Return names of the systems, and a note on how they were found."""
     notes: list[str] = []
     files = [bare_name(Path(run.source)) for run in parsed]
     if isinstance(names, str):
@@ -357,10 +361,11 @@ def _name_systems(parsed: list[ParsedRun], names: Names) -> tuple[tuple[str, ...
             else:
                 systems.append(str(run.label))
         if names == "auto" and any(run.label is not None for run in parsed):
-            notes.append(_called(len(systems) - len(by_file), "run tag"))
+            notes.append(_describe_naming(len(systems) - len(by_file), "run tag"))
         if names == "auto" and by_file and any(run.label is not None for run in parsed):
             notes.append(
-                f"{_called(len(by_file), 'file name')}, as the run tag is not single or not unique: {_some(by_file)}"
+                f"{_describe_naming(len(by_file), 'file name')}, as the run tag is not single or not"
+                f" unique: {_list_some(by_file)}"
             )
     elif callable(names):
         systems = [names(run.source) for run in parsed]
@@ -387,7 +392,7 @@ def _name_systems(parsed: list[ParsedRun], names: Names) -> tuple[tuple[str, ...
     return tuple(systems), notes
 
 
-def _called(n: int, by: str) -> str:
+def _describe_naming(n: int, by: str) -> str:
     return f"{format_count(n, 'system')} {'is called by its' if n == 1 else 'are called by their'} {by}"
 
 
@@ -398,7 +403,7 @@ def _choose_topics(
     topics: Literal["common", "judged"] | Sequence[str],
     missing: Missing,
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Topics of the collection in natural order, and notes on those left out."""
+    """Return topics of the collection in natural order, and notes on those left out."""
     judged = {topic for part in qrels for topic in part.topics}
     retrieved = {topic for run in parsed for topic in run.topics}
     notes: list[str] = []
@@ -414,7 +419,8 @@ def _choose_topics(
         wanted = judged & retrieved if topics == "common" else judged
         if not judged & retrieved:
             raise InputError(
-                f"the runs and the qrels have no topic in common (runs: {_some(retrieved)}; qrels: {_some(judged)})",
+                f"the runs and the qrels have no topic in common (runs: {_list_some(retrieved)}; qrels:"
+                f" {_list_some(judged)})",
                 where=qrels[0].source,
                 remedy="check that they belong together",
             )
@@ -423,7 +429,7 @@ def _choose_topics(
         unknown = wanted - judged
         if unknown or not wanted:
             raise InputError(
-                f"no judgments for topic {_some(unknown)}", remedy="choose among the judged topics"
+                f"no judgments for topic {_list_some(unknown)}", remedy="choose among the judged topics"
             )
     for others, why in (
         (retrieved - judged, "retrieved but not judged"),
@@ -431,7 +437,7 @@ def _choose_topics(
     ):
         if others - wanted:
             notes.append(
-                f"{format_count(len(others - wanted), 'topic')} {why}, left out: {_some(others - wanted)}"
+                f"{format_count(len(others - wanted), 'topic')} {why}, left out: {_list_some(others - wanted)}"
             )
     lacking = {}
     for system, run in zip(systems, parsed, strict=True):
@@ -441,7 +447,7 @@ def _choose_topics(
             if missing == "refuse":
                 raise InputError(
                     f"system '{system}' has no documents for {len(without)} of {format_count(len(wanted), 'topic')}:"
-                    f" {_some(without)}",
+                    f" {_list_some(without)}",
                     where=run.source,
                     remedy=(
                         *("choose ", Option("missing", "zero"), " (nothing retrieved), "),
@@ -452,17 +458,18 @@ def _choose_topics(
     cells = sum(map(len, lacking.values()))
     if lacking and missing == "leave":
         notes.append(
-            f"{format_count(cells, 'ranking')} without documents, left out of the means of their run: {_some(lacking)}"
+            f"{format_count(cells, 'ranking')} without documents, left out of the means of their run:"
+            f" {_list_some(lacking)}"
         )
     if lacking and missing == "zero":
         notes.append(
-            f"{format_count(cells, 'ranking')} without documents, scored as nothing retrieved: {_some(lacking)}"
+            f"{format_count(cells, 'ranking')} without documents, scored as nothing retrieved: {_list_some(lacking)}"
         )
     if lacking and missing == "drop":
         gone = set().union(*lacking.values())
         wanted -= gone
         notes.append(
-            f"{format_count(len(gone), 'topic')} dropped for want of documents in some run: {_some(gone)}"
+            f"{format_count(len(gone), 'topic')} dropped for want of documents in some run: {_list_some(gone)}"
         )
         if not wanted:
             raise InputError(
@@ -472,7 +479,7 @@ def _choose_topics(
     return tuple(sorted(wanted, key=natural_key)), notes
 
 
-def _some(items: Iterable[str], most: int = 5) -> str:
-    """A few of the items in words."""
+def _list_some(items: Iterable[str], most: int = 5) -> str:
+    """Return a few of the items in words."""
     ordered = sorted(items, key=natural_key)
     return ", ".join(ordered[:most]) + (f", ... ({len(ordered)} in all)" if len(ordered) > most else "")

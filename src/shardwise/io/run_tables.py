@@ -28,7 +28,7 @@ _SYSTEM = ("system", "name", "run", "run_id", "tag")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class RunTable:
     """One run, or the judgments, as three columns."""
 
     name: str
@@ -37,7 +37,7 @@ class Table:
     values: Floats
 
 
-def run_tables(runs: Any, name: str = "run") -> list[Table]:
+def run_tables(runs: Any, name: str = "run") -> list[RunTable]:
     """Turn anything in memory that holds runs into tables, one a system."""
     if isinstance(runs, pd.DataFrame):
         return _frame_runs(runs, name)
@@ -46,7 +46,7 @@ def run_tables(runs: Any, name: str = "run") -> list[Table]:
     if isinstance(runs, Mapping):
         if not runs:
             raise InputError("no runs were given", remedy="give at least one")
-        if _depth(runs) == 2:
+        if _measure_depth(runs) == 2:
             return [_from_dict(runs, name)]
         return [table for system, run in runs.items() for table in run_tables(run, str(system))]
     if isinstance(runs, Iterable):
@@ -82,11 +82,11 @@ def read_json_ranking(path: Path) -> Any:
 
 
 def is_json(path: Path) -> bool:
-    """Whether a file ends as JSON does, compressed or not."""
+    """Tell whether a file ends as JSON does, compressed or not."""
     return Path(bare_name(path)).suffix.lower() == ".json"
 
 
-def json_run(path: Path) -> Table:
+def json_run(path: Path) -> RunTable:
     """Read a run in JSON, called by its file.
 
     Parameters
@@ -124,7 +124,7 @@ def from_ir_datasets(qrels: Any) -> Any:
     return qrels
 
 
-def qrels_table(qrels: Any) -> Table:
+def qrels_table(qrels: Any) -> RunTable:
     """Turn anything in memory that holds judgments into one table."""
     if _is_ranx(qrels):
         qrels = qrels.to_dict()
@@ -134,9 +134,9 @@ def qrels_table(qrels: Any) -> Table:
     return _from_columns(frame, "qrels", _GRADE)
 
 
-def labelled_table(frame: pd.DataFrame, label_names: tuple[str, ...]) -> tuple[Table, list[str]]:
-    """Judgments of a data frame, and the column that says the subtopic or stratum of each."""
-    labels = [str(label) for label in _column(frame, label_names, "qrels")]
+def labelled_table(frame: pd.DataFrame, label_names: tuple[str, ...]) -> tuple[RunTable, list[str]]:
+    """Return judgments of a data frame, and the column that says the subtopic or stratum of each."""
+    labels = [str(label) for label in _get_column(frame, label_names, "qrels")]
     return _from_columns(frame, "qrels", _GRADE), labels
 
 
@@ -144,8 +144,8 @@ def _is_ranx(value: Any) -> bool:
     return type(value).__module__.split(".")[0] == "ranx"
 
 
-def _depth(value: Any) -> int:
-    """How deep mappings are nested: 2 for {topic: {document: score}}."""
+def _measure_depth(value: Any) -> int:
+    """Return how deep mappings are nested: 2 for {topic: {document: score}}."""
     depth = 0
     while isinstance(value, Mapping):
         depth += 1
@@ -153,14 +153,14 @@ def _depth(value: Any) -> int:
     return depth
 
 
-def _frame_runs(frame: pd.DataFrame, name: str) -> list[Table]:
+def _frame_runs(frame: pd.DataFrame, name: str) -> list[RunTable]:
     system = next((column for column in _SYSTEM if column in frame.columns), None)
     if system is None:
         return [_from_columns(frame, name, _SCORE)]
     return [_from_columns(part, str(key), _SCORE) for key, part in frame.groupby(system, sort=False)]
 
 
-def _column(frame: pd.DataFrame, choices: tuple[str, ...], name: str) -> Any:
+def _get_column(frame: pd.DataFrame, choices: tuple[str, ...], name: str) -> Any:
     for column in choices:
         if column in frame.columns:
             return frame[column]
@@ -170,13 +170,13 @@ def _column(frame: pd.DataFrame, choices: tuple[str, ...], name: str) -> Any:
     )
 
 
-def _from_columns(frame: pd.DataFrame, name: str, value_names: tuple[str, ...]) -> Table:
-    topics = [str(topic) for topic in _column(frame, _TOPIC, name)]
-    docs = [str(doc) for doc in _column(frame, _DOC, name)]
-    return _table(name, topics, docs, list(_column(frame, value_names, name)))
+def _from_columns(frame: pd.DataFrame, name: str, value_names: tuple[str, ...]) -> RunTable:
+    topics = [str(topic) for topic in _get_column(frame, _TOPIC, name)]
+    docs = [str(doc) for doc in _get_column(frame, _DOC, name)]
+    return _make_table(name, topics, docs, list(_get_column(frame, value_names, name)))
 
 
-def _from_dict(nested: Mapping[Any, Any], name: str) -> Table:
+def _from_dict(nested: Mapping[Any, Any], name: str) -> RunTable:
     topics: list[str] = []
     docs: list[str] = []
     values: list[Any] = []
@@ -190,10 +190,10 @@ def _from_dict(nested: Mapping[Any, Any], name: str) -> Table:
         topics.extend([str(topic)] * len(row))
         docs.extend(map(str, row.keys()))
         values.extend(row.values())
-    return _table(name, topics, docs, values)
+    return _make_table(name, topics, docs, values)
 
 
-def _table(name: str, topics: list[str], docs: list[str], values: list[Any]) -> Table:
+def _make_table(name: str, topics: list[str], docs: list[str], values: list[Any]) -> RunTable:
     if not docs:
         raise InputError("there are no rows", where=name, remedy="remove it, or run the system again")
     try:
@@ -220,7 +220,7 @@ def _table(name: str, topics: list[str], docs: list[str], values: list[Any]) -> 
                 where=f"{name}, row {row + 1}",
                 remedy="give the document a proper name",
             )
-    return Table(name, topics, names, numbers)
+    return RunTable(name, topics, names, numbers)
 
 
 def _is_number(value: Any) -> bool:

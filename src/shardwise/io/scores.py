@@ -18,11 +18,11 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.io.atomic import write_atomically
 from shardwise.io.collection import Collection
-from shardwise.io.files import PathLike, bare_name, compressed, expand, read_padded
+from shardwise.io.files import PathLike, bare_name, compress_text, list_files, read_padded
 from shardwise.io.logs import registry
 from shardwise.io.logs.log import Log, join_logs
 from shardwise.io.objects import are_paths, read_object
-from shardwise.io.spreadsheets import guarded_frame
+from shardwise.io.spreadsheets import guard_frame
 from shardwise.io.stores import ENDING, is_store, read_store, write_store
 from shardwise.io.tables.delimited import EMPTY, read_delimited
 from shardwise.io.tables.evaluation import is_evaluation, read_evaluation
@@ -32,7 +32,7 @@ from shardwise.io.tables.parquet import parquet_bytes, read_parquet
 from shardwise.io.tables.records import ITEM_LABELS, Missing, Records, Wishes, make_records
 from shardwise.io.tables.roles import Choice, Columns
 from shardwise.io.tables.sheet import Sheet
-from shardwise.io.tables.tensor import make_dataset, with_counts
+from shardwise.io.tables.tensor import count_gaps, make_dataset
 from shardwise.io.tables.workbook import read_workbook
 
 Layout = Literal["long", "wide"]
@@ -139,7 +139,7 @@ def read_scores(
         if len(paths) == 1 and is_store(paths[0]):
             return _pick_measure(read_store(paths[0]), measure, str(paths[0]))
         if len(paths) == 1 and paths[0].suffix.lower() in _NETCDF:
-            return _pick_measure(_netcdf().read_netcdf(paths[0]), measure, str(paths[0]))
+            return _pick_measure(_load_netcdf().read_netcdf(paths[0]), measure, str(paths[0]))
         parts = _make_parts(read_files(paths, wishes), paths, wishes, systems)
     absent = [name for name in wishes.exclude if not any(name in part.excluded for part in parts)]
     if absent:
@@ -188,7 +188,7 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
     if f".{kind}" == ENDING:
         if layout == "wide":
             raise InputError("a store has no layout", remedy="leave it out", argument="layout")
-        write_store(_dataset(scores), target)
+        write_store(_to_dataset(scores), target)
         return
     if target.is_dir():
         raise InputError("is a folder, not a file", where=str(target), remedy="name a file in it")
@@ -199,16 +199,16 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
             remedy="use .csv, .tsv, .parquet, .nc or .zarr",
         )
     if f".{kind}" in _NETCDF:
-        content = _netcdf().netcdf_bytes(_dataset(scores))
+        content = _load_netcdf().netcdf_bytes(_to_dataset(scores))
     else:
-        frame = _wide(scores) if layout == "wide" else _long(scores)
+        frame = _to_wide(scores) if layout == "wide" else _to_long(scores)
         if f".{kind}" in _PARQUET:
             content = parquet_bytes(frame)
         else:
             lost = {name: EMPTY for name in frame.columns if frame[name].isna().all()}
-            frame = guarded_frame(frame.assign(**lost))
+            frame = guard_frame(frame.assign(**lost))
             text = frame.to_csv(index=False, sep="\t" if kind == "tsv" else ",")
-            content = compressed(target.suffix.lower(), text.encode("utf-8", "surrogatepass"))
+            content = compress_text(target.suffix.lower(), text.encode("utf-8", "surrogatepass"))
     write_atomically(target, content)
 
 
@@ -232,11 +232,11 @@ def score_files(source: PathLike | Sequence[PathLike]) -> list[Path]:
     files: list[PathLike] = []
     for item in given:
         files += registry.find_logs(Path(item)) if Path(item).is_dir() else [item]
-    return expand(files)
+    return list_files(files)
 
 
 def are_score_files(paths: Sequence[Path]) -> bool:
-    """Whether all files end as tables or logs do, and none as runs.
+    """Tell whether all files end as tables or logs do, and none as runs.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def are_score_files(paths: Sequence[Path]) -> bool:
 
 
 def _prints_scores(path: Path) -> bool:
-    """Whether a file holds what trec_eval or ir_measures print, which may have any ending."""
+    """Tell whether a file holds what trec_eval or ir_measures print, which may have any ending."""
     if not path.is_file() or Path(bare_name(path)).suffix.lower() in _NETCDF:
         return False
     with path.open("rb") as stream:
@@ -270,14 +270,14 @@ def read_files(paths: Sequence[Path], wishes: Wishes | None = None) -> list[Shee
         What the caller says of tables: decimal mark, sheet of a workbook.
     """
     contents: list[Sheet | list[Log]] = []
-    beside: list[InputError] = []
+    means_only: list[InputError] = []
     for path in paths:
         try:
             contents.append(read_file(path, wishes or Wishes()))
         except registry.MeansOnly as error:
-            beside.append(error)
-    if beside and not any(isinstance(content, list) for content in contents):
-        raise beside[0]
+            means_only.append(error)
+    if means_only and not any(isinstance(content, list) for content in contents):
+        raise means_only[0]
     return contents
 
 
@@ -324,15 +324,15 @@ def read_file(path: Path, wishes: Wishes) -> Sheet | list[Log]:
     return read_delimited(text, path, wishes.decimal)
 
 
-def _netcdf() -> Any:
-    """What reads and writes NetCDF, loaded where it is needed: HDF5 takes a tenth of a second."""
+def _load_netcdf() -> Any:
+    """Return what reads and writes NetCDF, loaded where it is needed: HDF5 takes a tenth of a second."""
     return import_module("shardwise.io.netcdf")
 
 
 def _make_parts(
     contents: Sequence[Sheet | list[Log]], paths: Sequence[Path], wishes: Wishes, systems: Sequence[str]
 ) -> list[Records]:
-    """Scores of all sources; logs are named together, so that models keep apart."""
+    """Return scores of all sources; logs are named together, so that models keep apart."""
     if all(isinstance(content, list) for content in contents):
         logs = [log for content in contents if isinstance(content, list) for log in content]
         logs = _keep_logs(logs, wishes.tasks)
@@ -363,7 +363,7 @@ def _refuse_names(systems: Sequence[str], count: int, what: str) -> InputError:
 
 
 def _keep_logs(logs: Sequence[Log], tasks: Sequence[str]) -> list[Log]:
-    """The logs of the tasks that were asked for."""
+    """Return the logs of the tasks that were asked for."""
     known = dict.fromkeys(log.task for log in logs)
     absent = [task for task in tasks if task not in known]
     if absent:
@@ -372,7 +372,7 @@ def _keep_logs(logs: Sequence[Log], tasks: Sequence[str]) -> list[Log]:
 
 
 def _keep_tasks(parts: list[Records], tasks: Sequence[str]) -> list[Records]:
-    """The scores of the tasks that were asked for, of tables that have a column of tasks."""
+    """Return the scores of the tasks that were asked for, of tables that have a column of tasks."""
     if not tasks or all(part.what for part in parts):
         return parts
     kept = []
@@ -389,7 +389,7 @@ def _keep_tasks(parts: list[Records], tasks: Sequence[str]) -> list[Records]:
 
 
 def _one_table(sheet: Sheet, wishes: Wishes, system: str) -> Records:
-    """The scores of the only table; measures of one system are refused, as nothing can be compared."""
+    """Return the scores of the only table; measures of one system are refused, as nothing can be compared."""
     part = make_records(sheet, wishes, system)
     measures = list(part.measures.names)
     if (
@@ -413,7 +413,7 @@ def _one_table(sheet: Sheet, wishes: Wishes, system: str) -> Records:
 
 
 def _several_tables(sheets: Sequence[Sheet], wishes: Wishes, names: Sequence[str]) -> list[Records]:
-    """The scores of several tables: a file a system, or systems and items spread over files."""
+    """Return the scores of several tables: a file a system, or systems and items spread over files."""
     heads = [set(sheet.columns) for sheet in sheets]
     parts = [make_records(sheet, wishes, name) for sheet, name in zip(sheets, names, strict=True)]
     named = any(names)
@@ -461,7 +461,7 @@ def _refuse_unpaired(parts: Sequence[Records], wishes: Wishes) -> None:
 
 
 def _pick_measure(data: xr.Dataset, measure: str | None, source: str) -> xr.DataArray | xr.Dataset:
-    """One measure of several, without items that have no score of it."""
+    """Return one measure of several, without items that have no score of it."""
     names = [str(name) for name in data.data_vars]
     if measure is not None and measure not in names:
         # metrics of lm-evaluation-harness may end in their filter
@@ -488,23 +488,23 @@ def _pick_measure(data: xr.Dataset, measure: str | None, source: str) -> xr.Data
             kept = picked.isel(topic=np.flatnonzero(scored.to_numpy()))
             tasks = dict.fromkeys(map(str, kept["task"].to_numpy().tolist()))
             note = f"{picked.attrs['read_as']}; {picked.name} of {', '.join(tasks)} only"
-            picked = with_counts(kept.assign_attrs(read_as=note))
+            picked = count_gaps(kept.assign_attrs(read_as=note))
     return picked
 
 
-def _dataset(scores: xr.DataArray | xr.Dataset) -> xr.Dataset:
+def _to_dataset(scores: xr.DataArray | xr.Dataset) -> xr.Dataset:
     return scores if isinstance(scores, xr.Dataset) else scores.to_dataset(name=scores.name or "score")
 
 
-def _long(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
-    data = _dataset(scores)
+def _to_long(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
+    data = _to_dataset(scores)
     order = [str(dim) for dim in next(iter(data.data_vars.values())).dims]
     labels = [name for name in ITEM_LABELS if name in data.coords and name not in order]
     return data.to_dataframe(dim_order=order).reset_index()[[*order, *labels, *data.data_vars]]
 
 
-def _wide(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
-    data = _dataset(scores)
+def _to_wide(scores: xr.DataArray | xr.Dataset) -> pd.DataFrame:
+    data = _to_dataset(scores)
     values = next(iter(data.data_vars.values()))
     if len(data.data_vars) > 1 or "system" not in values.dims:
         raise InputError(

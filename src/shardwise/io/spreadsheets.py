@@ -10,31 +10,31 @@ _RUN = re.compile(r"'*[=+\-@\t\r]")  # what a formula may begin with
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-def guarded(name: str) -> str:
+def guard_name(name: str) -> str:
     """Return a name that no spreadsheet runs.
 
-    >>> guarded("=cmd|' /C calc'!A0"), guarded("-0.5"), guarded("bm25")
+    >>> guard_name("=cmd|' /C calc'!A0"), guard_name("-0.5"), guard_name("bm25")
     ("'=cmd|' /C calc'!A0", '-0.5', 'bm25')
     """
     return f"'{name}" if _RUN.match(name) and not _NUMBER.fullmatch(name) else name
 
 
-def unguarded(name: str) -> str:
+def unguard_name(name: str) -> str:
     """Return the name that was guarded.
 
-    >>> unguarded(guarded("@b")), unguarded(guarded("'=a")), unguarded("'quoted'")
+    >>> unguard_name(guard_name("@b")), unguard_name(guard_name("'=a")), unguard_name("'quoted'")
     ('@b', "'=a", "'quoted'")
     """
     return name[1:] if name.startswith("'") and _RUN.match(name) else name
 
 
-def guarded_frame(frame: pd.DataFrame) -> pd.DataFrame:
+def guard_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table as it is written to CSV, names of columns guarded too."""
     words = {
-        name: column.map(lambda cell: guarded(cell) if isinstance(cell, str) else cell)
+        name: column.map(lambda cell: guard_name(cell) if isinstance(cell, str) else cell)
         for name, column in frame.items()
         if not pd.api.types.is_numeric_dtype(column)
     }
     return frame.assign(**{str(name): column for name, column in words.items()}).rename(
-        columns=lambda name: guarded(str(name))
+        columns=lambda name: guard_name(str(name))
     )

@@ -24,7 +24,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
 from shardwise.core.extras import import_extra
-from shardwise.io.atomic import draft_folder, move_folder_in, refusing
+from shardwise.io.atomic import draft_folder, move_folder_in, refuse_unwritable
 from shardwise.io.bounds import most_inside
 
 ENDING = ".zarr"
@@ -54,38 +54,38 @@ _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeErro
 
 
 def is_store(path: Path) -> bool:
-    """Whether a path is a folder that says it is a Zarr store."""
+    """Tell whether a path is a folder that says it is a Zarr store."""
     return path.is_dir() and path.suffix.lower() == ENDING
 
 
 def write_store(data: xr.Dataset, target: Path) -> None:
     """Write scores to a store, whole or not at all; a store that is there is replaced."""
-    with store_draft(target) as folder, refusing(target):
-        _stored(data, folder / NEW)
+    with store_draft(target) as folder, refuse_unwritable(target):
+        _write_zarr(data, folder / NEW)
 
 
 @contextmanager
 def store_draft(target: Path) -> Iterator[Path]:
-    """A folder beside the place of a store; what was made in it as `NEW` is moved there once it is complete."""
+    """Yield a folder beside the place of a store; what was made in it as `NEW` is moved there once it is complete."""
     import_extra("zarr", "Zarr stores")
     if target.exists() and not any((target / mark).exists() for mark in MARKS):
         raise InputError("exists and is not a Zarr store", where=str(target), remedy="write elsewhere")
     with ExitStack() as held:
-        with refusing(target):
+        with refuse_unwritable(target):
             folder = held.enter_context(draft_folder(target.parent))
         yield folder
-        with refusing(target):
-            _moved_in(folder / NEW, target)
+        with refuse_unwritable(target):
+            _move_in(folder / NEW, target)
 
 
-def _moved_in(made: Path, target: Path) -> None:
+def _move_in(made: Path, target: Path) -> None:
     """List the files of a store, and move it to its place once all are on the disk."""
-    listed = {name: [size, hash_] for name, size, hash_ in _files(made)}
+    listed = {name: [size, hash_] for name, size, hash_ in _list_files(made)}
     (made / LIST).write_text(json.dumps({"holds": "scores", "format": 1, "files": listed}))
     for name in (*listed, LIST):
-        _on_disk(made / name)
+        _sync_to_disk(made / name)
     move_folder_in(made, target)
-    _on_disk(target.parent)
+    _sync_to_disk(target.parent)
 
 
 def write_parts(parts: Iterable[xr.Dataset], systems: Sequence[str], store: Path, target: Path) -> None:
@@ -97,17 +97,17 @@ def write_parts(parts: Iterable[xr.Dataset], systems: Sequence[str], store: Path
     coming = iter(parts)
     first = next(coming)
     whole = _of_all(first, systems)
-    with refusing(target):
-        _stored(whole, store)
+    with refuse_unwritable(target):
+        _write_zarr(whole, store)
     group = import_module("zarr").open_group(store, mode="r+", use_consolidated=False)
-    filling = [_Filling(group[name], one, HELD // len(whole)) for name, one in whole.data_vars.items()]
+    filling = [_Filling(group[name], array, HELD // len(whole)) for name, array in whole.data_vars.items()]
     for part in chain([first], coming):
-        with refusing(target):
-            for one, values in zip(filling, part.data_vars.values(), strict=True):
-                one.add(values.values)
-    with refusing(target):
-        for one in filling:
-            one.flush()
+        with refuse_unwritable(target):
+            for array, values in zip(filling, part.data_vars.values(), strict=True):
+                array.add_scores(values.values)
+    with refuse_unwritable(target):
+        for array in filling:
+            array.flush_held()
 
 
 class _Filling:
@@ -115,60 +115,62 @@ class _Filling:
 
     def __init__(self, array: Any, like: xr.DataArray, most: int) -> None:
         self.array, self.dims, self.sizes = array, like.dims, dict(like.sizes)
-        self.step = dict(zip(like.dims, _chunks(like), strict=True))["system"]
+        self.step = dict(zip(like.dims, _choose_chunks(like), strict=True))["system"]
         self.held = max(1, min(self.step, most * like.sizes["system"] // max(like.size, 1)))
         self.room = np.empty([self.held if dim == "system" else size for dim, size in like.sizes.items()])
         self.begin, self.end = 0, 0  # of the systems that are held
 
-    def _at(self, **place: slice) -> tuple[slice, ...]:
-        return tuple(place.get(str(dim), slice(None)) for dim in self.dims)
+    def _make_index(self, **slices: slice) -> tuple[slice, ...]:
+        return tuple(slices.get(str(dim), slice(None)) for dim in self.dims)
 
-    def add(self, values: Floats) -> None:
+    def add_scores(self, values: Floats) -> None:
         """Take the scores of the next systems."""
         done, count = 0, values.shape[self.dims.index("system")]
         while done < count:
             before = self.end - self.begin
             taken = min(count - done, self.held - before, self.step - self.end % self.step)
-            own, theirs = slice(before, before + taken), slice(done, done + taken)
-            self.room[self._at(system=own)] = values[self._at(system=theirs)]
+            held_slice, new_slice = slice(before, before + taken), slice(done, done + taken)
+            self.room[self._make_index(system=held_slice)] = values[self._make_index(system=new_slice)]
             done, self.end = done + taken, self.end + taken
             if before + taken == self.held or self.end % self.step == 0:
-                self.flush()
+                self.flush_held()
 
-    def flush(self) -> None:
+    def flush_held(self) -> None:
         """Write what is held, a chunk at a time."""
-        own, place = slice(0, self.end - self.begin), slice(self.begin, self.end)
+        held_slice, systems = slice(0, self.end - self.begin), slice(self.begin, self.end)
         for split in range(self.sizes.get("split", 1) if self.end > self.begin else 0):
             only = slice(split, split + 1)
-            self.array[self._at(split=only, system=place)] = self.room[self._at(split=only, system=own)]
+            self.array[self._make_index(split=only, system=systems)] = self.room[
+                self._make_index(split=only, system=held_slice)
+            ]
         self.begin = self.end
 
 
 def _of_all(part: xr.Dataset, systems: Sequence[str]) -> xr.Dataset:
-    """What the whole will be like, without any score in it: one undefined cell stands for all."""
-    found = {
+    """Return what the whole will be like, without any score in it: one undefined cell stands for all."""
+    variables = {
         name: (
-            one.dims,
+            values.dims,
             np.broadcast_to(
-                np.nan, [len(systems) if dim == "system" else size for dim, size in one.sizes.items()]
+                np.nan, [len(systems) if dim == "system" else size for dim, size in values.sizes.items()]
             ),
-            one.attrs,
+            values.attrs,
         )
-        for name, one in part.data_vars.items()
+        for name, values in part.data_vars.items()
     }
-    return part.drop_dims("system").assign(found).assign_coords(system=list(systems))
+    return part.drop_dims("system").assign(variables).assign_coords(system=list(systems))
 
 
 def read_store(path: Path) -> xr.Dataset:
     """Open a store; scores are read when they are looked at, and what is not looked at is not read."""
     import_extra("zarr", "Zarr stores")
     where = str(path)
-    if problem := next(_problems(path), ""):
+    if problem := next(_find_problems(path), ""):
         raise InputError(problem, where=where, remedy="fetch it again, or write it anew")
-    return opened(path)
+    return open_store(path)
 
 
-def opened(path: Path) -> xr.Dataset:
+def open_store(path: Path) -> xr.Dataset:
     """Open a store that is known to be what it was when it was written."""
     where = str(path)
     try:
@@ -176,35 +178,37 @@ def opened(path: Path) -> xr.Dataset:
         for name in data.coords:  # few, and everything asks for them
             data[name].load()
     except _DAMAGE as error:
-        said = str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
+        reason = str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
         raise InputError(
-            f"not a Zarr store of scores ({said})", where=where, remedy="it may be damaged: fetch it again"
+            f"not a Zarr store of scores ({reason})", where=where, remedy="it may be damaged: fetch it again"
         ) from None
     strange = [str(dim) for dim in data.dims if dim not in DIMENSIONS]
     if strange or not data.data_vars:
-        found = f"dimension {strange[0]!r}" if strange else "no variables"
-        raise InputError(f"has {found}", where=where, remedy=f"scores have {', '.join(DIMENSIONS)}")
+        content = f"dimension {strange[0]!r}" if strange else "no variables"
+        raise InputError(f"has {content}", where=where, remedy=f"scores have {', '.join(DIMENSIONS)}")
     return data
 
 
 def store_hash(path: Path) -> tuple[int, str]:
-    """Bytes of a store, and one hash of all that it holds."""
-    files = list(_files(path))
+    """Return bytes of a store, and one hash of all that it holds."""
+    files = list(_list_files(path))
     return sum(size for _, size, _ in files), hashlib.sha256(json.dumps(files).encode()).hexdigest()
 
 
-def _stored(data: xr.Dataset, folder: Path) -> None:
-    text = {name: one.astype(str) for name, one in data.coords.items() if one.dtype.kind in "OT"}
+def _write_zarr(data: xr.Dataset, folder: Path) -> None:
+    text = {name: array.astype(str) for name, array in data.coords.items() if array.dtype.kind in "OT"}
     plain = data.drop_encoding().assign_coords(text)
-    chunks = {str(name): {"chunks": _chunks(one)} for name, one in plain.data_vars.items() if one.size}
+    chunks = {
+        str(name): {"chunks": _choose_chunks(array)} for name, array in plain.data_vars.items() if array.size
+    }
     import_module("zarr")
     plain.to_zarr(folder, mode="w-", zarr_format=2, consolidated=True, encoding=chunks)
 
 
-def _chunks(scores: xr.DataArray) -> tuple[int, ...]:
-    """A split of its own, and as many systems as a chunk may hold.
+def _choose_chunks(scores: xr.DataArray) -> tuple[int, ...]:
+    """Return a split of its own, and as many systems as a chunk may hold.
 
-    >>> _chunks(xr.DataArray(np.zeros((3, 500, 5, 400)), dims=("split", "topic", "system", "shard")))
+    >>> _choose_chunks(xr.DataArray(np.zeros((3, 500, 5, 400)), dims=("split", "topic", "system", "shard")))
     (1, 500, 5, 400)
     """
     alone = {"split": 1, "system": 1}
@@ -213,8 +217,8 @@ def _chunks(scores: xr.DataArray) -> tuple[int, ...]:
     return tuple(alone.get(str(dim), size) for dim, size in scores.sizes.items())
 
 
-def _files(store: Path) -> Iterator[tuple[str, int, str]]:
-    """Name, size and hash of every file of a store but its list."""
+def _list_files(store: Path) -> Iterator[tuple[str, int, str]]:
+    """Yield name, size and hash of every file of a store but its list."""
     for path in sorted(store.rglob("*")):
         name = path.relative_to(store).as_posix()
         if path.is_file() and name != LIST:
@@ -222,7 +226,7 @@ def _files(store: Path) -> Iterator[tuple[str, int, str]]:
                 yield name, path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _on_disk(path: Path) -> None:
+def _sync_to_disk(path: Path) -> None:
     number = os.open(path, os.O_RDONLY)
     try:
         os.fsync(number)
@@ -230,8 +234,8 @@ def _on_disk(path: Path) -> None:
         os.close(number)
 
 
-def _problems(store: Path) -> Iterator[str]:
-    """What no intact store of scores has."""
+def _find_problems(store: Path) -> Iterator[str]:
+    """Yield what no intact store of scores has."""
     inside = list(store.rglob("*"))
     if any(path.is_symlink() for path in inside):
         yield "has a link to elsewhere"
@@ -240,51 +244,51 @@ def _problems(store: Path) -> Iterator[str]:
         yield "is no Zarr store"
         return
     if (store / LIST).exists():
-        yield from _differences(store)
+        yield from _find_differences(store)
     most = most_inside(sum(path.stat().st_size for path in inside if path.is_file()))
     for path in inside:
         if path.name in (".zarray", ".zmetadata", "zarr.json"):
-            yield from _unsafe(path, most)
+            yield from _find_unsafe(path, most)
 
 
-def _differences(store: Path) -> Iterator[str]:
-    """Files that are not as they were written."""
+def _find_differences(store: Path) -> Iterator[str]:
+    """Yield files that are not as they were written."""
     try:
-        found = json.loads((store / LIST).read_bytes())
-        if found["holds"] != "scores" or found["format"] != 1:
+        content = json.loads((store / LIST).read_bytes())
+        if content["holds"] != "scores" or content["format"] != 1:
             yield "is a store of another format"
             return
-        listed = {str(name): tuple(told) for name, told in found["files"].items()}
+        listed = {str(name): tuple(entry) for name, entry in content["files"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         yield f"is damaged: its list of files ({LIST}) cannot be read"
         return
-    there = {name: (size, hash_) for name, size, hash_ in _files(store)}
-    for name in sorted(set(listed) | set(there)):
-        if listed.get(name) != there.get(name):
-            how = "is lacking" if name not in there else "is not the one that was written"
+    files = {name: (size, hash_) for name, size, hash_ in _list_files(store)}
+    for name in sorted(set(listed) | set(files)):
+        if listed.get(name) != files.get(name):
+            how = "is lacking" if name not in files else "is not the one that was written"
             yield f"is damaged: {name} {how}"
 
 
-def _unsafe(path: Path, most: int) -> Iterator[str]:
-    """Codecs that might do anything, and sizes beyond belief."""
+def _find_unsafe(path: Path, most: int) -> Iterator[str]:
+    """Yield codecs that might do anything, and sizes beyond belief."""
     try:
-        told = json.loads(path.read_bytes())
-        arrays = list(_dictionaries(told))
+        content = json.loads(path.read_bytes())
+        arrays = list(_list_dictionaries(content))
     except (OSError, ValueError, RecursionError):
         yield f"is damaged: {path.name} cannot be read"
         return
-    for one in arrays:
-        for codec in _codecs(one):
+    for array in arrays:
+        for codec in _list_codecs(array):
             if codec not in CODECS:
                 yield f"has the codec {codec!r}, which is not known to be harmless"
-        shape = one.get("shape")
+        shape = array.get("shape")
         sizes = shape if isinstance(shape, list) and all(isinstance(size, int) for size in shape) else []
         if 8.0 * np.prod([float(size) for size in sizes]) > most:
             yield f"has an array of {shape} cells, more than a store of this size can hold"
 
 
-def _codecs(array: dict[str, Any]) -> Iterator[str]:
-    """The codecs that an array names, whichever format it is of."""
+def _list_codecs(array: dict[str, Any]) -> Iterator[str]:
+    """Yield the codecs that an array names, whichever format it is of."""
     for key in ("compressor", "filters", "codecs", "index_codecs"):
         named = array.get(key)
         for codec in named if isinstance(named, list) else [named]:
@@ -292,12 +296,12 @@ def _codecs(array: dict[str, Any]) -> Iterator[str]:
                 yield str(codec.get("id", codec.get("name")))
 
 
-def _dictionaries(told: Any) -> Iterator[dict[str, Any]]:
-    """All dictionaries within, however deep."""
-    if isinstance(told, dict):
-        yield told
-        for value in told.values():
-            yield from _dictionaries(value)
-    elif isinstance(told, list):
-        for value in told:
-            yield from _dictionaries(value)
+def _list_dictionaries(content: Any) -> Iterator[dict[str, Any]]:
+    """Yield all dictionaries within, however deep."""
+    if isinstance(content, dict):
+        yield content
+        for value in content.values():
+            yield from _list_dictionaries(value)
+    elif isinstance(content, list):
+        for value in content:
+            yield from _list_dictionaries(value)

@@ -15,7 +15,7 @@ import pandas as pd
 from shardwise.core import late
 from shardwise.core.text import escape_controls
 from shardwise.io.atomic import write_atomically
-from shardwise.io.spreadsheets import guarded_frame
+from shardwise.io.spreadsheets import guard_frame
 from shardwise.papers.exhibit import Exhibit, Replication
 
 MOST_ROWS = 400  # of a table on the page; all are in its CSV
@@ -32,7 +32,7 @@ def write_page(replication: Replication, folder: str | os.PathLike[str]) -> None
     target.mkdir(parents=True, exist_ok=True)
     drawn: dict[str, str] = {}
     for one in replication.exhibits:
-        csv = str(guarded_frame(one.data).to_csv(index=False, lineterminator="\n"))
+        csv = str(guard_frame(one.data).to_csv(index=False, lineterminator="\n"))
         write_atomically(target / f"{one.slug}.csv", csv.encode("utf-8", "backslashreplace"))
         if one.drawn:
             drawn[one.label] = _svg(one)

@@ -22,11 +22,11 @@ from shardwise.core.arguments import (
 )
 from shardwise.core.arrays import Bools, Bytes, Ints
 from shardwise.core.errors import InputError
-from shardwise.io.atomic import refusing
+from shardwise.io.atomic import refuse_unwritable
 from shardwise.io.collection import Collection
-from shardwise.io.files import PathLike, expand
-from shardwise.io.reader import Names, Parsed, read_collection, read_part, settle_topics
-from shardwise.io.stores import ENDING, NEW, opened, store_draft, write_parts
+from shardwise.io.files import PathLike, list_files
+from shardwise.io.reader import Names, ParsedInput, read_collection, read_part, settle_topics
+from shardwise.io.stores import ENDING, NEW, open_store, store_draft, write_parts
 from shardwise.io.trec.assemble import ranking_sizes
 from shardwise.io.trec.conventions import Conventions, Missing, NoRelevant, parse_conventions
 from shardwise.io.trec.parsed import ParsedRun
@@ -97,7 +97,7 @@ def score_runs(
     conventions = parse_conventions(like, missing=missing, **changes)
     policy = policy_for(conventions, no_relevant, split=split is not None)
     wanted = parse_measures(measures, conventions.tool)
-    files = expand(runs)
+    files = list_files(runs)
     size = (
         validate_count(at_once, "at_once", what="files at once")
         if at_once
@@ -154,7 +154,7 @@ def score_runs(
         if lacking is not None:
             each = map(lacking.leave_out_next, each)
         write_parts(each, systems, draft / NEW, _validate_store(out))
-    return opened(_validate_store(out))
+    return open_store(_validate_store(out))
 
 
 def _validate_store(out: PathLike | None) -> Path:
@@ -175,7 +175,7 @@ def _validate_store(out: PathLike | None) -> Path:
 class _Lacking:
     """Which run has no documents for which topic, file after file."""
 
-    def __init__(self, parsed: Parsed, parts: Sequence[tuple[Path, ...]]) -> None:
+    def __init__(self, parsed: ParsedInput, parts: Sequence[tuple[Path, ...]]) -> None:
         sizes = np.cumsum([0, *map(len, parts)]).tolist()
         self.waiting = iter([parsed.runs[a:b] for a, b in itertools.pairwise(sizes)])
 
@@ -208,7 +208,7 @@ class _Kept:
             return
         self.held = self.held or [scores.isel(system=slice(0)).copy(deep=True)]  # what all have in common
         self.files.append(self.folder / f"{len(self.files)}.npy")
-        with refusing(self.folder.parent):
+        with refuse_unwritable(self.folder.parent):
             np.save(self.files[-1], scores.to_array().values)
 
     def __iter__(self) -> Iterator[xr.Dataset]:
@@ -242,7 +242,7 @@ class _Reading:
 class _Look:
     """What the first look at some files leaves: who they are, their documents or their scores on all judged topics."""
 
-    parsed: Parsed
+    parsed: ParsedInput
     topics: tuple[str, ...]
     barren: Bools
     names: tuple[Bytes, Ints]

@@ -16,7 +16,7 @@ import pandas as pd
 from shardwise.analysis.analysis import Analysis, ClaimResult
 from shardwise.analysis.trust import Trust
 from shardwise.core.arrays import Floats
-from shardwise.io.spreadsheets import guarded_frame
+from shardwise.io.spreadsheets import guard_frame
 from shardwise.writing.answer import write_answer, write_next_step, write_scope, write_title
 from shardwise.writing.charts import interval_figure
 from shardwise.writing.latex import latex
@@ -242,7 +242,7 @@ def _csv(frame: pd.DataFrame) -> str:
         for name, column in frame.items()
         if column.dtype.kind == "f"
     }
-    return str(guarded_frame(frame).assign(**texts).to_csv(index=False, lineterminator="\n"))
+    return str(guard_frame(frame).assign(**texts).to_csv(index=False, lineterminator="\n"))
 
 
 def dumped(value: Mapping[str, Any]) -> str:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict, shorten
+from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict, shorten_label
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source, as_object
+from shardwise.io.logs.source import LogSource, as_object
 
 
-def recognize_annotations(source: Source) -> bool:
-    """Whether a file is a list of annotations."""
+def recognize_annotations(source: LogSource) -> bool:
+    """Tell whether a file is a list of annotations."""
     whole = source.whole if source.ending == ".json" else None
     first = as_object(whole[0]) if isinstance(whole, list) and whole else {}
     return {"instruction", "generator_1", "generator_2", "preference"} <= first.keys()
 
 
-def read_annotations(source: Source) -> list[Log]:
+def read_annotations(source: LogSource) -> list[Log]:
     """Read how far each model is preferred to the baseline: 0 never, 1 always, between as the annotator weighs it."""
     path = source.path
     groups: dict[str, list[dict[str, Any]]] = {}
@@ -34,9 +34,9 @@ def read_annotations(source: Source) -> list[Log]:
     return [_make_log(name, lines, source, baselines.copy().pop()) for name, lines in groups.items()]
 
 
-def _make_log(name: str, lines: list[dict[str, Any]], source: Source, baseline: str) -> Log:
+def _make_log(name: str, lines: list[dict[str, Any]], source: LogSource, baseline: str) -> Log:
     path = source.path
-    items = [shorten(line.get("instruction")) for line in lines]
+    items = [shorten_label(line.get("instruction")) for line in lines]
     rows = [
         Row(item, repeat, {"win": parse_verdict(line.get("preference")) - 1.0}, {})
         for line, item, repeat in zip(lines, items, number_repeats(items), strict=True)

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict, shorten
+from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict, shorten_label
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source, as_list, as_object
+from shardwise.io.logs.source import LogSource, as_list, as_object
 
 
-def recognize_run(source: Source) -> bool:
-    """Whether a file is a test run."""
+def recognize_run(source: LogSource) -> bool:
+    """Tell whether a file is a test run."""
     cases = source.fields.get("testCases")
     return isinstance(cases, list) and "metricsScores" in source.fields
 
 
-def read_run(source: Source) -> list[Log]:
+def read_run(source: LogSource) -> list[Log]:
     """Read the scores of all metrics; the model is that of the hyperparameters, else the folder."""
     path, whole = source.path, source.fields
     cases = [
         as_object(case)
         for case in [*as_list(whole.get("testCases")), *as_list(whole.get("conversationalTestCases"))]
     ]
-    items = [shorten(case.get("input") or case.get("name")) for case in cases]
+    items = [shorten_label(case.get("input") or case.get("name")) for case in cases]
     rows = [
         Row(
             item,
             repeat,
-            _scores(case),
+            _read_scores(case),
             as_object(case.get("metadata")) or as_object(case.get("additionalMetadata")),
         )
         for case, item, repeat in zip(cases, items, number_repeats(items), strict=True)
@@ -54,8 +54,8 @@ def read_run(source: Source) -> list[Log]:
     ]
 
 
-def _scores(case: dict[str, Any]) -> dict[str, float]:
-    """Success of a case, and the score of each metric; a metric in error has none."""
+def _read_scores(case: dict[str, Any]) -> dict[str, float]:
+    """Return success of a case, and the score of each metric; a metric in error has none."""
     scores = {"success": parse_verdict(case.get("success"))}
     for metric in as_list(case.get("metricsData")):
         fields = as_object(metric)

@@ -6,21 +6,21 @@ from typing import Any
 
 from shardwise.io.logs.log import Log, Row
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source, as_list, as_object
+from shardwise.io.logs.source import LogSource, as_list, as_object
 
 
-def recognize_results(source: Source) -> bool:
-    """Whether a file holds samples with base_status."""
+def recognize_results(source: LogSource) -> bool:
+    """Tell whether a file holds samples with base_status."""
     tasks = as_object(source.fields.get("eval"))
     samples = as_list(next(iter(tasks.values()), None))
     return bool(samples) and "base_status" in as_object(samples[0])
 
 
-def read_results(source: Source) -> list[Log]:
+def read_results(source: LogSource) -> list[Log]:
     """Read whether each sample passed the tests of HumanEval, and those and the added ones."""
     path = source.path
     rows = [
-        Row(str(task), str(number), _scores(as_object(sample)), {})
+        Row(str(task), str(number), _read_scores(as_object(sample)), {})
         for task, samples in as_object(source.fields.get("eval")).items()
         for number, sample in enumerate(as_list(samples), start=1)
     ]
@@ -39,7 +39,7 @@ def read_results(source: Source) -> list[Log]:
     ]
 
 
-def _scores(sample: dict[str, Any]) -> dict[str, float]:
+def _read_scores(sample: dict[str, Any]) -> dict[str, float]:
     base = sample.get("base_status") == "pass"
     plus = sample.get("plus_status")
     scores = {"base": float(base)}

@@ -7,21 +7,21 @@ from typing import Any
 
 from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source, as_object
+from shardwise.io.logs.source import LogSource, as_object
 
 
-def recognize_samples(source: Source) -> bool:
-    """Whether the first line of a file is a sample."""
+def recognize_samples(source: LogSource) -> bool:
+    """Tell whether the first line of a file is a sample."""
     return {"schema_version", "model_id", "evaluation_name", "sample_id", "evaluation"} <= source.first.keys()
 
 
-def explain_means(source: Source) -> str:
+def explain_means(source: LogSource) -> str:
     """Say where the scores are, if a file is the aggregate beside the samples."""
     known = {"schema_version", "evaluation_results", "model_info"} <= source.fields.keys()
     return "give the *_samples.jsonl beside it" if known else ""
 
 
-def read_samples(source: Source) -> list[Log]:
+def read_samples(source: LogSource) -> list[Log]:
     """Read the scores of every model and evaluation of a file."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for line in source.rows:
@@ -29,7 +29,7 @@ def read_samples(source: Source) -> list[Log]:
     return [_make_log(model, task, lines, source) for (model, task), lines in groups.items()]
 
 
-def _make_log(model: str, task: str, lines: Sequence[dict[str, Any]], source: Source) -> Log:
+def _make_log(model: str, task: str, lines: Sequence[dict[str, Any]], source: LogSource) -> Log:
     path = source.path
     keys = [(str(line.get("sample_id")), str(line.get("evaluation_result_id") or "score")) for line in lines]
     repeats = number_repeats(keys)
@@ -57,7 +57,7 @@ def _make_log(model: str, task: str, lines: Sequence[dict[str, Any]], source: So
 
 
 def _are_averages(cells: dict[tuple[str, str], dict[str, float]]) -> bool:
-    """Whether all repeats of every sample have the same scores: the converter writes their mean into each."""
+    """Tell whether all repeats of every sample have the same scores: the converter writes their mean into each."""
     repeats = {repeat for _, repeat in cells}
     return len(repeats) > 1 and all(scores == cells.get((item, "1")) for (item, _), scores in cells.items())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from shardwise.io.logs.log import Log, Row, parse_verdict
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source, as_list, as_object
+from shardwise.io.logs.source import LogSource, as_list, as_object
 
 _NO_SCORE = re.compile(
     r"num_|training_|inference_|finish_reason|batch_size|prompt_|max_prob|logprob|predicted_index|estimated|.*_tokens$|"
@@ -18,21 +18,21 @@ _NO_SCORE = re.compile(
 _BESIDE = ("stats.json", "run_spec.json", "scenario.json", "scenario_state.json", "instances.json")
 
 
-def recognize_stats(source: Source) -> bool:
-    """Whether a file holds the statistics of instances."""
+def recognize_stats(source: LogSource) -> bool:
+    """Tell whether a file holds the statistics of instances."""
     if source.ending != ".json" or not isinstance(source.whole, list) or not source.whole:
         return False
     return {"instance_id", "stats"} <= as_object(source.whole[0]).keys()
 
 
-def explain_means(source: Source) -> str:
+def explain_means(source: LogSource) -> str:
     """Say where the scores are, if a file stands beside those of the instances."""
     if source.path.name not in _BESIDE or not (source.folder / "run_spec.json").is_file():
         return ""
     return "give the per_instance_stats.json beside it"
 
 
-def read_stats(source: Source) -> list[Log]:
+def read_stats(source: LogSource) -> list[Log]:
     """Read the scores of one model on one scenario; splits are kept apart where there are several."""
     path = source.path
     entries = [as_object(entry) for entry in source.whole]
@@ -78,7 +78,7 @@ def _split_of(stat: Any) -> str:
     return str(as_object(as_object(stat).get("name")).get("split", ""))
 
 
-def _read_spec(source: Source) -> dict[str, Any]:
+def _read_spec(source: LogSource) -> dict[str, Any]:
     try:
         return as_object(json.loads((source.folder / "run_spec.json").read_bytes()))
     except (OSError, ValueError, RecursionError):
@@ -86,7 +86,7 @@ def _read_spec(source: Source) -> dict[str, Any]:
 
 
 def _model_in(folder: str) -> str:
-    """The model that the name of a folder says."""
+    """Return the model that the name of a folder says."""
     match = re.search(r"model=([^,]+)", folder)
     return match[1].replace("_", "/", 1) if match else folder
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source
+from shardwise.io.logs.source import LogSource
 
 
-def recognize_results(source: Source) -> bool:
-    """Whether the first line of a file is a completion with its outcome."""
+def recognize_results(source: LogSource) -> bool:
+    """Tell whether the first line of a file is a completion with its outcome."""
     first = source.first.keys()
     return (
         {"task_id", "passed"} <= first
@@ -17,7 +17,7 @@ def recognize_results(source: Source) -> bool:
     )
 
 
-def read_results(source: Source) -> list[Log]:
+def read_results(source: LogSource) -> list[Log]:
     """Read whether each completion passed; the model is the file."""
     path = source.path
     lines = source.rows

@@ -19,16 +19,16 @@ import pandas as pd
 from shardwise.core.errors import InputError
 from shardwise.io.logs.log import Log, Row, parse_verdict
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source, as_object
-from shardwise.io.logs.zipped import DAMAGE, member
-from shardwise.io.tables.sheet import stem
+from shardwise.io.logs.source import LogSource, as_object
+from shardwise.io.logs.zipped import DAMAGE, inflate_member
+from shardwise.io.tables.sheet import strip_endings
 
 _FRAME = frozenset({"sample_id", "eval_id", "id", "epoch"})
 """Columns of a table of samples."""
 
 
-def recognize_log(source: Source) -> bool:
-    """Whether a file is a log of inspect, or its table of samples."""
+def recognize_log(source: LogSource) -> bool:
+    """Tell whether a file is a log of inspect, or its table of samples."""
     if source.ending == ".eval":
         return source.head.startswith(b"PK") and zipfile.is_zipfile(source.path)
     if source.columns:
@@ -37,7 +37,7 @@ def recognize_log(source: Source) -> bool:
     return isinstance(evaluated, dict) and "model" in evaluated
 
 
-def read_log(source: Source) -> list[Log]:
+def read_log(source: LogSource) -> list[Log]:
     """Read a log of inspect, or its table of samples."""
     if source.columns:
         return _read_frame(source.frame(), str(source.path))
@@ -64,7 +64,7 @@ def _is_frame(names: Sequence[str]) -> bool:
 
 
 def _read_frame(frame: pd.DataFrame, where: str) -> list[Log]:
-    """The logs of a table of samples, one for each evaluation."""
+    """Return the logs of a table of samples, one for each evaluation."""
     metrics = [str(name) for name in frame.columns if str(name).startswith("score_")]
     abouts = [str(name) for name in frame.columns if str(name).startswith("metadata_")]
     logs = []
@@ -103,7 +103,7 @@ def _read_frame(frame: pd.DataFrame, where: str) -> list[Log]:
 
 
 def _model_of(record: Mapping[str, Any]) -> str:
-    """The model of a row of a table of samples."""
+    """Return the model of a row of a table of samples."""
     model = record.get("model")
     if isinstance(model, str) and model:
         return model
@@ -116,15 +116,15 @@ def _model_of(record: Mapping[str, Any]) -> str:
 
 
 def _read_eval(path: Path) -> Log:
-    """A compressed log: its header, and the summaries of its samples or else the samples."""
+    """Return a compressed log: its header, and the summaries of its samples or else the samples."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
             start = "header.json" if "header.json" in names else "_journal/start.json"
             if start not in names:
                 raise InputError("is not a log of inspect: it has no header", where=str(path))
-            header = _parsed(archive, start, path)
-            return _make_log(header, _samples(archive, names, path), path)
+            header = _parse_member(archive, start, path)
+            return _make_log(header, _read_samples(archive, names, path), path)
     except DAMAGE as error:
         if isinstance(error, InputError):
             raise
@@ -133,16 +133,16 @@ def _read_eval(path: Path) -> Log:
         ) from None
 
 
-def _samples(archive: zipfile.ZipFile, names: list[str], path: Path) -> Any:
+def _read_samples(archive: zipfile.ZipFile, names: list[str], path: Path) -> Any:
     if "summaries.json" in names:
-        return _parsed(archive, "summaries.json", path)
+        return _parse_member(archive, "summaries.json", path)
     parts = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
-    return [_parsed(archive, name, path) for name in parts]  # a log that was not finished
+    return [_parse_member(archive, name, path) for name in parts]  # a log that was not finished
 
 
-def _parsed(archive: zipfile.ZipFile, name: str, path: Path) -> Any:
+def _parse_member(archive: zipfile.ZipFile, name: str, path: Path) -> Any:
     try:
-        return json.loads(member(archive, name, path))
+        return json.loads(inflate_member(archive, name, path))
     except (ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
@@ -151,7 +151,7 @@ def _parsed(archive: zipfile.ZipFile, name: str, path: Path) -> Any:
 
 def _make_log(header: Any, samples: Any, path: Path) -> Log:
     about = as_object(as_object(header).get("eval"))
-    if not about or not isinstance(samples, list) or not all(isinstance(one, dict) for one in samples):
+    if not about or not isinstance(samples, list) or not all(isinstance(entry, dict) for entry in samples):
         raise InputError("is not a log of inspect: no header, or samples that are not valid", where=str(path))
     rows = [_make_row(sample, path) for sample in samples]
     scorers = dict.fromkeys(name for row in rows for name in row.scores)
@@ -159,10 +159,10 @@ def _make_log(header: Any, samples: Any, path: Path) -> Log:
         raise InputError("has no scores of samples", where=str(path), remedy="score it: inspect score")
     headline = as_object(as_object(header.get("results")).get("headline")).get("score")
     status = str(header.get("status", "success"))
-    model = str(about.get("model", stem(path)))
+    model = str(about.get("model", strip_endings(path)))
     return Log(
         source=str(path),
-        names=(model, f"{model} ({stem(path)})", str(path)),
+        names=(model, f"{model} ({strip_endings(path)})", str(path)),
         task=str(about.get("task", "task")),
         rows=rows,
         primary=str(headline) if str(headline) in scorers else next(iter(scorers)),
@@ -183,7 +183,7 @@ def _make_row(sample: Mapping[str, Any], path: Path) -> Row:
 
 
 def _parse_scores(values: Mapping[str, Any], where: str) -> dict[str, float]:
-    """Scores of all scorers; one that gives an object of several gives several."""
+    """Return scores of all scorers; one that gives an object of several gives several."""
     scores: dict[str, float] = {}
     for scorer, value in values.items():
         if isinstance(value, str) and value.strip().startswith("{"):

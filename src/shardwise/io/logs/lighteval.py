@@ -9,28 +9,28 @@ import pyarrow.parquet
 
 from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source, as_object
+from shardwise.io.logs.source import LogSource, as_object
 
 
-def recognize_details(source: Source) -> bool:
-    """Whether a file is a table of details."""
+def recognize_details(source: LogSource) -> bool:
+    """Tell whether a file is a table of details."""
     return {"doc", "metric", "model_response"} <= set(source.columns)
 
 
-def explain_means(source: Source) -> str:
+def explain_means(source: LogSource) -> str:
     """Say where the scores are, if a file holds the means of a run."""
     known = {"config_general", "results", "config_tasks"} <= source.fields.keys()
     return "give the details_*.parquet, which lighteval --save-details writes" if known else ""
 
 
-def read_details(source: Source) -> list[Log]:
+def read_details(source: LogSource) -> list[Log]:
     """Read the scores of one model on one task, of all metrics."""
     path = source.path
     table = pyarrow.parquet.read_table(pa.BufferReader(source.text), columns=["doc", "metric"])
     entries = [(as_object(entry["doc"]), as_object(entry["metric"])) for entry in table.to_pylist()]
     items = [str(doc.get("id")) for doc, _ in entries]
     rows = [
-        Row(item, repeat, _scores(metric), as_object(doc.get("specific")))
+        Row(item, repeat, _read_scores(metric), as_object(doc.get("specific")))
         for (doc, metric), item, repeat in zip(entries, items, number_repeats(items), strict=True)
     ]
     folders = source.folder.parts
@@ -48,7 +48,7 @@ def read_details(source: Source) -> list[Log]:
     ]
 
 
-def _scores(metric: dict[str, Any]) -> dict[str, float]:
+def _read_scores(metric: dict[str, Any]) -> dict[str, float]:
     return {
         name: parse_verdict(value) for name, value in metric.items() if not isinstance(value, list | dict)
     }

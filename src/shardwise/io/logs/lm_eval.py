@@ -14,21 +14,21 @@ import numpy as np
 from shardwise.core.errors import InputError
 from shardwise.io.logs.log import Log, Row, parse_verdict
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source
-from shardwise.io.tables.sheet import stem
+from shardwise.io.logs.source import LogSource
+from shardwise.io.tables.sheet import strip_endings
 
 _NAME = re.compile(r"(?P<model>.*?)[-_.]?samples_(?P<task>.+?)(?P<date>_\d{4}-\d\d-\d\dT[\d\-:.]+)?\.jsonl")
 _OWN = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
 _NO_SCORE = {"doc_hash", "prompt_hash", "target_hash"}
 
 
-def recognize_samples(source: Source) -> bool:
-    """Whether the first line of a file is that of a document and filter."""
+def recognize_samples(source: LogSource) -> bool:
+    """Tell whether the first line of a file is that of a document and filter."""
     first = source.first
     return "doc_id" in first and bool({"resps", "filtered_resps", "doc_hash"} & first.keys())
 
 
-def explain_means(source: Source) -> str:
+def explain_means(source: LogSource) -> str:
     """Say where the scores are, if a file holds the means that stand beside the samples."""
     if not _is_results(source.fields):
         return ""
@@ -39,20 +39,20 @@ def _is_results(whole: Mapping[str, Any]) -> bool:
     return "results" in whole and bool({"configs", "n-shot", "lm_eval_version"} & whole.keys())
 
 
-def read_samples(source: Source) -> list[Log]:
+def read_samples(source: LogSource) -> list[Log]:
     """Read the scores of one model on one task, by all metrics and filters."""
     path, lines = source.path, source.rows
-    metrics = _metrics(lines)
+    metrics = _list_metrics(lines)
     if not metrics:
         raise InputError("has no metric of single answers", where=str(path), remedy="log a task that has one")
     filters = dict.fromkeys(str(row.get("filter", "none")) for row in lines)
     seen: Counter[tuple[str, str]] = Counter()
     cells: dict[tuple[str, str], Row] = {}
-    for at, row in enumerate(lines, start=1):
-        item, kept = str(row.get("doc_id", at)), str(row.get("filter", "none"))
+    for line, row in enumerate(lines, start=1):
+        item, kept = str(row.get("doc_id", line)), str(row.get("filter", "none"))
         seen[item, kept] += 1
         scores = {
-            metric if len(filters) == 1 else f"{metric},{kept}": _checked(row[metric], metric, path, at)
+            metric if len(filters) == 1 else f"{metric},{kept}": _parse_score(row[metric], metric, path, line)
             for metric in metrics
             if metric in row
         }
@@ -65,8 +65,8 @@ def read_samples(source: Source) -> list[Log]:
     return [
         Log(
             source=str(path),
-            names=_names(path, match),
-            task=match["task"] if match else stem(path),
+            names=_list_names(path, match),
+            task=match["task"] if match else strip_endings(path),
             rows=list(cells.values()),
             primary=names[0],
             repeats="repeat",
@@ -75,8 +75,8 @@ def read_samples(source: Source) -> list[Log]:
     ]
 
 
-def _metrics(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Metrics that have one number a line, in the order of the file."""
+def _list_metrics(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return metrics that have one number a line, in the order of the file."""
     named: dict[str, None] = {}
     many: set[str] = set()
     for row in rows:
@@ -88,7 +88,7 @@ def _metrics(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return [name for name in named if name not in many]
 
 
-def _checked(value: Any, metric: str, path: Path, line: int) -> float:
+def _parse_score(value: Any, metric: str, path: Path, line: int) -> float:
     lines = parse_verdict(value)
     if np.isinf(lines):
         raise InputError(
@@ -97,16 +97,20 @@ def _checked(value: Any, metric: str, path: Path, line: int) -> float:
     return lines
 
 
-def _names(path: Path, match: re.Match[str] | None) -> tuple[str, ...]:
-    """What the model may be called: by the file's name, the results beside it, its folder."""
+def _list_names(path: Path, match: re.Match[str] | None) -> tuple[str, ...]:
+    """Return what the model may be called: by the file's name, the results beside it, its folder."""
     folder = path.absolute().parent
     prefix = match["model"] if match else ""
-    names = [prefix] if prefix else [*_said(folder, (match["date"] or "") if match else ""), folder.name]
-    return (*dict.fromkeys(names), f"{folder.name}/{prefix or stem(path)}", str(path))
+    names = (
+        [prefix]
+        if prefix
+        else [*_read_model_name(folder, (match["date"] or "") if match else ""), folder.name]
+    )
+    return (*dict.fromkeys(names), f"{folder.name}/{prefix or strip_endings(path)}", str(path))
 
 
-def _said(folder: Path, date: str) -> list[str]:
-    """The model's name in the results of the same date, or else the last."""
+def _read_model_name(folder: Path, date: str) -> list[str]:
+    """Return the model's name in the results of the same date, or else the last."""
     files = [folder / f"results{date}.json", *sorted(folder.glob("results*.json"), reverse=True)]
     for file in files:
         try:

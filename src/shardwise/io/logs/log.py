@@ -14,7 +14,7 @@ from shardwise.io.tables.column import Labels
 from shardwise.io.tables.numerals import is_number
 from shardwise.io.tables.records import Records, Wishes
 from shardwise.io.tables.roles import Columns
-from shardwise.io.tables.words import CLUSTERS, LETTERS, VERDICTS, plain
+from shardwise.io.tables.words import CLUSTERS, LETTERS, VERDICTS, simplify_header
 
 MAIN = "score"
 """The measure that is each task's own, where tasks have none in common."""
@@ -71,7 +71,7 @@ class Log:
     system: str = "model"
     what: str = ""
 
-    def called(self, what: str) -> Log:
+    def set_recognized(self, what: str) -> Log:
         """Return the same log, recognised as something."""
         return replace(self, what=self.what or what)
 
@@ -133,7 +133,7 @@ def join_logs(
     met = frozenset(name for name in wishes.exclude if name in known)
     if not kept:
         raise InputError("all models are left out", argument="exclude", remedy="keep some")
-    logs, called = [_without(logs[k], wishes.exclude) for k in kept], [called[k] for k in kept]
+    logs, called = [_exclude_items(logs[k], wishes.exclude) for k in kept], [called[k] for k in kept]
     logs, notes = _share_measure(logs, wishes.measure)
     logs, averaged = _even_repeats(logs)
     notes = (*notes, *averaged)
@@ -151,7 +151,7 @@ def join_logs(
 
 
 def _merge_parts(logs: Sequence[Log]) -> list[Log]:
-    """Logs of one model and task that share no item as one log: some tools write a file for each item."""
+    """Return logs of one model and task that share no item as one log: some tools write a file for each item."""
     groups: dict[tuple[str, str], list[Log]] = {}
     for log in logs:
         groups.setdefault((log.names[0], log.task), []).append(log)
@@ -161,11 +161,11 @@ def _merge_parts(logs: Sequence[Log]) -> list[Log]:
         if len(parts) == 1 or sum(map(len, items)) > len(set[str]().union(*items)):
             merged += parts
             continue
-        merged.append(_chain(parts))
+        merged.append(_chain_logs(parts))
     return merged
 
 
-def _chain(parts: Sequence[Log]) -> Log:
+def _chain_logs(parts: Sequence[Log]) -> Log:
     rows = [(log, k) for log in parts for k in range(len(log.rows))]
     return replace(
         parts[0],
@@ -175,12 +175,12 @@ def _chain(parts: Sequence[Log]) -> Log:
     )
 
 
-def _without(log: Log, exclude: Sequence[str]) -> Log:
+def _exclude_items(log: Log, exclude: Sequence[str]) -> Log:
     return replace(log, rows=[row for row in log.rows if row.item not in exclude]) if exclude else log
 
 
 def _share_measure(logs: Sequence[Log], measure: str | None) -> tuple[list[Log], tuple[str, ...]]:
-    """Logs with a measure in common; where tasks have none, each task's own is added under one name."""
+    """Return logs with a measure in common; where tasks have none, each task's own is added under one name."""
     names = [{name for row in log.rows for name in row.scores} for log in logs]
     if set.intersection(*names):
         return list(logs), ()
@@ -196,8 +196,8 @@ def _share_measure(logs: Sequence[Log], measure: str | None) -> tuple[list[Log],
                 where=second.source,
                 remedy="compare logs of the same tasks",
             )
-        own = [logs[k].primary for k in places if logs[k].primary in common]
-        main[task] = own[0] if own else min(common)
+        primaries = [logs[k].primary for k in places if logs[k].primary in common]
+        main[task] = primaries[0] if primaries else min(common)
     if measure is not None and any(_is_measure(measure, known) for known in names):
         return list(logs), ()
     joined = [
@@ -216,7 +216,7 @@ def _share_measure(logs: Sequence[Log], measure: str | None) -> tuple[list[Log],
 
 
 def _even_repeats(logs: Sequence[Log]) -> tuple[list[Log], tuple[str, ...]]:
-    """Logs whose repeats are averaged where tasks have different numbers of them."""
+    """Return logs whose repeats are averaged where tasks have different numbers of them."""
     counts: dict[str, int] = {}
     for log in logs:
         counts[log.task] = max(counts.get(log.task, 0), len({row.repeat for row in log.rows}))
@@ -245,7 +245,7 @@ def _average_repeats(log: Log) -> Log:
 
 
 def _is_measure(measure: str, known: Iterable[str]) -> bool:
-    """Whether a measure is among those known, with its filter or without."""
+    """Tell whether a measure is among those known, with its filter or without."""
     return any(name == measure or name.split(",")[0] == measure.removesuffix(",none") for name in known)
 
 
@@ -255,20 +255,23 @@ def _make_part(
     names = list(dict.fromkeys(name for row in log.rows for name in row.scores))
     count = len(log.rows)
     labels = {
-        "task": Labels.same(log.task, count),
+        "task": Labels.repeat_name(log.task, count),
         "topic": code_labels(row.item for row in log.rows),
-        "system": Labels.same(system, count),
+        "system": Labels.repeat_name(system, count),
     }
     if repeated:
         labels["instance"] = code_labels(row.repeat for row in log.rows)
     if key:
-        labels["cluster"] = code_labels(_show(row.about.get(key)) for row in log.rows)
+        labels["cluster"] = code_labels(_format_label(row.about.get(key)) for row in log.rows)
     nouns = {"topic": log.item, "system": log.system, "instance": log.repeats} | (
         {"cluster": key.lower()} if key else {}
     )
     return Records(
         source=log.source,
-        labels={role: Labels(np.tile(one.codes, len(names)), one.names) for role, one in labels.items()},
+        labels={
+            role: Labels(np.tile(role_labels.codes, len(names)), role_labels.names)
+            for role, role_labels in labels.items()
+        },
         measures=Labels(np.repeat(np.arange(len(names), dtype=np.int32), count), names),
         values=np.array([row.scores.get(name, np.nan) for name in names for row in log.rows]),
         place=lambda k: log.place(k % count),
@@ -295,7 +298,7 @@ def code_labels(labels: Iterable[str]) -> Labels:
 
 
 def _name_models(logs: Sequence[Log]) -> list[str]:
-    """The best names that keep logs of the same task apart."""
+    """Return the best names that keep logs of the same task apart."""
     for level in range(max(len(log.names) for log in logs)):
         names = [log.names[min(level, len(log.names) - 1)] for log in logs]
         if len({(name, log.task) for name, log in zip(names, logs, strict=True)}) == len(logs):
@@ -308,7 +311,7 @@ def _name_models(logs: Sequence[Log]) -> list[str]:
 
 
 def _cluster_key(logs: Sequence[Log], columns: Columns) -> str:
-    """The field that says what items have in common: as the caller says, or one called after it in all logs."""
+    """Return the field that says what items have in common: as the caller says, or one called after it in all logs."""
     rows = [row for log in logs for row in log.rows]
     given = columns.get("cluster")
     if set(columns) - {"cluster"}:
@@ -332,19 +335,19 @@ def _cluster_key(logs: Sequence[Log], columns: Columns) -> str:
         return given
     if not rows:
         return ""
-    keys = (key for key in rows[0].about if plain(key) in CLUSTERS)
+    keys = (key for key in rows[0].about if simplify_header(key) in CLUSTERS)
     return next((key for key in keys if all(row.about.get(key) is not None for row in rows)), "")
 
 
-def _show(value: Any) -> str:
+def _format_label(value: Any) -> str:
     text = str(value).strip()
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 9]}…{zlib.crc32(text.encode()):08x}"
 
 
-def shorten(value: Any) -> str:
+def shorten_label(value: Any) -> str:
     """Return a text that may be long as the label of an item.
 
-    >>> shorten("What is 1+1?")
+    >>> shorten_label("What is 1+1?")
     'What is 1+1?'
     """
-    return _show(value)
+    return _format_label(value)

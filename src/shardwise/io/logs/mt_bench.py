@@ -9,18 +9,18 @@ import numpy as np
 from shardwise.core.errors import InputError
 from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source
+from shardwise.io.logs.source import LogSource
 
 
-def recognize_judgments(source: Source) -> bool:
-    """Whether the first line of a file is a judgment."""
+def recognize_judgments(source: LogSource) -> bool:
+    """Tell whether the first line of a file is a judgment."""
     first = source.first.keys()
     return {"question_id", "judge"} <= first and (
         {"model", "score", "turn"} <= first or {"model_1", "model_2"} <= first
     )
 
 
-def read_judgments(source: Source) -> list[Log]:
+def read_judgments(source: LogSource) -> list[Log]:
     """Read the grade of every answer, the mean over its turns; a second judgment is a repeat."""
     path = source.path
     if "model_1" in source.first:
@@ -35,7 +35,7 @@ def read_judgments(source: Source) -> list[Log]:
     return [_make_log(model, lines, source) for model, lines in groups.items()]
 
 
-def _make_log(model: str, lines: list[dict[str, Any]], source: Source) -> Log:
+def _make_log(model: str, lines: list[dict[str, Any]], source: LogSource) -> Log:
     path = source.path
     keys = [(str(line.get("question_id")), str(line.get("turn"))) for line in lines]
     cells: dict[tuple[str, str], list[float]] = {}
@@ -43,7 +43,9 @@ def _make_log(model: str, lines: list[dict[str, Any]], source: Source) -> Log:
         # -1 stands where no grade was found
         grade = parse_verdict(line.get("score"))
         cells.setdefault((item, repeat), []).append(np.nan if grade == -1 else grade)
-    rows = [Row(item, repeat, {"score": _mean(grades)}, {}) for (item, repeat), grades in cells.items()]
+    rows = [
+        Row(item, repeat, {"score": _average_grades(grades)}, {}) for (item, repeat), grades in cells.items()
+    ]
     return Log(
         source=str(path),
         names=(model, f"{model} ({source.stem})", str(path)),
@@ -56,7 +58,7 @@ def _make_log(model: str, lines: list[dict[str, Any]], source: Source) -> Log:
     )
 
 
-def _mean(grades: list[float]) -> float:
+def _average_grades(grades: list[float]) -> float:
     given = [grade for grade in grades if not np.isnan(grade)]
     return float(np.mean(given)) if given else np.nan
 

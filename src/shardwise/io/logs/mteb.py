@@ -7,21 +7,21 @@ import numpy as np
 from shardwise.core.errors import InputError
 from shardwise.io.logs.log import Log, Row
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source, as_list, as_object
+from shardwise.io.logs.source import LogSource, as_list, as_object
 
 
-def recognize_task(source: Source) -> bool:
-    """Whether a file holds the scores of a task."""
+def recognize_task(source: LogSource) -> bool:
+    """Tell whether a file holds the scores of a task."""
     return "mteb_version" in source.fields and isinstance(source.fields.get("scores"), dict)
 
 
-def explain_means(source: Source) -> str:
+def explain_means(source: LogSource) -> str:
     """Say where the scores are, if a file describes the model."""
     described = source.path.name == "model_meta.json" and "revision" in source.fields
     return "give the files of tasks beside it" if described else ""
 
 
-def read_task(source: Source) -> list[Log]:
+def read_task(source: LogSource) -> list[Log]:
     """Read the main score of the test split, the mean over subsets of the task."""
     path = source.path
     scores = as_object(source.fields.get("scores"))

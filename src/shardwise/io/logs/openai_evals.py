@@ -7,19 +7,19 @@ from typing import Any
 from shardwise.core.errors import InputError
 from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source, as_list, as_object
+from shardwise.io.logs.source import LogSource, as_list, as_object
 
 
-def recognize_record(source: Source) -> bool:
-    """Whether the first line of a file describes a run."""
+def recognize_record(source: LogSource) -> bool:
+    """Tell whether the first line of a file describes a run."""
     return "completion_fns" in as_object(source.first.get("spec"))
 
 
-def read_record(source: Source) -> list[Log]:
+def read_record(source: LogSource) -> list[Log]:
     """Read the verdicts of matches, and numbers of events of metrics."""
     path = source.path
     spec = as_object(source.first.get("spec"))
-    events = [(str(line["sample_id"]), _scores(line)) for line in source.rows if "sample_id" in line]
+    events = [(str(line["sample_id"]), _read_scores(line)) for line in source.rows if "sample_id" in line]
     scored = [(item, scores) for item, scores in events if scores]
     if not scored:
         raise InputError(
@@ -47,7 +47,7 @@ def read_record(source: Source) -> list[Log]:
     ]
 
 
-def _scores(event: dict[str, Any]) -> dict[str, float]:
+def _read_scores(event: dict[str, Any]) -> dict[str, float]:
     data = as_object(event.get("data"))
     if event.get("type") == "match" and "correct" in data:
         return {"correct": parse_verdict(data["correct"])}

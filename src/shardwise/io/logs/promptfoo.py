@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from shardwise.core.errors import InputError
-from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict, shorten
+from shardwise.io.logs.log import Log, Row, number_repeats, parse_verdict, shorten_label
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source, as_list, as_object
+from shardwise.io.logs.source import LogSource, as_list, as_object
 
 
-def recognize_results(source: Source) -> bool:
-    """Whether a file holds results of promptfoo; its CSV too, which is refused with the way out."""
+def recognize_results(source: LogSource) -> bool:
+    """Tell whether a file holds results of promptfoo; its CSV too, which is refused with the way out."""
     if source.columns:
         return source.columns.count("Status") > 0 and "Named Scores" in source.columns
     row = source.first if _is_row(source.first) else next(iter(_rows_of(source)), {})
@@ -27,7 +27,7 @@ def _is_row(row: Mapping[str, Any]) -> bool:
     return {"provider", "success", "score", "testCase"} <= row.keys()
 
 
-def _rows_of(source: Source) -> list[dict[str, Any]]:
+def _rows_of(source: LogSource) -> list[dict[str, Any]]:
     if source.ending == ".json" and source.whole is not None:
         results = source.fields.get("results")
         rows = results.get("results") if isinstance(results, dict) else results
@@ -35,7 +35,7 @@ def _rows_of(source: Source) -> list[dict[str, Any]]:
     return source.rows if _is_row(source.first) else []
 
 
-def read_results(source: Source) -> list[Log]:
+def read_results(source: LogSource) -> list[Log]:
     """Read the scores of every provider, or of every provider with every prompt where there are several prompts."""
     path = source.path
     if source.columns:
@@ -49,7 +49,7 @@ def read_results(source: Source) -> list[Log]:
     by_system: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_system.setdefault(_name_system(row, several=len(prompts) > 1), []).append(row)
-    return [_make_log(name, own, source) for name, own in by_system.items()]
+    return [_make_log(name, system_rows, source) for name, system_rows in by_system.items()]
 
 
 def _name_system(row: Mapping[str, Any], *, several: bool) -> str:
@@ -58,7 +58,7 @@ def _name_system(row: Mapping[str, Any], *, several: bool) -> str:
     return f"{name} | {as_object(row.get('prompt')).get('label')}" if several else name
 
 
-def _make_log(name: str, rows: list[dict[str, Any]], source: Source) -> Log:
+def _make_log(name: str, rows: list[dict[str, Any]], source: LogSource) -> Log:
     path = source.path
     items = [_name_item(row) for row in rows]
     scored = [
@@ -91,13 +91,13 @@ def _make_log(name: str, rows: list[dict[str, Any]], source: Source) -> Log:
 
 
 def _name_item(row: Mapping[str, Any]) -> str:
-    """A test case by its variables, or by its description where it has none."""
+    """Return a test case by its variables, or by its description where it has none."""
     variables = row.get("vars") or as_object(row.get("testCase")).get("vars")
     if isinstance(variables, dict) and len(variables) == 1:
-        return shorten(next(iter(variables.values())))
+        return shorten_label(next(iter(variables.values())))
     if variables:
-        return shorten(json.dumps(variables, sort_keys=True, ensure_ascii=False))
-    return shorten(as_object(row.get("testCase")).get("description") or row.get("testIdx"))
+        return shorten_label(json.dumps(variables, sort_keys=True, ensure_ascii=False))
+    return shorten_label(as_object(row.get("testCase")).get("description") or row.get("testIdx"))
 
 
 READER = Reader("promptfoo results", recognize_results, read_results)

@@ -9,11 +9,11 @@ from typing import Any
 from shardwise.core.errors import InputError
 from shardwise.io.logs.log import Log
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source
+from shardwise.io.logs.source import LogSource
 
 
-def is_ranking(source: Source) -> bool:
-    """Whether a file is a run or judgments: ``{query: {document: number}}`` with documents of their own."""
+def is_ranking(source: LogSource) -> bool:
+    """Tell whether a file is a run or judgments: ``{query: {document: number}}`` with documents of their own."""
     whole = source.fields
     if source.ending != ".json" or len(whole) < 1:
         return False
@@ -31,13 +31,13 @@ def _are_numbers(part: Mapping[Any, Any]) -> bool:
     )
 
 
-def explain_means(source: Source) -> str:
+def explain_means(source: LogSource) -> str:
     """Say where the scores are, if a file is a report."""
     known = {"model_names", "metrics", "stat_test"} <= source.fields.keys()
     return "give the judgments and the runs: qrels.json run_1.json run_2.json" if known else ""
 
 
-def read_ranking(source: Source) -> list[Log]:
+def read_ranking(source: LogSource) -> list[Log]:
     """Refuse a run that stands without its judgments."""
     raise InputError(
         "is a run or judgments saved by ranx, not scores",

@@ -16,7 +16,7 @@ from typing import Any
 
 from shardwise.core.errors import InputError
 from shardwise.io.logs.log import Log
-from shardwise.io.logs.source import Source
+from shardwise.io.logs.source import LogSource
 
 GROUP = "shardwise.readers"
 _OWN = (
@@ -80,9 +80,9 @@ class Reader:
     """
 
     name: str
-    recognize: Callable[[Source], bool]
-    read: Callable[[Source], list[Log]]
-    explain_means: Callable[[Source], str] | None = None
+    recognize: Callable[[LogSource], bool]
+    read: Callable[[LogSource], list[Log]]
+    explain_means: Callable[[LogSource], str] | None = None
     read_object: Callable[[Any], list[Log] | None] | None = None
 
 
@@ -94,12 +94,12 @@ class MeansOnly(InputError):
 def list_readers() -> tuple[Reader, ...]:
     """Return all readers, those of other packages first."""
     others = [point.load() for point in sorted(entry_points(group=GROUP), key=lambda point: point.name)]
-    own: list[Reader] = [import_module(f"shardwise.io.logs.{name}").READER for name in _OWN]
+    readers: list[Reader] = [import_module(f"shardwise.io.logs.{name}").READER for name in _OWN]
     names = {reader.name for reader in others}
-    return (*others, *(reader for reader in own if reader.name not in names))
+    return (*others, *(reader for reader in readers if reader.name not in names))
 
 
-def find_reader(source: Source) -> Reader | None:
+def find_reader(source: LogSource) -> Reader | None:
     """Return the reader that recognises a file, if any does.
 
     Parameters
@@ -120,32 +120,32 @@ def read_logs(path: Path) -> list[Log] | None:
     """
     if not path.is_file():
         return None
-    source = Source(path)
+    source = LogSource(path)
     reader = find_reader(source)
     if reader is not None:
-        return [log.called(reader.name) for log in reader.read(source)]
+        return [log.set_recognized(reader.name) for log in reader.read(source)]
     _refuse_means(source)
     return None
 
 
 def holds_means(path: Path) -> bool:
-    """Whether a file of a known tool holds no scores of single items.
+    """Tell whether a file of a known tool holds no scores of single items.
 
     Parameters
     ----------
     path
         The file.
     """
-    source = Source(path)
+    source = LogSource(path)
     return find_reader(source) is None and bool(_explain_means(source))
 
 
-def _explain_means(source: Source) -> str:
+def _explain_means(source: LogSource) -> str:
     texts = (reader.explain_means(source) for reader in list_readers() if reader.explain_means is not None)
     return next((text for text in texts if text), "")
 
 
-def _refuse_means(source: Source) -> None:
+def _refuse_means(source: LogSource) -> None:
     remedy = _explain_means(source)
     if remedy:
         raise MeansOnly(
@@ -163,7 +163,7 @@ def name_nearest(path: Path) -> str:
     path
         A file of JSON.
     """
-    source = Source(path)
+    source = LogSource(path)
     fields = {*source.fields, *source.first}
     for part in (source.whole, source.fields.get("results"), *source.fields.values()):
         if isinstance(part, list) and part and isinstance(part[0], dict):
@@ -182,10 +182,10 @@ def find_logs(folder: Path) -> list[Path]:
         Where to look.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
-    known = [path for path in files if find_reader(Source(path)) is not None]
+    known = [path for path in files if find_reader(LogSource(path)) is not None]
     if not known:
         for path in files:
-            _refuse_means(Source(path))
+            _refuse_means(LogSource(path))
         raise InputError(
             "is a folder, not a file", where=str(folder), remedy="name the files of scores in it"
         )
@@ -203,12 +203,12 @@ def read_object(data: Any) -> list[Log] | None:
     for reader in list_readers():
         logs = reader.read_object(data) if reader.read_object is not None else None
         if logs is not None:
-            return [log.called(reader.name) for log in logs]
+            return [log.set_recognized(reader.name) for log in logs]
     return None
 
 
 def are_rankings(paths: Sequence[Path]) -> bool:
-    """Whether files are runs and judgments in JSON, as ranx saves them, rather than scores.
+    """Tell whether files are runs and judgments in JSON, as ranx saves them, rather than scores.
 
     Parameters
     ----------
@@ -216,4 +216,4 @@ def are_rankings(paths: Sequence[Path]) -> bool:
         Files.
     """
     ranx = import_module("shardwise.io.logs.ranx")
-    return len(paths) > 1 and all(path.is_file() and ranx.is_ranking(Source(path)) for path in paths)
+    return len(paths) > 1 and all(path.is_file() and ranx.is_ranking(LogSource(path)) for path in paths)

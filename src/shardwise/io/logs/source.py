@@ -17,14 +17,14 @@ import pyarrow.parquet
 from shardwise.core.errors import InputError
 from shardwise.io.files import bare_name, read_text
 from shardwise.io.tables.json_rows import parse_json_lines
-from shardwise.io.tables.sheet import first_line, stem
+from shardwise.io.tables.sheet import first_line, strip_endings
 
 HEAD = 1 << 16  # bytes of a file that tell what it is
 _TEXT = (".csv", ".tsv", ".txt")
 
 
 @dataclass(frozen=True)
-class Source:
+class LogSource:
     """A file that may be a log; or an object in memory that was read from one."""
 
     path: Path
@@ -37,7 +37,7 @@ class Source:
     @property
     def stem(self) -> str:
         """Its name without endings."""
-        return stem(self.path)
+        return strip_endings(self.path)
 
     @property
     def folder(self) -> Path:
@@ -61,14 +61,14 @@ class Source:
         if self.ending not in (".jsonl", ".ndjson", ".json"):
             return {}
         line = self.text.lstrip().split(b"\n", 1)[0]
-        return as_object(_parse(line))
+        return as_object(_parse_json(line))
 
     @cached_property
     def whole(self) -> Any:
         """Its JSON; None where it is none."""
         if self.ending != ".json" or self.text.lstrip()[:1] not in (b"{", b"["):
             return None
-        return _parse(self.text)
+        return _parse_json(self.text)
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class Source:
             ) from None
 
 
-def _parse(text: bytes) -> Any:
+def _parse_json(text: bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -15,7 +15,7 @@ import numpy as np
 from shardwise.core.claim import format_count
 from shardwise.io.logs.log import Log, Row
 from shardwise.io.logs.registry import Reader
-from shardwise.io.logs.source import Source, as_list, as_object
+from shardwise.io.logs.source import LogSource, as_list, as_object
 
 _LISTS = (
     "submitted_ids", "completed_ids", "incomplete_ids", "empty_patch_ids", "resolved_ids", "resolved", "unresolved_ids",
@@ -24,8 +24,8 @@ _LISTS = (
 _ID = re.compile(r"(instance_)?[\w.\-]+__[\w.\-]+")
 
 
-def recognize_report(source: Source) -> bool:
-    """Whether a file is a report of one of the kinds."""
+def recognize_report(source: LogSource) -> bool:
+    """Tell whether a file is a report of one of the kinds."""
     whole = source.fields
     if not whole:
         return False
@@ -36,7 +36,7 @@ def recognize_report(source: Source) -> bool:
     return lists or flat or single
 
 
-def read_report(source: Source) -> list[Log]:
+def read_report(source: LogSource) -> list[Log]:
     """Read whether each instance was resolved; one that was not submitted counts as not resolved."""
     path, whole = source.path, source.fields
     notes: tuple[str, ...] = ()
@@ -46,12 +46,12 @@ def read_report(source: Source) -> list[Log]:
         if source.path.name == "results.json":
             model = source.folder.parent.name if source.folder.name == "results" else source.folder.name
     else:
-        scores = {key: {"resolved": _resolved(value)} for key, value in whole.items()}
-        one = source.path.name == "report.json" and len(scores) == 1
-        model = source.folder.parent.name if one else source.folder.name
+        scores = {key: {"resolved": _parse_resolved(value)} for key, value in whole.items()}
+        single = source.path.name == "report.json" and len(scores) == 1
+        model = source.folder.parent.name if single else source.folder.name
         if source.path.name not in ("report.json", "eval_results.json"):
             model = source.stem
-    rows = [Row(item, "1", values, {"group": _repository(item)}) for item, values in scores.items()]
+    rows = [Row(item, "1", values, {"group": _name_repository(item)}) for item, values in scores.items()]
     return [
         Log(
             source=str(path),
@@ -68,12 +68,12 @@ def read_report(source: Source) -> list[Log]:
     ]
 
 
-def _resolved(value: Any) -> float:
+def _parse_resolved(value: Any) -> float:
     return float(bool(as_object(value).get("resolved") if isinstance(value, dict) else value))
 
 
 def _read_lists(whole: Mapping[str, Any]) -> tuple[dict[str, dict[str, float]], tuple[str, ...]]:
-    """The outcome of every instance of a report, over all instances and over those submitted."""
+    """Return the outcome of every instance of a report, over all instances and over those submitted."""
     ids = dict.fromkeys(str(item) for name in _LISTS for item in as_list(whole.get(name)))
     resolved = {str(item) for item in as_list(whole.get("resolved_ids", whole.get("resolved")))}
     submitted = {str(item) for item in as_list(whole.get("submitted_ids"))} or set(ids)
@@ -90,8 +90,8 @@ def _read_lists(whole: Mapping[str, Any]) -> tuple[dict[str, dict[str, float]], 
     return scores, notes
 
 
-def _repository(item: str) -> str:
-    """The repository of an instance, which its id begins with."""
+def _name_repository(item: str) -> str:
+    """Return the repository of an instance, which its id begins with."""
     owner, _, rest = item.removeprefix("instance_").partition("__")
     return f"{owner}/{re.split(r'-[0-9a-f]{7,}|-[0-9]+$', rest)[0]}"
 

@@ -24,7 +24,7 @@ DAMAGE = (
 """What comes of an archive that is damaged, or made to look like one."""
 
 
-def member(archive: zipfile.ZipFile, name: str, source: Path) -> bytes:
+def inflate_member(archive: zipfile.ZipFile, name: str, source: Path) -> bytes:
     """Inflate one member, no further than it says it goes.
 
     Parameters
@@ -46,21 +46,21 @@ def member(archive: zipfile.ZipFile, name: str, source: Path) -> bytes:
         )
     try:
         if info.compress_type == ZSTD:
-            packed = io.BytesIO(_raw(archive, info))
-            found = zstandard.ZstdDecompressor().stream_reader(packed).read(info.file_size + 1)
-            good = len(found) == info.file_size and zlib.crc32(found) == info.CRC
+            packed = io.BytesIO(_read_member(archive, info))
+            content = zstandard.ZstdDecompressor().stream_reader(packed).read(info.file_size + 1)
+            good = len(content) == info.file_size and zlib.crc32(content) == info.CRC
         else:
             with archive.open(info) as stream:
-                found, good = stream.read(info.file_size + 1), True
+                content, good = stream.read(info.file_size + 1), True
     except DAMAGE:
         good = False
     if not good:
         raise InputError("cannot be inflated", where=where, remedy="the file may be damaged: fetch it again")
-    return found
+    return content
 
 
-def _raw(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """The bytes of a member as they are in the file."""
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Return the bytes of a member as they are in the file."""
     stream = archive.fp
     assert stream is not None
     stream.seek(info.header_offset)

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardwise.core.arrays import Codes, Floats, Ints
-from shardwise.io.spreadsheets import unguarded
-from shardwise.io.tables.numerals import Parsed, is_date, parse_texts
+from shardwise.io.spreadsheets import unguard_name
+from shardwise.io.tables.numerals import ParsedTexts, is_date, parse_texts
 
 ENDS_IN_ID = re.compile(r"(^|[\W_])id$", re.IGNORECASE)
 MANY = 2000  # names from which some are looked at first
@@ -30,15 +30,15 @@ class Labels(NamedTuple):
     ordered: bool = False  # whether the names are known to be in their natural order
 
     @classmethod
-    def same(cls, name: str, count: int) -> Labels:
+    def repeat_name(cls, name: str, count: int) -> Labels:
         """Return one label for all."""
         return cls(np.zeros(count, dtype=np.int32), [name])
 
-    def taken(self, rows: Ints | None) -> Labels:
+    def take_rows(self, rows: Ints | None) -> Labels:
         """Return the labels of some rows; of all, where none are named."""
-        return self if rows is None else self._replace(codes=self.codes[rows]).used()
+        return self if rows is None else self._replace(codes=self.codes[rows]).drop_unused()
 
-    def used(self) -> Labels:
+    def drop_unused(self) -> Labels:
         """Return the same without names that no row has."""
         occurs = np.zeros(len(self.names), dtype=bool)
         occurs[self.codes] = True
@@ -50,7 +50,7 @@ class Labels(NamedTuple):
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a column holds text, perhaps coded."""
+    """Tell whether a column holds text, perhaps coded."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind))
 
 
@@ -84,19 +84,19 @@ class Column:
         coded = data.unify_dictionaries().combine_chunks() if data.num_chunks != 1 else data.chunk(0)
         coded = coded if isinstance(coded, pa.DictionaryArray) else coded.chunk(0)
         places = coded.indices.cast(pa.int32())
-        names = _texts(coded.dictionary)
+        names = _read_texts(coded.dictionary)
         if coded.null_count:
             places = places.fill_null(len(names))
             names = [*names, ""]
         codes: Codes = places.to_numpy(zero_copy_only=False)
         if self.text:
-            names = [unguarded(name) if name.startswith("'") else name for name in names]
+            names = [unguard_name(name) if name.startswith("'") else name for name in names]
         if len(set(names)) < len(names):
             # some differed in spaces only
             number = {name: k for k, name in enumerate(dict.fromkeys(names))}
             codes = np.array([number[name] for name in names], dtype=np.int32)[codes]
             names = list(number)
-        return Labels(codes, names).used()
+        return Labels(codes, names).drop_unused()
 
     @cached_property
     def values(self) -> Floats:
@@ -110,16 +110,16 @@ class Column:
         return np.asarray(pc.cast(data, pa.float64(), safe=False).to_numpy(), dtype=np.float64)
 
     @cached_property
-    def parsed(self) -> Parsed:
+    def parsed(self) -> ParsedTexts:
         """The numbers that the labels stand for, and what cannot be decided of them."""
         if not is_text(self.data.type):
-            return Parsed(np.zeros(0))
+            return ParsedTexts(np.zeros(0))
         names = self.labels.names
         if len(names) > MANY:
             # of very many names some tell that they are names
             some = parse_texts(names[:: len(names) // LOOK], self.decimal, mixed=self.mixed)
             if np.isinf(some.values).all():
-                return Parsed(np.full(len(names), np.inf))
+                return ParsedTexts(np.full(len(names), np.inf))
         return parse_texts(names, self.decimal, mixed=self.mixed)
 
     @cached_property
@@ -224,7 +224,7 @@ def _number_codes(data: pa.ChunkedArray) -> Labels | None:
     return Labels(codes, names, ordered=True)
 
 
-def _texts(values: pa.Array) -> list[str]:
+def _read_texts(values: pa.Array) -> list[str]:
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         names: list[str] = pc.utf8_trim_whitespace(values.fill_null("")).to_pylist()
         return names

@@ -21,10 +21,10 @@ import pyarrow.csv
 
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.io.files import Padded, decoded
-from shardwise.io.spreadsheets import unguarded
+from shardwise.io.files import Padded, decode_text
+from shardwise.io.spreadsheets import unguard_name
 from shardwise.io.tables.numerals import find_marks, is_number, parse_texts
-from shardwise.io.tables.sheet import Sheet, make_sheet, stem
+from shardwise.io.tables.sheet import Sheet, make_sheet, strip_endings
 from shardwise.io.tables.words import LABELS, MISSING, is_numbered, is_score, list_roles
 
 EMPTY = "nan"  # in every cell of a column of scores that are all missing; one in which nothing stands is none
@@ -66,9 +66,9 @@ def read_delimited(text: Padded, path: Path, decimal: str = "") -> Sheet:
     decimal
         The decimal mark, where the caller says it.
     """
-    text = _normalize(text)
+    text = _normalize_text(text)
     head = text.head()
-    lines = decoded(head, path, cut=True).split("\n")
+    lines = decode_text(head, path, cut=True).split("\n")
     if not any(line.strip() for line in lines):
         raise InputError("the file is empty", where=str(path), remedy="give a table of scores")
     dialect = find_dialect(lines if len(head) == text.size else lines[:-1], path)
@@ -77,8 +77,8 @@ def read_delimited(text: Padded, path: Path, decimal: str = "") -> Sheet:
     return _read_long(text, dialect, path, decimal)
 
 
-def _normalize(text: Padded) -> Padded:
-    """The same text in UTF-8 and with newlines, where it is in UTF-16 or has carriage returns alone."""
+def _normalize_text(text: Padded) -> Padded:
+    """Return the same text in UTF-8 and with newlines, where it is in UTF-16 or has carriage returns alone."""
     head = text.head(1 << 16)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         try:
@@ -103,11 +103,11 @@ def find_dialect(lines: Sequence[str], path: Path) -> Dialect:
         The file, for errors.
     """
     start, notes = 0, []
-    told = re.fullmatch(r"\s*sep=(.)\s*", next((line for line in lines if line.strip()), ""))
-    if told:
+    declared = re.fullmatch(r"\s*sep=(.)\s*", next((line for line in lines if line.strip()), ""))
+    if declared:
         start = next(k for k, line in enumerate(lines) if line.strip()) + 1
-    delimiter = told[1] if told else _find_delimiter(lines, path)
-    rows = list(_limit(_split_rows(lines, delimiter, path, start), LOOK))
+    delimiter = declared[1] if declared else _find_delimiter(lines, path)
+    rows = list(_limit_rows(_split_rows(lines, delimiter, path, start), LOOK))
     if not rows:
         raise InputError("the first row has no names", where=str(path), remedy="add a header")
     width = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
@@ -150,26 +150,26 @@ def find_dialect(lines: Sequence[str], path: Path) -> Dialect:
 
 
 def _find_delimiter(lines: Sequence[str], path: Path) -> str:
-    """What separates the cells: of those that make rows of equal length, the one that does so earliest."""
+    """Return what separates the cells: of those that make rows of equal length, the one that does so earliest."""
     filled = [line for line in lines if line.strip()][:LOOK]
     if filled[0].lstrip().startswith("|") or (
         len(filled) > 1 and _RULE.fullmatch(filled[1]) and "|" in filled[1]
     ):
         return "|"
     ranked = []
-    for place, mark in enumerate("\t;,|"):
-        counts = [len(cells) for _, cells in _limit(_split_rows(lines, mark, path), LOOK)]
+    for rank, mark in enumerate("\t;,|"):
+        counts = [len(cells) for _, cells in _limit_rows(_split_rows(lines, mark, path), LOOK)]
         if not counts:
             continue
         width, times = Counter(counts).most_common(1)[0]
         if width > 1:
-            ranked.append((counts.index(width), -times / len(counts), place, mark))
+            ranked.append((counts.index(width), -times / len(counts), rank, mark))
         elif max(counts) > 1 and counts[0] > 1:
-            ranked.append((len(counts), 0.0, place, mark))
+            ranked.append((len(counts), 0.0, rank, mark))
     return min(ranked)[3] if ranked else ""
 
 
-def _limit(rows: Iterable[Any], count: int) -> Iterator[Any]:
+def _limit_rows(rows: Iterable[Any], count: int) -> Iterator[Any]:
     for _, row in zip(range(count), rows, strict=False):
         yield row
 
@@ -203,7 +203,7 @@ def _split_rows(
 
 
 def _name_columns(cells: Sequence[str], width: int) -> list[str]:
-    names = [unguarded(cell.strip()) for cell in cells]
+    names = [unguard_name(cell.strip()) for cell in cells]
     if names[0].startswith("#") and len(names[0]) > 1:
         names[0] = names[0].lstrip("# ").strip()
     while len(names) > width and not names[-1]:
@@ -212,7 +212,7 @@ def _name_columns(cells: Sequence[str], width: int) -> list[str]:
 
 
 def _is_title(cells: Sequence[str], following: Sequence[str]) -> bool:
-    """Whether a full row is a title above the header: one text over columns that the next row names."""
+    """Tell whether a full row is a title above the header: one text over columns that the next row names."""
     filled = {cell.strip() for cell in cells if cell.strip()}
     below = [cell.strip() for cell in following]
     return (
@@ -221,13 +221,13 @@ def _is_title(cells: Sequence[str], following: Sequence[str]) -> bool:
 
 
 def _is_value(cell: str) -> bool:
-    """Whether a cell may be a score."""
+    """Tell whether a cell may be a score."""
     text = cell.strip()
     return is_number(text) or (bool(text) and bool(np.isfinite(parse_texts([text], "comma").values[0])))
 
 
 def _is_second_header(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row below names columns too: words in several columns that hold numbers further down."""
+    """Tell whether the first row below names columns too: words in several columns that hold numbers further down."""
     first, rest = body[0], body[1:]
     if not rest or len(first) != len(header):
         return False
@@ -250,7 +250,7 @@ def _share_of_values(cells: Sequence[str]) -> float:
 
 
 def _is_unit_row(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row below the header holds units: no label, and no number where others have one."""
+    """Tell whether the first row below the header holds units: no label, and no number where others have one."""
     first, rest = body[0], body[1:]
     if not rest or len(first) != len(header) or first[0].strip():
         return False
@@ -259,7 +259,7 @@ def _is_unit_row(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
 
 
 def _is_headerless(header: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row is data: its cells are of the kind of those below, where names would not be."""
+    """Tell whether the first row is data: its cells are of the kind of those below, where names would not be."""
     rows = [row for row in body if len(row) >= len(header)]
     if not rows:
         return all("." in name and is_number(name) for name in header)
@@ -292,14 +292,14 @@ def _is_known(name: str) -> bool:
 
 def _read_short(text: Padded, dialect: Dialect, path: Path, decimal: str) -> Sheet:
     """Every cell as text, with the line of every row."""
-    lines = decoded(text.whole(), path).split("\n")
+    lines = decode_text(text.whole(), path).split("\n")
     width, numbers, kept = len(dialect.header), [], []
     for number, cells in _split_rows(lines, dialect.delimiter, path, dialect.first_line - 1):
         row = list(cells)
         while len(row) > width and not row[-1].strip():
             row.pop()
         if len(row) != width:
-            raise _ragged(path, number, len(row), width)
+            raise _refuse_ragged(path, number, len(row), width)
         numbers.append(number)
         kept.append(row)
     if not kept:
@@ -309,19 +309,19 @@ def _read_short(text: Padded, dialect: Dialect, path: Path, decimal: str) -> She
     table = pa.table(
         [pa.array(column, pa.string()) for column in zip(*kept, strict=True)], names=list(dialect.header)
     )
-    return _finish(table, dialect, path, decimal, lambda row: f"{path}:{numbers[row]}")
+    return _finish_sheet(table, dialect, path, decimal, lambda row: f"{path}:{numbers[row]}")
 
 
-def _ragged(path: Path, line: int, found: int, width: int) -> InputError:
+def _refuse_ragged(path: Path, line: int, columns: int, width: int) -> InputError:
     return InputError(
-        f"{format_count(found, 'column')} instead of {width}",
+        f"{format_count(columns, 'column')} instead of {width}",
         where=f"{path}:{line}",
         remedy="give every row as many columns as the header",
     )
 
 
-def _finish(
-    table: pa.Table, dialect: Dialect, path: Path, decimal: str, place: Callable[[int], str]
+def _finish_sheet(
+    table: pa.Table, dialect: Dialect, path: Path, decimal: str, locate_row: Callable[[int], str]
 ) -> Sheet:
     stated = [
         name
@@ -337,8 +337,8 @@ def _finish(
     sheet = make_sheet(
         table,
         str(path),
-        place,
-        system=stem(path),
+        locate_row,
+        system=strip_endings(path),
         decimal=decimal,
         mixed=dialect.delimiter == ";",
         text=True,
@@ -355,7 +355,7 @@ def _read_long(text: Padded, dialect: Dialect, path: Path, decimal: str) -> Shee
     whole = text.whole()
     start = _offset_of_line(whole, dialect.first_line)
     body = whole[start:]
-    place = _line_finder(whole, dialect, path)
+    locate_row = _line_finder(whole, dialect, path)
     if not bytes(body[: 1 << 16]).strip():
         raise InputError(
             "the table has no rows", where=f"{path}:{dialect.header_line}", remedy="give at least one topic"
@@ -374,7 +374,7 @@ def _read_long(text: Padded, dialect: Dialect, path: Path, decimal: str) -> Shee
             except pa.ArrowException:
                 continue
             if not any(table.column(name).null_count for name, kind in kinds.items() if kind == pa.int64()):
-                return _finish(table, dialect, path, decimal, place)
+                return _finish_sheet(table, dialect, path, decimal, locate_row)
     return _read_short(text, dialect, path, decimal)
 
 
@@ -390,7 +390,7 @@ def _offset_of_line(text: memoryview, line: int) -> int:
 
 
 def _choose_types(names: Sequence[str], start: str, dialect: Dialect, path: Path) -> dict[str, Any]:
-    """The columns that are read as text: labels, and numbers whose marks have to be looked at one by one."""
+    """Return the columns that are read as text: labels, and numbers whose marks have to be looked at one by one."""
     lines = start.split("\n")
     rows = [cells for _, cells in _split_rows(lines[:-1] or lines, dialect.delimiter, path)]
     types: dict[str, Any] = {}
@@ -418,15 +418,15 @@ def _choose_types(names: Sequence[str], start: str, dialect: Dialect, path: Path
 
 
 def _loses_zeros(body: memoryview) -> bool:
-    """Whether some cell may begin with a zero that its number would lose, as 007 does."""
+    """Tell whether some cell may begin with a zero that its number would lose, as 007 does."""
     for start in range(0, len(body), _PIECE):
         text = np.frombuffer(body[start : start + _PIECE + 2], dtype=np.uint8)
         if len(text) < 3:
             continue
-        before, at, after = text[:-2], text[1:-1], text[2:]
+        before, here, after = text[:-2], text[1:-1], text[2:]
         digit = (after >= ord("0")) & (after <= ord("9"))
         word = (before >= ord("0")) | (before == ord("."))
-        if bool(((at == ord("0")) & digit & (~word | (before == ord(";")))).any()):
+        if bool(((here == ord("0")) & digit & (~word | (before == ord(";")))).any()):
             return True
     return False
 
@@ -453,12 +453,12 @@ def _read_arrow(body: memoryview, names: list[str], delimiter: str, types: Mappi
 
 
 def _line_finder(text: memoryview, dialect: Dialect, path: Path) -> Callable[[int], str]:
-    """Where a row stands in a long text, found by reading up to it."""
+    """Return where a row stands in a long text, found by reading up to it."""
 
-    def place(row: int) -> str:
+    def locate_row(row: int) -> str:
         lines = io.StringIO(str(text, "utf-8", "replace"))
         stripped = (line.rstrip("\n") for line in lines)
         rows = _split_rows(list(stripped), dialect.delimiter, path, dialect.first_line - 1)
         return f"{path}:{next(number for k, (number, _) in enumerate(rows) if k == row)}"
 
-    return place
+    return locate_row

@@ -10,7 +10,7 @@ import pyarrow as pa
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.io.tables.numerals import is_number
-from shardwise.io.tables.sheet import Sheet, make_sheet, stem
+from shardwise.io.tables.sheet import Sheet, make_sheet, strip_endings
 from shardwise.io.tables.words import is_measure
 
 _SUMMARY = "all"  # their name for the mean over topics
@@ -33,7 +33,7 @@ _LOOK = 200  # lines that tell what a file is
 
 
 def is_evaluation(text: bytes) -> bool:
-    """Whether a text has three columns without a header: measure, topic and value, in the order of either tool.
+    """Tell whether a text has three columns without a header: measure, topic and value, in the order of either tool.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def is_evaluation(text: bytes) -> bool:
 
 
 def _is_known(name: str) -> bool:
-    """Whether a name is that of a measure."""
+    """Tell whether a name is that of a measure."""
     return is_measure(name) or name.startswith(_COUNTS)
 
 
@@ -69,7 +69,7 @@ def read_evaluation(text: bytes, path: Path) -> Sheet:
             )
         if fields:
             rows.append((number, fields[0], fields[1], fields[2]))
-    system = next((value for _, name, _, value in rows if name == "runid"), stem(path))
+    system = next((value for _, name, _, value in rows if name == "runid"), strip_endings(path))
     rows = [row for row in rows if row[1] not in _HEAD]
     measure_first = _measure_first([row[1] for row in rows], [row[2] for row in rows])
     named = [(line, b, a, value) if measure_first else (line, a, b, value) for line, a, b, value in rows]
@@ -77,13 +77,13 @@ def read_evaluation(text: bytes, path: Path) -> Sheet:
     if not named:
         raise InputError("has means over topics only", where=str(path), remedy="run trec_eval with -q")
     lines, topics, measures, values = zip(*named, strict=True)
-    at = np.array(lines)
+    line_of = np.array(lines)
     table = pa.table({"topic": topics, "measure": measures, "value": values})
-    return make_sheet(table, str(path), lambda row: f"{path}:{at[row]}", system=system)
+    return make_sheet(table, str(path), lambda row: f"{path}:{line_of[row]}", system=system)
 
 
 def _measure_first(first: list[str], second: list[str]) -> bool:
-    """Whether measures stand in the first column: by the summary rows, else by which has fewer names."""
+    """Tell whether measures stand in the first column: by the summary rows, else by which has fewer names."""
     if (_SUMMARY in second) != (_SUMMARY in first):
         return _SUMMARY in second
     few, many = len(set(first)), len(set(second))

@@ -49,23 +49,23 @@ class Facts:
             name for name, column in self.sheet.columns.items() if name in empty or is_numeric(column)
         )
 
-    def column(self, name: str) -> Column:
+    def get_column(self, name: str) -> Column:
         """Return a column by its name."""
         return self.sheet.columns[name]
 
     def words(self, name: str) -> tuple[str, ...]:
-        """What a column may be by its name, but for those that the caller names."""
+        """Return what a column may be by its name, but for those that the caller names."""
         return () if name in self.taken else list_roles(name)
 
     def by_word(self, role: str) -> list[str]:
-        """Columns whose first meaning is a role, the caller's before all others."""
+        """Return columns whose first meaning is a role, the caller's before all others."""
         if role in self.roles:
             return [self.roles[role]]
         return [name for name in self.sheet.columns if self.words(name)[:1] == (role,)]
 
 
 def is_numeric(column: Column) -> bool:
-    """Whether a column holds numbers: in most of its different cells, or in most of its rows."""
+    """Tell whether a column holds numbers: in most of its different cells, or in most of its rows."""
     if column.dates or column.blank:
         return False
     if column.numeric >= 0.5 or column.parsed.problem:
@@ -98,12 +98,12 @@ def count_keys(columns: Sequence[Column]) -> int:
 
 
 def are_alike(a: Column, b: Column) -> bool:
-    """Whether two columns tell the same rows apart."""
+    """Tell whether two columns tell the same rows apart."""
     return a.distinct == b.distinct == count_keys([a, b])
 
 
 def is_nested(inner: Column, outer: Column) -> bool:
-    """Whether every label of one column goes with one label of the other, which has fewer."""
+    """Tell whether every label of one column goes with one label of the other, which has fewer."""
     return 1 < outer.distinct < inner.distinct == count_keys([inner, outer])
 
 
@@ -113,7 +113,7 @@ def first_names(column: Column) -> list[str]:
 
 
 def is_kept_beside(name: str) -> bool:
-    """Whether a column is kept beside scores, by its name."""
+    """Tell whether a column is kept beside scores, by its name."""
     return is_bookkeeping(name) or (is_summary_header(name) and not is_score(name))
 
 

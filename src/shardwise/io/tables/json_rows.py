@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from shardwise.core.errors import InputError
-from shardwise.io.files import decoded
+from shardwise.io.files import decode_text
 from shardwise.io.tables.sheet import (
     INDEX,
     MORE,
@@ -21,7 +21,7 @@ from shardwise.io.tables.sheet import (
     make_array,
     make_sheet,
     sheet_of_frame,
-    stem,
+    strip_endings,
 )
 
 _ROWS = ("data", "results", "rows", "records", "samples", "items", "scores", "examples")
@@ -48,7 +48,7 @@ def read_json(text: bytes, path: Path, *, lines: bool = False) -> Sheet:
         whole = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"is not JSON ({first_line(error)})", where=str(path), remedy="check it") from None
-    return sheet_of_json(whole, str(path), stem(path))
+    return sheet_of_json(whole, str(path), strip_endings(path))
 
 
 def _is_object(line: bytes) -> bool:
@@ -59,7 +59,7 @@ def _is_object(line: bytes) -> bool:
 
 
 def _read_lines(text: bytes, path: Path) -> Sheet:
-    decoded(text, path)
+    decode_text(text, path)
     lines = [(k, line.strip()) for k, line in enumerate(text.split(b"\n"), start=1)]
     starts = [k for k, line in lines if line]
     # Arrow's reader takes the process down at a line such as null
@@ -73,11 +73,13 @@ def _read_lines(text: bytes, path: Path) -> Sheet:
             raise pa.ArrowInvalid("not one object a line, or numbers that floats cannot hold")
     except pa.ArrowException:
         table = _table_of(list(parse_json_lines(text, path)))
-    return make_sheet(table.flatten(), str(path), lambda row: f"{path}:{starts[row]}", system=stem(path))
+    return make_sheet(
+        table.flatten(), str(path), lambda row: f"{path}:{starts[row]}", system=strip_endings(path)
+    )
 
 
 def _loses_digits(table: pa.Table) -> bool:
-    """Whether whole numbers became floats that are not exact."""
+    """Tell whether whole numbers became floats that are not exact."""
     for data in table.columns:
         if pa.types.is_floating(data.type):
             values = data.to_numpy()
@@ -150,7 +152,7 @@ class UnknownJson(InputError):
 
 
 def _refuse_json(whole: Mapping[str, Any], source: str) -> InputError:
-    """The refusal of JSON of an unknown kind, with the fields that it has."""
+    """Return the refusal of JSON of an unknown kind, with the fields that it has."""
     fields = ", ".join(f"{key} ({type(value).__name__})" for key, value in list(whole.items())[:6])
     rows = next(
         (
@@ -196,16 +198,16 @@ def sheet_of_rows(rows: Sequence[Any], source: str, system: str) -> Sheet:
 def _table_of(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Objects as a table."""
     names = dict.fromkeys(str(name) for row in rows for name in row)
-    cells = {name: [_single(row.get(name)) for row in rows] for name in names}
+    cells = {name: [_is_single(row.get(name)) for row in rows] for name in names}
     return pa.table({name: make_array(pd.Series(column, dtype=object)) for name, column in cells.items()})
 
 
-def _single(value: Any) -> Any:
+def _is_single(value: Any) -> Any:
     return MORE if isinstance(value, dict | list) else value
 
 
 def _sheet_of_split(whole: Mapping[str, Any], source: str, system: str) -> Sheet:
-    """What pandas writes with orient="split"."""
+    """Return what pandas writes with orient="split"."""
     try:
         frame = pd.DataFrame(whole["data"], columns=whole["columns"])
         if whole.get("index") is not None:
@@ -218,7 +220,7 @@ def _sheet_of_split(whole: Mapping[str, Any], source: str, system: str) -> Sheet
 
 
 def _sheet_of_columns(whole: Mapping[str, Sequence[Any]], source: str, system: str) -> Sheet:
-    """Columns as lists, all of one length."""
+    """Return columns as lists, all of one length."""
     lengths = {name: len(values) for name, values in whole.items()}
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name} has {size}" for name, size in list(lengths.items())[:3])
@@ -227,7 +229,7 @@ def _sheet_of_columns(whole: Mapping[str, Sequence[Any]], source: str, system: s
             where=source,
             remedy="give {system: {item: score}}, which names the items",
         )
-    columns = {str(name): [_single(value) for value in values] for name, values in whole.items()}
+    columns = {str(name): [_is_single(value) for value in values] for name, values in whole.items()}
     table = pa.table({name: make_array(pd.Series(values, dtype=object)) for name, values in columns.items()})
     return make_sheet(table, source, lambda row: f"{source}:row {row + 1}", system=system)
 
@@ -247,7 +249,7 @@ def sheet_of_mappings(whole: Mapping[Any, Mapping[Any, Any]], source: str, syste
     deep = any(isinstance(value, Mapping | list) for inner in whole.values() for value in inner.values())
     if deep:
         rows = [
-            {"system": str(name), "item": str(item), **_flat(value)}
+            {"system": str(name), "item": str(item), **_flatten_cell(value)}
             for name, inner in whole.items()
             for item, value in inner.items()
         ]
@@ -267,8 +269,8 @@ def sheet_of_mappings(whole: Mapping[Any, Mapping[Any, Any]], source: str, syste
     return make_sheet(pa.table(arrays), source, lambda row: f"{source}:{keys[row]}", system=system)
 
 
-def _flat(value: Any) -> dict[str, Any]:
-    """The fields of a cell that is an object; a score where it is none."""
+def _flatten_cell(value: Any) -> dict[str, Any]:
+    """Return the fields of a cell that is an object; a score where it is none."""
     if isinstance(value, Mapping):
-        return {str(name): _single(part) for name, part in value.items()}
-    return {"score": _single(value)}
+        return {str(name): _is_single(part) for name, part in value.items()}
+    return {"score": _is_single(value)}

@@ -41,16 +41,16 @@ from shardwise.io.tables.words import (
     is_score,
     is_text,
     is_value,
-    plain,
     share_of_items,
     share_of_models,
+    simplify_header,
 )
 
 UNPAIRED = 10  # rows from which a table in which no item has two systems is refused
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ColumnPair:
     """The columns of items, systems and repeats, with the points that speak for them."""
 
     item: str
@@ -60,8 +60,8 @@ class Pair:
     unique: bool
 
 
-def choose_pair(facts: Facts) -> Pair | None:
-    """The columns of items and systems of a long table; None where there is no such pair."""
+def choose_pair(facts: Facts) -> ColumnPair | None:
+    """Return the columns of items and systems of a long table; None where there is no such pair."""
     sheet, rows = facts.sheet, facts.sheet.rows
     values = _candidate_values(facts)
     if not values and facts.by_word("topic") and facts.by_word("system"):
@@ -103,7 +103,7 @@ def choose_pair(facts: Facts) -> Pair | None:
 
 
 def _candidate_values(facts: Facts) -> list[str]:
-    """Columns that may hold the scores of a long table."""
+    """Return columns that may hold the scores of a long table."""
     if "value" in facts.named:
         return list(facts.named["value"])
     if facts.measure in facts.sheet.columns:
@@ -111,14 +111,14 @@ def _candidate_values(facts: Facts) -> list[str]:
     scores = [name for name in facts.numbers if is_score(name)]
     if not facts.numbers:
         # words where scores should be, which are refused as such
-        return [name for name in facts.sheet.columns if is_score(name) and not facts.column(name).blank]
+        return [name for name in facts.sheet.columns if is_score(name) and not facts.get_column(name).blank]
     plain_numbers = [name for name in facts.numbers if not facts.words(name) and not is_kept_beside(name)]
     return scores or plain_numbers or [name for name in facts.numbers if not facts.words(name)]
 
 
 def _may_label(facts: Facts, name: str) -> bool:
-    """Whether a column may name items or systems."""
-    column = facts.column(name)
+    """Tell whether a column may name items or systems."""
+    column = facts.get_column(name)
     if name in facts.named.get("value", ()) or name == facts.measure:
         return False
     if column.blank and facts.words(name)[:1] != ("topic",):
@@ -133,7 +133,7 @@ def _may_label(facts: Facts, name: str) -> bool:
 
 
 def _may_pair(facts: Facts, item: str, system: str, values: Sequence[str]) -> bool:
-    """Whether two columns may be items and systems: items repeat, as each has scores of several systems."""
+    """Tell whether two columns may be items and systems: items repeat, as each has scores of several systems."""
     if facts.roles.get("topic", item) != item or facts.roles.get("system", system) != system:
         return False
     if {item, system} & set(values[:1]) and len(values) == 1:
@@ -145,15 +145,21 @@ def _may_pair(facts: Facts, item: str, system: str, values: Sequence[str]) -> bo
         ("split",),
     ):
         return False
-    items, systems = facts.column(item), facts.column(system)
+    items, systems = facts.get_column(item), facts.get_column(system)
     known = "system" in roles[1] or system == facts.roles.get("system")
     if systems.distinct == 1:
-        return known and (not is_numeric(systems) or plain(system) not in SWING or system in facts.taken)
+        return known and (
+            not is_numeric(systems) or simplify_header(system) not in SWING or system in facts.taken
+        )
     if items.distinct == facts.sheet.rows or systems.distinct == facts.sheet.rows:
         # every item once: only words can say that this is long
         both = known and ("topic" in roles[0][:1] or item == facts.roles.get("topic"))
         once = systems.distinct == facts.sheet.rows and items.distinct > 1
-        plainly = plain(system) not in SWING and plain(item) not in SWING and any(map(is_score, values))
+        plainly = (
+            simplify_header(system) not in SWING
+            and simplify_header(item) not in SWING
+            and any(map(is_score, values))
+        )
         return both and (plainly or not once) and not _has_several_scores(values)
     if known:
         return True
@@ -169,11 +175,15 @@ def _rate_item(facts: Facts, name: str) -> float:
     """Points of a column as that of the items: for its name, and for how its labels look."""
     if facts.roles.get("topic") == name:
         return FORCED
-    roles, names = facts.words(name), first_names(facts.column(name))
+    roles, names = facts.words(name), first_names(facts.get_column(name))
     points = 1.5 * (share_of_items(names) - share_of_models(names)) + is_numbered(names)
     if "topic" in roles:
         points += (
-            4.0 if roles[0] == "topic" and plain(name) not in SWING else 2.5 if roles[0] == "topic" else 1.5
+            4.0
+            if roles[0] == "topic" and simplify_header(name) not in SWING
+            else 2.5
+            if roles[0] == "topic"
+            else 1.5
         )
     elif {"task", "cluster"} & set(roles):
         points += 1.0
@@ -188,27 +198,27 @@ def _rate_system(facts: Facts, name: str) -> float:
     """Points of a column as that of the systems."""
     if facts.roles.get("system") == name:
         return FORCED
-    roles, names = facts.words(name), first_names(facts.column(name))
+    roles, names = facts.words(name), first_names(facts.get_column(name))
     looks = [name for name in names if not name.isdecimal()]
     points = 1.5 * (share_of_models(names) - (share_of_items(looks) if looks else 0.0))
     if "system" in roles:
-        points += 4.0 if plain(name) not in SWING else 2.5
+        points += 4.0 if simplify_header(name) not in SWING else 2.5
     elif roles:
         points -= 3.0
-    elif is_numeric(facts.column(name)):
+    elif is_numeric(facts.get_column(name)):
         points -= 2.0
     return points
 
 
 def _rate_counts(facts: Facts, item: str, system: str) -> float:
     """Points for more items than systems, as there mostly are."""
-    ratio = facts.column(item).distinct / max(1, facts.column(system).distinct)
+    ratio = facts.get_column(item).distinct / max(1, facts.get_column(system).distinct)
     points = float(np.clip(np.log2(ratio) / 2.0, -1.5, 1.5))
-    return points - (2.0 if facts.column(system).distinct > 500 else 0.0)
+    return points - (2.0 if facts.get_column(system).distinct > 500 else 0.0)
 
 
-def _weigh_pair(facts: Facts, points: float, item: str, system: str) -> Pair:
-    """A pair with its repeats, and points for how items and systems cross."""
+def _weigh_pair(facts: Facts, points: float, item: str, system: str) -> ColumnPair:
+    """Return a pair with its repeats, and points for how items and systems cross."""
     sheet = facts.sheet
     fixed = [
         name
@@ -232,14 +242,14 @@ def _weigh_pair(facts: Facts, points: float, item: str, system: str) -> Pair:
         for name in sheet.columns
         if name not in (item, system)
         and "system" in facts.words(name)
-        and plain(name) not in SWING
+        and simplify_header(name) not in SWING
         and is_nested(sheet.columns[system], sheet.columns[name])
     ]
     crossed = sheet.columns[item].distinct * sheet.columns[system].distinct
     share = min(1.0, count_keys([sheet.columns[item], sheet.columns[system]]) / crossed)
     plainly = (
-        plain(item) not in SWING
-        and plain(system) not in SWING
+        simplify_header(item) not in SWING
+        and simplify_header(system) not in SWING
         and "topic" in facts.words(item)
         and "system" in facts.words(system)
     )
@@ -250,46 +260,47 @@ def _weigh_pair(facts: Facts, points: float, item: str, system: str) -> Pair:
     listed = bool(repeat) and sheet.columns[repeat].unique and repeat not in facts.taken
     points -= 4.0 if not worded and (share < 0.9 or listed) else 0.0
     # runs of a method are repeats of it
-    points -= 5.0 if nested and plain(system) in SWING and system not in facts.taken else 0.0
-    return Pair(item, system, repeat, points, unique)
+    points -= 5.0 if nested and simplify_header(system) in SWING and system not in facts.taken else 0.0
+    return ColumnPair(item, system, repeat, points, unique)
 
 
 def _repeat_columns(facts: Facts, item: str, system: str) -> list[str]:
-    """Columns that may tell repeats apart by their names, surest first."""
-    found = [
+    """Return columns that may tell repeats apart by their names, surest first."""
+    named = [
         name for name in facts.sheet.columns if name not in (item, system) and "instance" in facts.words(name)
     ]
     swing = [
         name
         for name in facts.sheet.columns
-        if name not in (item, system, *found)
-        and plain(name) in SWING
-        and "system" in SWING[plain(name)]
-        and is_nested(facts.column(name), facts.column(system))
+        if name not in (item, system, *named)
+        and simplify_header(name) in SWING
+        and "system" in SWING[simplify_header(name)]
+        and is_nested(facts.get_column(name), facts.get_column(system))
     ]
-    return sorted(found, key=lambda name: plain(name) in SWING) + swing
+    return sorted(named, key=lambda name: simplify_header(name) in SWING) + swing
 
 
-def _same_pair(facts: Facts, best: Pair, other: Pair) -> bool:
-    """Whether two pairs are the same reading: their columns tell the same rows apart."""
+def _same_pair(facts: Facts, best: ColumnPair, other: ColumnPair) -> bool:
+    """Tell whether two pairs are the same reading: their columns tell the same rows apart."""
     return (
-        best.system == other.system or are_alike(facts.column(best.system), facts.column(other.system))
-    ) and (best.item == other.item or are_alike(facts.column(best.item), facts.column(other.item)))
+        best.system == other.system
+        or are_alike(facts.get_column(best.system), facts.get_column(other.system))
+    ) and (best.item == other.item or are_alike(facts.get_column(best.item), facts.get_column(other.item)))
 
 
-def _prefer_id(facts: Facts, best: Pair, pairs: Iterable[Pair]) -> Pair:
-    """Of columns that name the items alike, the one that is called an id."""
-    if best.item in facts.taken or plain(best.item).endswith("id"):
+def _prefer_id(facts: Facts, best: ColumnPair, pairs: Iterable[ColumnPair]) -> ColumnPair:
+    """Return of columns that name the items alike, the one that is called an id."""
+    if best.item in facts.taken or simplify_header(best.item).endswith("id"):
         return best
     for pair in pairs:
-        called = plain(pair.item).endswith("id") and plain(pair.item) not in NAMELESS
+        called = simplify_header(pair.item).endswith("id") and simplify_header(pair.item) not in NAMELESS
         alike = pair.system == best.system and called and "topic" in facts.words(pair.item)
-        if alike and are_alike(facts.column(pair.item), facts.column(best.item)):
+        if alike and are_alike(facts.get_column(pair.item), facts.get_column(best.item)):
             return replace(best, item=pair.item)
     return best
 
 
-def _refuse_pairs(facts: Facts, best: Pair, rival: Pair) -> InputError:
+def _refuse_pairs(facts: Facts, best: ColumnPair, rival: ColumnPair) -> InputError:
     sheet = facts.sheet
     if best.system == rival.system:
         problem = f"columns {quote_column(sheet, best.item)} and {quote_column(sheet, rival.item)} both name the item"
@@ -304,8 +315,8 @@ def _refuse_pairs(facts: Facts, best: Pair, rival: Pair) -> InputError:
     return refuse_readings(sheet, problem, choices)
 
 
-def read_long(facts: Facts, pair: Pair) -> Reading:
-    """The reading of a long table, of which items and systems are known."""
+def read_long(facts: Facts, pair: ColumnPair) -> Reading:
+    """Return the reading of a long table, of which items and systems are known."""
     sheet = facts.sheet
     roles = {"topic": pair.item, "system": pair.system} | facts.roles
     omitted: dict[str, str] = {}
@@ -364,8 +375,8 @@ def _refuse_unpaired(facts: Facts, roles: Mapping[str, str]) -> None:
     items, systems = sheet.columns[roles["topic"]], sheet.columns[roles["system"]]
     if sheet.rows >= UNPAIRED and systems.distinct > 1 and count_keys([items, systems]) == items.distinct:
         item, system = (
-            clean_noun(plain(roles["topic"])) or "item",
-            clean_noun(plain(roles["system"])) or "system",
+            clean_noun(simplify_header(roles["topic"])) or "item",
+            clean_noun(simplify_header(roles["system"])) or "system",
         )
         raise InputError(
             f"no {item} has scores of two {pluralize_noun(system)}",
@@ -387,7 +398,10 @@ def _refuse_unknown_repeats(facts: Facts, roles: Mapping[str, str], rest: Sequen
         column = sheet.columns[name]
         labels = not pa.types.is_floating(column.data.type) and (not is_numeric(column) or column.whole)
         if labels and not column.unique and count_keys([*keys, column]) == sheet.rows:
-            system, item = clean_noun(plain(roles["system"])), clean_noun(plain(roles["topic"]) or "item")
+            system, item = (
+                clean_noun(simplify_header(roles["system"])),
+                clean_noun(simplify_header(roles["topic"]) or "item"),
+            )
             raise InputError(
                 f"has several scores of one {system} on one {item}",
                 where=sheet.source,
@@ -403,7 +417,7 @@ def _refuse_unknown_repeats(facts: Facts, roles: Mapping[str, str], rest: Sequen
 def _choose_scores(
     facts: Facts, roles: Mapping[str, str], rest: Sequence[str]
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The columns of scores of a long table, and why others are none."""
+    """Return the columns of scores of a long table, and why others are none."""
     sheet = facts.sheet
     if "value" in facts.named:
         return facts.named["value"], {}

@@ -47,7 +47,7 @@ _DATE = re.compile(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parsed:
+class ParsedTexts:
     """Texts as numbers: NaN where a score is missing, infinite where a word stands."""
 
     values: Floats
@@ -56,12 +56,12 @@ class Parsed:
 
 
 def is_number(text: str) -> bool:
-    """Whether text is a plain decimal number."""
+    """Tell whether text is a plain decimal number."""
     return _PLAIN.fullmatch(text) is not None
 
 
 def is_date(text: str) -> bool:
-    """Whether text is a date or a time of day.
+    """Tell whether text is a date or a time of day.
 
     >>> is_date("2026-01-02"), is_date("1.2.2026"), is_date("10:05"), is_date("3-Mar"), is_date("0.5")
     (True, True, True, True, False)
@@ -86,7 +86,7 @@ def find_marks(texts: Sequence[str]) -> str:
     return ""
 
 
-def parse_texts(texts: Sequence[str], decimal: str = "", *, mixed: bool = False) -> Parsed:
+def parse_texts(texts: Sequence[str], decimal: str = "", *, mixed: bool = False) -> ParsedTexts:
     """Read the different texts of a column as numbers.
 
     Parameters
@@ -127,11 +127,11 @@ def parse_texts(texts: Sequence[str], decimal: str = "", *, mixed: bool = False)
     if verdicts and not np.isin(values[np.isfinite(values)], (0.0, 0.5, 1.0)).all():
         # a verdict among grades is no score
         values[verdicts] = np.inf
-    return Parsed(values, tuple(notes), problem)
+    return ParsedTexts(values, tuple(notes), problem)
 
 
 def _find_letters(lower: Sequence[str]) -> dict[str, float] | None:
-    """The verdicts of one letter that all cells are, if they are; missing cells aside."""
+    """Return the verdicts of one letter that all cells are, if they are; missing cells aside."""
     for known in LETTERS:
         seen = {text for text in lower if text and (text not in MISSING or text in known)}
         telling = {"c", "i"} if "c" in known else {"+"} if "+" in known else set(known)
@@ -166,7 +166,7 @@ def _looks_numeric(cell: str) -> bool:
 
 
 def _choose_mark(cells: Sequence[str], decimal: str, mixed: bool) -> tuple[str, str]:
-    """The thousands mark to take away, or "decimal comma"; and what cannot be decided."""
+    """Return the thousands mark to take away, or "decimal comma"; and what cannot be decided."""
     commas = [cell for cell in cells if "," in cell]
     points = [cell for cell in cells if "." in cell]
     if not commas and not points:

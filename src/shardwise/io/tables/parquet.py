@@ -14,9 +14,9 @@ import pyarrow.parquet
 
 from shardwise.core.errors import InputError
 from shardwise.io.bounds import most_inside
-from shardwise.io.checksums import KEY, check, fingerprint
+from shardwise.io.checksums import KEY, check_hash, hash_columns
 from shardwise.io.files import read_text
-from shardwise.io.tables.sheet import Sheet, first_line, make_sheet, sheet_of_frame, stem
+from shardwise.io.tables.sheet import Sheet, first_line, make_sheet, sheet_of_frame, strip_endings
 
 
 def read_parquet(path: Path) -> Sheet:
@@ -28,7 +28,7 @@ def read_parquet(path: Path) -> Sheet:
         held = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
         if max(held, 8 * about.num_rows * about.num_columns) > most_inside(len(blob)):
             raise pa.ArrowInvalid("it says that it holds more than a file of this size can")
-        table = _coded(file, blob).read()
+        table = _read_as_codes(file, blob).read()
         table.validate(full=True)
         names = table.column_names  # which may be no text
     except (OSError, ValueError, OverflowError, MemoryError, pa.ArrowException) as error:
@@ -40,7 +40,7 @@ def read_parquet(path: Path) -> Sheet:
     stored = (table.schema.metadata or {}).get(KEY.encode())
     empty: frozenset[str] = frozenset()
     if stored is not None:
-        check(_said(table), stored.decode("ascii", "replace"), str(path))
+        check_hash(_list_columns(table), stored.decode("ascii", "replace"), str(path))
         empty = frozenset(name for name in names if table.column(name).null_count == len(table))
     if b"pandas" in (table.schema.metadata or {}) and not _as_it_is(table):
         try:
@@ -51,15 +51,19 @@ def read_parquet(path: Path) -> Sheet:
                 where=str(path),
                 remedy="it may be damaged: fetch it again",
             ) from None
-        return sheet_of_frame(frame, str(path), system=stem(path))
-    sheet = make_sheet(table, str(path), lambda row: f"{path}:row {row + 1}", system=stem(path))
+        return sheet_of_frame(frame, str(path), system=strip_endings(path))
+    sheet = make_sheet(table, str(path), lambda row: f"{path}:row {row + 1}", system=strip_endings(path))
     return replace(sheet, empty=empty)
 
 
-def _coded(file: pyarrow.parquet.ParquetFile, blob: bytes) -> pyarrow.parquet.ParquetFile:
-    """The same file, of which texts are read as the codes that it mostly holds."""
+def _read_as_codes(file: pyarrow.parquet.ParquetFile, blob: bytes) -> pyarrow.parquet.ParquetFile:
+    """Return the same file, of which texts are read as the codes that it mostly holds."""
     schema = file.schema_arrow
-    texts = [one.name for one in schema if pa.types.is_string(one.type) or pa.types.is_large_string(one.type)]
+    texts = [
+        column.name
+        for column in schema
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    ]
     if not texts or (b"pandas" in (schema.metadata or {}) and not _as_it_is(schema.empty_table())):
         return file
     return pyarrow.parquet.ParquetFile(
@@ -68,16 +72,16 @@ def _coded(file: pyarrow.parquet.ParquetFile, blob: bytes) -> pyarrow.parquet.Pa
 
 
 def _as_it_is(table: pa.Table) -> bool:
-    """Whether a table that pandas wrote says without it all that it says with it: no index, no gaps, plain columns."""
+    """Tell whether a table of pandas reads the same without its metadata: no index, no gaps, plain columns."""
     try:
         about = json.loads(table.schema.metadata[b"pandas"])
-        rows = all(one["kind"] == "range" and one["name"] is None for one in about["index_columns"])
-        heads = all(one["pandas_type"] in ("unicode", "string") for one in about["column_indexes"])
-        own = {one["field_name"]: one["name"] for one in about["columns"]}
+        rows = all(entry["kind"] == "range" and entry["name"] is None for entry in about["index_columns"])
+        heads = all(entry["pandas_type"] in ("unicode", "string") for entry in about["column_indexes"])
+        names = {entry["field_name"]: entry["name"] for entry in about["columns"]}
     except (ValueError, KeyError, TypeError, RecursionError):
         return False
-    told = rows and heads and list(own) == list(own.values()) == table.column_names
-    return told and all(map(_is_plain, table.columns))
+    unchanged = rows and heads and list(names) == list(names.values()) == table.column_names
+    return unchanged and all(map(_is_plain, table.columns))
 
 
 def _is_plain(data: pa.ChunkedArray) -> bool:
@@ -89,7 +93,7 @@ def _is_plain(data: pa.ChunkedArray) -> bool:
 def parquet_bytes(frame: pd.DataFrame) -> bytes:
     """Return a Parquet file of a table, with checksums of its pages and of all that it says."""
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    metadata = {KEY.encode(): fingerprint(_said(table)).encode()}
+    metadata = {KEY.encode(): hash_columns(_list_columns(table)).encode()}
     buffer = pa.BufferOutputStream()
     pyarrow.parquet.write_table(
         table.replace_schema_metadata(metadata), buffer, write_page_checksum=True, version="2.6"
@@ -97,8 +101,8 @@ def parquet_bytes(frame: pd.DataFrame) -> bytes:
     return bytes(buffer.getvalue())
 
 
-def _said(table: pa.Table) -> dict[str, Any]:
-    """The columns of a table as arrays."""
+def _list_columns(table: pa.Table) -> dict[str, Any]:
+    """Return the columns of a table as arrays."""
     return {
         name: column.to_numpy()
         if pa.types.is_floating(column.type)

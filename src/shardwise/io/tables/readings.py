@@ -73,7 +73,7 @@ def choose_reading(
 
 
 def _refuse_headerless(sheet: Sheet) -> InputError:
-    """The refusal of a table whose first row is data, with the columns that can be named by number."""
+    """Return the refusal of a table whose first row is data, with the columns that can be named by number."""
     numbers = [name for name, column in sheet.columns.items() if is_numeric(column)]
     labels = [name for name in sheet.columns if name not in numbers]
     choice = Choice({"item": labels[0]} if labels else {})

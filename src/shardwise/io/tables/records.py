@@ -45,14 +45,14 @@ class Records:
 
     def keep_rows(self, rows: Ints) -> Records:
         """Return some of the scores."""
-        labels = {role: labels.taken(rows) for role, labels in self.labels.items()}
-        place = self.place
+        labels = {role: labels.take_rows(rows) for role, labels in self.labels.items()}
+        locate_row = self.place
         return replace(
             self,
             labels=labels,
-            measures=self.measures.taken(rows),
+            measures=self.measures.take_rows(rows),
             values=self.values[rows],
-            place=lambda k: place(int(rows[k])),
+            place=lambda k: locate_row(int(rows[k])),
         )
 
 
@@ -114,11 +114,11 @@ def records_of_reading(
     rows, excluded = _keep_rows(sheet, reading, wishes.exclude)
     excluded |= {name for name in wishes.exclude if name in whole.columns}
     labels = {
-        role: _labels(sheet, name).taken(rows)
+        role: _get_labels(sheet, name).take_rows(rows)
         for role, name in reading.roles.items()
         if role in DIMENSIONS or role in ITEM_LABELS
     }
-    labels |= {name: _labels(replace_columns(sheet, whole), name).taken(rows) for name in further}
+    labels |= {name: _get_labels(replace_columns(sheet, whole), name).take_rows(rows) for name in further}
     numbered = "topic" not in labels
     if numbered:
         kept = np.arange(sheet.rows) if rows is None else rows
@@ -130,22 +130,22 @@ def records_of_reading(
         labels, measures = _part_labels(reading, labels, count)
     elif reading.wide:
         labels["system"] = Labels(np.arange(times, dtype=np.int32), list(reading.scores))
-        measures = Labels.same(wishes.measure or "score", times * count)
+        measures = Labels.repeat_name(wishes.measure or "score", times * count)
         if "measure" in reading.roles:
-            kinds = _labels(sheet, reading.roles["measure"]).taken(rows)
+            kinds = _get_labels(sheet, reading.roles["measure"]).take_rows(rows)
             measures = Labels(np.tile(kinds.codes, times), kinds.names)
     else:
         if "system" not in labels:
             unnamed = not system
-            labels["system"] = Labels.same(system or sheet.system, count)
+            labels["system"] = Labels.repeat_name(system or sheet.system, count)
         _number_repeats(labels)
-        measures = _measures(sheet, reading, wishes.measure, rows, count)
+        measures = _label_measures(sheet, reading, wishes.measure, rows, count)
     if times > 1 or reading.wide:
         labels = {
-            role: Labels(np.repeat(one.codes, count), one.names)
+            role: Labels(np.repeat(part_labels.codes, count), part_labels.names)
             if (reading.wide or reading.parts) and role == "system"
-            else Labels(np.tile(one.codes, times), one.names)
-            for role, one in labels.items()
+            else Labels(np.tile(part_labels.codes, times), part_labels.names)
+            for role, part_labels in labels.items()
         }
     values = parts[0][0] if times == 1 else np.concatenate([part for part, _ in parts])
     words = sum(changed for _, changed in parts)
@@ -188,7 +188,7 @@ def replace_columns(sheet: Sheet, whole: Sheet) -> Sheet:
 
 
 def _column_notes(sheet: Sheet, reading: Reading) -> list[str]:
-    """What is said of columns: those left out, those that never change, marks that were taken away."""
+    """Return what is said of columns: those left out, those that never change, marks that were taken away."""
     notes = [f"{name} has {sheet.columns[name].values[0]:g} in every row" for name in reading.flat]
     notes += dict.fromkeys(note for name in reading.scores for note in sheet.columns[name].parsed.notes)
     omitted = [f"{name or '#1'} ({why})" for name, why in reading.omitted.items() if name or why != "text"]
@@ -196,7 +196,7 @@ def _column_notes(sheet: Sheet, reading: Reading) -> list[str]:
 
 
 def _keep_rows(sheet: Sheet, reading: Reading, exclude: Sequence[str]) -> tuple[Ints | None, set[str]]:
-    """The rows without items and systems that the caller leaves out, None where all stay; and the names met."""
+    """Return the rows without items and systems that the caller leaves out, None where all stay; and the names met."""
     kept = np.ones(sheet.rows, dtype=bool)
     met: set[str] = set()
     for role in ("topic", "system"):
@@ -209,7 +209,7 @@ def _keep_rows(sheet: Sheet, reading: Reading, exclude: Sequence[str]) -> tuple[
 
 
 def _score_values(sheet: Sheet, name: str, rows: Ints | None, missing: Missing | None) -> tuple[Floats, int]:
-    """The numbers of a column of scores, and how many words became missing or zero."""
+    """Return the numbers of a column of scores, and how many words became missing or zero."""
     column = sheet.columns[name]
     values = column.values if rows is None else column.values[rows]
     words = np.isinf(values)
@@ -221,7 +221,7 @@ def _score_values(sheet: Sheet, name: str, rows: Ints | None, missing: Missing |
 
 
 def _part_labels(reading: Reading, labels: dict[str, Labels], count: int) -> tuple[dict[str, Labels], Labels]:
-    """Systems and measures of columns such as bm25_AP."""
+    """Return systems and measures of columns such as bm25_AP."""
     pairs = [reading.parts[name] for name in reading.scores]
     systems = list(dict.fromkeys(system for system, _ in pairs))
     measures = list(dict.fromkeys(measure for _, measure in pairs))
@@ -232,7 +232,7 @@ def _part_labels(reading: Reading, labels: dict[str, Labels], count: int) -> tup
     return labels, Labels(np.repeat(codes, count), measures)
 
 
-def _labels(sheet: Sheet, name: str) -> Labels:
+def _get_labels(sheet: Sheet, name: str) -> Labels:
     labels = sheet.columns[name].labels
     if "" in labels.names:
         row = int(np.flatnonzero(labels.codes == list(labels.names).index(""))[0])
@@ -240,9 +240,11 @@ def _labels(sheet: Sheet, name: str) -> Labels:
     return labels
 
 
-def _measures(sheet: Sheet, reading: Reading, measure: str | None, rows: Ints | None, count: int) -> Labels:
+def _label_measures(
+    sheet: Sheet, reading: Reading, measure: str | None, rows: Ints | None, count: int
+) -> Labels:
     if "measure" in reading.roles:
-        return _labels(sheet, reading.roles["measure"]).taken(rows)
+        return _get_labels(sheet, reading.roles["measure"]).take_rows(rows)
     nameless = len(reading.scores) == 1 and is_value(reading.scores[0])
     names = [
         (measure if measure and nameless else "score") if is_value(name) else name for name in reading.scores
@@ -250,7 +252,7 @@ def _measures(sheet: Sheet, reading: Reading, measure: str | None, rows: Ints | 
     if len(set(names)) < len(names):
         names = list(reading.scores)
     if len(names) == 1:
-        return Labels.same(names[0], count)
+        return Labels.repeat_name(names[0], count)
     return Labels(np.repeat(np.arange(len(names), dtype=np.int32), count), names)
 
 
@@ -261,10 +263,14 @@ def _number_repeats(labels: dict[str, Labels]) -> None:
     repeats, systems = labels["instance"], labels["system"]
     rows = len(repeats.codes)
     pairs = repeats.codes.astype(np.int64) * len(systems.names) + systems.codes
-    own = len(repeats.names) > 1 and len(systems.names) > 1 and len(np.unique(pairs)) == len(repeats.names)
-    if not own and (len(repeats.names) < rows or rows < 2):
+    separate = (
+        len(repeats.names) > 1 and len(systems.names) > 1 and len(np.unique(pairs)) == len(repeats.names)
+    )
+    if not separate and (len(repeats.names) < rows or rows < 2):
         return
-    cells = {role: one for role, one in labels.items() if role in DIMENSIONS and role != "instance"}
+    cells = {
+        role: role_labels for role, role_labels in labels.items() if role in DIMENSIONS and role != "instance"
+    }
     numbers = count_before(cells)
     del labels["instance"]
     if numbers.max(initial=0) > 0:
@@ -278,8 +284,8 @@ def count_before(labels: Mapping[str, Labels]) -> Codes:
     [0, 0, 1, 2]
     """
     keys = np.zeros(len(next(iter(labels.values())).codes), dtype=np.int64)
-    for one in labels.values():
-        keys = keys * len(one.names) + one.codes
+    for role_labels in labels.values():
+        keys = keys * len(role_labels.names) + role_labels.codes
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.concatenate([[True], np.diff(keys[order]) != 0]))
     counts = np.empty(len(keys), dtype=np.int32)

@@ -9,7 +9,7 @@ from shardwise.core.claim import DIMENSIONS
 from shardwise.core.errors import InputError
 from shardwise.core.scores import ROLE_OF, clean_noun
 from shardwise.io.tables.sheet import Sheet
-from shardwise.io.tables.words import NAMELESS, SAMPLED, list_roles, plain
+from shardwise.io.tables.words import NAMELESS, SAMPLED, list_roles, simplify_header
 
 Columns = Mapping[str, str | Sequence[str]]
 
@@ -44,9 +44,9 @@ class Reading:
     def nouns(self) -> dict[str, str]:
         """The user's words for dimensions, where they differ from ours and say something."""
         words = {
-            role: clean_noun(plain(name))
+            role: clean_noun(simplify_header(name))
             for role, name in self.roles.items()
-            if (role in DIMENSIONS or role == "cluster") and plain(name) not in NAMELESS
+            if (role in DIMENSIONS or role == "cluster") and simplify_header(name) not in NAMELESS
         }
         return {role: word for role, word in words.items() if word != role and not word.startswith("#")}
 
@@ -55,7 +55,7 @@ class Reading:
         """What repeats are by the name of their column: samples, seeds or, where it says nothing, unknown."""
         if "instance" not in self.roles:
             return ""
-        word = plain(self.roles["instance"])
+        word = simplify_header(self.roles["instance"])
         return "samples" if word in SAMPLED - {"epoch"} else "seeds" if "seed" in word else ""
 
 
@@ -73,7 +73,7 @@ def find_named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
     known = {name.lower(): name for name in sheet.columns}
     numbered = {f"#{k + 1}": name for k, name in enumerate(sheet.columns)}
     for word, given in columns.items():
-        role = ROLES.get(plain(word))
+        role = ROLES.get(simplify_header(word))
         if role is None:
             raise InputError(
                 f"a column cannot be a {word!r}",
@@ -132,7 +132,7 @@ def find_factors(sheet: Sheet, names: Iterable[str], columns: Columns | None = N
     taken = {
         name for given in (columns or {}).values() for name in ([given] if isinstance(given, str) else given)
     }
-    seen: set[str] = {ROLES.get(plain(word), word) for word in columns or {}}
+    seen: set[str] = {ROLES.get(simplify_header(word), word) for word in columns or {}}
     factors = []
     for word in dict.fromkeys(part for name in names for part in name.split(":")):
         name = known.get(word.lower(), "")

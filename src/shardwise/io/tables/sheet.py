@@ -43,10 +43,10 @@ class Sheet:
         """Return the sheet without some rows."""
         kept = np.setdiff1d(np.arange(self.rows), dropped)
         columns = {
-            name: replace(column, data=_take(column.data, kept)) for name, column in self.columns.items()
+            name: replace(column, data=_take_rows(column.data, kept)) for name, column in self.columns.items()
         }
-        place = self.place
-        return replace(self, columns=columns, place=lambda row: place(int(kept[row])))
+        locate_row = self.place
+        return replace(self, columns=columns, place=lambda row: locate_row(int(kept[row])))
 
     def without_columns(self, names: Iterable[str]) -> Sheet:
         """Return the sheet without some columns."""
@@ -55,7 +55,7 @@ class Sheet:
         return replace(self, columns=kept)
 
 
-def _take(data: pa.ChunkedArray, rows: Ints) -> pa.ChunkedArray:
+def _take_rows(data: pa.ChunkedArray, rows: Ints) -> pa.ChunkedArray:
     plain = pc.cast(data, pa.string()) if pa.types.is_dictionary(data.type) else data
     return plain.take(pa.array(rows))
 
@@ -104,8 +104,8 @@ def make_sheet(
             where=source,
             remedy="rename one",
         )
-    moments = [pa.types.is_temporal(one.type) and not pa.types.is_duration(one.type) for one in arrays]
-    plain = pa.table([_simplify(one) for one in arrays], names=names)
+    moments = [pa.types.is_temporal(array.type) and not pa.types.is_duration(array.type) for array in arrays]
+    plain = pa.table([_simplify_column(array) for array in arrays], names=names)
     decimal = decimal or _find_decimal(plain)
     columns = {
         name: Column(name, plain.column(k), decimal, mixed, text, moments[k]) for k, name in enumerate(names)
@@ -124,7 +124,7 @@ def _is_blank(data: pa.ChunkedArray) -> bool:
 
 
 def _find_decimal(table: pa.Table) -> str:
-    """The decimal mark that cells of a table prove; none where they prove both."""
+    """Return the decimal mark that cells of a table prove; none where they prove both."""
     proofs = set()
     for data in table.columns:
         if pa.types.is_string(data.type) and len(data):
@@ -134,8 +134,8 @@ def _find_decimal(table: pa.Table) -> str:
     return proofs.pop() if len(proofs) == 1 else ""
 
 
-def _simplify(data: pa.ChunkedArray) -> pa.ChunkedArray:
-    """One kind of text for all that there are; durations in seconds; what is no single value in a cell says nothing."""
+def _simplify_column(data: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return text of one kind, durations in seconds, and nothing for cells that hold no single value."""
     kind = data.type
     if pa.types.is_dictionary(kind):
         if pa.types.is_large_string(kind.value_type):
@@ -159,7 +159,7 @@ def _simplify(data: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _blank_rows(columns: Iterable[Column], rows: int) -> Bools:
-    """Rows in which nothing stands, as spreadsheets leave them."""
+    """Return rows in which nothing stands, as spreadsheets leave them."""
     blank = np.ones(rows, dtype=bool)
     for column in columns:
         if not blank.any():
@@ -213,7 +213,7 @@ def sheet_of_frame(
 
 
 def _counts_rows(index: pd.Index[Any]) -> bool:
-    """Whether an index only numbers the rows, in their order."""
+    """Tell whether an index only numbers the rows, in their order."""
     whole = pd.api.types.is_integer_dtype(index.dtype)
     return bool(whole and np.array_equal(index.to_numpy(), np.arange(len(index))))
 
@@ -226,11 +226,11 @@ def make_array(column: pd.Series[Any]) -> pa.Array:
         return pa.array([None if value is None or value != value else str(value) for value in column])
 
 
-def stem(path: Path) -> str:
-    """Name of a file without its endings."""
+def strip_endings(path: Path) -> str:
+    """Return name of a file without its endings."""
     return Path(bare_name(path)).stem
 
 
 def first_line(error: Exception) -> str:
-    """What an error of another library says first."""
+    """Return what an error of another library says first."""
     return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__

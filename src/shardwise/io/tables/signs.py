@@ -63,7 +63,7 @@ def statistics_of(values: Floats) -> dict[str, Floats]:
         warnings.simplefilter("ignore", RuntimeWarning)
         count = np.isfinite(values).sum(axis=0).astype(float)
         spread = np.nanstd(values, axis=0, ddof=1) if len(values) > 1 else np.full(values.shape[1:], np.nan)
-        found = {
+        statistics = {
             "mean": np.nanmean(values, axis=0),
             "sum": np.nansum(values, axis=0),
             "standard deviation": spread,
@@ -76,8 +76,8 @@ def statistics_of(values: Floats) -> dict[str, Floats]:
             "count": count,
         }
         if (values[np.isfinite(values)] > 0).all():
-            found["geometric mean"] = np.exp(np.nanmean(np.log(values), axis=0))
-    return found
+            statistics["geometric mean"] = np.exp(np.nanmean(np.log(values), axis=0))
+    return statistics
 
 
 def find_statistic(row: Floats, rows: Floats) -> str:
@@ -128,7 +128,7 @@ def find_derivation(column: Floats, others: Mapping[str, Floats]) -> str:
 
 
 def is_of_another_scale(column: Floats, others: Sequence[Floats]) -> bool:
-    """Whether a column is far above the range that the others share.
+    """Tell whether a column is far above the range that the others share.
 
     Systems of very different level are ordinary, and so are systems that never succeed: where all scores lie within 0
     and 1, or the others are 0 throughout, their levels say nothing.
@@ -145,7 +145,7 @@ def is_of_another_scale(column: Floats, others: Sequence[Floats]) -> bool:
 
 
 def is_telling_statistic(column: Floats, others: Sequence[Floats]) -> bool:
-    """Whether that a column equals a statistic of the others says something.
+    """Tell whether that a column equals a statistic of the others says something.
 
     It does not where columns are copies of each other, nor where the column has few different values: a system that is
     mostly right equals the best of many in nearly every row.
@@ -156,7 +156,7 @@ def is_telling_statistic(column: Floats, others: Sequence[Floats]) -> bool:
 
 
 def is_of_another_kind(column: Floats, others: Sequence[Floats]) -> bool:
-    """Whether a column has whole numbers of its own range where all others have fractions."""
+    """Tell whether a column has whole numbers of its own range where all others have fractions."""
     finite = column[np.isfinite(column)]
     if not len(finite) or not np.array_equal(finite, np.round(finite)) or not len(others):
         return False
@@ -166,7 +166,7 @@ def is_of_another_kind(column: Floats, others: Sequence[Floats]) -> bool:
 
 
 def is_year(column: Floats) -> bool:
-    """Whether all numbers are years of our time."""
+    """Tell whether all numbers are years of our time."""
     finite = column[np.isfinite(column)]
     return bool(len(finite)) and bool(
         ((finite >= 1900) & (finite <= 2100) & (finite == np.round(finite))).all()
@@ -174,6 +174,6 @@ def is_year(column: Floats) -> bool:
 
 
 def has_many_values(values: Floats) -> bool:
-    """Whether a table has so many different cells that numbers alone may say something."""
+    """Tell whether a table has so many different cells that numbers alone may say something."""
     finite = values[np.isfinite(values)]
     return len(np.unique(finite)) >= MANY_VALUES

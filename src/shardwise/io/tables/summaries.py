@@ -47,7 +47,7 @@ def drop_summary_rows(reading: Reading, exclude: Sequence[str] = ()) -> Reading:
 
 
 def _drop_footnotes(reading: Reading) -> Reading:
-    """The reading without rows at the end that hold a text and no score."""
+    """Return the reading without rows at the end that hold a text and no score."""
     sheet = reading.sheet
     labels = sheet.columns[reading.roles["topic"]].labels
     empty = np.all([np.isnan(sheet.columns[name].values[-EDGE:]) for name in reading.scores], axis=0)
@@ -67,12 +67,12 @@ def _drop_footnotes(reading: Reading) -> Reading:
 
 
 def _is_wide(reading: Reading) -> bool:
-    """Whether a row is an item, whatever its columns are."""
+    """Tell whether a row is an item, whatever its columns are."""
     return "system" not in reading.roles
 
 
 def _find_wide(reading: Reading, exclude: Sequence[str]) -> Ints:
-    """Rows of a wide table that sum up others."""
+    """Return rows of a wide table that sum up others."""
     sheet = reading.sheet
     labels = sheet.columns[reading.roles["topic"]].labels
     names = [labels.names[code] for code in labels.codes[: 1 << 16].tolist()]
@@ -114,7 +114,7 @@ def _sums_up(name: str) -> bool:
 
 
 def _find_unlabelled(sheet: Sheet, table: Floats, names: Sequence[str]) -> list[int]:
-    """The last row, where its numbers alone say that it sums up all above: their mean, sum or deviation."""
+    """Return the last row, where its numbers alone say that it sums up all above: their mean, sum or deviation."""
     last = len(table) - 1
     if last < 3 or not np.isfinite(table[last]).any():
         return []
@@ -141,7 +141,7 @@ def _refuse_row(sheet: Sheet, row: int, name: str, statistic: str = "") -> Input
 
 
 def _find_long(reading: Reading, exclude: Sequence[str]) -> Ints:
-    """Rows of a long table whose items sum up others."""
+    """Return rows of a long table whose items sum up others."""
     sheet = reading.sheet
     items = sheet.columns[reading.roles["topic"]].labels
     codes = (

@@ -60,11 +60,13 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
     labelled = {role: _join_labels([part.labels[role] for part in parts]) for role in dict.fromkeys(roles)}
     labelled |= _name_within_tasks(labelled)
     meant = {"system"} if any(part.wide for part in parts) else set()  # columns and files stand in an order
-    found = {role: _Axis(*one[:2]) if role in meant else _order_labels(one) for role, one in labelled.items()}
-    nested = [name for name in further if _within(found[name], found["topic"])]
-    dims = [dim for dim in (*DIMENSIONS, *further) if dim in found and dim != "task" and dim not in nested]
+    axes_of = {
+        role: _Axis(*entry[:2]) if role in meant else _order_labels(entry) for role, entry in labelled.items()
+    }
+    nested = [name for name in further if _is_nested(axes_of[name], axes_of["topic"])]
+    dims = [dim for dim in (*DIMENSIONS, *further) if dim in axes_of and dim != "task" and dim not in nested]
     measured = _Axis(*_join_labels([part.measures for part in parts])[:2])
-    taken = next((name for name in measured.names if name in found or name in DIMENSIONS), None)
+    taken = next((name for name in measured.names if name in axes_of or name in DIMENSIONS), None)
     if taken is not None:
         raise InputError(
             f"a measure is called {taken!r}, as what it is measured on",
@@ -72,49 +74,56 @@ def make_dataset(parts: Sequence[Records], missing: Missing | None = None) -> xr
             remedy="rename it",
         )
     values = parts[0].values if len(parts) == 1 else np.concatenate([part.values for part in parts])
-    shape = (len(measured.names), *(len(found[dim].names) for dim in dims))
-    _refuse_sparse(shape, len(values), found, nouns, parts)
-    axes = [measured, *(found[dim] for dim in dims)]
+    shape = (len(measured.names), *(len(axes_of[dim].names) for dim in dims))
+    _refuse_sparse(shape, len(values), axes_of, nouns, parts)
+    axes = [measured, *(axes_of[dim] for dim in dims)]
     present, out = np.zeros(shape, dtype=bool), np.empty(shape)
     filled = _fill_cells(axes, values, present.reshape(-1), out.reshape(-1))
     if filled < len(values):
-        raise _refuse_double(_flat_places(axes), parts, dims, found, measured, nouns)
+        raise _refuse_double(_flatten_positions(axes), parts, dims, axes_of, measured, nouns)
     run = present
     if filled < present.size:
         run = _was_run(present, dims)
         gaps = run & ~present
         if missing == "refuse" and gaps.any():
-            raise _refuse_gap(gaps, dims, found, measured, nouns, parts[0].source)
+            raise _refuse_gap(gaps, dims, axes_of, measured, nouns, parts[0].source)
         out[~present] = np.nan
         if missing == "zero":
             out[gaps] = 0.0
     labels = {
-        role: _of_items(found["topic"], found[role], role, parts)
+        role: _label_items(axes_of["topic"], axes_of[role], role, parts)
         for role in (*ITEM_LABELS, *nested)
-        if role in found
+        if role in axes_of
     }
     asked = frozenset[str](nested).union(*(part.asked for part in parts))
-    labels = {role: one for role, one in labels.items() if _worth(one, role in asked)}
-    indexes = {dim: _index(dim, found[dim].names) for dim in dims}
-    coords = {dim: one for index in indexes.values() for dim, one in index.create_variables().items()}
-    said = describe_reading(out, run, dims, list(measured.names), nouns, labels, parts, found["system"].names)
+    labels = {role: entry for role, entry in labels.items() if _is_informative(entry, role in asked)}
+    indexes = {dim: _make_index(dim, axes_of[dim].names) for dim in dims}
+    coords = {dim: entry for index in indexes.values() for dim, entry in index.create_variables().items()}
+    read_as = describe_reading(
+        out, run, dims, list(measured.names), nouns, labels, parts, axes_of["system"].names
+    )
     attrs = {f"{dim}_noun": word for dim, word in nouns.items() if dim in dims or dim in labels}
     kinds = {part.repeats_kind for part in parts}
     if "instance" in dims and len(kinds) == 1 and kinds != {""}:
         attrs["repeats_kind"] = kinds.pop()
     absent = {"missing_rows": present.size - filled} if filled < present.size else {}
     data = xr.Dataset(
-        {name: (dims, out[m], {**attrs, **absent, "read_as": said}) for m, name in enumerate(measured.names)},
-        coords=xr.Coordinates({**coords, **{role: ("topic", one) for role, one in labels.items()}}, indexes),
+        {
+            name: (dims, out[m], {**attrs, **absent, "read_as": read_as})
+            for m, name in enumerate(measured.names)
+        },
+        coords=xr.Coordinates(
+            {**coords, **{role: ("topic", entry) for role, entry in labels.items()}}, indexes
+        ),
     )
     primary = next((part.primary for part in parts if part.primary in measured.names), "")
-    return with_counts(data.assign_attrs(primary=primary) if primary else data)
+    return count_gaps(data.assign_attrs(primary=primary) if primary else data)
 
 
-def with_counts(scores: ScoreArray) -> ScoreArray:
+def count_gaps(scores: ScoreArray) -> ScoreArray:
     """Return scores whose attributes ``undefined`` and ``missing`` count their empty cells."""
     if isinstance(scores, xr.Dataset):
-        return scores.assign({name: with_counts(values) for name, values in scores.data_vars.items()})
+        return scores.assign({name: count_gaps(values) for name, values in scores.data_vars.items()})
     if not np.isnan(scores.values).any():
         return scores.assign_attrs(undefined=0, missing=0)
     undefined, missing = int(undefined_cells(scores).sum()), int(missing_cells(scores).sum())
@@ -131,7 +140,7 @@ def describe_reading(
     parts: Sequence[Records],
     systems: Sequence[str],
 ) -> str:
-    """What was read, in one line and in the user's words."""
+    """Return what was read, in one line and in the user's words."""
     sizes = dict(zip(dims, values.shape[1:], strict=True))
     sizes = {"topic": sizes.pop("topic"), "system": sizes.pop("system"), **sizes}
     words = [format_count(n, nouns.get(dim, dim)) for dim, n in sizes.items() if dim != "instance"]
@@ -144,7 +153,7 @@ def describe_reading(
         words.append(
             ("" if low == high else f"{low} to ") + format_count(high, nouns.get("instance", "instance"))
         )
-    inside = [f"in {format_count(len(set(one)), nouns.get(role, role))}" for role, one in labels.items()]
+    inside = [f"in {format_count(len(set(names)), nouns.get(role, role))}" for role, names in labels.items()]
     called = "" if measures == ["score"] else f", score{'s:' if measures[1:] else ' ='} {', '.join(measures)}"
     empty = np.isnan(values) & run
     undefined = 0
@@ -160,7 +169,7 @@ def describe_reading(
 
 
 def _join_labels(parts: Sequence[Labels]) -> Labels:
-    """Labels of several parts under common codes, in the order in which the parts list them."""
+    """Return labels of several parts under common codes, in the order in which the parts list them."""
     if len(parts) == 1:
         return parts[0]
     names: dict[str, int] = {}
@@ -186,7 +195,7 @@ class _Axis:
 
 
 def _order_labels(labels: Labels) -> _Axis:
-    """Labels in the order of their names: nothing may depend on the order of rows."""
+    """Return labels in the order of their names: nothing may depend on the order of rows."""
     order = np.arange(len(labels.names)) if labels.ordered else natural_order(labels.names)
     if np.array_equal(order, np.arange(len(order))):
         return _Axis(labels.codes, labels.names)
@@ -195,11 +204,11 @@ def _order_labels(labels: Labels) -> _Axis:
     return _Axis(labels.codes, [labels.names[k] for k in order.tolist()], to)
 
 
-def _name_within_tasks(found: dict[str, Labels]) -> dict[str, Labels]:
-    """Items of different tasks are different, also where they have the same name."""
-    if "task" not in found:
+def _name_within_tasks(labels: dict[str, Labels]) -> dict[str, Labels]:
+    """Rename items so that those of different tasks differ, also where they have the same name."""
+    if "task" not in labels:
         return {}
-    topics, tasks = found["topic"], found["task"]
+    topics, tasks = labels["topic"], labels["task"]
     pairs = tasks.codes.astype(np.int64) * len(topics.names) + topics.codes
     codes, uniques = pd.factorize(pairs)
     if len(uniques) == len(topics.names):
@@ -211,93 +220,94 @@ def _name_within_tasks(found: dict[str, Labels]) -> dict[str, Labels]:
     return {"topic": Labels(codes.astype(np.int32), names)}
 
 
-def _flat_places(labels: Sequence[_Axis]) -> Ints:
-    """Where each score stands in the array, a dimension a label."""
-    at: Ints = np.zeros(len(labels[0].codes), dtype=np.int64)
-    for one in labels:
-        at *= len(one.names)
-        at += one.codes
-    return at
+def _flatten_positions(labels: Sequence[_Axis]) -> Ints:
+    """Return where each score stands in the array, a dimension a label."""
+    positions: Ints = np.zeros(len(labels[0].codes), dtype=np.int64)
+    for axis in labels:
+        positions *= len(axis.names)
+        positions += axis.codes
+    return positions
 
 
 def _fill_cells(axes: Sequence[_Axis], values: Floats, present: Bools, out: Floats) -> int:
     """Put scores into their cells and mark these; return how many cells have one."""
-    places = _flat_places(axes)
+    places = _flatten_positions(axes)
     present[places] = True
     out[places] = values
     return int(np.count_nonzero(present))
 
 
 def _was_run(present: Bools, dims: Sequence[str]) -> Bools:
-    """Whether the instance of the system has a row anywhere; always, where there are no instances."""
+    """Tell whether the instance of the system has a row anywhere; always, where there are no instances."""
     if "instance" not in dims:
         return np.ones_like(present)
     others = tuple(1 + axis for axis, dim in enumerate(dims) if dim not in ("system", "instance"))
     return np.broadcast_to(present.any(axis=others, keepdims=True), present.shape)
 
 
-def _of_items(topics: _Axis, labels: _Axis, role: str, parts: Sequence[Records]) -> list[str]:
-    """The label of every item, which must be the same in all its rows."""
-    own = np.zeros(len(topics.names), dtype=np.int64)
-    own[topics.codes[::-1]] = labels.codes[::-1]
-    odd = np.flatnonzero(own[topics.codes] != labels.codes)
+def _label_items(topics: _Axis, labels: _Axis, role: str, parts: Sequence[Records]) -> list[str]:
+    """Return the label of every item, which must be the same in all its rows."""
+    label_of = np.zeros(len(topics.names), dtype=np.int64)
+    label_of[topics.codes[::-1]] = labels.codes[::-1]
+    odd = np.flatnonzero(label_of[topics.codes] != labels.codes)
     if len(odd):
-        part, row = _find(parts, int(odd[0]))
+        part, row = _find_row(parts, int(odd[0]))
         names = labels.names
         item = topics.names[topics.codes[odd[0]]]
         raise InputError(
-            f"item {item} is in {role} {names[labels.codes[odd[0]]]!r}, and in {names[own[topics.codes[odd[0]]]]!r}"
+            f"item {item} is in {role} {names[labels.codes[odd[0]]]!r}, and in"
+            f" {names[label_of[topics.codes[odd[0]]]]!r}"
             " before",
             where=part.place(row),
             remedy=f"give every item one {role}, and items of different {role}s different names",
         )
-    return [labels.names[code] for code in own.tolist()]
+    return [labels.names[code] for code in label_of.tolist()]
 
 
-def _within(labels: _Axis, topics: _Axis) -> bool:
-    """Whether all rows of an item have the same label."""
+def _is_nested(labels: _Axis, topics: _Axis) -> bool:
+    """Tell whether all rows of an item have the same label."""
     pairs = topics.codes.astype(np.int64) * len(labels.names) + labels.codes
     return len(np.unique(pairs)) == len(np.unique(topics.codes))
 
 
-def _worth(labels: list[str], asked: bool) -> bool:
-    """Whether labels say anything: there are several, and unless the table was made so, some item shares its own."""
+def _is_informative(labels: list[str], asked: bool) -> bool:
+    """Tell whether labels say anything: there are several and, unless they were asked for, items share some."""
     return len(set(labels)) > 1 and (asked or len(set(labels)) < len(labels))
 
 
 def _refuse_sparse(
-    shape: Sequence[int], rows: int, found: dict[str, _Axis], nouns: dict[str, str], parts: Sequence[Records]
+    shape: Sequence[int], rows: int, axes: dict[str, _Axis], nouns: dict[str, str], parts: Sequence[Records]
 ) -> None:
     cells = float(np.prod([float(n) for n in shape]))
     if cells <= _SPARSE * rows + 1e6:
         return
-    most = max((dim for dim in ("system", "instance") if dim in found), key=lambda dim: len(found[dim].names))
+    most = max((dim for dim in ("system", "instance") if dim in axes), key=lambda dim: len(axes[dim].names))
     raise InputError(
         f"{rows:,} scores for {cells:.3g} cells:"
-        f" {format_count(len(found[most].names), nouns.get(most, most))} are too many"
+        f" {format_count(len(axes[most].names), nouns.get(most, most))} are too many"
         " to be true",
         where=parts[0].source,
         remedy=("say which column is what by ", Option("columns")),
     )
 
 
-def _find(parts: Sequence[Records], row: int) -> tuple[Records, int]:
+def _find_row(parts: Sequence[Records], row: int) -> tuple[Records, int]:
     ends = np.cumsum([len(part.values) for part in parts])
     p = int(np.searchsorted(ends, row, side="right"))
     return parts[p], row - int(ends[p] - len(parts[p].values))
 
 
 def _refuse_double(
-    at: Ints, parts: Sequence[Records], dims: Sequence[str], found: dict[str, _Axis], measured: _Axis,
+    positions: Ints, parts: Sequence[Records], dims: Sequence[str], axes: dict[str, _Axis], measured: _Axis,
     nouns: dict[str, str],
 ) -> InputError:  # fmt: skip
-    order = np.argsort(at, kind="stable")
-    again = int(np.flatnonzero(np.diff(at[order]) == 0)[0])
-    one, two = (int(k) for k in np.sort(order[again : again + 2]))
-    (early, i), (late, k) = _find(parts, one), _find(parts, two)
-    names = ", ".join(f"{nouns.get(dim, dim)} {found[dim].names[found[dim].codes[two]]}" for dim in dims)
+    order = np.argsort(positions, kind="stable")
+    again = int(np.flatnonzero(np.diff(positions[order]) == 0)[0])
+    earlier, later = (int(k) for k in np.sort(order[again : again + 2]))
+    (early, i), (late, k) = _find_row(parts, earlier), _find_row(parts, later)
+    names = ", ".join(f"{nouns.get(dim, dim)} {axes[dim].names[axes[dim].codes[later]]}" for dim in dims)
     return InputError(
-        f"a second score of {measured.names[measured.codes[two]]} for {names}; the first is at {early.place(i)}",
+        f"a second score of {measured.names[measured.codes[later]]} for {names}; the first is at {early.place(i)}",
         where=late.place(k),
         remedy="keep one"
         + ("" if "instance" in dims else ", or add a column such as seed that identifies the repeats"),
@@ -307,7 +317,7 @@ def _refuse_double(
 def _refuse_gap(
     gaps: Bools,
     dims: Sequence[str],
-    found: dict[str, _Axis],
+    axes: dict[str, _Axis],
     measured: _Axis,
     nouns: dict[str, str],
     source: str,
@@ -315,7 +325,7 @@ def _refuse_gap(
     n = int(gaps.sum())
     m, *cell = (int(k) for k in np.argwhere(gaps)[0])
     names = ", ".join(
-        f"{nouns.get(dim, dim)} {found[dim].names[k]}" for dim, k in zip(dims, cell, strict=True)
+        f"{nouns.get(dim, dim)} {axes[dim].names[k]}" for dim, k in zip(dims, cell, strict=True)
     )
     return InputError(
         f"{format_count(n, 'score')} {'is' if n == 1 else 'are'} missing, the first for {measured.names[m]}, {names}",
@@ -327,8 +337,8 @@ def _refuse_gap(
     )
 
 
-def _index(dim: str, names: Sequence[str]) -> PandasIndex:
-    """The index that xarray makes of names: of whole numbers if they are of splits or instances, else of text."""
+def _make_index(dim: str, names: Sequence[str]) -> PandasIndex:
+    """Return an index of names: whole numbers if they are of splits or instances, else text."""
     if dim in _NUMBERED and all(name.isdecimal() and name.isascii() and len(name) < 19 for name in names):
         return PandasIndex(np.array(list(names), dtype=np.int64), dim)
     array = np.array(list(names), dtype=np.str_)

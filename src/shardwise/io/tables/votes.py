@@ -30,16 +30,16 @@ def refuse_votes(facts: Facts) -> None:
 
 
 def _are_opponents(sheet: Sheet, first: str, second: str) -> bool:
-    """Whether two columns name the two sides of a vote: the same names, never twice in a row."""
+    """Tell whether two columns name the two sides of a vote: the same names, never twice in a row."""
     a, b = sheet.columns[first].labels, sheet.columns[second].labels
     names = set(a.names) | set(b.names)
     shared = set(a.names) & set(b.names)
     if len(names) > 5000 or len(names) < 2:
         return False
     number = {name: k for k, name in enumerate(names)}
-    left = np.array([number[name] for name in a.names])[a.codes]
-    right = np.array([number[name] for name in b.names])[b.codes]
-    equal = float((left == right).mean())
+    first_codes = np.array([number[name] for name in a.names])[a.codes]
+    second_codes = np.array([number[name] for name in b.names])[b.codes]
+    equal = float((first_codes == second_codes).mean())
     ends = {*split_words(first)[-1:], *split_words(second)[-1:]}
     opposed = any(ends == set(pair) for pair in _OPPOSED)
     if opposed and (2 * len(shared) >= min(len(a.names), len(b.names)) or not is_text(first)) and equal < 0.2:

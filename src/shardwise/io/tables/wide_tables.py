@@ -38,9 +38,9 @@ from shardwise.io.tables.words import (
     is_summary_header,
     is_text,
     list_roles,
-    plain,
     share_of_items,
     share_of_models,
+    simplify_header,
     split_words,
 )
 
@@ -48,18 +48,18 @@ TURNED = 3.0  # points from which rows and columns are exchanged
 
 
 def read_named_columns(facts: Facts) -> Reading:
-    """The reading of a wide table whose systems the caller names."""
+    """Return the reading of a wide table whose systems the caller names."""
     sheet, systems = facts.sheet, facts.named["system"]
     roles = {role: name for role, name in facts.roles.items() if role != "value"}
     if "topic" not in roles:
         item = _choose_item(facts, [name for name in sheet.columns if name not in systems])
         roles |= {"topic": item} if item is not None else {}
     for role in ("shard", "split", "instance", "task", "cluster"):
-        found = [
+        candidates = [
             name for name in facts.by_word(role) if name not in systems and not sheet.columns[name].constant
         ]
-        if found and role not in roles and found[0] not in roles.values():
-            roles[role] = found[0]
+        if candidates and role not in roles and candidates[0] not in roles.values():
+            roles[role] = candidates[0]
     items = sheet.columns[roles["topic"]] if "topic" in roles else None
     if "instance" in roles and "instance" not in facts.named and items is not None and items.unique:
         del roles["instance"]
@@ -70,13 +70,13 @@ def read_named_columns(facts: Facts) -> Reading:
 
 
 def read_wide(facts: Facts, single: bool) -> Reading:
-    """The reading of a table with a row for each item; of one that is turned, after turning it."""
+    """Return the reading of a table with a row for each item; of one that is turned, after turning it."""
     sheet = facts.sheet
     roles, omitted = _wide_roles(facts)
     _refuse_without_items(facts, roles)
     rest = [name for name in sheet.columns if name not in roles.values() and name not in omitted]
     if not single and "value" not in facts.named and facts.measure not in rest:
-        turned = _turn(facts, roles, rest)
+        turned = _turn_table(facts, roles, rest)
         if turned is not None:
             return turned
     if "system" not in facts.named:
@@ -97,8 +97,8 @@ def read_wide(facts: Facts, single: bool) -> Reading:
     if single or (measures and "topic" in roles and all(is_score(n) or is_kept_beside(n) for n in numbers)):
         return _read_measures(facts, roles, rest, omitted, single)
     scores, others, parts = _choose_systems(facts, roles, rest)
-    told = [name for name in scores if name not in sheet.empty]
-    flat = [name for name in told if sheet.rows >= FEW and sheet.columns[name].constant]
+    filled = [name for name in scores if name not in sheet.empty]
+    flat = [name for name in filled if sheet.rows >= FEW and sheet.columns[name].constant]
     return Reading(sheet, roles, scores, not parts, omitted | others, tuple(flat), parts)
 
 
@@ -144,7 +144,7 @@ def _refuse_doubled_names(facts: Facts, rest: Sequence[str]) -> None:
 
 
 def _wide_roles(facts: Facts) -> tuple[dict[str, str], dict[str, str]]:
-    """The labels of the rows of a wide table."""
+    """Return the labels of the rows of a wide table."""
     sheet, omitted = facts.sheet, dict[str, str]()
     roles = dict(facts.roles)
     roles.pop("value", None)
@@ -182,19 +182,19 @@ def _wide_roles(facts: Facts) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _choose_item(facts: Facts, names: Sequence[str]) -> str | None:
-    """The column that names the rows of a wide table: by its word, or the first where it is different in every row."""
+    """Choose the column that names the rows of a wide table: by its word, or the first if it differs in every row."""
     sheet = facts.sheet
     words = [
         name for name in names
         if "topic" in facts.words(name) and not sheet.columns[name].blank
-        and (plain(name) not in SWING or name == next(iter(sheet.columns)) or not is_numeric(sheet.columns[name])
-             or sheet.columns[name].unique)
+        and (simplify_header(name) not in SWING or name == next(iter(sheet.columns))
+             or not is_numeric(sheet.columns[name]) or sheet.columns[name].unique)
     ]  # fmt: skip
     if words:
-        strong = [name for name in words if plain(name) not in SWING] or words
+        strong = [name for name in words if simplify_header(name) not in SWING] or words
         telling = [name for name in strong if not sheet.columns[name].constant] or strong
         unique = [name for name in telling if sheet.columns[name].unique] or telling
-        first = next((name for name in unique if plain(name).endswith("id")), unique[0])
+        first = next((name for name in unique if simplify_header(name).endswith("id")), unique[0])
         rival = next(
             (n for n in telling if n != first and not are_alike(sheet.columns[first], sheet.columns[n])),
             None,
@@ -221,13 +221,13 @@ def _choose_item(facts: Facts, names: Sequence[str]) -> str | None:
 
 
 def _numbers_rows(facts: Facts, name: str) -> bool:
-    """Whether whole numbers in the first column name the rows: they count up, or are of another kind than scores."""
-    values = facts.column(name).values
+    """Tell whether whole numbers in the first column name the rows: they count up, or differ in kind from scores."""
+    values = facts.get_column(name).values
     if share_of_models([name]):
         return False
     if bool((np.diff(values) > 0).all()):
         return True
-    others = [facts.column(other).values for other in facts.numbers if other != name]
+    others = [facts.get_column(other).values for other in facts.numbers if other != name]
     return bool(others) and (
         signs.is_of_another_scale(values, others) or signs.is_of_another_kind(values, others)
     )
@@ -257,7 +257,9 @@ def _refuse_without_items(facts: Facts, roles: Mapping[str, str]) -> None:
         for name in facts.by_word("system")
         if name not in (roles.get("topic"), *facts.named.get("topic", ()))
     ]
-    systems = [name for name in systems if plain(name) not in SWING or not is_numeric(sheet.columns[name])]
+    systems = [
+        name for name in systems if simplify_header(name) not in SWING or not is_numeric(sheet.columns[name])
+    ]
     if not systems or sheet.columns[systems[0]].unique:
         return
     if "topic" not in roles or not sheet.columns[roles["topic"]].unique:
@@ -269,8 +271,8 @@ def _refuse_without_items(facts: Facts, roles: Mapping[str, str]) -> None:
         )
 
 
-def _turn(facts: Facts, roles: Mapping[str, str], rest: Sequence[str]) -> Reading | None:
-    """The reading of a table whose rows are systems and whose columns are items; None where it is none."""
+def _turn_table(facts: Facts, roles: Mapping[str, str], rest: Sequence[str]) -> Reading | None:
+    """Return the reading of a table whose rows are systems and whose columns are items; None where it is none."""
     sheet = facts.sheet
     numbers = [name for name in rest if is_numeric(sheet.columns[name])]
     candidates = [name for name in sheet.columns if name not in numbers and sheet.columns[name].unique]
@@ -307,7 +309,7 @@ def _turn(facts: Facts, roles: Mapping[str, str], rest: Sequence[str]) -> Readin
         )
     if len(kept) < 2:
         raise _refuse_means(sheet, label)
-    turned = _exchange(sheet, label, numbers)
+    turned = _exchange_axes(sheet, label, numbers)
     inner = Facts(turned, {"topic": ("item",)}, facts.measure)
     texts = {
         name: explain_text(sheet.columns[name]) for name in rest if name not in numbers and name != label
@@ -330,8 +332,14 @@ def _rate_turned(facts: Facts, label: str, labels: list[str], numbers: Sequence[
     """Points for rows that are systems: for words, and for how the names of rows and columns look."""
     roles = list_roles(label)
     heads = list(numbers[:LOOK])
-    points = 3.0 if "system" in roles and plain(label) not in SWING else 1.5 if "system" in roles else 0.0
-    named = ("topic" in roles and plain(label) not in SWING) or {"task", "cluster"} & set(roles)
+    points = (
+        3.0
+        if "system" in roles and simplify_header(label) not in SWING
+        else 1.5
+        if "system" in roles
+        else 0.0
+    )
+    named = ("topic" in roles and simplify_header(label) not in SWING) or {"task", "cluster"} & set(roles)
     points -= 4.0 if named else 0.0
     points += 2.0 * (share_of_items(heads) - share_of_models(heads))
     points += 2.0 * (share_of_models(labels) - share_of_items(labels))
@@ -340,8 +348,8 @@ def _rate_turned(facts: Facts, label: str, labels: list[str], numbers: Sequence[
     return points + (1.0 if columns > 2 * rows else -1.0 if rows >= 2 * columns else 0.0)
 
 
-def _exchange(sheet: Sheet, label: str, numbers: Sequence[str]) -> Sheet:
-    """The same table with its rows as columns."""
+def _exchange_axes(sheet: Sheet, label: str, numbers: Sequence[str]) -> Sheet:
+    """Return the same table with its rows as columns."""
     names = list(sheet.columns[label].labels.names)
     codes = sheet.columns[label].labels.codes
     values = np.array([sheet.columns[name].values for name in numbers])
@@ -361,7 +369,7 @@ def _exchange(sheet: Sheet, label: str, numbers: Sequence[str]) -> Sheet:
 
 def _refuse_means(sheet: Sheet, label: str) -> InputError:
     return InputError(
-        f"has one row for each {clean_noun(plain(label)) or 'system'}: contains only aggregate means",
+        f"has one row for each {clean_noun(simplify_header(label)) or 'system'}: contains only aggregate means",
         where=sheet.source,
         remedy=(
             "give the scores of each topic or question",
@@ -375,7 +383,7 @@ def _refuse_means(sheet: Sheet, label: str) -> InputError:
 def _read_measures(
     facts: Facts, roles: dict[str, str], rest: Sequence[str], omitted: Mapping[str, str], single: bool
 ) -> Reading:
-    """The reading of a table of one system, with a column for each measure."""
+    """Return the reading of a table of one system, with a column for each measure."""
     sheet = facts.sheet
     numbers = [name for name in rest if is_numeric(sheet.columns[name])]
     scores = [name for name in numbers if is_score(name)]
@@ -399,15 +407,15 @@ def _read_measures(
 def _choose_systems(
     facts: Facts, roles: Mapping[str, str], rest: Sequence[str]
 ) -> tuple[tuple[str, ...], dict[str, str], dict[str, tuple[str, str]]]:
-    """The systems of a wide table, why other columns are none, and the measure of each where there are several."""
+    """Choose the systems of a wide table; return why other columns are none, and the measures if there are several."""
     sheet = facts.sheet
     names = list(rest)
     numbers = [name for name in names if _holds_scores(facts, name)]
     omitted: dict[str, str] = {}
     first = names.index(numbers[0]) if numbers else len(names)
-    for place, name in enumerate(names):
+    for position, name in enumerate(names):
         if name not in numbers:
-            _refuse_lost_system(sheet, name, after=place > first, numbers=numbers)
+            _refuse_lost_system(sheet, name, after=position > first, numbers=numbers)
             omitted[name] = explain_text(sheet.columns[name])
     if not numbers:
         spoilt = [name for name in names if sheet.columns[name].words and not is_text(name)]
@@ -426,7 +434,7 @@ def _choose_systems(
     omitted |= more
     if parts:
         return tuple(numbers), omitted, parts
-    omitted |= _omit_beside(sheet, numbers)
+    omitted |= _omit_non_systems(sheet, numbers)
     kept = [name for name in numbers if name not in omitted]
     measures = [name for name in kept if is_measure(name)]
     if measures and len(kept) > 1 and "topic" in roles:
@@ -443,9 +451,9 @@ def _choose_systems(
 
 
 def _holds_scores(facts: Facts, name: str) -> bool:
-    """Whether a column is one of scores, perhaps with words among them."""
-    column = facts.column(name)
-    if "system" in facts.words(name) and plain(name) not in SWING:
+    """Tell whether a column is one of scores, perhaps with words among them."""
+    column = facts.get_column(name)
+    if "system" in facts.words(name) and simplify_header(name) not in SWING:
         return False
     if name in facts.sheet.empty or is_numeric(column):
         return True
@@ -489,7 +497,7 @@ def _refuse_lost_system(sheet: Sheet, name: str, *, after: bool, numbers: Sequen
 def _split_measures(
     sheet: Sheet, numbers: Sequence[str]
 ) -> tuple[list[str], dict[str, str], dict[str, tuple[str, str]]]:
-    """Columns such as bm25_AP, bm25_P10, dense_AP: systems by measures.
+    """Return columns such as bm25_AP, bm25_P10, dense_AP: systems by measures.
 
     Where one measure is left beside numbers that are none (gpt4_score, gpt4_cost), its columns are the systems.
     """
@@ -509,25 +517,25 @@ def _split_measures(
 
 
 def _split_last(name: str) -> tuple[str, str] | None:
-    """A name as system and what is measured, which comes last."""
+    """Return a name as system and what is measured, which comes last."""
     for mark in ("_", "/", ".", ":", "|", " ", "-"):
-        system, found, kind = name.rpartition(mark)
-        if found and system.strip() and (is_score(kind) or plain(kind) in BOOKKEEPING):
+        system, separator, kind = name.rpartition(mark)
+        if separator and system.strip() and (is_score(kind) or simplify_header(kind) in BOOKKEEPING):
             return system.strip(), kind.strip()
     return None
 
 
 def _split_first(name: str) -> tuple[str, str] | None:
-    """A name as system and what is measured, which comes first."""
+    """Return a name as system and what is measured, which comes first."""
     for mark in ("_", "/", ".", ":", "|", " ", "-"):
-        kind, found, system = name.partition(mark)
-        if found and system.strip() and (is_score(kind) or plain(kind) in BOOKKEEPING):
+        kind, separator, system = name.partition(mark)
+        if separator and system.strip() and (is_score(kind) or simplify_header(kind) in BOOKKEEPING):
             return system.strip(), kind.strip()
     return None
 
 
-def _omit_beside(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
-    """Columns of a wide table that are no systems, by a word and a number; a refusal where only one of them says so."""
+def _omit_non_systems(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
+    """Omit columns of a wide table that are no systems by a word and by numbers; refuse where only one says so."""
     omitted: dict[str, str] = {}
     worded = {name: _word_sign(name) for name in numbers}
     plain_names = [name for name in numbers if not worded[name]]
@@ -546,9 +554,9 @@ def _omit_beside(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
             )
         return {}
     values = {name: sheet.columns[name].values for name in numbers}
-    told = [name for name in numbers if name not in sheet.empty]
-    for name in told:
-        base = [other for other in plain_names if other != name and other in told]
+    filled = [name for name in numbers if name not in sheet.empty]
+    for name in filled:
+        base = [other for other in plain_names if other != name and other in filled]
         others = {other: values[other] for other in base if not sheet.columns[other].words}
         if not others or sheet.columns[name].words:
             continue
@@ -575,21 +583,21 @@ def _omit_beside(sheet: Sheet, numbers: Sequence[str]) -> dict[str, str]:
 
 
 def _word_sign(name: str) -> str:
-    """How far a name says that a column is no system: "strong" where all of it does, "weak" where a part does."""
+    """Return how far a name says that a column is no system: "strong" if all of it does, "weak" if a part does."""
     words = split_words(name)
     if (
         is_summary_header(name)
-        or plain(name) in BOOKKEEPING
+        or simplify_header(name) in BOOKKEEPING
         or (words and all(word in BOOKKEEPING for word in words))
     ):
         return "strong"
-    if plain(name) in SWING and plain(name) not in ("run", "name", "tag", "version"):
+    if simplify_header(name) in SWING and simplify_header(name) not in ("run", "name", "tag", "version"):
         return "strong"
     return "weak" if is_bookkeeping(name) else ""
 
 
 def _number_sign(sheet: Sheet, name: str, others: Mapping[str, np.ndarray]) -> str:
-    """What the numbers of a column say against its being a system; nothing where they do not."""
+    """Return what the numbers of a column say against its being a system; nothing where they do not."""
     column = sheet.columns[name]
     values = column.values
     rest = list(others.values())
@@ -615,7 +623,7 @@ def _number_sign(sheet: Sheet, name: str, others: Mapping[str, np.ndarray]) -> s
 
 
 def _is_sure(sheet: Sheet, name: str, sign: str, others: Mapping[str, np.ndarray]) -> bool:
-    """Whether a sign of the numbers alone is enough to ask: never where cells have few different values."""
+    """Tell whether a sign of the numbers alone is enough to ask: never where cells have few different values."""
     table = np.column_stack([*others.values(), sheet.columns[name].values])
     if not signs.has_many_values(table):
         return False
@@ -633,7 +641,7 @@ def _is_sure(sheet: Sheet, name: str, sign: str, others: Mapping[str, np.ndarray
 
 
 def _may_be_constant(column: Column, others: Sequence[np.ndarray]) -> bool:
-    """Whether a column that never changes may be a system, as one that is always right is.
+    """Tell whether a column that never changes may be a system, as one that is always right is.
 
     Its score has to be one that the other systems could have, by what they have or as all are within 0 and 1.
     """

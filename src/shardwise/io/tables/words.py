@@ -12,12 +12,12 @@ from functools import lru_cache
 from shardwise.core.scores import ROLE_OF
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_set(text: str) -> frozenset[str]:
     """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
-ITEMS = _words("""
+ITEMS = _split_set("""
     topic topic_id query query_id qid q_id item item_id question question_id prompt prompt_id example example_id
     sample_id problem problem_id case case_id test_case testcase test test_id task_id doc_id instance_id doc
     datapoint record record_id utterance sentence sentence_id segment segment_id seg_id sent_id image image_id
@@ -28,7 +28,7 @@ ITEMS = _words("""
     otazka вопрос запрос пример задача 问题 問題 题目 題目 查询 样本 例子 質問 設問 質問文 문제 질문 soru ornek سؤال
 """)
 """Headers of the column that names what is scored."""
-SYSTEMS = _words("""
+SYSTEMS = _split_set("""
     system system_id system_name model model_name model_id modelname engine retriever ranker checkpoint method
     method_name approach algorithm algo variant tool llm provider agent team submission generator solver
     classifier technique strategy architecture pipeline config configuration setup experiment arm treatment
@@ -38,20 +38,20 @@ SYSTEMS = _words("""
     模型 系统 系統 方法 算法 モデル システム 手法 모델 시스템 방법 yontem
 """)
 """Headers of the column that names who is scored."""
-REPEATS = _words("""
+REPEATS = _split_set("""
     instance replicate seed random_seed epoch trial trial_id repeat repeat_id repetition rep attempt attempt_id
     iteration iter generation rollout try wiederholung durchlauf versuch zufallszahl graine essai repeticion
     semilla intento ripetizione tentativo repeticao tentativa herhaling poging повтор попытка
     种子 種子 次数 重复 シード 試行 시드 반복
 """)
 """Headers of the column that tells repeated scores apart."""
-SAMPLED = _words("sample sample_no sample_idx generation rollout completion attempt epoch")
+SAMPLED = _split_set("sample sample_no sample_idx generation rollout completion attempt epoch")
 """Headers of repeats that were drawn anew for each item (METHODS, 10.6)."""
-TASKS = _words("""
+TASKS = _split_set("""
     task task_name dataset dataset_name benchmark subset subject suite domain datensatz jeu_de_donnees
     conjunto_de_datos 数据集 データセット
 """)
-CLUSTERS = _words("""
+CLUSTERS = _split_set("""
     cluster cluster_id passage passage_id group group_id context_id conversation conversation_id document
     document_id story_id gruppe groupe grupo gruppo
 """)
@@ -129,12 +129,12 @@ NAMELESS = frozenset(
 )
 """Headers that say nothing of what the rows are."""
 
-VALUES = _words("""
+VALUES = _split_set("""
     score scores value wert punkte punktzahl bewertung ergebnis valeur resultat puntuacion puntaje valor
     resultado punteggio valore risultato pontuacao waarde оценка балл 得分 分数 分數 值 スコア 点数 점수 puan
 """)
 """Headers of numbers that do not say what of."""
-OUTCOMES = _words("""
+OUTCOMES = _split_set("""
     correct is_correct accuracy acc acc_norm exact_match em exact f1 judge judge_score rating grade reward
     passed pass success result outcome resolved solved win correctness quality points reciprocal_rank bleu
     sacrebleu chrf ter comet bleurt meteor bertscore wer cer mae mse rmse auc auroc auprc loss nll perplexity
@@ -152,7 +152,7 @@ _RANKED = re.compile(
     r"rouge_?(\d|l|lsum|w|su)?|(pass|acc|maj|cons)@\d+|bleu_?\d"
 )
 
-BOOKKEEPING = _words("""
+BOOKKEEPING = _split_set("""
     latency latenz latence latencia latenza time times zeit temps tiempo tempo duration dauer duree duracion
     durata runtime elapsed seconds sec secs ms msec millis timestamp ts date datum fecha when created updated
     started finished year jahr annee ano anno month monat hour 时间 時間 延迟 日期 年份 время дата год cost costs kosten
@@ -167,7 +167,7 @@ BOOKKEEPING = _words("""
     topp topk port turn step
 """)
 """Parts of headers of numbers that are kept beside scores."""
-TEXTS = _words("""
+TEXTS = _split_set("""
     answer answers antwort reponse respuesta risposta response responses output outputs prediction completion
     text comment comments kommentar bemerkung notes explanation reason rationale feedback judgment message
     messages prompt context contexts retrieved_contexts reference generation transcript trace error errors
@@ -206,8 +206,8 @@ _DIFFERENCES = """
 """
 SUMMARIES = frozenset(" ".join((_MEANS, _SUMS, _SPREADS, _ORDERS, _COUNTS, _WHOLES)).lower().split())
 """Words for a row or column that sums up others."""
-SUMMARY_COLUMNS = SUMMARIES | _words(_DIFFERENCES)
-_FILLERS = _words("""
+SUMMARY_COLUMNS = SUMMARIES | _split_set(_DIFFERENCES)
+_FILLERS = _split_set("""
     of the and over per row column value score scores across topics questions items dev error geo geom geometric
     arithmetic standard type typ + - ± / & : = in % des der de la el du moyen media avg. all
 """)
@@ -269,10 +269,10 @@ _SYSTEM_NAME = re.compile(
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 
 
-def plain(header: str) -> str:
+def simplify_header(header: str) -> str:
     """Return a header in lower case, without accents and with underscores.
 
-    >>> plain("Question ID"), plain("model-name"), plain("Modèle")
+    >>> simplify_header("Question ID"), simplify_header("model-name"), simplify_header("Modèle")
     ('question_id', 'model_name', 'modele')
     """
     return re.sub(r"[\s\-]+", "_", remove_accents(header).strip().lower())
@@ -308,7 +308,7 @@ def list_roles(header: str) -> tuple[str, ...]:
     >>> list_roles("run_id"), list_roles("Question ID"), list_roles("answer"), list_roles("Modell")
     (('system', 'instance'), ('topic',), (), ('system',))
     """
-    word = plain(header)
+    word = simplify_header(header)
     if word in SWING:
         return SWING[word]
     known = (
@@ -326,43 +326,47 @@ def list_roles(header: str) -> tuple[str, ...]:
 
 
 def is_value(header: str) -> bool:
-    """Whether a header says that a column holds scores without saying of what."""
-    return plain(header) in VALUES
+    """Tell whether a header says that a column holds scores without saying of what."""
+    return simplify_header(header) in VALUES
 
 
 def is_measure(header: str) -> bool:
-    """Whether a header is the name of a measure.
+    """Tell whether a header is the name of a measure.
 
     >>> is_measure("P@10"), is_measure("nDCG@10"), is_measure("bm25"), is_measure("rouge_score(mode=fmeasure)")
     (True, True, False, True)
     """
-    word = re.sub(r"\(.*\)$", "", plain(header)).removesuffix("_score")
+    word = re.sub(r"\(.*\)$", "", simplify_header(header)).removesuffix("_score")
     return word in OUTCOMES or _RANKED.fullmatch(word) is not None
 
 
 def is_score(header: str) -> bool:
-    """Whether a header says that a column holds scores."""
+    """Tell whether a header says that a column holds scores."""
     return is_value(header) or is_measure(header)
 
 
 def is_bookkeeping(header: str) -> bool:
-    """Whether a header names a number that is kept beside scores: cost, latency_ms, year.
+    """Tell whether a header names a number that is kept beside scores: cost, latency_ms, year.
 
     >>> is_bookkeeping("latency_ms"), is_bookkeeping("n_docs"), is_bookkeeping("bm25"), is_bookkeeping("Kosten (EUR)")
     (True, True, False, True)
     """
     words = split_words(header)
-    return plain(header) in BOOKKEEPING or any(word in BOOKKEEPING for word in words) or words[-1:] == ["id"]
+    return (
+        simplify_header(header) in BOOKKEEPING
+        or any(word in BOOKKEEPING for word in words)
+        or words[-1:] == ["id"]
+    )
 
 
 def is_text(header: str) -> bool:
-    """Whether a header names text that stands beside scores: answer, comment."""
+    """Tell whether a header names text that stands beside scores: answer, comment."""
     words = split_words(header)
-    return plain(header) in TEXTS or any(word in TEXTS for word in words)
+    return simplify_header(header) in TEXTS or any(word in TEXTS for word in words)
 
 
 def is_summary(label: str) -> bool:
-    """Whether a label of a row says that it sums up other rows; one or two Latin letters say too little.
+    """Tell whether a label of a row says that it sums up other rows; one or two Latin letters say too little.
 
     >>> [is_summary(label) for label in ("Average:", "Mean ± SD", "Mittelwert", "Macro avg", "q1", "all things")]
     [True, True, True, True, False, False]
@@ -377,11 +381,12 @@ def is_summary(label: str) -> bool:
 
 
 def is_summary_header(header: str) -> bool:
-    """Whether a header says that its column sums up other columns."""
+    """Tell whether a header says that its column sums up other columns."""
     words = split_words(header) or list(header.strip().lower())
-    named = plain(header) in SUMMARY_COLUMNS or any(word in SUMMARY_COLUMNS for word in words)
+    named = simplify_header(header) in SUMMARY_COLUMNS or any(word in SUMMARY_COLUMNS for word in words)
     return named and (
-        plain(header) in SUMMARY_COLUMNS or all(word in SUMMARY_COLUMNS | _FILLERS for word in words)
+        simplify_header(header) in SUMMARY_COLUMNS
+        or all(word in SUMMARY_COLUMNS | _FILLERS for word in words)
     )
 
 
@@ -417,7 +422,7 @@ def share_of_items(names: list[str]) -> float:
 
 
 def is_numbered(names: list[str]) -> bool:
-    """Whether names differ in their last number only: x1, x2, x10.
+    """Tell whether names differ in their last number only: x1, x2, x10.
 
     >>> is_numbered(["x1", "x2", "x10"]), is_numbered(["bm25", "dense"])
     (True, False)

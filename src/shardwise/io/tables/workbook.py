@@ -18,7 +18,7 @@ from shardwise.core.errors import InputError, Option
 from shardwise.io.bounds import most_inside
 from shardwise.io.files import read_text
 from shardwise.io.tables.delimited import find_dialect
-from shardwise.io.tables.sheet import Sheet, first_line, make_sheet, stem
+from shardwise.io.tables.sheet import Sheet, first_line, make_sheet, strip_endings
 from shardwise.io.tables.words import is_summary, is_summary_header
 
 FORMULA = "=…"  # in place of a formula that was never computed
@@ -74,7 +74,7 @@ def read_workbook(path: Path, title: str = "", decimal: str = "") -> Sheet:
         pa.table(columns, names=list(dialect.header)),
         str(path),
         lambda row: f"{path}:row {numbers[row]}",
-        system=stem(path),
+        system=strip_endings(path),
         decimal=decimal,
         notes=(*notes, *dialect.notes),
     )
@@ -109,7 +109,7 @@ def _load_pages(path: Path) -> list[_Page]:
 
 
 def _is_table(page: Any) -> bool:
-    """Whether a sheet has cells; a sheet of a chart has none."""
+    """Tell whether a sheet has cells; a sheet of a chart has none."""
     return hasattr(page, "iter_rows")
 
 
@@ -117,15 +117,15 @@ def _load_page(computed: Any, written: Any) -> _Page:
     rows, numbers = [], []
     pairs = zip(computed.iter_rows(values_only=True), written.iter_rows(values_only=True), strict=True)
     for number, (values, sources) in enumerate(pairs, start=1):
-        cells = [_show(value, source) for value, source in zip(values, sources, strict=True)]
+        cells = [_format_cell(value, source) for value, source in zip(values, sources, strict=True)]
         if any(cells):
             rows.append(cells)
             numbers.append(number)
     return _Page(str(computed.title), rows, numbers)
 
 
-def _show(value: Any, source: Any) -> str:
-    """A cell as text; a formula without a value says so."""
+def _format_cell(value: Any, source: Any) -> str:
+    """Return a cell as text; a formula without a value says so."""
     if value is None:
         return FORMULA if isinstance(source, str) and source.startswith("=") else ""
     if isinstance(value, bool):
@@ -149,7 +149,7 @@ def _is_numeric(cell: str) -> bool:
 
 
 def _choose_page(pages: Sequence[_Page], title: str, path: Path) -> tuple[_Page, list[str]]:
-    """The sheet with scores; a refusal where several have some."""
+    """Return the sheet with scores; a refusal where several have some."""
     titles = [page.title for page in pages]
     if title:
         chosen = [page for page in pages if page.title == title]
@@ -176,7 +176,7 @@ def _choose_page(pages: Sequence[_Page], title: str, path: Path) -> tuple[_Page,
 
 
 def _keep_block(page: _Page, path: Path) -> tuple[_Page, list[str]]:
-    """The block of columns that is the table, where empty columns separate it from others beside it."""
+    """Return the block of columns that is the table, where empty columns separate it from others beside it."""
     width = max(map(len, page.rows))
     rows = [[*row, *[""] * (width - len(row))] for row in page.rows]
     filled = [any(row[k] for row in rows) for k in range(width)]

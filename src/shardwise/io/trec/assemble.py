@@ -11,12 +11,12 @@ from shardwise.core.arrays import Codes, Grades, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.io.collection import UNJUDGED, Collection
-from shardwise.io.trec.interning import Interner, Merged, merge
+from shardwise.io.trec.interning import Interner, Merged, merge_interners
 from shardwise.io.trec.parsed import ParsedQrels, ParsedRun
 from shardwise.io.trec.ranking import grade_rankings, place_rankings
 
 
-def assemble(
+def assemble_collection(
     runs: list[ParsedRun],
     qrels: list[ParsedQrels],
     interners: list[Interner],
@@ -26,10 +26,10 @@ def assemble(
     notes: list[str],
 ) -> Collection:
     """Put rankings and judgments into the common codes."""
-    merged = merge(interners)
-    judged = _judgments(qrels, merged.codes, topics)
+    merged = merge_interners(interners)
+    judged = _assemble_judgments(qrels, merged.codes, topics)
     jobs = len(interners)
-    docs, starts, grades, cut = _rankings(runs, merged, topics, depth, judged, jobs)
+    docs, starts, grades, cut = _assemble_rankings(runs, merged, topics, depth, judged, jobs)
     collection = Collection(
         systems=systems,
         topics=topics,
@@ -51,13 +51,15 @@ def assemble(
     ]
     if not moved:
         return collection
-    docs, starts, grades, _ = _rankings([run for _, run in moved], merged, topics, depth, judged, jobs)
+    docs, starts, grades, _ = _assemble_rankings(
+        [run for _, run in moved], merged, topics, depth, judged, jobs
+    )
     names = tuple(system for system, _ in moved)
     other = replace(collection, systems=names, docs=docs, starts=starts, grades=grades, notes=())
     return replace(collection, reordered=other)
 
 
-def _rankings(
+def _assemble_rankings(
     runs: list[ParsedRun],
     merged: Merged,
     topics: tuple[str, ...],
@@ -74,25 +76,25 @@ def _rankings(
     grades = np.empty(len(docs), dtype=np.int16)
     n_docs = len(merged.name_starts) - 1
 
-    def place(r: int) -> None:
+    def place_run(r: int) -> None:
         run = runs[r]
         target = np.array([number.get(topic, -1) for topic in run.topics], dtype=np.int64)
         codes = merged.codes[run.worker]
         place_rankings(run.docs, run.edges, target, codes, starts[r * n_topics :], counts[r], docs)
 
-    def grade(part: Ints) -> None:
+    def grade_topics(part: Ints) -> None:
         grade_of = np.full(n_docs, UNJUDGED)
         grade_rankings(part, docs, starts, grades, *judged, grade_of, int(UNJUDGED))
 
-    list(map_parallel(place, range(len(runs)), jobs=jobs))
-    list(map_parallel(grade, np.array_split(np.arange(n_topics), jobs), jobs=jobs))
+    list(map_parallel(place_run, range(len(runs)), jobs=jobs))
+    list(map_parallel(grade_topics, np.array_split(np.arange(n_topics), jobs), jobs=jobs))
     return docs, starts, grades, cut
 
 
 def ranking_sizes(
     runs: list[ParsedRun], topics: tuple[str, ...], depth: int | None
 ) -> tuple[Ints, tuple[str, ...]]:
-    """(run, topic) number of documents down to a depth, and a note on how many rankings are cut there."""
+    """Return (run, topic) number of documents down to a depth, and a note on how many rankings are cut there."""
     number = {topic: t for t, topic in enumerate(topics)}
     counts = np.zeros((len(runs), len(topics)), dtype=np.int64)
     for r, run in enumerate(runs):
@@ -106,10 +108,10 @@ def ranking_sizes(
     return np.minimum(counts, depth), (note,) if cut else ()
 
 
-def _judgments(
+def _assemble_judgments(
     qrels: list[ParsedQrels], codes: tuple[Codes, ...], topics: tuple[str, ...]
 ) -> tuple[Codes, Grades, Ints]:
-    """Judgments of the chosen topics, by topic and document; the same document in two files must agree."""
+    """Return judgments of the chosen topics, by topic and document; the same document in two files must agree."""
     number = {topic: t for t, topic in enumerate(topics)}
     topic_of, docs, grades = [], [], []
     for part in qrels:

@@ -35,9 +35,9 @@ class Interner:
 
     def __init__(self) -> None:
         self.key = SECRET
-        self.clear()
+        self.clear_names()
 
-    def clear(self) -> None:
+    def clear_names(self) -> None:
         """Forget all names, and give their memory back."""
         self.count = 0
         self.stride = 2
@@ -48,7 +48,7 @@ class Interner:
         """Make room for one more name of that many words, and for as many again as there are."""
         if n_words > self.stride:
             wide = np.zeros(len(self.words) // self.stride * n_words + SPARE, dtype=np.uint64)
-            wide[: self.count * n_words].reshape(-1, n_words)[:, : self.stride] = self.matrix()
+            wide[: self.count * n_words].reshape(-1, n_words)[:, : self.stride] = self.get_words()
             self.words, self.stride = wide, n_words
         if (self.count + 1) * 2 >= len(self.slots):
             self.slots = np.zeros(len(self.slots) * 2, dtype=np.uint64)
@@ -56,12 +56,12 @@ class Interner:
         if (self.count + 1) * self.stride + SPARE > len(self.words):
             self.words = np.concatenate([self.words, np.zeros(len(self.words), dtype=np.uint64)])
 
-    def matrix(self) -> Words:
-        """(count, stride) words of the names so far, by code."""
+    def get_words(self) -> Words:
+        """Return (count, stride) words of the names so far, by code."""
         return self.words[: self.count * self.stride].reshape(self.count, self.stride)
 
-    def codes(self, names: list[bytes]) -> Codes:
-        """Codes of some names, new ones included."""
+    def intern_names(self, names: list[bytes]) -> Codes:
+        """Return codes of some names, new ones included."""
         codes = np.empty(len(names), dtype=np.int32)
         edges = np.concatenate([[0], np.cumsum([len(name) for name in names])]).astype(np.int64)
         text = np.frombuffer(b"".join(names), dtype=np.uint8)
@@ -92,7 +92,7 @@ class _Ordered:
     codes: tuple[Codes, ...]
 
 
-def merge(interners: list[Interner]) -> Merged:
+def merge_interners(interners: list[Interner]) -> Merged:
     """Number the names of all interners in byte order, so that codes depend on nothing but the names.
 
     The interners are empty afterwards: with what is made of them, they would take twice the memory.
@@ -102,7 +102,7 @@ def merge(interners: list[Interner]) -> Merged:
     parts = list(map_parallel(lambda interner: _sort_interner(interner, stride), interners, jobs=jobs))
     while len(parts) > 1:
         pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
-        parts = list(map_parallel(_unite, pairs, jobs=jobs))
+        parts = list(map_parallel(_unite_parts, pairs, jobs=jobs))
         del pairs
     rows = parts[0].rows
     starts = np.zeros(len(rows) + 1, dtype=np.int64)
@@ -113,18 +113,18 @@ def merge(interners: list[Interner]) -> Merged:
 
 
 def _sort_interner(interner: Interner, stride: int) -> _Ordered:
-    """The names of one interner, in as many words each as asked."""
+    """Return the names of one interner, in as many words each as asked."""
     order = np.arange(interner.count, dtype=np.int32)
     sort_names(interner.words, interner.stride, order, np.empty(interner.count, dtype=np.uint64))
     rows = np.empty((interner.count, stride), dtype=np.uint64)
     codes = np.empty(interner.count, dtype=np.int32)
     copy_sorted(interner.words, interner.stride, order, rows, codes)
-    interner.clear()
+    interner.clear_names()
     return _Ordered(rows, (codes,))
 
 
-def _unite(parts: list[_Ordered]) -> _Ordered:
-    """The names of one part or two, each once."""
+def _unite_parts(parts: list[_Ordered]) -> _Ordered:
+    """Return the names of one part or two, each once."""
     if len(parts) == 1:
         return parts[0]
     a, b = parts

@@ -18,7 +18,7 @@ from shardwise.core.errors import InputError
 from shardwise.io.collection import Collection, Strata, Subtopics
 from shardwise.io.files import read_text
 from shardwise.io.natural_order import natural_key
-from shardwise.io.run_tables import Table, labelled_table
+from shardwise.io.run_tables import RunTable, labelled_table
 from shardwise.io.trec.names import MAX_NAME
 
 Kind = Literal["subtopics", "strata"]
@@ -44,13 +44,13 @@ class Labelled:
     grades: Grades
     repeated: int  # rows that only repeat another, left out here
 
-    def table(self) -> Table:
-        """One grade a document, its highest over the subtopics, as plain judgments have it."""
+    def make_table(self) -> RunTable:
+        """Return one grade a document, its highest over the subtopics, as plain judgments have it."""
         best: dict[tuple[str, bytes], int] = {}
         for topic, doc, grade in zip(self.topics, self.docs, self.grades.tolist(), strict=True):
             best[topic, doc] = max(grade, best.get((topic, doc), grade))
         topics, docs = [topic for topic, _ in best], [doc for _, doc in best]
-        return Table(self.source, topics, docs, np.array(list(best.values()), dtype=np.float64))
+        return RunTable(self.source, topics, docs, np.array(list(best.values()), dtype=np.float64))
 
 
 def parse_labels(sources: Mapping[Path, bytes] | Any, subtopics: bool) -> Labelled | None:
@@ -60,7 +60,7 @@ def parse_labels(sources: Mapping[Path, bytes] | Any, subtopics: bool) -> Labell
     has strata, and so has a data frame with a column ``stratum``.
     """
     if isinstance(sources, Mapping) and all(isinstance(source, Path) for source in sources):
-        strata = [_width(text) == 5 for text in sources.values()]
+        strata = [_count_columns(text) == 5 for text in sources.values()]
         if not subtopics and not any(strata):
             return None
         if any(strata) if subtopics else not all(strata):
@@ -71,8 +71,8 @@ def parse_labels(sources: Mapping[Path, bytes] | Any, subtopics: bool) -> Labell
                 remedy="judgments have subtopics (4 columns), strata (5 columns), or neither, but throughout",
             )
         kind: Kind = "subtopics" if subtopics else "strata"
-        rows = [row for path, text in sources.items() for row in _rows(path, text, kind)]
-        return _checked(kind, " and ".join(map(str, sources)), rows)
+        rows = [row for path, text in sources.items() for row in _parse_rows(path, text, kind)]
+        return _collect_rows(kind, " and ".join(map(str, sources)), rows)
     frame = sources if isinstance(sources, pd.DataFrame) else None
     if frame is None and subtopics:
         if isinstance(sources, Mapping):
@@ -85,11 +85,11 @@ def parse_labels(sources: Mapping[Path, bytes] | Any, subtopics: bool) -> Labell
         return None
     kind = "subtopics" if subtopics else "strata"
     table, labels = labelled_table(frame, _LABEL_NAMES[kind])
-    return _checked(
+    return _collect_rows(
         kind,
         "qrels",
         [
-            (f"qrels, row {row + 1}", topic, doc, label, _grade(f"qrels, row {row + 1}", value))
+            (f"qrels, row {row + 1}", topic, doc, label, _parse_grade(f"qrels, row {row + 1}", value))
             for row, (topic, doc, label, value) in enumerate(
                 zip(table.topics, table.docs, labels, table.values.tolist(), strict=True)
             )
@@ -130,7 +130,7 @@ def attach_labels(collection: Collection, judged: Labelled, intents: Any = None)
     by_topic = Subtopics(
         names=tuple(label for labels in named for label in labels),
         starts=np.concatenate([[0], np.cumsum([len(labels) for labels in named])]).astype(np.int64),
-        weights=_weights(collection.topics, named, intents),
+        weights=_weight_subtopics(collection.topics, named, intents),
         edges=np.searchsorted(judged_rows, np.arange(len(collection.qrel_docs) + 1)).astype(np.int64),
         codes=np.array([within[topic_of[row]][label] for row, label, _ in rows], dtype=np.int32),
         grades=np.array([grade for _, _, grade in rows], dtype=np.int16),
@@ -139,8 +139,8 @@ def attach_labels(collection: Collection, judged: Labelled, intents: Any = None)
     return replace(collection, subtopics=by_topic, notes=(*collection.notes, note))
 
 
-def _width(text: bytes) -> int:
-    """Number of columns of the first line that has any."""
+def _count_columns(text: bytes) -> int:
+    """Return number of columns of the first line that has any."""
     start = text[: 1 << 16].lstrip()
     return len(start.split(b"\n", 1)[0].split())
 
@@ -148,7 +148,7 @@ def _width(text: bytes) -> int:
 _Row = tuple[str, str, bytes, str, int]  # where, topic, document, label, grade
 
 
-def _rows(path: Path, text: bytes, kind: Kind) -> Iterable[_Row]:
+def _parse_rows(path: Path, text: bytes, kind: Kind) -> Iterable[_Row]:
     width = 4 if kind == "subtopics" else 5
     for number, line in enumerate(text.split(b"\n"), start=1):
         words = line.split()
@@ -173,10 +173,10 @@ def _rows(path: Path, text: bytes, kind: Kind) -> Iterable[_Row]:
                 where=where,
                 remedy="the file may be damaged: fetch it again",
             )
-        yield where, topic, words[2], label, _grade(where, words[-1])
+        yield where, topic, words[2], label, _parse_grade(where, words[-1])
 
 
-def _grade(where: str, value: bytes | float) -> int:
+def _parse_grade(where: str, value: bytes | float) -> int:
     try:
         number = float(value)
     except ValueError:
@@ -191,8 +191,8 @@ def _grade(where: str, value: bytes | float) -> int:
     return int(number)
 
 
-def _checked(kind: Kind, source: str, rows: Iterable[_Row]) -> Labelled:
-    """Rows without repetitions; contradictions are refused."""
+def _collect_rows(kind: Kind, source: str, rows: Iterable[_Row]) -> Labelled:
+    """Return rows without repetitions; contradictions are refused."""
     seen: dict[tuple[str, bytes, str], tuple[str, int]] = {}
     repeated = 0
     for where, topic, doc, label, grade in rows:
@@ -222,17 +222,17 @@ def _checked(kind: Kind, source: str, rows: Iterable[_Row]) -> Labelled:
 
 
 def _judged_rows(collection: Collection) -> dict[int, int]:
-    """Place of each judged document among the judgments, by topic and document in one number."""
+    """Return place of each judged document among the judgments, by topic and document in one number."""
     topic_of = np.repeat(np.arange(len(collection.topics)), np.diff(collection.qrel_starts))
     keys: Ints = topic_of * collection.n_docs + collection.qrel_docs
     return {key: row for row, key in enumerate(keys.tolist())}
 
 
-def _weights(topics: Sequence[str], named: list[list[str]], intents: Any) -> Floats:
-    """Probability of each subtopic, up to a factor; 1 throughout where none is given."""
+def _weight_subtopics(topics: Sequence[str], named: list[list[str]], intents: Any) -> Floats:
+    """Return probability of each subtopic, up to a factor; 1 throughout where none is given."""
     if intents is None:
         return np.ones(sum(map(len, named)))
-    given = _intent_file(Path(intents)) if isinstance(intents, str | os.PathLike) else intents
+    given = _read_intent_file(Path(intents)) if isinstance(intents, str | os.PathLike) else intents
     weights = []
     for topic, labels in zip(topics, named, strict=True):
         given_weights = {str(label): weight for label, weight in given.get(topic, {}).items()}
@@ -254,8 +254,8 @@ def _weights(topics: Sequence[str], named: list[list[str]], intents: Any) -> Flo
     return np.array(weights)
 
 
-def _intent_file(path: Path) -> dict[str, dict[str, float]]:
-    """Lines of topic, subtopic and probability, as NTCIR's files of intent probabilities have them."""
+def _read_intent_file(path: Path) -> dict[str, dict[str, float]]:
+    """Return lines of topic, subtopic and probability, as NTCIR's files of intent probabilities have them."""
     by_topic: dict[str, dict[str, float]] = {}
     for number, line in enumerate(read_text(path).decode("utf-8", "backslashreplace").split("\n"), start=1):
         words = line.split()

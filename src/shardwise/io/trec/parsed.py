@@ -10,8 +10,8 @@ import numpy as np
 from shardwise.core.arrays import Bytes, Codes, Floats, Grades, Ints, Stamps, Words
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
-from shardwise.io.files import padded, read_bytes
-from shardwise.io.run_tables import Table
+from shardwise.io.files import pad_text, read_bytes
+from shardwise.io.run_tables import RunTable
 from shardwise.io.trec import lines
 from shardwise.io.trec.conventions import DEFAULT, Conventions
 from shardwise.io.trec.interning import Interner
@@ -67,14 +67,14 @@ class Worker:
         self._hashes: Words = np.empty(lines.BATCH, dtype=np.uint64)
         self._topics: dict[bytes, str] = {}  # those seen, decoded: most runs have the same
 
-    def run(self, source: Path | Table) -> ParsedRun:
+    def parse_run(self, source: Path | RunTable) -> ParsedRun:
         """Parse and order one run."""
         where = str(source) if isinstance(source, Path) else source.name
         if isinstance(source, Path):
             rows = self._parse_file(source, read_bytes(source, self._buffer), is_run=True)
         else:
             rows = self._code_table(source)
-        topics, topic_of_run = _distinct(rows.topics)
+        topics, topic_of_run = _number_topics(rows.topics)
         docs = self._docs[: rows.count].copy()
         values = self._values[: rows.count]
         if rows.by_rank:
@@ -86,12 +86,12 @@ class Worker:
             order, edges = group_rows(topic_of_run, rows.run_rows, rows.count, len(topics))
             docs, values = docs[order], values[order]
         self._stamp_room()
-        group, repeat = self._order(docs, values, edges)
+        group, repeat = self._sort_topics(docs, values, edges)
         if repeat >= 0:
             row = repeat if order is None else int(order[repeat])
             raise InputError(
-                f"document '{self._name(docs[repeat])}' appears twice for topic {topics[group]}",
-                where=self._where(source, row),
+                f"document '{self._decode_name(docs[repeat])}' appears twice for topic {topics[group]}",
+                where=self._locate_row(source, row),
                 remedy="a run ranks a document once: remove one of the two lines",
             )
         reordered = self._order_in_single(docs, values, edges)
@@ -101,7 +101,7 @@ class Worker:
             where, rows.label, topics, edges, docs, self.number, reordered, rows.comments, rows.tails
         )
 
-    def _order(self, docs: Codes, values: Floats, edges: Ints) -> tuple[int, int]:
+    def _sort_topics(self, docs: Codes, values: Floats, edges: Ints) -> tuple[int, int]:
         """Sort each topic in place; return the topic and row where a document is repeated, or -1 and -1."""
         result = order_groups(
             docs,
@@ -128,14 +128,14 @@ class Worker:
         if not merged.any():
             return None
         reordered, rounded = docs.copy(), singles.astype(np.float64)
-        self._order(reordered, rounded, edges)
+        self._sort_topics(reordered, rounded, edges)
         return None if np.array_equal(reordered, docs) else reordered
 
-    def qrels(self, source: Path | Table, text: bytes = b"") -> ParsedQrels:
+    def parse_qrels(self, source: Path | RunTable, text: bytes = b"") -> ParsedQrels:
         """Parse one source of judgments; the text of a file was read before."""
         where = str(source) if isinstance(source, Path) else source.name
         rows = (
-            self._parse_file(source, padded(text, self._buffer), is_run=False)
+            self._parse_file(source, pad_text(text, self._buffer), is_run=False)
             if isinstance(source, Path)
             else self._code_table(source)
         )
@@ -144,10 +144,10 @@ class Worker:
         if len(odd):
             raise InputError(
                 f"grade {values[odd[0]]:g} is not a whole number between -32767 and 32767",
-                where=self._where(source, int(odd[0])),
+                where=self._locate_row(source, int(odd[0])),
                 remedy="grades are whole numbers such as 0, 1, 2",
             )
-        topics, topic_of_run = _distinct(rows.topics)
+        topics, topic_of_run = _number_topics(rows.topics)
         order, edges = group_rows(topic_of_run, rows.run_rows, rows.count, len(topics))
         group = np.repeat(np.arange(len(topics)), np.diff(edges))
         docs = self._docs[: rows.count][order]
@@ -159,9 +159,9 @@ class Worker:
         if len(clash):
             first, second = by_key[clash[0]], by_key[clash[0] + 1]
             raise InputError(
-                f"topic {topics[group[second]]}, document '{self._name(docs[second])}' is judged"
+                f"topic {topics[group[second]]}, document '{self._decode_name(docs[second])}' is judged"
                 f" {grades[second]}, but {grades[first]} before",
-                where=self._where(source, int(order[second])),
+                where=self._locate_row(source, int(order[second])),
                 remedy="keep one of the two judgments",
             )
         keep = np.sort(by_key[np.concatenate([[True], ~same])])
@@ -171,8 +171,8 @@ class Worker:
             where, topics, kept_edges, docs[keep], grades[keep], self.number, repeated, rows.comments
         )
 
-    def _name(self, code: int) -> str:
-        raw: bytes = self.interner.matrix()[code].astype(">u8").tobytes()
+    def _decode_name(self, code: int) -> str:
+        raw: bytes = self.interner.get_words()[code].astype(">u8").tobytes()
         return raw.rstrip(b"\0").decode("utf-8", "backslashreplace")
 
     def _stamp_room(self) -> None:
@@ -185,9 +185,9 @@ class Worker:
             self._docs = np.concatenate([self._docs, np.empty(room - len(self._docs), dtype=np.int32)])
             self._values = np.concatenate([self._values, np.empty(room - len(self._values))])
 
-    def _code_table(self, table: Table) -> _Rows:
+    def _code_table(self, table: RunTable) -> _Rows:
         self._more_rows(len(table.docs))
-        self._docs[: len(table.docs)] = self.interner.codes(table.docs)
+        self._docs[: len(table.docs)] = self.interner.intern_names(table.docs)
         self._values[: len(table.docs)] = table.values
         topics: list[str] = []
         run_rows: list[int] = []
@@ -239,12 +239,14 @@ class Worker:
         raw = [bytes(view[a:b]) for a, b in run_spans[: 2 * state[lines.RUNS]].reshape(-1, 2).tolist()]
         for topic in raw:
             if topic not in known:
-                known[topic] = _text(topic, f"{path}", "topic")
+                known[topic] = _decode_text(topic, f"{path}", "topic")
         topics = [known[topic] for topic in raw]
         label = None
         if is_run and state[lines.ONE_LABEL]:
             start = int(state[lines.LABEL])
-            label = _text(buf[start : start + int(state[lines.LABEL_LEN])].tobytes(), f"{path}", "run tag")
+            label = _decode_text(
+                buf[start : start + int(state[lines.LABEL_LEN])].tobytes(), f"{path}", "run tag"
+            )
         return _Rows(
             topics,
             run_rows[: state[lines.RUNS]].copy(),
@@ -255,7 +257,7 @@ class Worker:
             bool(state[lines.BY_RANK]),
         )
 
-    def _where(self, source: Path | Table, row: int) -> str:
+    def _locate_row(self, source: Path | RunTable, row: int) -> str:
         """Return the place of a row in words: file and line, or table and row."""
         if isinstance(source, Path):
             skipped = b"#" if self.conventions.comments == "skip" else b"\n"
@@ -280,7 +282,7 @@ class _Rows:
     by_rank: bool = False  # the values are ranks
 
 
-def _text(raw: bytes, where: str, what: str) -> str:
+def _decode_text(raw: bytes, where: str, what: str) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -292,8 +294,8 @@ def _text(raw: bytes, where: str, what: str) -> str:
         ) from None
 
 
-def _distinct(topics: list[str]) -> tuple[tuple[str, ...], Codes]:
-    """Distinct topics in order of appearance, and the number of each item's topic."""
+def _number_topics(topics: list[str]) -> tuple[tuple[str, ...], Codes]:
+    """Return distinct topics in order of appearance, and the number of each item's topic."""
     number: dict[str, int] = {}
     codes = np.array([number.setdefault(topic, len(number)) for topic in topics], dtype=np.int32)
     return tuple(number), codes

@@ -18,7 +18,7 @@ from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.errors import Either, InputError, Option
 from shardwise.core.shown import Shown
 from shardwise.io.archive import load_arrays, save_arrays
-from shardwise.io.blocks import ROWS, Block, Blocks, blocks
+from shardwise.io.blocks import ROWS, Block, Blocks, open_blocks
 from shardwise.io.tables.roles import Columns
 from shardwise.methods.base import Estimates, Outcome
 from shardwise.methods.moderated.law import Law
@@ -115,7 +115,7 @@ class ScoreMoments(Shown):
             Called with (items done, 0) after each block.
         """
         validate_choice(missing, "missing", ("refuse", "drop"))
-        opened = blocks(source, columns=columns, systems=systems, rows=rows)
+        opened = open_blocks(source, columns=columns, systems=systems, rows=rows)
         if len(opened.systems) < 2:
             raise InputError(
                 f"{format_count(len(opened.systems), 'system')}, and comparing takes two",
