@@ -152,6 +152,22 @@ def test_tables_fall_with_the_number_of_pairs() -> None:
     assert min(counts) == 100
 
 
+def test_the_report_shows_what_its_statements_do_on_data_like_these() -> None:
+    scores = sw.simulate.scores(topics=25, systems=4, sd={"topic": 0.2, "error": 0.1}, effects=0.1, seed=4)
+    content = analyze(scores, calibration=40, seed=2)
+    check = content.trust.statements
+    assert check is not None
+    direct = sw.simulate.check_statements(scores, kinds=("intervals", "power"), repetitions=40, seed=2)
+    pd.testing.assert_frame_equal(check.table, direct.table)
+    page, rows = html(content), report_json(content)["calibration"]["statements"]
+    assert "Statements of this report" in page
+    assert "All rank ranges cover" in page
+    assert [row["measured"] for row in rows] == check.table["measured"].tolist()
+    # topics in clusters are not resampled one by one
+    units = scores.assign_coords(cluster=("topic", np.arange(25) // 3))
+    assert analyze(units, calibration=10).trust.statements is None
+
+
 def test_a_baseline_is_tried_on_its_own_pairs() -> None:
     """Holm's correction of 5 pairs is weaker than that of 15, and in equal systems both keep the level."""
     scores = sw.simulate.scores(topics=25, systems=6, sd={"topic": 0.2, "error": 0.1}, effects=0.1, seed=4)

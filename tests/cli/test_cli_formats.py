@@ -75,6 +75,7 @@ LINES: dict[str, list[tuple[object, ...]]] = {
     "simulate": [("--out", "made", "--topics", 2, "--systems", 2, "--depth", 9, "--corpus", 90, "--relevant", 4)],
     "repeat": [("report.html",)],
     "calibrate": [("scores.csv", "--method", "t holm", "--method", "MD1 hsd topic", "--repetitions", 20, "--halves", 4),
+        ("scores.csv", "--method", "moderated", "--scenario", "permute", "--repetitions", 20),
     ],
     "demo": [("--out", "demo")],
 }  # fmt: skip

@@ -62,3 +62,32 @@ def test_scores_without_bounds_and_with_gaps() -> None:
     assert found.table["measured"].between(0, 1).all()
     with pytest.raises(InputError, match="too few topics"):
         check_statements(pd.DataFrame({"a": [1.0, np.nan, 0.0], "b": [0.5, 0.5, 0.2]}))
+
+
+def test_only_the_statements_that_are_made_are_checked() -> None:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.normal([0, 0, 0.5, 1], 1, (30, 4)), columns=list("abcd"))
+    few = {"repetitions": 40, "kinds": ("intervals", "power")}
+    every = set(check_statements(frame, **few).table["statement"])
+    assert {"all rank ranges cover", "planned power of 80% reached"} <= every
+    with_base = check_statements(frame, baseline="b", **few)
+    assert set(with_base.table["statement"]) == {
+        "interval of a mean covers it",
+        "all intervals of differences cover",
+        "significantly better, but worse",
+    }
+    holm = check_statements(frame, method="t holm", **few)
+    assert set(holm.table["statement"]) == every - {"planned power of 80% reached"}
+    single = check_statements(frame, method="t none", **few)
+    assert single.table["statement"].tolist()[1] == "interval of a difference covers it"
+    with pytest.raises(InputError, match="unknown"):
+        check_statements(frame, baseline="z", **few)
+
+
+def test_score_limits_are_the_ones_that_are_checked_where_few_items_differ() -> None:
+    """Two systems that disagree on one of 40 items: symmetric intervals miss the truth far too often."""
+    y = np.ones((40, 2))
+    y[:1, 1] = 0.0
+    frame = pd.DataFrame(y, columns=["old", "new"])
+    found = check_statements(frame, kinds=("intervals",), repetitions=150).table.set_index("statement")
+    assert found.loc["all intervals of differences cover", "measured"] > 0.9

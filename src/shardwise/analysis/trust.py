@@ -9,9 +9,11 @@ import pandas as pd
 import xarray as xr
 
 from shardwise.core.arguments import Progress, borrow_executor
+from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.core.scores import layout_of, nouns_of
+from shardwise.core.scores import Scores, layout_of, nouns_of
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
+from shardwise.lab.statements import StatementCheck, check_statements
 from shardwise.lab.verdict import Advice, Verdict, declared
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
@@ -55,6 +57,8 @@ DEFAULT_CLAIMS: Mapping[Dims, tuple[tuple[str, ...], ...]] = {
     SHARDS: ((), ("topic",)),
     INSTANCES: (("topic", "instance"),),
 }
+TOPICS = Claim("topic")
+MOST_PLANNED = 60  # systems up to which planned power is checked, which takes long with very many pairs
 PAIRS = 500_000  # decisions to simulate in all for one method and scenario
 FEWEST, MOST = 100, 400  # tables
 TOO_MANY = 200_000  # pairs
@@ -68,6 +72,8 @@ class Trust:
     used: tuple[str, ...]  # the methods of this report, by the name of their procedure
     reason: str  # why there is none
     nouns: Mapping[str, str] = field(default_factory=dict)
+    # intervals, ranks, best set and planned power of the leading method on tables like the scores
+    statements: StatementCheck | None = None
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -149,7 +155,60 @@ def trust_in(
         )
     except InputError as error:
         return Trust(None, used, str(error))
-    return Trust(found, used, "", nouns_of(table))
+    statements = check_report(table, procedures, alpha=alpha, tables=tables, seed=seed, baseline=baseline)
+    return Trust(found, used, "", nouns_of(table), statements)
+
+
+def check_report(
+    table: xr.DataArray,
+    procedures: Sequence[Procedure],
+    *,
+    alpha: float,
+    tables: int,
+    seed: int,
+    baseline: str | Sequence[str] | None = None,
+) -> StatementCheck | None:
+    """Check the statements that a report makes by its method for new topics like these.
+
+    Parameters
+    ----------
+    table : DataArray
+        The scores as they were analysed.
+    procedures : sequence of Procedure
+        The methods of the report.
+    alpha : float
+        Level of significance.
+    tables : int
+        Simulated tables.
+    seed : int
+        Where the random numbers start.
+    baseline : str or sequence of str, optional
+        Systems with which all others are compared.
+
+    Returns
+    -------
+    StatementCheck or None
+        None where no method is for new topics alone, or items come in clusters, tasks or with people's scores, which
+        resampled topics do not show.
+    """
+    gated = Scores(table)
+    methods = [one for one in procedures if one.claim == TOPICS and TABLE in one.layouts]
+    plain = layout_of(table) in (TABLE, SHARDS) and gated.unit_df is None and gated.human is None
+    if not (methods and plain):
+        return None
+    try:
+        return check_statements(
+            table,
+            method=methods[0],
+            baseline=baseline,
+            kinds=("intervals", "power") if table.sizes["system"] <= MOST_PLANNED else ("intervals",),
+            alpha=alpha,
+            repetitions=tables,
+            seed=seed,
+        )
+    except InputError:
+        # too few topics that all systems have: the calibration says so
+        return None
 
 
 @dataclass(frozen=True, slots=True)

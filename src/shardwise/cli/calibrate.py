@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import xarray as xr
@@ -13,12 +14,15 @@ from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress
 from shardwise.core.claim import pluralize_noun
 from shardwise.core.errors import InputError
-from shardwise.core.scores import nouns_of
+from shardwise.core.scores import Scores, layout_of, nouns_of
 from shardwise.lab.calibrate import Calibration, calibrate
 from shardwise.lab.holdout.checks import split_half
+from shardwise.lab.statements import DEFAULT, check_statements
 from shardwise.methods.registry import list_procedures
+from shardwise.methods.tables import SHARDS, TABLE
 
 USUAL = ("hsd", "holm", "bh", "none")  # corrections of a model that was named
+STATEMENT_TABLES = 400  # simulated to check statements, where no number is asked for
 BESIDE = "t holm"  # to compare a named model with
 
 
@@ -63,11 +67,34 @@ def calibrate_methods(options: CalibrateOptions) -> None:
                 )
             facts["halves"] = check.table.reset_index().to_dict("records")
             said += str(check).splitlines()
+        statements = None
+        if _makes_statements(chosen, claims, scores):
+            with progress("checking statements", quiet):
+                statements = check_statements(
+                    scores,
+                    margin=options.margin,
+                    alpha=alpha,
+                    repetitions=options.repetitions or STATEMENT_TABLES,
+                    seed=seed,
+                )
+            facts["statements"] = statements.table.to_dict("records")
     if options.chart is not None:
         draw(lab.plot(), options.chart)
     table = lab.shown() if format is Format.text else lab.to_frame()
-    title, notes = lab.text(command=True), () if quiet else tuple(said)
+    title = "\n\n".join([lab.text(command=True), *([] if statements is None else [str(statements)])])
+    notes = () if quiet else tuple(said)
     emit(table, format, options.out, title=title, notes=notes, facts=facts, quiet=quiet)
+
+
+def _makes_statements(
+    methods: Sequence[str] | None, claims: Sequence[Sequence[str]] | None, scores: xr.DataArray
+) -> bool:
+    """Whether the default method for new topics is tried on scores whose resampled topics show all that varies."""
+    default = methods is None or DEFAULT in methods
+    like = claims is None or ("topic",) in [tuple(claim) for claim in claims]
+    gated = Scores(scores)
+    plain = layout_of(scores) in (TABLE, SHARDS) and not {"cluster", "task"} & set(scores.coords)
+    return default and like and plain and gated.human is None
 
 
 def _methods(model: str, named: list[str], scores: xr.DataArray) -> list[str] | None:

@@ -154,6 +154,11 @@ class CalibrateOptions(Tables, Rankings, Sharding, Threads, Drawn, Written):
     repetitions: Annotated[int | None, opt.REPETITIONS] = None
     budget: Annotated[int | None, opt.BUDGET] = None
     halves: Annotated[int, opt.HALVES] = 0
+    margin: Annotated[
+        float | None,
+        opt.MARGIN,
+        "Margin of the statement 'no worse' to check. Default: a hundredth of the range.",
+    ] = None
     alpha: Annotated[float, opt.ALPHA] = 0.05
     fill: Annotated[str, opt.FILL] = "zero"
     cluster: Annotated[str | None, opt.CLUSTER] = None

@@ -219,6 +219,10 @@ FIELDS: dict[str, Field] = {
     "verdicts": ("[verdicts]", "What is recommended for each claim."),
     "rates": ("[rates]", "False-alarm rates by scenario."),
     "halves": ("[halves]", "Checks of each half of the topics against the other."),
+    "statements": (
+        "[statements]",
+        "Statements of the default method where systems differ: no worse, intervals, ranks, best set, planned power.",
+    ),
     "planted": ("flag", "Whether some systems differ in the scenario."),
     "for_alarms": ("flag", "Whether false alarms are counted in it."),
     "for_intervals": ("flag", "Whether the coverage of intervals is."),
@@ -435,7 +439,7 @@ RESULTS: dict[str, Result] = {
     "calibrate": Result(
         "False-alarm rates and power of methods on simulated data like yours.",
         "a claim and method",
-        "alpha repetitions budget seed scores worlds verdicts rates power:[power] halves?",
+        "alpha repetitions budget seed scores worlds verdicts rates power:[power] halves? statements?",
         {
             "methods": "claim method error_rate:controlled meant rate low high null status level level_low level_high"
             " coverage coverage_low coverage_high coverage_null intervals best best_low best_high power"
@@ -489,6 +493,22 @@ OBJECTS: dict[str, dict[str, Any]] = {
         "additionalProperties": False,
     },
     "[use]": {"type": "object", "additionalProperties": {"type": "string"}},
+    "[statements]": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "statement": {"type": "string"},
+                "kind": {"enum": ["at most", "at least", "about", "power"]},
+                "nominal": {"type": ["number", "null"]},
+                **{name: {"type": "number"} for name in ("measured", "low", "high")},
+                "tables": {"type": "integer"},
+                "exceeded": {"type": "boolean"},
+            },
+            "required": ["statement", "kind", "nominal", "measured", "low", "high", "tables", "exceeded"],
+            "additionalProperties": False,
+        },
+    },
     "[halves]": {
         "type": "array",
         "items": {

@@ -19,7 +19,7 @@ from shardwise.core import late
 from shardwise.core.arguments import Progress, validate_level
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim, format_count
-from shardwise.core.errors import Either, InputError, refuse_unknown
+from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import layout_of, level_names, nouns_of, require_complete
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
@@ -27,7 +27,7 @@ from shardwise.lab.causes import causes, culprits
 from shardwise.lab.error_counts import Tally
 from shardwise.lab.looks import looks
 from shardwise.lab.scenarios import Source, cases_of, known_nulls, usual_nulls
-from shardwise.lab.trial import Trial
+from shardwise.lab.trial import Trial, number_baselines
 from shardwise.lab.verdict import Verdict, summary, verdict
 from shardwise.lab.worlds.tilt import topic_means
 from shardwise.methods.anova.variance_components import complete_table, variance_components
@@ -265,12 +265,7 @@ def _places(baseline: str | Sequence[str] | None, given: Source) -> tuple[int, .
         raise InputError(
             "a baseline is one of the systems of the scores", remedy="calibrate on the scores as they are"
         )
-    names = level_names(given.scores, "system")
-    wanted = [baseline] if isinstance(baseline, str) else list(baseline)
-    for one in wanted:
-        if one not in names:
-            raise refuse_unknown("baseline", one, names, what="system")
-    return tuple(names.index(one) for one in dict.fromkeys(wanted))
+    return number_baselines(baseline, level_names(given.scores, "system"))
 
 
 def _layout(shards: int | None, instances: int | None) -> tuple[str, ...]:

@@ -7,26 +7,31 @@ which one system loses exactly the margin (exponential tilting), so that no scor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy
 
-from shardwise.core.arguments import validate_count, validate_level
-from shardwise.core.arrays import Bools, Floats
+from shardwise.comparing.bounded_intervals import bound_differences
+from shardwise.core.arguments import validate_choice, validate_count, validate_level
+from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
-from shardwise.core.scores import as_scores, nouns_of
+from shardwise.core.scores import as_scores, level_names, nouns_of
 from shardwise.core.shown import Shown
+from shardwise.lab.trial import choose_numbered_pairs, number_baselines
 from shardwise.lab.worlds.tilt import effective_topics, tilted_weights
 from shardwise.methods.bounded import BoundedScores, bound_scores
+from shardwise.methods.decisions import Decisions
+from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
 from shardwise.stats import intervals, power
+from shardwise.stats.groups import count_wins
 from shardwise.stats.proportions import clopper_pearson
 
 RESAMPLES = 239
@@ -43,26 +48,31 @@ PLANNED = 0.8
 """Power that is planned for."""
 MARGIN_SHARE = 0.01
 """Margin in units of the range, where none is asked for."""
+KINDS = ("margin", "intervals", "power")
+"""Statements to check: "no worse"; intervals, ranks, best set and directions; planned power."""
+DEFAULT = "moderated"
+"""The method that "no worse" and planned power are made for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class StatementCheck(Shown):
-    """What statements promise on data like these, and what was measured.
+    """Nominal error rates, coverage and power of statements, and those measured on data like these.
 
-    ``table`` has one row a statement: ``statement, promised, kind`` ("at most", "at least", "about", or "power" where
-    nothing is promised), ``measured`` with Monte-Carlo limits ``low, high``, ``tables`` and ``exceeded``, whether the
-    promise is ruled out.
+    ``table`` has one row a statement: ``statement, nominal, kind`` ("at most", "at least", "about", or "power" where
+    nothing is nominal), ``measured`` with Monte-Carlo limits ``low, high`` (99%), ``tables`` and ``exceeded``, whether
+    the nominal figure is ruled out.
     """
 
     table: pd.DataFrame
     scores: str
+    method: str
     margin: float
     alpha: float
     seed: int
 
     @property
     def holds(self) -> bool:
-        """Whether no promise is ruled out."""
+        """Whether no nominal figure is ruled out."""
         return not bool(self.table["exceeded"].any())
 
     def to_frame(self) -> pd.DataFrame:
@@ -79,18 +89,24 @@ class StatementCheck(Shown):
         return f"<StatementCheck of {len(self.table)} statements: {self.scores}>"
 
     def __str__(self) -> str:
-        lines = [f"{self.scores}; margin {self.margin:g}, seed {self.seed}"]
+        margin = (
+            f"; margin {self.margin:g}" if self.table["statement"].str.startswith("no worse").any() else ""
+        )
+        lines = [f"Statements by {self.method}, on {self.scores}{margin}:"]
         for row in self.table.to_dict("records"):
-            limits = f"{100 * row['low']:.1f} to {100 * row['high']:.1f}"
-            promised = f"; {row['kind']} {100 * row['promised']:g}%" if row["kind"] != "power" else ""
-            mark = "; not as promised" if row["exceeded"] else ""
-            lines.append(f"{row['statement']}: {100 * row['measured']:.1f}% ({limits}{promised}){mark}")
+            limits = f"{100 * row['low']:.1f} to {100 * row['high']:.1f}%"
+            nominal = f"; nominal {row['kind']} {100 * row['nominal']:g}%" if row["kind"] != "power" else ""
+            mark = "; not held" if row["exceeded"] else ""
+            lines.append(f"  {row['statement']}: {100 * row['measured']:.1f}% ({limits}{nominal}){mark}")
         return "\n".join(lines)
 
 
 def check_statements(
     source: Any,
     *,
+    method: str | Procedure = DEFAULT,
+    baseline: str | Sequence[str] | None = None,
+    kinds: Collection[str] = KINDS,
     margin: float | None = None,
     alpha: float = 0.05,
     repetitions: int = 400,
@@ -102,6 +118,13 @@ def check_statements(
     ----------
     source : scores
         Any table that `as_scores` takes; repeats and shards are averaged, topics that a system lacks left out.
+    method : str or Procedure
+        The method that compares the systems, for new topics like these.
+    baseline : str or sequence of str, optional
+        Systems with which all others are compared; without it all pairs are, which ranks and the best set need.
+    kinds : collection of str
+        Statements to check: "margin" ("no worse"), "intervals" (of means and differences; ranks, best set and
+        directions), "power" (planned for the default method).
     margin : float, optional
         Margin of "no worse"; a hundredth of the range by default.
     alpha : float
@@ -118,12 +141,15 @@ def check_statements(
 
     >>> rng = np.random.default_rng(1)
     >>> y = rng.beta(2, 3, (40, 1)) * 0.5 + rng.beta(5, 5, (40, 3)) * [0.40, 0.42, 0.5]
-    >>> found = check_statements(pd.DataFrame(y, columns=list("abc")), margin=0.05, repetitions=25)
-    >>> found.table["statement"].tolist()[:2]
+    >>> check = check_statements(pd.DataFrame(y, columns=list("abc")), margin=0.05, repetitions=25)
+    >>> check.table["statement"].tolist()[:2]
     ['no worse, at a loss of the margin', 'no worse, of equal systems']
     """
     validate_level(alpha)
     validate_count(repetitions, "repetitions", least=2)
+    for kind in kinds:
+        validate_choice(kind, "kinds", KINDS, what="kind of statement")
+    procedure = parse_procedure(method)
     scores = as_scores(source)
     bounded = bound_scores(scores)
     means = scores.mean([d for d in scores.dims if d not in TABLE]) if len(scores.dims) > 2 else scores
@@ -132,37 +158,41 @@ def check_statements(
     y = y[complete]
     if len(y) < 3 or y.shape[1] < 2:
         raise InputError("too few topics that all systems have", remedy="give at least three")
+    pairs = choose_numbered_pairs(y.shape[1], number_baselines(baseline, level_names(scores, "system")))
     width = 1.0 if bounded is None else bounded.bounds.width
     margin = MARGIN_SHARE * width if margin is None else margin
     unit = None if bounded is None else bounded.scores[complete]
-    rows = [
-        *_check_margin(y, unit, width, margin, alpha, repetitions, seed),
-        *_check_resampled(y, bounded, unit, alpha, repetitions, seed),
-        *_check_power(y, alpha, repetitions, seed),
-    ]
-    table = pd.DataFrame(rows)
-    topics, systems = (
-        format_count(n, nouns_of(scores).get(d, d)) for n, d in zip(y.shape, TABLE, strict=True)
-    )
-    return StatementCheck(table, f"tables like these {topics} by {systems}", margin, alpha, seed)
+    rows: list[dict[str, Any]] = []
+    if "margin" in kinds:
+        rows += _check_margin(y, unit, width, margin, alpha, repetitions, seed)
+    if "intervals" in kinds:
+        rows += _check_resampled(procedure, pairs, y, bounded, unit, alpha, repetitions, seed)
+    if "power" in kinds and procedure.name == DEFAULT and pairs is None:
+        rows += _check_power(y, alpha, repetitions, seed)
+    nouns = nouns_of(scores)
+    sizes = " by ".join(format_count(n, nouns.get(d, d)) for n, d in zip(y.shape, TABLE, strict=True))
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    description = f"{repetitions:,} simulated tables like these {sizes}"
+    return StatementCheck(table, description, procedure.name, margin, alpha, seed)
 
 
-def _row(statement: str, kind: str, promised: float, hits: Bools | Floats) -> dict[str, Any]:
+COLUMNS = ("statement", "kind", "nominal", "measured", "low", "high", "tables", "exceeded")
+
+
+def _row(statement: str, kind: str, nominal: float, hits: Bools | Floats) -> dict[str, Any]:
     """One row of the table, with Clopper and Pearson's limits; averages of tables count as that many tables."""
     measured, count = float(np.mean(hits)), len(hits)
     low, high = (
         float(end) for end in clopper_pearson(np.array(measured * count), np.array(float(count)), 0.01)
     )
     exceeded = {
-        "at most": low > promised,
-        "at least": high < promised,
-        "about": low > promised + CLOSE or high < promised - CLOSE,
+        "at most": low > nominal,
+        "at least": high < nominal,
+        "about": low > nominal + CLOSE or high < nominal - CLOSE,
         "power": False,
     }[kind]
-    return {
-        "statement": statement, "kind": kind, "promised": promised, "measured": measured, "low": low,
-        "high": high, "tables": count, "exceeded": exceeded,
-    }  # fmt: skip
+    values = (statement, kind, nominal, measured, low, high, count, exceeded)
+    return dict(zip(COLUMNS, values, strict=True))
 
 
 def _check_margin(
@@ -171,7 +201,7 @@ def _check_margin(
     """False "no worse" of systems that lose exactly the margin, and right ones of equal systems."""
     order = np.argsort(-y.mean(axis=0), kind="stable")
     pairs = [(int(a), int(b)) for a, b in zip(order[1:], order[:-1], strict=True)][:MOST_PAIRS]
-    for statement, difference, kind, promised in (
+    for statement, difference, kind, nominal in (
         ("no worse, at a loss of the margin", -margin, "at most", alpha / 2.0),
         ("no worse, of equal systems", 0.0, "power", float("nan")),
     ):
@@ -189,7 +219,7 @@ def _check_margin(
                 max=len(y) - 1
             )
             passed.append(_passes(y, unit, width, margin, alpha, a, b, rows))
-        yield _row(statement, kind, promised, np.array(passed))
+        yield _row(statement, kind, nominal, np.array(passed))
 
 
 def _passes(
@@ -206,16 +236,25 @@ def _passes(
 
 
 def _check_resampled(
-    y: Floats, bounded: BoundedScores | None, unit: Floats | None, alpha: float, repetitions: int, seed: int
+    procedure: Procedure,
+    pairs: tuple[Ints, Ints] | None,
+    y: Floats,
+    bounded: BoundedScores | None,
+    unit: Floats | None,
+    alpha: float,
+    repetitions: int,
+    seed: int,
 ) -> Iterator[dict[str, Any]]:
     """Intervals, ranks and best set where the true means are those of the scores, topics drawn with replacement."""
     topics, systems = y.shape
     truth = y.mean(axis=0)
-    ia, ib = np.triu_indices(systems, 1)
+    ia, ib = np.triu_indices(systems, 1) if pairs is None else pairs
     gaps = truth[ia] - truth[ib]
     critical = float(scipy.stats.t.isf(alpha / 2.0, topics - 1))
-    means, together, ranks, best, wrong = [], [], [], [], []
-    procedure = parse_procedure("moderated")
+    # systems of equal true means may have any of their ranks
+    least = 1 + (truth[None, :] > truth[:, None]).sum(axis=1)
+    most = systems - (truth[None, :] < truth[:, None]).sum(axis=1)
+    means, differences, ranks, best, wrong = [], [], [], [], []
     for first in range(0, repetitions, BATCH):
         count = min(BATCH, repetitions - first)
         rows = np.stack(
@@ -225,42 +264,64 @@ def _check_resampled(
             ]
         )
         tables = y[rows]
-        decisions = procedure.decide(Tables(tables, TABLE, seed=seed, first=first, n_resamples=RESAMPLES))
-        half = decisions.half_widths(alpha)
-        together.append((np.abs(decisions.difference - gaps) <= half + 1e-12).all(axis=1))
+        decisions = procedure.decide(
+            Tables(tables, TABLE, seed=seed, first=first, n_resamples=RESAMPLES), pairs
+        )
+        lower, upper = _limit_differences(decisions, bounded, unit, rows, ia, ib, alpha)
+        differences.append((lower <= gaps + 1e-12) & (gaps <= upper + 1e-12))
         significant = decisions.p_adjusted <= alpha
         wrong.append((significant & (np.sign(decisions.difference) * gaps < 0.0)).any(axis=1))
-        for k in range(count):
-            below, above = _count_wins(significant[k], decisions.difference[k], ia, ib, systems)
-            # systems of equal true means may have any of their ranks
-            least = 1 + (truth[None, :] > truth[:, None]).sum(axis=1)
-            most = systems - (truth[None, :] < truth[:, None]).sum(axis=1)
-            ranks.append(bool(((1 + above <= most) & (systems - below >= least)).all()))
-            best.append(bool((above[truth >= truth.max()] == 0).any()))
+        below, above = count_wins(significant, decisions.difference, ia, ib, systems)
+        ranks.append(((1 + above <= most) & (systems - below >= least)).all(axis=1))
+        best.append((above[:, truth >= truth.max()] == 0).any(axis=1))
         if unit is not None and bounded is not None:
             lower, upper = bounded.bounds.restore_means(
                 *intervals.mean_limits(intervals.score_moments(np.swapaxes(unit[rows], 1, 2)), critical)
             )
         else:
-            spread = critical * tables.std(axis=1, ddof=1) / np.sqrt(topics)
-            lower, upper = tables.mean(axis=1) - spread, tables.mean(axis=1) + spread
+            half = critical * tables.std(axis=1, ddof=1) / np.sqrt(topics)
+            lower, upper = tables.mean(axis=1) - half, tables.mean(axis=1) + half
         means.append(((lower <= truth + 1e-12) & (truth <= upper + 1e-12)).mean(axis=1))
     confidence = 1.0 - alpha
     yield _row("interval of a mean covers it", "about", confidence, np.concatenate(means))
-    yield _row("all intervals of differences cover", "at least", confidence, np.concatenate(together))
-    yield _row("all rank ranges cover", "at least", confidence, np.array(ranks))
-    yield _row("best set holds a best system", "at least", confidence, np.array(best))
+    covered = np.concatenate(differences)
+    if procedure.error_rate == "pair":
+        yield _row("interval of a difference covers it", "about", confidence, covered.mean(axis=1))
+    if procedure.error_rate != "family":
+        return
+    if decisions.has_intervals:
+        yield _row(
+            "all intervals of differences cover", "at least", confidence, np.asarray(covered.all(axis=1))
+        )
+    if pairs is None:
+        yield _row("all rank ranges cover", "at least", confidence, np.concatenate(ranks))
+        yield _row("best set holds a best system", "at least", confidence, np.concatenate(best))
     yield _row("significantly better, but worse", "at most", alpha / 2.0, np.concatenate(wrong))
 
 
-def _count_wins(significant: Bools, difference: Floats, ia: Any, ib: Any, systems: int) -> tuple[Any, Any]:
-    """Systems significantly below and above each system."""
-    square = np.zeros((systems, systems), dtype=np.bool_)
-    up = significant & (difference > 0.0)
-    down = significant & (difference < 0.0)
-    square[ia[up], ib[up]] = True
-    square[ib[down], ia[down]] = True
-    return square.sum(axis=1), square.sum(axis=0)
+def _limit_differences(
+    decisions: Decisions,
+    bounded: BoundedScores | None,
+    unit: Floats | None,
+    rows: Ints,
+    ia: Ints,
+    ib: Ints,
+    alpha: float,
+) -> tuple[Floats, Floats]:
+    """(B, P) limits of the differences as `Comparisons.limits` has them: score limits where few items differ."""
+    lower, upper = decisions.limits(alpha)
+    if bounded is None or unit is None or not np.isfinite(decisions.outcome.df).all():
+        return lower, upper
+    se, df = (np.broadcast_to(x, lower.shape) for x in (decisions.outcome.se, decisions.outcome.df))
+    significant = decisions.p_adjusted <= alpha
+    limits = [
+        bound_differences(
+            replace(bounded, scores=unit[rows[k]], cluster=None, task=None), ia, ib, decisions.difference[k],
+            se[k], df[k], (upper[k] - lower[k]) / 2.0, significant[k], alpha,
+        )
+        for k in range(len(rows))
+    ]  # fmt: skip
+    return np.stack([pair[0] for pair in limits]), np.stack([pair[1] for pair in limits])
 
 
 def _check_power(y: Floats, alpha: float, repetitions: int, seed: int) -> Iterator[dict[str, Any]]:
@@ -275,7 +336,7 @@ def _check_power(y: Floats, alpha: float, repetitions: int, seed: int) -> Iterat
     sizes = spread * np.linspace(1.5, 9.0, 61)
     plan = power.pilot_power(pool, np.array([a]), np.array([b]), sizes, topics, rng, alpha=alpha).power[0]
     difference = float(np.interp(PLANNED, plan, sizes))
-    procedure = parse_procedure("moderated")
+    procedure = parse_procedure(DEFAULT)
     found = []
     for first in range(0, repetitions, BATCH):
         count = min(BATCH, repetitions - first)

@@ -16,6 +16,7 @@ from shardwise.comparing.pairs import choose_pairs
 from shardwise.core.arguments import Progress, map_parallel
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
+from shardwise.core.errors import refuse_unknown
 from shardwise.lab.error_counts import Tally, Truth, joined, level_for, rate, ratio, tally
 from shardwise.lab.looks import status, tail
 from shardwise.lab.scenarios import Case
@@ -58,6 +59,31 @@ def decided(chunk: Chunk) -> list[Tally]:
 def dunnett_baseline(method: Procedure) -> tuple[int, ...]:
     """Return the first system for Dunnett's test, which needs a baseline, and none for other corrections."""
     return (0,) if method.correction == "dunnett" else ()
+
+
+def number_baselines(baseline: str | Sequence[str] | None, names: Sequence[str]) -> tuple[int, ...]:
+    """Return the numbers of the baselines among the systems, or refuse a name that is not among them.
+
+    Parameters
+    ----------
+    baseline : str or sequence of str, optional
+        One system or several.
+    names : sequence of str
+        All systems.
+
+    Returns
+    -------
+    tuple of int
+        Each number once; empty without a baseline.
+
+    >>> number_baselines(["b", "a"], ("a", "b", "c"))
+    (1, 0)
+    """
+    wanted = [baseline] if isinstance(baseline, str) else list(baseline or ())
+    for name in wanted:
+        if name not in names:
+            raise refuse_unknown("baseline", name, names, what="system")
+    return tuple(list(names).index(name) for name in dict.fromkeys(wanted))
 
 
 def choose_numbered_pairs(systems: int, baselines: tuple[int, ...]) -> tuple[Ints, Ints] | None:

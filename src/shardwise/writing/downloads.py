@@ -232,6 +232,7 @@ def _calibration(trust: Trust) -> dict[str, Any] | None:
         "methods": _rows(lab.table),
         "verdicts": [one.to_dict(command=True) for one in lab.verdicts],
         "notes": list(lab.notes),
+        "statements": None if trust.statements is None else _rows(trust.statements.table),
     }
 
 

@@ -10,6 +10,7 @@ from shardwise.analysis.analysis import Analysis, ClaimResult, SplitResult
 from shardwise.analysis.power import POWER, Power
 from shardwise.analysis.trust import list_findings
 from shardwise.core.claim import format_count
+from shardwise.lab.statements import StatementCheck
 from shardwise.lab.verdict import Verdict
 from shardwise.writing import answer
 from shardwise.writing.numbers import format_number, format_percent
@@ -182,6 +183,15 @@ def write_verdict(verdict: Verdict) -> str:
         ("Error rate exceeded", verdict.fails),
     )
     return " ".join(f"{what}: {', '.join(names)}." for what, names in parts if names)
+
+
+def write_statements(check: StatementCheck, analysis: Analysis) -> str:
+    """Write how intervals, ranks, best set and planned power were checked on data like the user's."""
+    topics, systems = analysis.nouns_for("topic"), analysis.nouns_for("system")
+    return (
+        f"{check.method} on {check.scores}: {topics} drawn with replacement, so that the true differences of the"
+        f" {systems} are those of your scores. In parentheses: 99% simulation error."
+    )
 
 
 def shares_gist(analysis: Analysis) -> str:
