@@ -31,6 +31,21 @@ SECTION = re.compile(
     re.MULTILINE,
 )
 NAMES: list[str] = vars(sw)["__all__"]
+NOUNS = {
+    "The",
+    "A",
+    "An",
+    "What",
+    "How",
+    "Whether",
+    "Where",
+    "One",
+    "Two",
+    "All",
+    "Its",
+    "Median",
+    "Posterior",
+}
 
 
 class Entry(NamedTuple):
@@ -176,18 +191,56 @@ def written_doc(owner: type) -> str:
     return "" if doc.startswith(f"{owner.__name__}(") else doc.strip()
 
 
+def returns_something(function: Callable[..., object]) -> bool:
+    """Tell whether the annotation of a function promises anything but None.
+
+    >>> returns_something(returns_something), returns_something(print)
+    (True, False)
+    """
+    try:
+        annotation = inspect.signature(function).return_annotation
+    except ValueError:
+        return False
+    return annotation not in (None, "None", inspect.Signature.empty)
+
+
+def starts_with_verb(doc: str) -> bool:
+    """Tell whether the first line may start with a verb: no article, plural, genitive, symbol, or noun before "of".
+
+    >>> [starts_with_verb(line) for line in ("Draw a chart.", "The chart.", "Pairs that differ.", "Name of a run.")]
+    [True, False, False, False]
+    """
+    first, *rest = doc.split(maxsplit=1)
+    plain = re.fullmatch(r"[A-Z][a-z]+[,.]?", first) is not None
+    noun = first in NOUNS or first.endswith("s") or "".join(rest).startswith(("of ", "between "))
+    return plain and not noun
+
+
 def undescribed() -> dict[str, list[str]]:
-    """Return what the docstrings of the public names lack: ``{name: parameters}``; no docstring: an empty list."""
-    found: dict[str, list[str]] = {}
+    """Return what the docstrings of the public names lack: ``{name: lacks}``; no docstring: an empty list.
+
+    Listed are parameters without a description, parameters without a type, a missing section ``Returns``, and a first
+    line that does not start with a verb.
+    """
+    lacks: dict[str, list[str]] = {}
     for name, value, *_ in entries():
         if isinstance(value, type) and not written_doc(value):
-            found[name] = []
+            lacks[name] = []
     for name, function in functions():
         doc = inspect.getdoc(function) or ""
         absent = [parameter for parameter in parameters(function) if parameter not in described(doc)]
+        parts = sections(doc)
+        for names, kind, _ in items(parts.get("Parameters", "")):
+            # what **options takes stands elsewhere, under its own names and types
+            untyped = [word.strip() for word in names.split(",") if word.strip() and "**" not in word]
+            absent += [f"type of {word}" for word in untyped if not kind and word.strip("*`") not in absent]
+        if returns_something(function) and not {"Returns", "Yields"} & set(parts):
+            absent.append("section Returns")
+        if doc and not starts_with_verb(doc):
+            absent.append("verb in the first line")
         if absent or not doc:
-            found[name] = absent
-    return found
+            lacks[name] = absent
+    return lacks
 
 
 def gaps() -> str:

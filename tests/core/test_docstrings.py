@@ -1,4 +1,4 @@
-"""Every public name is documented: a docstring, and every parameter in its section `Parameters`."""
+"""Every public name is documented: a verb first, every parameter with its type, and what is returned."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_there_are_names_to_look_at() -> None:
 
 
 def test_no_public_name_lacks_a_description() -> None:
-    assert not gaps(), f"not described in a section `Parameters`:\n{gaps()}"
+    assert not gaps(), f"not described in the sections `Parameters` and `Returns`:\n{gaps()}"
 
 
 def test_a_gap_is_told_by_function_and_parameter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,7 +33,41 @@ def test_a_gap_is_told_by_function_and_parameter(monkeypatch: pytest.MonkeyPatch
     def bare() -> None: ...
 
     monkeypatch.setattr(public_names, "functions", lambda: iter([("bare", bare), ("add", add)]))
-    assert gaps() == "sw.add: y\nsw.bare: no docstring"
+    assert gaps() == "sw.add: y, type of x\nsw.bare: no docstring"
+
+
+def test_a_function_that_returns_something_says_what(monkeypatch: pytest.MonkeyPatch) -> None:
+    def count() -> int:
+        """Count them."""
+        return 1
+
+    def count_well() -> int:
+        """Count them.
+
+        Returns
+        -------
+        int
+            Their number.
+        """
+        return 1
+
+    def write() -> None:
+        """Write them."""
+
+    named = [("count", count), ("count_well", count_well), ("write", write)]
+    monkeypatch.setattr(public_names, "functions", lambda: iter(named))
+    assert gaps() == "sw.count: section Returns"
+
+
+@pytest.mark.parametrize(
+    "line", ["The table.", "How many there are.", "Kendall's tau.", "(n,) means.", "Number of topics."]
+)
+def test_a_first_line_without_a_verb_is_told(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def table() -> None: ...
+
+    table.__doc__ = line
+    monkeypatch.setattr(public_names, "functions", lambda: iter([("table", table)]))
+    assert gaps() == "sw.table: verb in the first line"
 
 
 def test_a_parameter_counts_only_with_a_description() -> None:

@@ -336,8 +336,13 @@ class Analysis:
 
         Parameters
         ----------
-        dimension
+        dimension : str
             One of ours, such as topic.
+
+        Returns
+        -------
+        str
+            The word, such as ``question``.
         """
         return nouns_of(self.scores).get(dimension, dimension)
 
@@ -351,8 +356,13 @@ class Analysis:
 
         Parameters
         ----------
-        dimension
+        dimension : str
             One of ours, such as topic.
+
+        Returns
+        -------
+        str
+            The word in the plural, such as ``questions``.
         """
         return pluralize_noun(self.noun(dimension))
 
@@ -361,10 +371,15 @@ class Analysis:
 
         Parameters
         ----------
-        n
+        n : int
             How many.
-        dimension
+        dimension : str
             One of ours, such as topic.
+
+        Returns
+        -------
+        str
+            Number and word, such as ``200 questions``.
         """
         return format_count(n, self.noun(dimension))
 
@@ -409,8 +424,13 @@ class Analysis:
 
         Parameters
         ----------
-        baseline
+        baseline : str or sequence of str, optional
             A system, or several, with which all others are compared besides.
+
+        Returns
+        -------
+        Leaderboard
+            The systems in order, as a table, text or HTML page.
         """
         board: Leaderboard = late.call_bound("leaderboard", self, baseline=baseline)
         return board
@@ -459,7 +479,7 @@ class Analysis:
 
         Parameters
         ----------
-        path
+        path : str or path
             Where to write it.
         """
         late.call_bound("report", self, path)
@@ -469,9 +489,9 @@ class Analysis:
 
         Parameters
         ----------
-        folder
+        folder : str or path
             Where to; it is made where it is missing.
-        columns
+        columns : int, optional
             1 for a table of one column, 2 for one across the page; by the width that it needs without it.
         """
         late.call_bound("paper", folder, self, columns=columns)
@@ -492,10 +512,15 @@ class Analysis:
 
         Parameters
         ----------
-        kind
+        kind : str
             As for ``Comparisons.plot``.
-        options
+        **options
             Those of the chart.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
         """
         named = {"measure": self.measure, **options} if kind in ("intervals", "cd") else options
         return self.comparisons.plot(kind, **named)

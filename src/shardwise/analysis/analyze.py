@@ -138,18 +138,23 @@ def analyze(
 
     Parameters
     ----------
-    data
+    data : object
         Any table that `as_scores` takes: topics (questions, items) and systems (models), perhaps shards, splits or
         instances (seeds).
-    options
+    options : AnalysisOptions, optional
         What can be chosen, all at once.
-    executor
+    executor : Executor, optional
         Where to draw and to simulate instead of in threads: any executor of `concurrent.futures`, also of processes or
         machines; the figures do not depend on it. Refused where nothing is drawn and nothing simulated.
-    progress
+    progress : callable, optional
         Called with (done, in all).
-    choices
+    **choices
         Single fields of `AnalysisOptions`, such as ``method``, ``generalize`` or ``alpha``.
+
+    Returns
+    -------
+    Analysis
+        All numbers of the answer, with the leaderboard, the report and charts as methods.
 
     >>> rng = np.random.default_rng(1)
     >>> table = xr.DataArray(rng.normal([.5, .3, .1], .05, (30, 3)), dims=("topic", "system"), name="AP")

@@ -52,35 +52,40 @@ def compare(
 
     Parameters
     ----------
-    source
+    source : object
         Any table that `as_scores` takes; or a fit such as that of `anova`; or `Estimates`; or `ScoreMoments`.
-    method
+    method : str or Procedure, optional
         For scores a procedure or its name, such as ``MD6 hsd topic+shard``, ``t holm`` or ``max-t`` (see
         ``sw.methods``). For a fit or estimates the correction: "hsd" (Tukey; Tukey–Kramer on unequal variances),
         "scheffe", "dunnett" (needs ``baseline``), "bonferroni", "holm", "bh", "by", "none". Without it "hsd", and "bh"
         for a bootstrap, which has laws of its own.
-    generalize
+    generalize : Claim, str or iterable of str, optional
         The claim: ``()`` for these topics, ``("topic",)`` for topics like these, and so on; a `Claim`, names or text.
-    only
+    only : sequence of str or sequence of tuple of str, optional
         A list of systems or of pairs, to which the comparison and its correction are confined, not the model (V17 §6).
-    baseline
+    baseline : str or sequence of str, optional
         A system, or several, with which all others are compared.
-    repeats
+    repeats : str, optional
         What the instances of scores are: "seeds", which move all topics together, or "samples", drawn anew for each
         topic (J15 eq. 7). Without it epochs, generations, attempts and the like are samples, all others seeds, which is
         valid for both and finds less of samples.
-    n_resamples
+    n_resamples : int, optional
         Resamples of procedures that draw.
-    seed
+    seed : int
         Seed of procedures that draw; replicate i depends on (seed, i) only.
-    columns
+    columns : mapping, optional
         Which column of a table is what, as `read_scores` takes it.
-    executor
+    executor : Executor, optional
         Where to draw instead of in threads: any executor of `concurrent.futures`, also of processes or machines; the
         figures do not depend on it. Moderated tests with their joint law, max-t and drawn bootstraps take it, and it
         is refused where nothing is drawn.
-    options
+    **options
         Further choices of a fit, such as ``null`` and ``tails`` of a bootstrap.
+
+    Returns
+    -------
+    Comparisons
+        All pairs, with p-values, intervals, ranks, letters and the best systems.
 
     >>> import pandas as pd
     >>> table = pd.DataFrame({"x": [0.5, 0.6, 0.7, 0.9], "y": [0.4, 0.4, 0.6, 0.6], "z": [0.4, 0.5, 0.6, 0.7]})
@@ -291,27 +296,32 @@ def paired_tests(
 
     Parameters
     ----------
-    scores
+    scores : object
         Any table that `as_scores` takes.
-    test
+    test : str
         "t" (paired), "unpaired-t", "wilcoxon", "sign", "mcnemar" (exact, of scores 0 and 1, with Tango's intervals),
         "randomization" (Fisher's, of the mean difference), "bootstrap" (studentised, J15 Algorithm 1), "tukey"
         (randomised Tukey HSD over all systems), "max-t" (largest |t| of all pairs under sign flips of topics,
         step-down).
-    correction
+    correction : str
         "none", "bonferroni", "holm", "bh" or "by"; none for tukey and max-t, which are corrected by construction.
-    alternative
+    alternative : str
         "two-sided"; or "greater", that the first system of a pair is better, for t, unpaired-t and randomization. The
         first is the one with the better mean, so that its p-values are too small by half; V17's randomization test is
         of this kind. The intervals stay two-sided.
-    n_resamples
+    n_resamples : int, optional
         Resamples of tests that draw; their p-values are (r + 1)/(B + 1).
-    seed
+    seed : int
         Seed of tests that draw; replicate i depends on (seed, i) only.
-    only
+    only : sequence of str or sequence of tuple of str, optional
         Systems, or pairs of systems, to which the tests are confined.
-    average
+    average : sequence of str
         Further dimensions, such as shard or instance, to be averaged per topic first.
+
+    Returns
+    -------
+    Comparisons
+        All pairs, with p-values and intervals.
 
     >>> import pandas as pd
     >>> table = pd.DataFrame({"x": [0.5, 0.6, 0.7, 0.9], "y": [0.4, 0.4, 0.6, 0.6], "z": [0.4, 0.5, 0.6, 0.7]})

@@ -428,11 +428,16 @@ class Comparisons(Shown):
 
         Parameters
         ----------
-        kind
+        kind : str
             "intervals" of the systems, the "matrix" of pairs, "p-values", "kinds" of intervals, the "difference" of a
             single pair, or "cd", the critical-difference diagram of up to 30 systems.
-        options
+        **options
             Those of the function of ``sw.plot`` that draws it, such as ``level`` and ``measure``.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
         """
         return late.call_bound("chart", self, kind, **options)
 
@@ -474,10 +479,15 @@ class Comparisons(Shown):
 
         Parameters
         ----------
-        alpha
+        alpha : float
             Level of significance.
-        most
+        most : int
             Number of overlapping groups beyond which they are refused, as they would explain nothing.
+
+        Returns
+        -------
+        list of tuple of str
+            Names of the systems of each group; a system may be in several.
         """
         names = self.names
         return [tuple(names[k] for k in group) for group in self._find_groups(alpha, most)]
@@ -487,10 +497,15 @@ class Comparisons(Shown):
 
         Parameters
         ----------
-        alpha
+        alpha : float
             Level of significance.
-        most
+        most : int
             Number of overlapping groups beyond which they are refused, as they would explain nothing.
+
+        Returns
+        -------
+        DataFrame
+            One row a system, best first.
         """
         names = groups.letters(self._find_groups(alpha, most), len(self._member_systems))
         index = pd.Index(self.names, name="system")
@@ -557,16 +572,26 @@ class Comparisons(Shown):
 
         Parameters
         ----------
-        level
+        level : float
             Level of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            One row a system, best first.
         """
         return self.intervals(level).join(self.ranks(level))
 
     def effect_sizes(self) -> pd.DataFrame:
-        """Differences in units of the model's residual spread: `a, b, difference, effect_size, size` (Cohen's d).
+        """Return differences over the residual standard deviation: `a, b, difference, effect_size, size` (Cohen's d).
 
         Tests of instances add `topic_effect_size`, in units of the standard deviation of the per-topic differences (J15
         eq. 8).
+
+        Returns
+        -------
+        DataFrame
+            One row a pair.
         """
         if not float(np.ravel(self.estimates.scale)[0]) > 0:
             raise InputError(
@@ -590,8 +615,13 @@ class Comparisons(Shown):
 
         Parameters
         ----------
-        column
+        column : str
             A column of `to_frame()`.
+
+        Returns
+        -------
+        DataFrame
+            Systems by systems.
         """
         if column not in FIGURES:
             raise refuse_unknown("column", column, FIGURES)
@@ -611,12 +641,17 @@ class Comparisons(Shown):
 
         Parameters
         ----------
-        a, b
+        a, b : str, optional
             Two systems; those of the only pair where they are left out.
-        draws
+        draws : int
             Number of draws.
-        seed
+        seed : int
             Seed of the draws.
+
+        Returns
+        -------
+        object
+            The distribution.
         """
         if self.estimates.posterior is None:
             raise InputError(f"{self.title} has no posterior", remedy="use the unified test or a mixed model")
@@ -631,10 +666,15 @@ class Comparisons(Shown):
 
         Parameters
         ----------
-        level
+        level : float
             Level of the interval.
-        kind
+        kind : str
             "t", or the highest posterior density, "hpd".
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper limit.
         """
         checked_level(level, "level")
         a, b = self._only_pair()

@@ -69,8 +69,13 @@ class Equivalence(Shown):
 
         Parameters
         ----------
-        measure
+        measure : str
             What the differences are in.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
         """
         return late.call_bound("chart", self, measure=measure)
 
@@ -113,21 +118,26 @@ def equivalence(
 
     Parameters
     ----------
-    result
+    result : Comparisons
         Comparisons, whose pairs are judged with the same correction as their p-values; by Holm's where that is a joint
         law of differences. Pairs keep the direction in which they were asked for, and a baseline stands second. Where
         nobody chose a direction, the better system comes first, the worse one for "lower"; the one-sided p-values of
         "superior" then count twice, for either might have been the better.
-    margin
+    margin : float
         The smallest difference that matters; 0 for plain superiority.
-    side
+    side : str
         "both" (equivalent: |a - b| < margin), "lower" (non-inferior: a - b > -margin) or "superior" (a - b > margin).
-    method
+    method : str
         "tost" (two one-sided t-tests, of which the 1 - 2 alpha interval is the picture), "interval" (the two-sided
         1 - alpha interval, a test at alpha/2) or "hpd" (the same with the highest posterior density, as in J15; only
         for the unified test and mixed models). Intervals of m corrected pairs have alpha/m for alpha.
-    alpha
+    alpha : float
         Level of the test, below .5.
+
+    Returns
+    -------
+    Equivalence
+        Verdict, p-value and interval of each pair.
 
     >>> from shardwise.comparing.instances import compare_instances
     >>> rng = np.random.default_rng(3)
@@ -290,8 +300,13 @@ class SettingSeries(Shown):
 
         Parameters
         ----------
-        measure
+        measure : str
             What the differences are in.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
         """
         return late.call_bound("chart", self, measure=measure)
 
@@ -316,10 +331,17 @@ def smallest_setting(
 
     Parameters
     ----------
-    results
+    results : mapping of object to Comparisons
         Maps each setting, a number or anything that sorts, to its comparison with the baseline, of one pair.
-    margin, side, method, alpha
+    margin, alpha : float
         As for `equivalence`.
+    side, method : str
+        As for `equivalence`.
+
+    Returns
+    -------
+    SettingSeries
+        Every setting with its test, smallest first.
     """
     if not results:
         raise InputError("no settings were given", remedy="map each setting to its comparison")
@@ -347,18 +369,23 @@ def posterior_probability(
     a: str | None = None,
     b: str | None = None,
 ) -> float:
-    """Posterior probability of being equivalent, no worse or better by the margin.
+    """Return the posterior probability of being equivalent, no worse or better by the margin.
 
     Parameters
     ----------
-    result
+    result : Comparisons
         Comparisons by the unified test or a mixed model.
-    margin
+    margin : float
         The smallest difference that matters.
-    side
+    side : str
         "both" (equivalent), "lower" (no worse) or "superior" (better), as for `equivalence`.
-    a, b
+    a, b : str, optional
         Two systems, of a - b; those of the only pair where they are left out.
+
+    Returns
+    -------
+    float
+        The probability.
     """
     validate_choice(side, "side", SIDES)
     law: Mixture = result.posterior(a, b)

@@ -47,31 +47,36 @@ def compare_instances(
 
     Parameters
     ----------
-    a, b
+    a, b : object
         Scores with the dimensions instance and topic (or tables with a row a topic, a column an instance); one
         without instances is deterministic. The systems may have different numbers of instances.
-    method
+    method : str
         "mixed" (see ``design``); "bootstrap" (see ``reading``); "t-means" and "t-single", the t-tests on topic means
         and on one ``instance`` that J15 warns of.
-    design
+    design : str
         "unified" (the default: topics and each system's own instances, nothing assumed equal), "nested" or "crossed"
         (mixed model), or "paper" (J15: crossed with a deterministic system, else nested, and "observations less one"
         degrees of freedom).
-    repeats
+    repeats : str
         What the instances are: "seeds", which move all topics together, or, for the unified design, "samples" drawn
         anew for each topic, whose spread the topic means hold already (J15 eq. 7).
-    df
+    df : str, optional
         Degrees of freedom of a mixed model, as in ``MixedFit.estimates``.
-    reading
+    reading : str, optional
         Of J15 Algorithm 2: "averaged" resamples topics of the averaged differences; "pooled", taken with
         ``design="paper"``, holds their t against resamples of every instance; "per-instance" holds each instance's own
         t against them. Between deterministic systems it is Algorithm 1.
-    instance
+    instance : object
         The instance that "t-single" takes; the first unless named.
-    n_resamples
+    n_resamples : int, optional
         Resamples of the bootstrap.
-    seed
+    seed : int
         Seed of the bootstrap.
+
+    Returns
+    -------
+    Comparisons
+        The pair, with its p-value and interval.
 
     >>> import xarray as xr
     >>> rng = np.random.default_rng(1)
@@ -207,10 +212,15 @@ def single_instance_tests(a: Any, b: Any, alpha: float = 0.05) -> pd.DataFrame:
 
     Parameters
     ----------
-    a, b
+    a, b : object
         Scores with the dimensions instance and topic, as for `compare_instances`.
-    alpha
+    alpha : float
         Level of significance.
+
+    Returns
+    -------
+    DataFrame
+        One row an instance.
     """
     validate_level(alpha)
     pair = pair_of(a, b).complete(Either("compare_instances with ", ""), Option("design", "nested"))

@@ -44,25 +44,32 @@ def over_splits(
 
     Parameters
     ----------
-    scores
+    scores : object
         Any table that `as_scores` takes, with splits.
-    model
+    model : Model or str
         A `Model`, its name, or a formula, as for `anova`.
-    method
+    method : str
         The correction, as for `compare`.
-    fit
+    fit : {"anova", "bootstrap"} or callable
         "anova", "bootstrap", or a function of the scores of one split and the model.
-    n_resamples
+    n_resamples : int, optional
         Resamples of the bootstrap; the ideal one, if None.
-    seed
+    seed : int
         Where random numbers start; the bootstrap of split i is seeded by (seed, i).
-    only, baseline
+    only : sequence of str or sequence of tuple of str, optional
         Systems or pairs to compare, as for `compare`.
-    progress
+    baseline : str, optional
+        Systems or pairs to compare, as for `compare`.
+    progress : callable, optional
         Called with (splits done, splits in all).
     **claim
         What the estimates of the fit take: ``generalize``, as a `Claim`, names or text; for the bootstrap ``null``,
         ``tails`` and so on.
+
+    Returns
+    -------
+    tuple of Comparisons
+        The comparisons of each split.
 
     >>> rng = np.random.default_rng(3)
     >>> values = rng.normal([[[[0.2], [0.3], [0.4]]]], 0.05, (4, 20, 3, 2))
@@ -185,25 +192,35 @@ def _in_order(c: Comparisons, rank: Ints, systems: int) -> tuple[Ints, Floats, F
 
 
 def unanimous(comparisons: Sequence[Comparisons]) -> Comparisons:
-    """Two systems differ only if every split says so, and the same one is better (V17 Fig. 7).
+    """Take two systems as different only if every split says so, and the same one is better (V17 Fig. 7).
 
     The p-value of a pair is the largest of the splits; an inverted order counts as 1.
 
     Parameters
     ----------
-    comparisons
+    comparisons : sequence of Comparisons
         Comparisons of the same pairs, one a split.
+
+    Returns
+    -------
+    Comparisons
+        One set of comparisons for all splits.
     """
     return _combine_splits(comparisons, "unanimous", "unanimous")
 
 
 def majority(comparisons: Sequence[Comparisons]) -> Comparisons:
-    """Two systems differ if more than half of the splits say so, for the system with the better mean.
+    """Take two systems as different if more than half of the splits say so, for the one with the better mean.
 
     Parameters
     ----------
-    comparisons
+    comparisons : sequence of Comparisons
         Comparisons of the same pairs, one a split.
+
+    Returns
+    -------
+    Comparisons
+        One set of comparisons for all splits.
     """
     return _combine_splits(comparisons, "majority", "majority")
 
@@ -232,14 +249,19 @@ def combined_p(
 
     Parameters
     ----------
-    comparisons
+    comparisons : sequence of Comparisons
         Comparisons of the same pairs, one a split.
-    how
+    how : {"quantile", "harmonic", "cauchy"}
         ``quantile``, the smallest quantile times the factor that makes it valid under any dependence (Meinshausen,
         Meier & Bühlmann 2009); ``harmonic``, the harmonic mean times such a factor (Vovk & Wang 2020); or ``cauchy``
         (Liu & Xie 2020), which is sharper, and valid for small p-values.
-    method
+    method : str
         The correction: bonferroni, holm, bh, by or none.
+
+    Returns
+    -------
+    Comparisons
+        One set of comparisons for all splits.
     """
     validate_choice(how, "how", COMBINED, what="combination")
     validate_choice(method, "correction", STEPWISE)
@@ -253,10 +275,15 @@ def voorhees_bh(comparisons: Comparisons, alpha: float = 0.05) -> Comparisons:
 
     Parameters
     ----------
-    comparisons
+    comparisons : Comparisons
         Comparisons with uncorrected p-values.
-    alpha
+    alpha : float
         The level.
+
+    Returns
+    -------
+    Comparisons
+        The comparisons with corrected p-values.
     """
     k = step_up(comparisons.p, alpha)
     p = np.minimum(comparisons.p * (len(comparisons) / k), 1.0) if k else np.ones(len(comparisons))

@@ -18,13 +18,18 @@ ROUNDING = 1e-12  # of the largest score: a smaller difference is a tie
 
 
 def kendall_tau(scores: Ranking, reference: Ranking) -> float:
-    """Kendall's τ-b between two score vectors of the same systems; without ties it is τ itself.
+    """Return Kendall's τ-b between two score vectors of the same systems; without ties it is τ itself.
 
     Parameters
     ----------
-    scores, reference
+    scores, reference : mapping of str to float, Series or array_like
         Scores of the systems, higher is better: named ones (dict, Series) are matched by name, plain arrays by
         position. Scores that differ by rounding alone are ties.
+
+    Returns
+    -------
+    float
+        The coefficient, from -1 to 1.
 
     >>> round(kendall_tau({"x": 0.3, "y": 0.2, "z": 0.1}, {"z": 1.0, "y": 3.0, "x": 2.0}), 4)
     0.3333
@@ -37,7 +42,7 @@ def kendall_tau(scores: Ranking, reference: Ranking) -> float:
 
 
 def tau_ap(scores: Ranking, reference: Ranking) -> float:
-    """τ_AP of a ranking against a reference ranking (Yilmaz, Aslam & Robertson 2008): swaps near the top weigh more.
+    """Return τ_AP of a ranking against a reference (Yilmaz, Aslam & Robertson 2008): swaps near the top weigh more.
 
     2/(N-1)·Σ_i C(i)/(i-1) - 1 over the ranks i = 2…N of `scores`, C(i) the systems above rank i that the reference puts
     above that system too. Not symmetric. With ties, the expected value when they are broken at random
@@ -45,10 +50,15 @@ def tau_ap(scores: Ranking, reference: Ranking) -> float:
 
     Parameters
     ----------
-    scores
+    scores : mapping of str to float, Series or array_like
         The ranking to judge, as scores of the systems, as for `kendall_tau`.
-    reference
+    reference : mapping of str to float, Series or array_like
         The ranking it is held against.
+
+    Returns
+    -------
+    float
+        The coefficient, from -1 to 1.
 
     >>> round(tau_ap([4, 3, 2, 1], [3, 4, 2, 1]), 4)  # one swap at the top: ranks 2, 3, 4 give 0, 1, 1
     0.3333
@@ -75,16 +85,21 @@ def tau_ap(scores: Ranking, reference: Ranking) -> float:
 def discriminative_power(
     comparisons: Comparisons | Sequence[Comparisons] | Mapping[str, Comparisons], *, column: str = "p"
 ) -> pd.DataFrame:
-    """Curves of sorted p-values ("ASL curves", Sakai 2006): `name, rank, share, p`, the smallest p first.
+    """Return curves of sorted p-values ("ASL curves", Sakai 2006): `name, rank, share, p`, the smallest p first.
 
     `share` is the share of pairs up to this rank: the curve read at p = alpha is the discriminative power at alpha.
 
     Parameters
     ----------
-    comparisons
+    comparisons : Comparisons, sequence of Comparisons or mapping of str to Comparisons
         One set of comparisons, a sequence of them, or several by name.
-    column
+    column : str
         Which p-values: ``p`` or ``p_adjusted``.
+
+    Returns
+    -------
+    DataFrame
+        One row a pair of each set of comparisons.
     """
     if column not in {"p", "p_adjusted"}:
         raise InputError(f"{column!r} holds no p-values", remedy="choose p or p_adjusted")
@@ -99,14 +114,19 @@ def discriminative_power(
 def share_significant(
     comparisons: Comparisons | Sequence[Comparisons] | Mapping[str, Comparisons], alpha: float = 0.05
 ) -> pd.DataFrame:
-    """Pairs told apart at alpha after correction: `pairs, significant, share`, one row per set of comparisons.
+    """Count significant pairs, after correction: `pairs, significant, share`, one row per set of comparisons.
 
     Parameters
     ----------
-    comparisons
+    comparisons : Comparisons, sequence of Comparisons or mapping of str to Comparisons
         One set of comparisons, a sequence of them, or several by name.
-    alpha
+    alpha : float
         Level of the corrected tests.
+
+    Returns
+    -------
+    DataFrame
+        One row a set of comparisons.
     """
     named = _name_comparisons(comparisons)
     n_significant = [int(comparison.reject(alpha).sum()) for comparison in named.values()]

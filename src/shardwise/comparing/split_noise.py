@@ -35,8 +35,13 @@ def split_noise(comparisons: Sequence[Comparisons]) -> SplitNoise | None:
 
     Parameters
     ----------
-    comparisons
+    comparisons : sequence of Comparisons
         Comparisons of the same pairs, one a split; at least two.
+
+    Returns
+    -------
+    SplitNoise or None
+        Shares of the variance, and the number of splits that is enough.
     """
     if len(comparisons) < 2:
         raise InputError(

@@ -19,17 +19,22 @@ from shardwise.stats.student import critical
 def agreement_over_splits(
     comparisons: Sequence[Comparisons], alphas: Sequence[float] = (0.05, 0.01)
 ) -> pd.DataFrame:
-    """How many pairs the splits are divided over, and how (V17 Table 5).
+    """Count the pairs that the splits are divided over (V17 Table 5).
 
     Row ``1:10`` counts the pairs on which one split of eleven decides otherwise than the others; ``0:11`` those on
     which all agree. Columns per alpha: ``pairs`` and their ``share`` of all; row ``divided`` sums all but the first.
 
     Parameters
     ----------
-    comparisons
+    comparisons : sequence of Comparisons
         Comparisons of the same pairs, one a split.
-    alphas
+    alphas : sequence of float
         Levels to decide at.
+
+    Returns
+    -------
+    DataFrame
+        One row a degree of division.
     """
     both = align_pairs(comparisons)
     j = len(comparisons)
@@ -48,14 +53,19 @@ def agreement_over_splits(
 
 
 def agreement_matrix(comparisons: Sequence[Comparisons], alpha: float = 0.05) -> pd.DataFrame:
-    """Number of splits in the minority for each pair of systems, best first (V17 Fig. 6).
+    """Count splits in the minority for each pair of systems, best first (V17 Fig. 6).
 
     Parameters
     ----------
-    comparisons
+    comparisons : sequence of Comparisons
         Comparisons of the same pairs, one a split.
-    alpha
+    alpha : float
         Level to decide at.
+
+    Returns
+    -------
+    DataFrame
+        Systems by systems.
     """
     both = align_pairs(comparisons)
     names = both.estimates.labels
@@ -76,14 +86,19 @@ def _count_minority(both: Aligned, alpha: float) -> Ints:
 def found_over_splits(
     comparisons: Sequence[Comparisons], alphas: Sequence[float] = (0.05, 0.01)
 ) -> pd.DataFrame:
-    """Pairs told apart (V17 Table 4): mean, least and most of the splits, then by majority and by all together.
+    """Count significant pairs (V17 Table 4): mean, least and most of the splits, then by majority and by all together.
 
     Parameters
     ----------
-    comparisons
+    comparisons : sequence of Comparisons
         Comparisons of the same pairs, one a split.
-    alphas
+    alphas : sequence of float
         Levels to decide at.
+
+    Returns
+    -------
+    DataFrame
+        One row a level.
 
     >>> from shardwise.methods.base import Estimates
     >>> from shardwise.comparing.comparisons import compare_estimates
@@ -111,7 +126,7 @@ def summary_over_splits(
     alpha: float = 0.05,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """How steady the figures are over splits, with t-intervals (F19 Table 2).
+    """Summarize figures over splits, with t-intervals (F19 Table 2).
 
     Rows: ``tau`` with the ranking by the whole collection, ``interval_width`` of the systems' means, ``significant``
     pairs, ``share_significant`` of all pairs, ``common`` pairs that all splits find, and ``share_common``, these over
@@ -120,14 +135,19 @@ def summary_over_splits(
 
     Parameters
     ----------
-    comparisons
+    comparisons : sequence of Comparisons
         Comparisons of the same pairs, one a split; at least two.
-    whole
+    whole : mapping of str to float, Series or array_like, optional
         Means by system of the whole collection, a series, dictionary or DataArray; without them there is no ``tau``.
-    alpha
+    alpha : float
         Level to decide at; that of the systems' intervals is 1 - alpha.
-    level
+    level : float
         Confidence level of the t-intervals.
+
+    Returns
+    -------
+    DataFrame
+        One row a figure.
     """
     if len(comparisons) < 2:
         raise InputError(

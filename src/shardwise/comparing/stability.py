@@ -45,13 +45,25 @@ class Stability(Shown):
     level: float
 
     def mean(self) -> pd.DataFrame:
-        """Average over all pairs of splits with t-intervals, ``mean, half_width`` (FF21 Table 6)."""
+        """Average over all pairs of splits with t-intervals, ``mean, half_width`` (FF21 Table 6).
+
+        Returns
+        -------
+        DataFrame
+            One row a figure of agreement.
+        """
         rows = self.to_frame()[[*FIGURES]]
         half = {name: half_width(rows[name].to_numpy(), self.level) for name in FIGURES}
         return pd.DataFrame({"mean": rows.mean(), "half_width": half}).rename_axis("figure")
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each two splits."""
+        """Return one row for each two splits.
+
+        Returns
+        -------
+        DataFrame
+            ``split, other`` and a column a figure of agreement.
+        """
         a, b = np.triu_indices(self.between.sizes["split"], 1)
         figures = dict(zip(FIGURES, self.between.to_numpy()[:, a, b], strict=True))
         return pd.DataFrame({"split": a, "other": b, **figures})
@@ -61,8 +73,13 @@ class Stability(Shown):
 
         Parameters
         ----------
-        kind
+        kind : str
             "figures" of agreement, or the "pairs" that the splits are divided over.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
         """
         return late.call_bound("chart", self, kind)
 
@@ -91,12 +108,25 @@ def stability(
 
     Parameters
     ----------
-    scores, model, method, progress, **options
+    scores : object
         As for `over_splits`.
-    alpha
+    model : Model or str
+        As for `over_splits`.
+    method : str
+        As for `over_splits`.
+    progress : callable, optional
+        As for `over_splits`.
+    **options
+        As for `over_splits`.
+    alpha : float
         Level to decide at.
-    level
+    level : float
         Confidence level of the t-intervals of the means.
+
+    Returns
+    -------
+    Stability
+        Agreement of every two splits.
 
     >>> rng = np.random.default_rng(3)
     >>> values = rng.normal([[[[0.2], [0.3], [0.4]]]], 0.05, (4, 20, 3, 2))
@@ -116,12 +146,17 @@ def stability_of(
 
     Parameters
     ----------
-    comparisons
+    comparisons : sequence of Comparisons
         Comparisons of the same pairs, one a split; at least two.
-    alpha
+    alpha : float
         Level to decide at.
-    level
+    level : float
         Confidence level of the t-intervals of the means.
+
+    Returns
+    -------
+    Stability
+        Agreement of every two splits.
     """
     if len(comparisons) < 2:
         raise InputError(
@@ -138,14 +173,19 @@ def stability_of(
 
 
 def agreement(first: Comparisons, second: Comparisons, alpha: float = 0.05) -> dict[str, float]:
-    """AA, AD, PA, PD, PAA and PPA between two comparisons of the same pairs.
+    """Return AA, AD, PA, PD, PAA and PPA between two comparisons of the same pairs.
 
     Parameters
     ----------
-    first, second
+    first, second : Comparisons
         The comparisons.
-    alpha
+    alpha : float
         Level to decide at.
+
+    Returns
+    -------
+    dict of str to float
+        The six figures by name.
     """
     decisions = align_pairs([first, second]).pair_signs(alpha)
     return dict(zip(FIGURES, _count_agreements(decisions[0], decisions[1]), strict=True))
@@ -176,19 +216,32 @@ def stability_of_fills(
     progress: Progress | None = None,
     **options: Any,
 ) -> xr.Dataset:
-    """Agreement between ways to fill undefined scores (FF21 Tables 7 and 8).
+    """Measure agreement between ways to fill undefined scores (FF21 Tables 7 and 8).
 
     Dimensions ``fill, other, figure``; variables ``mean`` and ``half_width``. On the diagonal, each two splits under
     one policy; off it, the same split under two policies, averaged over splits. ``significant`` counts the pairs found.
 
     Parameters
     ----------
-    scores, model, method, alpha, level, **options
+    scores : object
         As for `stability`.
-    policies
+    model : Model or str
+        As for `stability`.
+    method : str
+        As for `stability`.
+    alpha, level : float
+        As for `stability`.
+    **options
+        As for `stability`.
+    policies : sequence of str or float
         Ways to fill, as for `fill_undefined`.
-    progress
+    progress : callable, optional
         Called with (comparisons done, comparisons in all).
+
+    Returns
+    -------
+    Dataset
+        Figures of agreement of each two ways to fill.
     """
     table = with_splits(scores, model)
     approaches = {
@@ -206,19 +259,28 @@ def stability_of_methods(
     level: float = 0.95,
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Agreement between ways to compare (FF21 Tables 5 and 6).
+    """Measure agreement between ways to compare (FF21 Tables 5 and 6).
 
     Dimensions ``approach, other, figure``, where the figure ``extra`` counts pairs that the first finds and the other
     does not. On the diagonal, each two splits under one approach.
 
     Parameters
     ----------
-    scores, model, alpha, level
+    scores : object
         As for `stability`.
-    approaches
+    model : Model or str
+        As for `stability`.
+    alpha, level : float
+        As for `stability`.
+    approaches : mapping
         Options of `over_splits` for each approach by name; the three of FF21, unless given.
-    progress
+    progress : callable, optional
         Called with (comparisons done, comparisons in all).
+
+    Returns
+    -------
+    Dataset
+        Figures of agreement of each two ways to compare.
     """
     table = with_splits(scores, model)
     named = {name: (table, dict(options)) for name, options in approaches.items()}

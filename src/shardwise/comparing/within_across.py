@@ -30,7 +30,13 @@ class WithinAcross(Shown):
     decisions: pd.DataFrame  # one row a related pair, under the last model: set, a, b, a column a condition
 
     def agreement(self) -> pd.DataFrame:
-        """Pairs on which each two conditions decide alike: ``pairs, same, share``."""
+        """Count pairs on which each two conditions decide alike: ``pairs, same, share``.
+
+        Returns
+        -------
+        DataFrame
+            One row for each two conditions.
+        """
         rows = {}
         for k, first in enumerate(CONDITIONS):
             for other in CONDITIONS[k + 1 :]:
@@ -40,7 +46,13 @@ class WithinAcross(Shown):
         return pd.DataFrame.from_dict(rows, orient="index")
 
     def plot(self) -> Any:
-        """Draw the widths of the intervals: an altair chart."""
+        """Draw the widths of the intervals: an altair chart.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
+        """
         return late.call_bound("chart", self)
 
 
@@ -62,21 +74,26 @@ def within_across(
 
     Parameters
     ----------
-    scores
+    scores : object
         Any table that `as_scores` takes.
-    sets
+    sets : mapping
         Names of two or more related systems, by the name of the set.
-    models
+    models : sequence of Model or str
         Models to fit; the decisions are those under the last.
-    bootstrap
+    bootstrap : bool
         Whether the models are fitted by bootstrap ANOVA rather than by ANOVA.
-    method
+    method : str
         The correction, as for `compare`.
-    alpha
+    alpha : float
         Level to decide at; that of the intervals is 1 - alpha.
     **claim
         What the estimates of the fit take: ``generalize``, as a `Claim`, names or text; for the bootstrap ``null`` and
         ``tails`` (V17's p-values have ``null="marginal", tails=1``).
+
+    Returns
+    -------
+    WithinAcross
+        Interval widths and decisions under each condition.
     """
     small = [name for name, members in sets.items() if len(set(members)) < 2]
     if small or not sets:

@@ -84,10 +84,15 @@ class Claim:
 
         Parameters
         ----------
-        claim
+        claim : Claim, str, iterable of str or None
             A Claim, an iterable of dimensions, text (names with ``+`` or commas between, or ``these``), or None.
-        nouns
+        nouns : mapping of str to str, optional
             The user's own words for dimensions, which are understood too.
+
+        Returns
+        -------
+        Claim
+            The claim.
         """
         if isinstance(claim, Claim):
             return claim
@@ -127,8 +132,13 @@ class Claim:
 
         Parameters
         ----------
-        dimensions
+        dimensions : iterable of str
             The dimensions of the scores.
+
+        Returns
+        -------
+        Claim
+            A claim over those of its dimensions that the scores have.
         """
         present = set(dimensions)
         return Claim(*(name for name in self.over if name in present))
@@ -138,10 +148,15 @@ class Claim:
 
         Parameters
         ----------
-        dimensions
+        dimensions : iterable of str
             The dimensions of the scores.
-        target
+        target : str
             The dimension whose levels are compared.
+
+        Returns
+        -------
+        Claim
+            The claim itself.
         """
         present = tuple(dimensions)
         for name in self.over:
@@ -207,10 +222,15 @@ class Claim:
 
         Parameters
         ----------
-        dimensions
+        dimensions : iterable of str
             The dimensions of the scores.
-        nouns
+        nouns : mapping of str to str, optional
             The user's own words for dimensions.
+
+        Returns
+        -------
+        str
+            Such as ``new topics like these``.
 
         >>> Claim("topic").short(("topic", "system", "shard"))
         'new topics like these, exactly these shards'
@@ -230,8 +250,13 @@ class Claim:
 
         Parameters
         ----------
-        nouns
+        nouns : mapping of str to str, optional
             The user's own words for dimensions.
+
+        Returns
+        -------
+        str
+            Such as ``new topics and shards like these``.
 
         >>> Claim("topic", "shard").phrase(), Claim().phrase({"topic": "question"})
         ('new topics and shards like these', 'exactly these questions')

@@ -62,10 +62,15 @@ class InputError(ValueError):
 
         Parameters
         ----------
-        option
+        option : callable
             How an argument is spelt.
-        command
+        command : bool
             Whether the words are those for the command line rather than for Python.
+
+        Returns
+        -------
+        str
+            Place, problem and remedy in one line.
         """
 
         def spell_words(words: Words) -> str:
@@ -88,8 +93,13 @@ class InputError(ValueError):
 
         Parameters
         ----------
-        where
+        where : str
             That place, such as a split or a setting.
+
+        Returns
+        -------
+        InputError
+            The error with the larger place first.
 
         >>> print(InputError("has no scores", where="topic 3").add_location("split 0"))
         split 0: topic 3: has no scores

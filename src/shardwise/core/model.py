@@ -84,12 +84,17 @@ class Model:
 
         Parameters
         ----------
-        *terms
+        *terms : str
             Effects and interactions, such as ``"topic"`` and ``"topic:system"``.
-        name
+        name : str
             What the model is called, such as MD3.
-        on_shards
+        on_shards : bool, optional
             False for a model of whole collections only, True for one of shards only, None for either.
+
+        Returns
+        -------
+        Model
+            The model.
         """
         return cls(terms, name, on_shards)
 
@@ -99,8 +104,13 @@ class Model:
 
         Parameters
         ----------
-        text
+        text : str
             MD1 to MD6, or terms such as ``topic + system + topic:system``, for which ``topic*system`` stands too.
+
+        Returns
+        -------
+        Model
+            The model.
 
         >>> Model.parse("MD3") == MD3
         True

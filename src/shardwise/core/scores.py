@@ -219,21 +219,26 @@ def as_scores(
 
     Parameters
     ----------
-    data
+    data : object
         A DataArray; a Dataset of one measure; a wide table (one row a topic, one column a system) or a long one
         (columns such as ``question, model, seed, score``) from pandas, polars or Arrow; a dictionary
         ``{system: {topic: score}}``; results of pytrec_eval, ir_measures or ranx; an array of topics by systems; or
         files that `read_scores` reads.
-    measure
+    measure : str, optional
         Which measure to take, where there are several; or a measure of samples, pass@5 or pass^5.
-    columns
+    columns : mapping, optional
         Which column of a table is what, where its header does not say it, as `read_scores` takes it.
-    needs
+    needs : iterable of str
         Dimensions that must be there.
-    only
+    only : bool
         Whether no other dimensions may be there.
-    keep
+    keep : iterable of str
         Dimensions that keep the user's name, because a formula speaks of them by it.
+
+    Returns
+    -------
+    DataArray
+        Scores by topic and system, perhaps shard, split, instance or task.
 
     >>> table = as_scores({"gpt": {"q1": 1, "q2": 0}, "llama": {"q1": 0, "q2": 0}})
     >>> table.dims, table.sel(topic="q1", system="gpt").item()

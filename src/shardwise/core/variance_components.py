@@ -122,11 +122,16 @@ class VarianceComponents(Shown, Mapping[str, float]):
 
         Parameters
         ----------
-        values
+        values : mapping of str to float
             Numbers by name: ``topic:system`` or ``topic_system``, the parts in any order; ``instance`` is
             ``system:instance``, the instances being each system's own.
-        kind
+        kind : {"sd", "variance"}
             What the numbers are: ``sd`` or ``variance``.
+
+        Returns
+        -------
+        VarianceComponents
+            The variances.
 
         >>> print(VarianceComponents.of({"topic": .2, "topic:system": .08, "error": .06, "mean": .3}, kind="sd"))
         mean 0.3; standard deviations topic 0.2, topic:system 0.08, error 0.06
@@ -163,10 +168,15 @@ class VarianceComponents(Shown, Mapping[str, float]):
 
         Parameters
         ----------
-        term
+        term : str
             Name of the effect.
-        default
+        default : object
             What to return where it is not there.
+
+        Returns
+        -------
+        object
+            The variance, or ``default``.
         """
         name = self._find_name(term)
         return default if name is None else self.variances[name]
@@ -187,8 +197,13 @@ class VarianceComponents(Shown, Mapping[str, float]):
 
         Parameters
         ----------
-        term
+        term : str
             Name of the effect.
+
+        Returns
+        -------
+        float
+            The variance.
         """
         return float(self.get(term, 0.0))
 
@@ -197,8 +212,13 @@ class VarianceComponents(Shown, Mapping[str, float]):
 
         Parameters
         ----------
-        term
+        term : str
             Name of the effect.
+
+        Returns
+        -------
+        float
+            The standard deviation.
         """
         return sqrt(self.variance(term))
 
@@ -207,8 +227,13 @@ class VarianceComponents(Shown, Mapping[str, float]):
 
         Parameters
         ----------
-        terms
+        terms : iterable of str
             Names of these effects; those that are not there are left out.
+
+        Returns
+        -------
+        VarianceComponents
+            Those of the effects that are there.
         """
         return replace(self, variances={term: self[term] for term in terms if term in self})
 
@@ -219,11 +244,16 @@ class VarianceComponents(Shown, Mapping[str, float]):
 
         Parameters
         ----------
-        claim
+        claim : Claim, str, iterable of str or None
             What the difference is about: effects of systems with what it generalises over blur it.
-        sizes
+        sizes : mapping of str to float or array
             Numbers of topics and, where there are any, of shards or instances; of systems too (2 unless said), whose
             number decides the df. Arrays are broadcast.
+
+        Returns
+        -------
+        tuple of array of float
+            Variance and degrees of freedom, in the shape of the sizes.
 
         Notes
         -----
@@ -266,8 +296,13 @@ class VarianceComponents(Shown, Mapping[str, float]):
 
         Parameters
         ----------
-        kind
+        kind : {"components", "instances"}
             ``components``, or ``instances`` for the standard error of a difference against their number.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
         """
         return late.call_bound("chart", self, kind)
 
@@ -282,8 +317,13 @@ class VarianceComponents(Shown, Mapping[str, float]):
 
         Parameters
         ----------
-        nouns
+        nouns : mapping of str to str
             The user's own words for dimensions.
+
+        Returns
+        -------
+        str
+            Such as ``mean 0.3; standard deviations topic 0.2, error 0.06``.
         """
         mean = [] if self.mean is None else [f"mean {self.mean:.3g}"]
         parts = (

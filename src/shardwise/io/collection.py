@@ -113,7 +113,13 @@ class Collection:
         return len(self.name_starts) - 1
 
     def docnos(self) -> list[str]:
-        """Return names of all documents, in code order."""
+        """Return names of all documents, in code order.
+
+        Returns
+        -------
+        list of str
+            Name of each document, by its code.
+        """
         text = self.names.tobytes()
         edges = self.name_starts.tolist()
         return [text[a:b].decode("utf-8", "surrogateescape") for a, b in itertools.pairwise(edges)]
@@ -123,10 +129,15 @@ class Collection:
 
         Parameters
         ----------
-        system
+        system : int
             Number of the system.
-        topic
+        topic : int
             Number of the topic.
+
+        Returns
+        -------
+        array of int
+            Document codes in the order of the ranking.
         """
         start = system * len(self.topics) + topic
         return self.docs[self.starts[start] : self.starts[start + 1]]
@@ -137,8 +148,13 @@ class Collection:
 
         Parameters
         ----------
-        path
+        path : str or path
             The file.
+
+        Returns
+        -------
+        Collection
+            The collection as it was saved.
         """
         arrays, facts = load_arrays(path, "collection")
         try:
@@ -206,7 +222,7 @@ class Collection:
 
         Parameters
         ----------
-        path
+        path : str or path
             The file; one that is there is replaced.
         """
         arrays = {name: getattr(self, name) for name in _ARRAYS}

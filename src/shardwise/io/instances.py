@@ -47,8 +47,13 @@ class InstanceRuns:
 
         Parameters
         ----------
-        scores
+        scores : DataArray or Dataset
             ScoreArray of ``collection``, as `score` returns them.
+
+        Returns
+        -------
+        DataArray or Dataset
+            The same scores by system and instance.
         """
         if tuple(map(str, scores["system"].values)) != self.collection.systems:
             raise InputError("the scores are not of these runs", remedy="score .collection of this object")
@@ -67,10 +72,15 @@ def flag_deterministic(scores: ScoreArray, systems: Iterable[str]) -> ScoreArray
 
     Parameters
     ----------
-    scores
+    scores : DataArray or Dataset
         Any table that `as_scores` takes, or a Dataset of several measures.
-    systems
+    systems : iterable of str
         Names of the systems that give the same result each time.
+
+    Returns
+    -------
+    DataArray or Dataset
+        The scores with the coordinate.
 
     >>> table = xr.DataArray([[[0.1, 0.2]]], dims=("system", "instance", "topic"), coords={"system": ["bm25"]})
     >>> flag_deterministic(table, ["bm25"]).deterministic.values
@@ -103,21 +113,26 @@ def read_instances(
 
     Parameters
     ----------
-    runs
+    runs : path or iterable of path
         Paths, globs and folders of run files.
-    qrels
+    qrels : object
         Judgments, as `read_collection` takes them.
-    instances
+    instances : str, sequence of str, mapping or path
         Which file is what: a file-name pattern such as ``"{system}_seed{instance}.run"`` ("/" reaches into folders, "*"
         is anything; an ending such as .gz may be left out), or several to be tried in turn, one without
         ``{instance}`` for systems with a single run; ``"folder"`` (the folder is the system, the file the instance); a
         CSV or TSV file with the columns file, system, instance and perhaps deterministic; or a mapping from path or
         file name to (system, instance).
-    deterministic
+    deterministic : iterable of str
         Systems that give the same result each time. One with a single run is not taken for deterministic unless
         named.
     **options
         What else `read_collection` takes.
+
+    Returns
+    -------
+    InstanceRuns
+        The runs as a collection, and the system and instance of each.
     """
     paths = list_files(runs)
     pairs, flagged = instance_names(paths, instances)
@@ -255,12 +270,17 @@ def read_instance_scores(
 
     Parameters
     ----------
-    source
+    source : path, DataFrame or sequence of path
         A data frame or files, as `read_scores` takes them.
-    measure
+    measure : str, optional
         Picks one measure, or names it in a table that does not.
-    deterministic
+    deterministic : iterable of str
         Systems that give the same result each time, so that one instance says all.
+
+    Returns
+    -------
+    DataArray or Dataset
+        Scores by topic, system and instance; a Dataset where there are several measures.
 
     >>> rows = [("a", 1, "t1", .2), ("a", 2, "t1", .3), ("b", 1, "t1", .1)]
     >>> table = pd.DataFrame(rows, columns=["system", "instance", "topic", "AP"])

@@ -63,47 +63,52 @@ def read_collection(
 
     Parameters
     ----------
-    runs
+    runs : object
         Paths, globs and folders of TREC run files (plain, gz, bz2, xz or zst); or data frames with the columns of
         ir_measures or PyTerrier, dictionaries ``{topic: {document: score}}``, one such dictionary a system, or ranx
         runs.
-    qrels
+    qrels : object
         Judgments, likewise; or a dataset of ir_datasets, or its name as in ``"irds:beir/scifact/test"``. Qrels of five
         columns (topic, iteration, document, stratum, grade) are those of a sampled pool; there a grade of -1 means that
         the document was not sampled.
-    names
+    names : {"auto", "tag", "file"}, callable, mapping of str to str or sequence of str
         How systems are called. ``"auto"``: by the run tag where the file has a single one that no other file has,
         else by the file name; ``"tag"`` or ``"file"`` for all; or a function of the path, a mapping from path or file
         name, or a list.
-    like
+    like : str or Conventions
         Conventions by name: ``"default"`` (what pytrec_eval and ir_measures compute), ``"trec_eval-10"``,
         ``"trec_eval-9"``, ``"ir_measures"``, ``"ranx"`` and others, or an object of class
         `shardwise.io.trec.conventions.Conventions`. Arguments after it that are not None change one convention each.
-    missing
+    missing : {"refuse", "leave", "zero", "drop"}, optional
         What becomes of a topic that some run lacks: ``"refuse"`` (default), ``"leave"`` (no score for that run),
         ``"zero"`` (nothing retrieved) or ``"drop"`` (for all runs).
-    topics
+    topics : {"common", "judged"} or sequence of str, optional
         Those that are judged and that a run has (``"common"``), all judged ones (``"judged"``), or a list; None for
         what the conventions say, which is ``"common"`` by default.
-    depth
+    depth : int, optional
         Number of documents at which every ranking is cut; None keeps all.
-    precision
+    precision : {"single", "double"}, optional
         ``"single"`` (default) compares scores as trec_eval up to 9.0.7 and pytrec_eval do, ``"double"`` as trec_eval
         from 9.0.8 on.
-    unjudged
+    unjudged : {"nonrelevant", "removed"}, optional
         Whether documents without a judgment are ``"nonrelevant"`` (default) or ``"removed"`` from rankings.
-    order
+    order : {"score", "ascending", "rank"}, optional
         ``"score"`` (default), ties by descending names; ``"ascending"``, ties by ascending names; or ``"rank"``, the
         rank column of run files.
-    subtopics
+    subtopics : bool
         Whether the second column of the qrels is a subtopic, as in ndeval's, for measures of diversity.
-    intents
+    intents : object
         Probabilities of the subtopics, ``{topic: {subtopic: p}}`` or a file with lines of topic, subtopic and
         probability.
-    jobs
+    jobs : int, optional
         Files read side by side; None for as many as there are processors. The collection does not depend on it.
-    progress
+    progress : callable, optional
         Called with (runs read, runs in all).
+
+    Returns
+    -------
+    Collection
+        Runs and judgments.
 
     >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 2}}
     >>> runs = {"bm25": {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}, "dense": {"1": {"b": 9.0}, "2": {"a": 3.0}}}

@@ -72,35 +72,35 @@ def read_scores(
 
     Parameters
     ----------
-    source
+    source : object
         Scores in memory (a collection of runs and judgments, a data frame of pandas or polars, a table of Arrow,
         dictionaries, results of pytrec_eval, ir_measures, ranx, PyTerrier and inspect_ai), or a file: CSV or TSV
         (also compressed), JSON, JSON lines, Parquet, xlsx, NetCDF as written by `write_scores`, a Zarr store (of
         which is read what is looked at), what ``trec_eval -q`` and ``ir_measures --by_query`` print (one file a
         system), result files of evaluation tools (lm-evaluation-harness, inspect_ai, promptfoo, deepeval, HELM,
         lighteval and others), or a folder of these. Several files are put together.
-    measure
+    measure : str, optional
         Picks one measure, or names it in a table that does not.
-    missing
+    missing : {"leave", "refuse", "zero"}, optional
         What becomes of scores that are not there: ``"leave"`` (NaN), ``"refuse"`` or ``"zero"``. Without it, empty
         cells and absent rows are left, and words among the scores are refused.
-    columns
+    columns : mapping, optional
         Which column is what, where the headers do not say it: item, system, repeat, score, cluster, task, shard,
         split or measure -> a column's name, or ``#1`` for the first. Several columns of systems name those of a wide
         table.
-    system
+    system : str or sequence of str
         What to call the systems of files that hold one each, in their order.
-    factors
+    factors : sequence of str
         Columns that are further dimensions, such as judge or annotator; labels of the items, where every item has one.
-    task
+    task : str or sequence of str
         Tasks to read, of logs and tables that have several.
-    exclude
+    exclude : str or sequence of str
         Systems and items that are left out.
-    pair_by
+    pair_by : {"item", "position"}
         ``"position"`` pairs the rows of files that do not name their items.
-    decimal
+    decimal : {"point", "comma"}, optional
         The decimal mark, ``"point"`` or ``"comma"``, where the numbers do not say it.
-    sheet
+    sheet : str
         Which sheet of a workbook to read.
 
     Returns
@@ -164,11 +164,11 @@ def write_scores(scores: xr.DataArray | xr.Dataset, path: PathLike, *, layout: L
 
     Parameters
     ----------
-    scores
+    scores : DataArray or Dataset
         One measure or several.
-    path
+    path : path
         The file or store; one that is there is replaced.
-    layout
+    layout : {"long", "wide"}
         ``"long"``: one row a topic and system, one column a measure; ``"wide"``: one column a system, for a single
         measure.
 

@@ -79,8 +79,13 @@ class Calibration(Shown):
 
         Parameters
         ----------
-        command
+        command : bool
             Whether what to do now is said for the command line.
+
+        Returns
+        -------
+        str
+            Several lines.
         """
         most = "" if self.repetitions == self.budget else f" of at most {self.budget}"
         head = f"{self.scores}; {self.repetitions}{most} tables a world, seed {self.seed}"
@@ -93,11 +98,23 @@ class Calibration(Shown):
         return f"<Calibration of {self.table['method'].nunique()} methods: {self.scores}>"
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a method and claim: false alarms in the world where they are worst, coverage of intervals, power."""
+        """Return one row a method and claim: false alarms in the worst scenario, coverage of intervals, power.
+
+        Returns
+        -------
+        DataFrame
+            A copy of ``table``.
+        """
         return self.table.copy()
 
     def shown(self) -> pd.DataFrame:
-        """The table as a page shows it: false alarms and coverage in per cent, each with its interval and world."""
+        """Return the table as a page shows it: false alarms and coverage in per cent, with interval and scenario.
+
+        Returns
+        -------
+        DataFrame
+            Shares as text.
+        """
         t = self.table
 
         def percent(*names: str) -> list[str]:
@@ -123,8 +140,13 @@ class Calibration(Shown):
 
         Parameters
         ----------
-        kind
+        kind : str
             "errors" for error rates, or "power" for power over the size of a difference.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
         """
         return late.call_bound("chart", self, kind)
 
@@ -158,46 +180,51 @@ def calibrate(
 
     Parameters
     ----------
-    source
+    source : object
         A complete table of scores in any form that `as_scores` takes; variance components; or standard deviations of
         effects by name.
-    methods
+    methods : iterable of str or Procedure, optional
         Procedures or their names; the usual ones for the layout, if None.
-    claims
+    claims : iterable of Claim, str or iterable of str, optional
         Claims to try, each a `Claim`, names or text; the usual ones for the layout, if None.
-    nulls
+    nulls : iterable of str, optional
         Worlds of equal systems: "normal" (sums of normal effects), "margins" (bounded scores, every system with a
         distribution like its own), "vine" (near-duplicates too), "tilt" (the very scores, topics drawn with unequal
         chances), and made of the scores "permute", "flip", "resample". If None, those that fit scores and claim: vine
         (else margins or normal), tilt where chances of topics make the systems equal, permute and flip, which count for
         false alarms, and resample, which counts for intervals.
-    alpha
+    alpha : float
         Level of the methods.
-    repetitions
+    repetitions : int, optional
         Tables of each world, exactly. If None, as many as make the verdict clear on every method meant for the claim: a
         world is left when its intervals lie above 1.1 alpha or below 1.5 alpha.
-    budget
+    budget : int, optional
         Tables of each world at most, where ``repetitions`` is None; 2,000 unless another number is given.
-    planted
+    planted : bool
         Whether to plant differences too.
-    largest
+    largest : float, optional
         The largest difference to plant; one that is hardly ever missed, if None.
-    topics, systems, shards, instances
+    topics, systems, shards, instances : int, optional
         Sizes of the tables; other ones than those of the scores leave simulated nulls only.
-    baseline
+    baseline : str or sequence of str, optional
         A system of the scores, or several, with which all others are compared; methods then decide these pairs alone.
-    seed
+    seed : int
         Where the random numbers start; table i of a world depends on (seed, i) only.
-    jobs
+    jobs : int, optional
         Number of threads; all processors, if None.
-    executor
+    executor : Executor, optional
         Where the tables are drawn and decided instead: any executor of ``concurrent.futures``, of processes or, as
         dask.distributed has it, of machines. The figures are the same, bit for bit.
-    progress
+    progress : callable, optional
         Called with (tables done, tables in all).
-    watch
+    watch : callable, optional
         Called with the figures so far, without a verdict, whenever every world that goes on has got more tables. Their
         intervals hold at the end, not at whatever moment one looks.
+
+    Returns
+    -------
+    Calibration
+        Error rates, coverage and power of each method, with verdicts.
 
     >>> sd = {"topic": .2, "topic:system": .08, "topic:shard": .1, "error": .06}
     >>> found = calibrate(sd, ["MD6 hsd", "MD6 hsd topic"], systems=4, shards=3, topics=20, repetitions=200,

@@ -40,17 +40,28 @@ class SimulatedCollection(Shown):
     corpus: int  # number of documents in the corpus
 
     def docno(self, number: int) -> str:
-        """Name of a document.
+        """Return the name of a document.
 
         Parameters
         ----------
-        number
+        number : int
             Its number in the corpus, from 0.
+
+        Returns
+        -------
+        str
+            The name, as runs and judgments have it.
         """
         return _docno(number, self.corpus)
 
     def plot(self) -> Any:
-        """Draw the true quality of the systems and the difficulty of the topics: an altair chart."""
+        """Draw the true quality of the systems and the difficulty of the topics: an altair chart.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
+        """
         return late.call_bound("chart", self)
 
     def write(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
@@ -58,8 +69,13 @@ class SimulatedCollection(Shown):
 
         Parameters
         ----------
-        folder
+        folder : str or path
             Where to; it is made if it is not there.
+
+        Returns
+        -------
+        tuple of Path
+            Folder of the runs, and the qrels file.
         """
         root = Path(folder)
         runs = root / "runs"
@@ -75,7 +91,13 @@ class SimulatedCollection(Shown):
         return runs, root / "qrels.txt"
 
     def collection(self) -> Collection:
-        """Return the same runs and judgments as a Collection, without files."""
+        """Return the same runs and judgments as a Collection, without files.
+
+        Returns
+        -------
+        Collection
+            As `read_collection` would read the files.
+        """
         runs = {
             system: {
                 topic: {
@@ -116,28 +138,33 @@ def simulate_collection(
 
     Parameters
     ----------
-    topics
+    topics : int
         Number of topics.
-    systems
+    systems : int
         Number of runs.
-    depth
+    depth : int
         Documents that each run retrieves for a topic.
-    corpus
+    corpus : int
         Documents of the corpus, at least 4 times the depth.
-    relevant
+    relevant : float
         Relevant documents of a topic, on average.
-    pool_depth
+    pool_depth : int
         How many of the best documents of each run are judged.
-    quality_sd
+    quality_sd : float
         Standard deviation of the quality of systems.
-    difficulty_sd
+    difficulty_sd : float
         Standard deviation of the difficulty of topics.
-    interaction_sd
+    interaction_sd : float
         Standard deviation of what a topic gives to or takes from a single system.
-    grades
+    grades : int
         Highest grade of relevance; 0 is not relevant.
-    seed
+    seed : int
         Where the random numbers start; a topic depends on the seed and its number alone.
+
+    Returns
+    -------
+    SimulatedCollection
+        Runs, judgments and the truth behind them.
 
     >>> made = simulate_collection(topics=3, systems=2, depth=10, corpus=500, relevant=5, pool_depth=5, seed=1)
     >>> made.docs.shape, bool(made.quality[0] >= made.quality[1])

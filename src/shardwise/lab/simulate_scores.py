@@ -109,7 +109,7 @@ def simulate_scores(source: Any = None, **options: Any) -> xr.DataArray:
 
     Parameters
     ----------
-    source
+    source : object
         Scores in any form that `as_scores` takes, whose sizes, variances and margins are then used, or variance
         components; without it ``sd`` gives the standard deviations.
     **options
@@ -132,6 +132,11 @@ def simulate_scores(source: Any = None, **options: Any) -> xr.DataArray:
         How many systems, the last ones, have instances that are copies.
     seed : int, optional
         Where the random numbers start.
+
+    Returns
+    -------
+    DataArray
+        Scores, with what they were drawn from as attributes.
 
     >>> y = simulate_scores(topics=30, systems=4, shards=3, effects=.1, seed=1)
     >>> y.dims, y.attrs["truth"]

@@ -176,7 +176,13 @@ class Estimates:
         return len(self.labels)
 
     def take_first(self) -> Estimates:
-        """Return the estimates of the first table alone, without the axis of tables; tests keep their batch."""
+        """Return the estimates of the first table alone, without the axis of tables; tests keep their batch.
+
+        Returns
+        -------
+        Estimates
+            Estimates of one table.
+        """
         arrays = (
             *("values", "difference_variance", "difference_df", "own_sd", "own_count"),
             *("mean_se", "mean_df", "topic_sd"),
@@ -189,7 +195,13 @@ class Estimates:
         return replace(self, **first)
 
     def variance_of_differences(self) -> Floats:
-        """(…, R, R) variances of the difference of each pair."""
+        """Return the (…, R, R) variances of the difference of each pair.
+
+        Returns
+        -------
+        array of float
+            Variances by table, system and system.
+        """
         if self.difference_variance is not None:
             return self.difference_variance
         both = 2.0 * np.asarray(self.variance, np.float64)[..., None, None]

@@ -216,7 +216,13 @@ class Procedure:
             )
 
     def for_all_splits(self) -> Procedure:
-        """Return the procedure for several splits, where it is made for one: by the mean, or else by p-values."""
+        """Return the procedure for several splits, where it is made for one: by the mean, or else by p-values.
+
+        Returns
+        -------
+        Procedure
+            The procedure itself where it takes several splits.
+        """
         if self.rule or SPLITS in self.layouts or SHARDS not in self.layouts:
             return self
         if self.method.averages_splits(self.claim) and self.correction != JOINT:

@@ -53,7 +53,13 @@ class Exhibit(Shown):
         return self.form is not None and len(self.data) > 0
 
     def plot(self) -> Any:
-        """Draw a figure: an altair chart."""
+        """Draw a figure: an altair chart.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
+        """
         return late.call_bound("chart", self)
 
 
@@ -83,7 +89,7 @@ class Replication:
 
         Parameters
         ----------
-        folder
+        folder : str or path
             Where to; it is made if need be.
         """
         from shardwise.papers.page import write_page  # the page is made of this class

@@ -99,30 +99,35 @@ def f19(
 
     Parameters
     ----------
-    data
+    data : Collection or object
         Runs and judgments, as `read_collection` returns them; or any topic × system table that `as_scores` takes.
-    measures
+    measures : sequence of str
         Measures of Tables 1 and 2 and Figure 4; Figures 3 and 5 have the first.
-    shards
+    shards : sequence of int
         Numbers of shards; the figures have those nearest to the paper's.
-    samples
+    samples : int
         Splits of each number of shards; Table 1 and the figures have the first.
-    alpha
+    alpha : float
         Level of significance; that of the intervals is 1 - alpha.
-    fill
+    fill : str or float
         What undefined scores become, as for `fill_undefined`.
-    corpus
+    corpus : int, path or iterable of str, optional
         Size of the corpus or its documents, as for `split`.
-    seed
+    seed : int
         Seed of the splits.
-    jobs
+    jobs : int, optional
         Number of threads; all processors, if None.
-    executor
+    executor : Executor, optional
         An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
-    folder
+    folder : str or path, optional
         Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
-    progress
+    progress : callable, optional
         Called with (steps done, steps in all).
+
+    Returns
+    -------
+    Replication
+        Tables, figures and verdicts on the claims of the paper.
 
     >>> rng = np.random.default_rng(1)
     >>> scores = pd.DataFrame(rng.normal([0.2, 0.3, 0.32], 0.05, (30, 3)), columns=["x", "y", "z"])

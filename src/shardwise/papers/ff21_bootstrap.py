@@ -101,32 +101,37 @@ def ff21(
 
     Parameters
     ----------
-    data
+    data : Collection
         Runs and judgments, as `read_collection` returns them.
-    measures
+    measures : sequence of str
         Measures of Tables 1 to 4; Tables 5 to 8 have the first.
-    shards
+    shards : sequence of int
         Numbers of shards of Tables 1 to 4, drawn until every topic has a relevant document in each.
-    fill_shards
+    fill_shards : sequence of int
         Numbers of shards of Tables 7 and 8.
-    samples
+    samples : int
         Splits of each kind.
-    alpha
+    alpha : float
         Level of significance; that of the intervals is 1 - alpha.
-    corpus
+    corpus : int, path or iterable of str, optional
         Size of the corpus or its documents, as for `split`.
-    n_resamples
+    n_resamples : int, optional
         Bootstrap resamples of Tables 1 to 4 (the paper has 10,000); as from infinitely many, if None.
-    seed
+    seed : int
         Seed of splits and resamples.
-    jobs
+    jobs : int, optional
         Number of threads; all processors, if None.
-    executor
+    executor : Executor, optional
         An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
-    folder
+    folder : str or path, optional
         Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
-    progress
+    progress : callable, optional
         Called with (steps done, steps in all).
+
+    Returns
+    -------
+    Replication
+        Tables and verdicts on the claims of the paper.
     """
     plan = _Plan(
         tuple(measures), validate_count(samples, "samples", least=2), validate_level(alpha), corpus,

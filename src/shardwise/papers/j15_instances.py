@@ -90,27 +90,32 @@ def j15(
 
     Parameters
     ----------
-    data
+    data : object
         Any table that `as_scores` takes, with instances: a system for each setting, in the order of the settings, and
         the deterministic one to compare with. Without it only the simulated figures are made.
-    baseline
+    baseline : str, optional
         Name of the deterministic system; the one whose instances are all alike, if None.
-    margin
+    margin : float
         Largest loss that does not matter (Figures 12 and 13).
-    pools
+    pools : int
         Pools of instances drawn for each system and size (Figures 9 to 11).
-    repetitions
+    repetitions : int
         Simulated comparisons of Figure 4 (the paper has 5000), and a fifth as many tables a point of Figure 2.
-    n_resamples
+    n_resamples : int
         Resamples of each instance by the bootstrap (Algorithm 2).
-    seed
+    seed : int
         Seed of everything random.
-    executor
+    executor : Executor, optional
         An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
-    folder
+    folder : str or path, optional
         Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
-    progress
+    progress : callable, optional
         Called with (steps done, steps in all).
+
+    Returns
+    -------
+    Replication
+        Figures and verdicts on the claims of the paper.
     """
     steps: dict[str, Step] = {}
     facts = {"seed": str(validate_count(seed, "seed", least=0))}

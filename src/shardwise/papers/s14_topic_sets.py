@@ -78,21 +78,26 @@ def s14(
 
     Parameters
     ----------
-    data
+    data : object
         Runs and judgments, as `read_collection` returns them; or a table of scores, as `score` returns it; or several
         of either by name, whose variances are pooled.
-    depths
+    depths : sequence of int, optional
         Pool depths of Table 9; 10, 30, 50, 70 and 100, as far as runs and judgments go, if None.
-    method
+    method : str
         How topics are counted, "sakai" or "exact", as for `topics_for_power`.
-    jobs
+    jobs : int, optional
         Number of threads; all processors, if None.
-    executor
+    executor : Executor, optional
         An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
-    folder
+    folder : str or path, optional
         Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
-    progress
+    progress : callable, optional
         Called with (steps done, steps in all).
+
+    Returns
+    -------
+    Replication
+        Tables, figures and verdicts on the claims of the paper.
     """
     named: dict[str, Any] = dict(data) if _is_several(data) else {"collection": data}
     if not named:

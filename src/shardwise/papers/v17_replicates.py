@@ -102,30 +102,35 @@ def v17(
 
     Parameters
     ----------
-    data
+    data : Collection or object
         Runs and judgments, as `read_collection` returns them; or any topic × system table that `as_scores` takes.
-    sets
+    sets : mapping, optional
         Names of related systems by the name of their set, for Table 6, which is left out without them.
-    measures
+    measures : sequence of str, optional
         Measures; AP and P@10, or xinfAP where the judgments are of a sample of strata, if None.
-    shards
+    shards : sequence of int
         Numbers of parts of Table 3; 2 and 3 are always taken, for the other tables.
-    n_splits
+    n_splits : int
         Splits into two parts for Tables 4 and 5 and Figures 6 and 7 (J).
-    corpus
+    corpus : int, path or iterable of str, optional
         Size of the corpus or its documents, as for `split`.
-    n_resamples
+    n_resamples : int
         Resamples of the randomization test.
-    seed
+    seed : int
         Seed of splits and resamples.
-    jobs
+    jobs : int, optional
         Number of threads; all processors, if None.
-    executor
+    executor : Executor, optional
         An executor of concurrent.futures that makes the steps side by side; one after another here, if None.
-    folder
+    folder : str or path, optional
         Where finished steps are kept, so that the same call takes up there after it was stopped; nowhere, if None.
-    progress
+    progress : callable, optional
         Called with (steps done, steps in all).
+
+    Returns
+    -------
+    Replication
+        Tables, figures and verdicts on the claims of the paper.
     """
     made: dict[str, str] = {}
     steps: dict[str, Step] = {}

@@ -22,12 +22,17 @@ def variance_components(source: Any, other: Source | None = None) -> VarianceCom
 
     Parameters
     ----------
-    source
+    source : object
         Scores in any form that `as_scores` takes; a mixed model; components, which are returned; or, where there are
         two of them, the scores of one system by topic and instance.
-    other
+    other : DataArray, DataFrame or Series, optional
         The scores of a second system, one of the two perhaps deterministic, as for `compare_instances`: the variances
         are then those behind the unified test.
+
+    Returns
+    -------
+    VarianceComponents
+        Variances by effect.
 
     >>> import pandas as pd
     >>> rng = np.random.default_rng(2)

@@ -57,8 +57,13 @@ class Generalizability(Shown):
 
         Parameters
         ----------
-        topics
+        topics : array_like, optional
             Number of topics n, or several; as many as were observed, if None.
+
+        Returns
+        -------
+        float or array of float
+            The coefficient, one for each number of topics.
         """
         return self.coefficient(self.error, topics)
 
@@ -67,8 +72,13 @@ class Generalizability(Shown):
 
         Parameters
         ----------
-        topics
+        topics : array_like, optional
             Number of topics n, or several; as many as were observed, if None.
+
+        Returns
+        -------
+        float or array of float
+            The coefficient, one for each number of topics.
         """
         return self.coefficient(self.topic + self.error, topics)
 
@@ -77,10 +87,15 @@ class Generalizability(Shown):
 
         Parameters
         ----------
-        noise
+        noise : float
             Variance on one topic of what is no difference between systems.
-        topics
+        topics : array_like or None
             Number of topics, or several; as many as were observed, if None.
+
+        Returns
+        -------
+        float or array of float
+            The coefficient, one for each number of topics.
         """
         n = np.asarray(self.mean_squares.topics if topics is None else topics, dtype=float)
         if not (n >= 1).all():
@@ -93,10 +108,15 @@ class Generalizability(Shown):
 
         Parameters
         ----------
-        target
+        target : float
             The coefficient to reach, between 0 and 1.
-        coefficient
+        coefficient : str
             ``phi`` (scores) or ``erho_sq`` (differences).
+
+        Returns
+        -------
+        int
+            Number of topics.
         """
         check_level(target, "target")
         validate_choice(coefficient, "coefficient", ("phi", "erho_sq"))
@@ -113,10 +133,15 @@ class Generalizability(Shown):
 
         Parameters
         ----------
-        topics
+        topics : int, optional
             Number of topics; as many as were observed, if None.
-        level
+        level : float
             Confidence of the limits.
+
+        Returns
+        -------
+        DataFrame
+            One row a coefficient: ``estimate, low, high``.
         """
         check_level(level, "level")
         if self.error == 0:
@@ -137,8 +162,13 @@ class Generalizability(Shown):
 
         Parameters
         ----------
-        level
+        level : float
             Confidence of the limits.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
         """
         return late.call_bound("chart", self, level=level)
 
@@ -177,8 +207,13 @@ def generalizability(scores: Any) -> Generalizability:
 
     Parameters
     ----------
-    scores
+    scores : object
         Topic × system scores in any form that `as_scores` takes, complete.
+
+    Returns
+    -------
+    Generalizability
+        The variances and both coefficients.
 
     >>> import numpy as np
     >>> g = generalizability(np.array([[.1, .3, .5], [.2, .4, .5], [.6, .7, .9], [.2, .2, .5]]))

@@ -32,12 +32,17 @@ def variance_grid(source: Any, instances: Sequence[int], topics: Sequence[int]) 
 
     Parameters
     ----------
-    source
+    source : object
         Variance components, or scores or a mixed model that show them.
-    instances
+    instances : sequence of int
         Numbers of instances of each system.
-    topics
+    topics : sequence of int
         Numbers of topics.
+
+    Returns
+    -------
+    DataFrame
+        Instances by topics.
 
     >>> parts = VarianceComponents({"topic:system": .01, "system:instance": .0009, "error": .0064})
     >>> variance_grid(parts, [2, 10], [50, 200]).round(3)
@@ -67,18 +72,23 @@ def plan_instances(
 
     Parameters
     ----------
-    source
+    source : object
         Variance components, or scores or a mixed model that show them.
-    min_diff
+    min_diff : float
         The smallest difference worth finding.
-    power
+    power : float
         The probability of finding it.
-    alpha
+    alpha : float
         The level of the two-sided unified test.
-    topics
+    topics : sequence of int
         Numbers of topics to plan for.
-    most_instances
+    most_instances : int
         Where to stop looking.
+
+    Returns
+    -------
+    DataFrame
+        One row a number of topics.
 
     >>> parts = VarianceComponents({"topic:system": .01, "system:instance": .0009, "error": .0064})
     >>> plan_instances(parts, min_diff=.05, topics=[50, 80, 200]).round(3)
@@ -112,20 +122,25 @@ def plan_equivalence(
 
     Parameters
     ----------
-    source
+    source : object
         Variance components, or scores or a mixed model that show them.
-    margin
+    margin : float
         The smallest difference that matters.
-    difference
+    difference : float
         The true difference to allow for, within the margin.
-    power
+    power : float
         The probability of showing it.
-    alpha
+    alpha : float
         The level of the two one-sided tests.
-    topics
+    topics : sequence of int
         Numbers of topics to plan for.
-    most_instances
+    most_instances : int
         Where to stop looking.
+
+    Returns
+    -------
+    DataFrame
+        One row a number of topics.
 
     >>> parts = VarianceComponents({"topic:system": .001, "system:instance": .0001, "error": .0064})
     >>> plan_equivalence(parts, margin=.02, topics=[50, 100]).round(3)
@@ -187,16 +202,21 @@ def what_next(
 
     Parameters
     ----------
-    source
+    source : object
         Variance components, or scores or a mixed model that show them.
-    instances, topics
+    instances, topics : int
         What there is now.
-    min_diff
+    min_diff : float
         The smallest difference worth finding, for the power.
-    more_instances, more_topics
+    more_instances, more_topics : int
         What might be added.
-    alpha
+    alpha : float
         The level of the two-sided unified test and of the interval.
+
+    Returns
+    -------
+    DataFrame
+        One row a choice.
 
     >>> parts = VarianceComponents({"topic:system": .01, "system:instance": .0009, "error": .0064})
     >>> what_next(parts, 5, 50, min_diff=.05).round(3)[["what", "se", "half_width", "power"]]
@@ -260,7 +280,13 @@ class BudgetPlan(Shown):
     half_width: float  # of the 95 % interval of the difference
 
     def plot(self) -> Any:
-        """Draw the instances and topics: an altair chart."""
+        """Draw the instances and topics: an altair chart.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
+        """
         return late.call_bound("chart", self)
 
     def __str__(self) -> str:
@@ -287,20 +313,25 @@ def plan_budget(
 
     Parameters
     ----------
-    source
+    source : object
         Variance components, or scores or a mixed model that show them.
-    budget
+    budget : float
         What may be spent, in the unit of the costs.
-    per_instance
+    per_instance : float
         Cost of an instance, such as training a model once more.
-    per_topic
+    per_topic : float
         Cost of a topic, such as judging it.
-    per_run
+    per_run : float
         Cost of running one instance on one topic.
-    most_instances
+    most_instances : int
         The largest number of instances of a system to consider.
-    most_topics
+    most_topics : int
         The largest number of topics to consider.
+
+    Returns
+    -------
+    BudgetPlan
+        The best numbers of instances and topics, with the standard error that they give.
 
     >>> parts = VarianceComponents({"topic:system": .01, "system:instance": .0009, "error": .0064})
     >>> plan = plan_budget(parts, 1000, per_topic=5, per_instance=10)
@@ -366,16 +397,21 @@ def p_value_spread(
 
     Parameters
     ----------
-    a, b
+    a, b : DataArray, DataFrame or Series
         Scores of the two systems by topic and instance; one without instances is deterministic.
-    sizes
+    sizes : iterable of int
         Numbers of instances to draw.
-    repeats
+    repeats : int
         How many pools to draw of each size.
-    replace
+    replace : bool
         Whether an instance may be drawn again.
-    seed
+    seed : int
         Where the random numbers start; pools of one size depend on the seed and the size alone.
+
+    Returns
+    -------
+    DataFrame
+        One row a number of instances.
     """
     validate_count(repeats, "repeats")
     pair = pair_of(a, b).complete("fewer topics").replicated()

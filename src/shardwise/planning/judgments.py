@@ -38,12 +38,24 @@ class JudgmentPlan(Shown):
     notes: tuple[str, ...]
 
     def best(self) -> pd.DataFrame:
-        """Return for each measure the depth that finds the smallest difference."""
+        """Return for each measure the depth that finds the smallest difference.
+
+        Returns
+        -------
+        DataFrame
+            One row a measure.
+        """
         at = self.table.groupby("measure", sort=False)["min_diff"].idxmin()
         return self.table.loc[at].reset_index(drop=True)
 
     def sentences(self) -> tuple[str, ...]:
-        """Return the answer in words, a sentence for each measure."""
+        """Return the answer in words, a sentence for each measure.
+
+        Returns
+        -------
+        tuple of str
+            The sentences.
+        """
         return tuple(self._said(str(row["measure"]), row) for _, row in self.best().iterrows())
 
     def _said(self, measure: str, best: pd.Series) -> str:
@@ -61,7 +73,13 @@ class JudgmentPlan(Shown):
         return f"{said}; at depth {worst['depth']:.0f}, {rest}"
 
     def plot(self) -> Any:
-        """Draw the smallest difference found against the depth of the pool: an altair chart."""
+        """Draw the smallest difference found against the depth of the pool: an altair chart.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
+        """
         return late.call_bound("chart", self)
 
     def __str__(self) -> str:
@@ -92,33 +110,38 @@ def plan_judgments(
 
     Parameters
     ----------
-    collections
+    collections : Collection or sequence of Collection
         Runs that were judged deeper than the depths to try: one collection, or several of a kind, whose variances are
         pooled (S14 §4.4).
-    judgments
+    judgments : float
         How many judgments there are to spend.
-    depths
+    depths : iterable of int
         Pool depths to try.
-    measure
+    measure : object
         One measure or several.
-    topic_cost
+    topic_cost : float
         What a topic costs beside its judgments, in judgments: writing it, training assessors.
-    systems
+    systems : int
         How many systems are to be compared.
-    alpha
+    alpha : float
         Level of the test.
-    power
+    power : float
         Probability of finding the difference.
-    method
+    method : str
         The planned test, as for `topics_for_power`.
-    variance_method
+    variance_method : str, optional
         How the variance is estimated, as for `variance`; if None, as the planned test needs it.
-    no_relevant
+    no_relevant : {"drop", "zero"}
         As for `pool_depth_study`.
-    jobs
+    jobs : int, optional
         Number of threads that score; all processors, if None.
-    progress
+    progress : callable, optional
         Called with (pools scored, pools in all).
+
+    Returns
+    -------
+    JudgmentPlan
+        The smallest difference that each depth detects.
 
     >>> from shardwise.lab.simulate_collection import simulate_collection
     >>> made = simulate_collection(topics=20, systems=6, depth=100, corpus=5000, relevant=30, seed=2)

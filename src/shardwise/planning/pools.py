@@ -44,8 +44,13 @@ class PoolStudy(Shown):
 
         Parameters
         ----------
-        goal
+        goal : {"power", "interval"}
             ``power`` or ``interval``.
+
+        Returns
+        -------
+        DataFrame
+            One row a measure.
         """
         column = f"judgments_{goal}"
         if column not in self.table:
@@ -58,8 +63,13 @@ class PoolStudy(Shown):
 
         Parameters
         ----------
-        goal
+        goal : {"power", "interval"}, optional
             ``power`` or ``interval``; the first there is, if None.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
         """
         return late.call_bound("chart", self, goal=goal)
 
@@ -92,34 +102,39 @@ def pool_depth_study(
 
     Parameters
     ----------
-    collections
+    collections : Collection or sequence of Collection
         One collection, or several of a kind.
-    depths
+    depths : iterable of int
         Pool depths to try.
-    measure
+    measure : object
         One measure or several.
-    min_diff
+    min_diff : float or None
         A goal: the difference to find, between two systems or, with an F test, between the best and the worst; None
         leaves it out.
-    systems
+    systems : int
         How many systems are to be compared.
-    power
+    power : float
         Probability of finding ``min_diff``.
-    width
+    width : float or None
         A goal: the width of the interval of a difference; None leaves it out.
-    alpha
+    alpha : float
         Level of the test, or 1 less the confidence of the interval.
-    method
+    method : str
         The planned test, as for `topics_for_power`; S14 has ``sakai``.
-    variance_method
+    variance_method : str, optional
         How the variance is estimated, as for `variance`; if None, as the planned test needs it.
-    no_relevant
+    no_relevant : {"drop", "zero"}
         A topic without relevant documents in the shallowest pool is dropped at every depth (``drop``), so that all
         depths see the same topics, or scores ``zero`` there.
-    jobs
+    jobs : int, optional
         Number of threads that score; all processors, if None.
-    progress
+    progress : callable, optional
         Called with (pools scored, pools in all).
+
+    Returns
+    -------
+    PoolStudy
+        What each depth costs.
 
     >>> from shardwise.lab.simulate_collection import simulate_collection
     >>> made = simulate_collection(topics=20, systems=6, depth=100, corpus=5000, relevant=30, seed=2)
@@ -217,10 +232,15 @@ def pool_qrels(collection: Collection, depth: int) -> Collection:
 
     Parameters
     ----------
-    collection
+    collection : Collection
         Runs and judgments.
-    depth
+    depth : int
         How many documents of every run are in the pool.
+
+    Returns
+    -------
+    Collection
+        The collection with fewer judgments.
 
     >>> from shardwise.io.reader import read_collection
     >>> runs = {"x": {"1": {"a": 3., "b": 2., "c": 1.}}, "y": {"1": {"c": 2., "a": 1.}}}

@@ -44,7 +44,13 @@ class ShardDesign(Shown):
     note: str = ""
 
     def plot(self) -> Any:
-        """Draw topics needed against shards: an altair chart."""
+        """Draw topics needed against shards: an altair chart.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
+        """
         return late.call_bound("chart", self)
 
     def __str__(self) -> str:
@@ -70,26 +76,31 @@ def design_for_shards(
 
     Parameters
     ----------
-    source
+    source : object
         Topic × system × shard scores in any form that `as_scores` takes, or variance components. They serve for every
         number of shards, which is right for adding shards of the same size; where one corpus is cut ever finer, give a
         mapping from number of shards to the scores or components measured there.
-    min_diff
+    min_diff : float, optional
         The smallest range between the best and the worst system that is worth finding.
-    width
+    width : float, optional
         The width of the interval for a difference, on average; one of ``min_diff`` and ``width`` is given.
-    shards
+    shards : iterable of int, optional
         Numbers of shards to design for.
-    systems
+    systems : int
         How many systems are compared.
-    alpha
+    alpha : float
         The level of the test, or 1 less that of the interval.
-    power
+    power : float
         The probability of finding ``min_diff``.
-    generalize
+    generalize : Claim, str or iterable of str
         What the difference is about: ``()`` these topics and shards, ``"topic"``, or ``"topic+shard"``.
-    most_topics
+    most_topics : int
         Where to stop looking.
+
+    Returns
+    -------
+    ShardDesign
+        Topics needed for each number of shards.
 
     >>> c = VarianceComponents({"topic:system": .0064, "system:shard": .000025, "error": .0036})
     >>> print(design_for_shards(c, min_diff=.03, shards=[1, 2, 5, 20]))

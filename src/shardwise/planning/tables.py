@@ -50,20 +50,25 @@ def design_table(
 
     Parameters
     ----------
-    variances
+    variances : mapping of str to float or float
         σ² of a score by measure, or one alone.
-    min_diff
+    min_diff : iterable of float
         Ranges between the best and the worst system to find.
-    systems
+    systems : iterable of int
         Numbers of systems.
-    alpha
+    alpha : iterable of float
         Levels.
-    power
+    power : iterable of float
         Probabilities of finding the range.
-    method
+    method : str, optional
         As for `topics_for_power`.
-    width
+    width : iterable of float, optional
         Widths of intervals; where given, the table is of the second kind.
+
+    Returns
+    -------
+    DataFrame
+        Numbers of topics.
 
     >>> design_table({"AP": .053, "nERR": .1208}, min_diff=[.10, .20], systems=[10], alpha=[.05], power=[.8],
     ...              method="sakai")
@@ -114,12 +119,19 @@ def design_curve(
 
     Parameters
     ----------
-    variances
+    variances : mapping of str to float or float
         σ² of a score by measure, or one alone.
-    systems
+    systems : iterable of int
         Numbers of systems.
-    min_diff, alpha, power, method
+    min_diff, alpha, power : float
         As for `topics_for_power`.
+    method : str, optional
+        As for `topics_for_power`.
+
+    Returns
+    -------
+    DataFrame
+        One row a measure and number of systems.
 
     >>> design_curve({"Q": .0387}, systems=[10, 200], method="sakai")
       measure  systems  topics
@@ -148,14 +160,21 @@ def reach_curve(
 
     Parameters
     ----------
-    variances
+    variances : mapping of str to float or float
         σ² of a score by measure, or one alone.
-    topics
+    topics : iterable of int
         Numbers of topics.
-    systems
+    systems : iterable of int
         Numbers of systems.
-    alpha, power, method
+    alpha, power : float
         As for `topics_for_power`.
+    method : str, optional
+        As for `topics_for_power`.
+
+    Returns
+    -------
+    DataFrame
+        One row a measure and number of topics.
 
     >>> reach_curve({"D-nDCG": .0375}, topics=[50], systems=[2, 10, 100]).round(2)
       measure  topics                goal  value

@@ -300,29 +300,34 @@ def topics_for_power(
 
     Parameters
     ----------
-    min_diff
+    min_diff : array_like
         Smallest difference that is worth finding: between two systems (``moderated``, ``paired-t``), or between the
         best and the worst of all.
-    variance
+    variance : array_like, VarianceEstimate or sequence of VarianceEstimate, optional
         σ², the variance of one system's score: numbers, or what `variance` returns.
-    systems
+    systems : array_like
         How many systems are compared.
-    alpha
+    alpha : array_like
         Level of the test.
-    power
+    power : array_like
         Probability of finding the difference.
-    method
+    method : str, optional
         The planned test. ``moderated``: the default test of one pair, corrected for all pairs of the systems, for
         scores that are nearly normal. ``exact`` or ``sakai``: one-way ANOVA as S14 has it (noncentral F, or the
         approximation behind its tables), which detects any difference among the systems, but not which. ``blocks``:
         the same with topics as blocks; ``paired-t``: the same for two systems. ``moderated``, ``blocks`` and
         ``paired-t`` compare topic by topic and need the residual variance. None: ``moderated`` for an estimate that has
         topic difficulty taken out, else ``exact``; an estimate of the other kind than the test needs is refused.
-    difference_variance
+    difference_variance : array_like, optional
         σ_t² = 2σ² of a pair, in place of ``variance``.
-    df
+    df : array_like, optional
         Degrees of freedom on which the variance was estimated, such as the ``effective_df`` of an estimate: the power
         is then averaged over what the variance may be, which is called assurance. None takes it as known.
+
+    Returns
+    -------
+    int or array of int
+        Number of topics, one for each set of values.
 
     >>> topics_for_power(variance=.053, min_diff=.10, systems=10, method="sakai")
     166
@@ -358,10 +363,21 @@ def power_at(
 
     Parameters
     ----------
-    n
+    n : array_like
         Number of topics.
-    min_diff, variance, systems, alpha, method, difference_variance, df
+    min_diff, systems, alpha : array_like
         As for `topics_for_power`.
+    variance : array_like, VarianceEstimate or sequence of VarianceEstimate, optional
+        As for `topics_for_power`.
+    method : str, optional
+        As for `topics_for_power`.
+    difference_variance, df : array_like, optional
+        As for `topics_for_power`.
+
+    Returns
+    -------
+    float or array of float
+        The power, one for each number of topics.
 
     >>> round(power_at(n=50, variance=.053, min_diff=.10, systems=10), 3)
     0.261
@@ -386,10 +402,21 @@ def min_diff_at(
 
     Parameters
     ----------
-    n
+    n : array_like
         Number of topics.
-    variance, systems, alpha, power, method, difference_variance, df
+    variance : array_like, VarianceEstimate or sequence of VarianceEstimate, optional
         As for `topics_for_power`.
+    systems, alpha, power : array_like
+        As for `topics_for_power`.
+    method : str, optional
+        As for `topics_for_power`.
+    difference_variance, df : array_like, optional
+        As for `topics_for_power`.
+
+    Returns
+    -------
+    float or array of float
+        The difference, one for each number of topics.
 
     >>> round(min_diff_at(n=50, variance=.053, systems=10), 3)
     0.184
@@ -446,12 +473,19 @@ def topics_for_interval(
 
     Parameters
     ----------
-    width
+    width : array_like
         Width of the interval, on average.
-    alpha
+    alpha : array_like
         1 less the confidence of the interval.
-    variance, difference_variance
+    variance : array_like, VarianceEstimate or sequence of VarianceEstimate, optional
         As for `topics_for_power`.
+    difference_variance : array_like, optional
+        As for `topics_for_power`.
+
+    Returns
+    -------
+    int or array of int
+        Number of topics, one for each set of values.
 
     >>> topics_for_interval(variance=.053, width=.10)
     165
@@ -477,10 +511,19 @@ def width_at(
 
     Parameters
     ----------
-    n
+    n : array_like
         Number of topics.
-    variance, alpha, difference_variance
+    variance : array_like, VarianceEstimate or sequence of VarianceEstimate, optional
         As for `topics_for_interval`.
+    alpha : array_like
+        As for `topics_for_interval`.
+    difference_variance : array_like, optional
+        As for `topics_for_interval`.
+
+    Returns
+    -------
+    float or array of float
+        The width, one for each number of topics.
 
     >>> round(width_at(n=50, variance=.053), 3)
     0.184

@@ -40,7 +40,13 @@ class VarianceEstimate(Shown):
         return 2.0 * self.sigma_sq
 
     def plot(self) -> Any:
-        """Draw what numbers of topics can reach with this variance (S14 Fig. 3): an altair chart."""
+        """Draw what numbers of topics can reach with this variance (S14 Fig. 3): an altair chart.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
+        """
         return late.call_bound("chart", self)
 
     def __float__(self) -> float:
@@ -162,14 +168,19 @@ def variance(
 
     Parameters
     ----------
-    scores
+    scores : object
         Topic × system scores in any form that `as_scores` takes; a Dataset gives one estimate a measure.
-    method
+    method : str
         ``residual`` for analyses that compare systems topic by topic, as all in this package do; ``two-way`` (S14's
         choice) or ``one-way`` for those that do not; ``percentile95`` (of Webber, Moffat and Zobel; it estimates σ_t²
         directly, and σ² is half of it).
-    measure
+    measure : str, optional
         Which measure to take, where there are several.
+
+    Returns
+    -------
+    VarianceEstimate or dict of str to VarianceEstimate
+        The estimate; a dictionary by measure where several are given.
 
     >>> import numpy as np
     >>> v = variance(np.array([[.1, .3], [.2, .4], [.6, .5]]), method="percentile95")
@@ -200,10 +211,15 @@ def variance_table(
 
     Parameters
     ----------
-    scores
+    scores : object
         As for `variance`.
-    methods
+    methods : iterable of str
         Methods of `variance`.
+
+    Returns
+    -------
+    DataFrame
+        Measures by methods.
 
     >>> import numpy as np
     >>> variance_table(np.array([[.1, .3], [.2, .4], [.6, .5]]), ["one-way", "two-way"]).round(3)
@@ -229,8 +245,13 @@ def pool_variances(
 
     Parameters
     ----------
-    estimates
+    estimates : iterable of VarianceEstimate or iterable of mapping of str to VarianceEstimate
         What `variance` returns for each collection; mappings of measure to estimate are pooled measure by measure.
+
+    Returns
+    -------
+    VarianceEstimate or dict of str to VarianceEstimate
+        The pooled estimate; a dictionary by measure where several are given.
 
     >>> a = VarianceEstimate(.0543, topics=50, systems=78, df=49, method="two-way ANOVA", measure="AP")
     >>> b = VarianceEstimate(.0517, topics=49, systems=78, df=48, method="two-way ANOVA", measure="AP")

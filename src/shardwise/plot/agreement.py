@@ -64,6 +64,11 @@ def agreement_chart(
         The level at which systems are told apart; by default that of a Stability, else 0.05.
     names : tuple of str
         What the halves above and below are called.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     above, splits = _square(comparisons, alpha)
     under, others = _square(below, alpha) if below is not None else (above, splits)
@@ -124,6 +129,11 @@ def stability_chart(stability: Stability) -> alt.HConcatChart:
     ----------
     stability : Stability
         The result of `shardwise.stability.between_splits` and its like.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     frame, mean = stability.to_frame(), stability.mean()
     centre, half = ({str(k): float(v) for k, v in mean[name].items()} for name in ("mean", "half_width"))
@@ -181,6 +191,11 @@ def width_chart(result: WithinAcross) -> alt.LayerChart:
     ----------
     result : WithinAcross
         The result of `shardwise.stability.within_across`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     models = distinct(map(str, result.widths.columns), most=80)
     conditions = list(map(str, result.widths.index))

@@ -53,6 +53,11 @@ def instance_plan_chart(
         The numbers of instances, from left to right.
     topics : sequence of int
         The numbers of topics, one line each.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     grid = variance_grid(components, instances, topics)
     names = [f"{n} topics" for n in topics]
@@ -82,6 +87,11 @@ def budget_chart(plan: BudgetPlan) -> alt.LayerChart:
     ----------
     plan : BudgetPlan
         The result of `shardwise.planning.plan_budget`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     rows = [{"what": name, "number": getattr(plan, name)} for name in ("instances", "topics")]
     top = 1.15 * max(row["number"] for row in rows)
@@ -108,6 +118,11 @@ def p_spread_chart(spread: pd.DataFrame, *, alpha: float = 0.05, noun: str = "in
         The level to mark.
     noun : str
         The user's word for an instance.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     check_columns(spread, "instances", "median", "lower", "upper", "share")
     scale = alt.Scale(type="sqrt", domain=[0, 1])
@@ -142,6 +157,11 @@ def pool_chart(study: PoolStudy, goal: Literal["power", "interval"] | None = Non
         The result of `shardwise.planning.pool_depth_study`.
     goal : {"power", "interval"}, optional
         What the topics are for; by default power where the study has it.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     wanted = goal or ("power" if "topics_power" in study.table else "interval")
     check_columns(study.table, f"topics_{wanted}")
@@ -185,6 +205,11 @@ def judgment_chart(plan: JudgmentPlan) -> alt.LayerChart:
     ----------
     plan : JudgmentPlan
         The result of `shardwise.planning.plan_judgments`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     columns = ["measure", "depth", "pooled", "topics", "min_diff", "min_diff_assured", "width"]
     frame = plan.table.loc[plan.table["min_diff"].notna(), columns]

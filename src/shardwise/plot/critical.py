@@ -26,12 +26,17 @@ def critical_chart(
 
     Parameters
     ----------
-    comparisons
+    comparisons : Comparisons
         Comparisons of all pairs of up to 30 systems.
     alpha : float
         Level at which pairs are told apart.
     measure : str
         What the means are of.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     names = comparisons.names
     if len(names) > MOST:

@@ -63,12 +63,17 @@ def chart(result: Any, kind: str | None = None, **options: Any) -> Any:
 
     Parameters
     ----------
-    result
+    result : object
         Any result that has a chart, or a mapping of names to results of one type.
     kind : str, optional
         Which of its charts, by default the first; a wrong one is refused with those there are.
     **options
         Those of the function that draws it, such as ``level`` or ``measure``.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
 
     >>> import numpy as np, shardwise as sw
     >>> from shardwise.methods.base import Estimates

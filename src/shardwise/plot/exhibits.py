@@ -22,6 +22,11 @@ def exhibit_chart(exhibit: Exhibit) -> Any:
     ----------
     exhibit : Exhibit
         A figure of a `Replication`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     form = exhibit.form
     if form is None:

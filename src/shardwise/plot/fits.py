@@ -48,6 +48,11 @@ def variance_share_chart(fit: AnovaFit) -> alt.LayerChart:
     fit : AnovaFit
         The result of `shardwise.anova`.
 
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
+
     >>> import numpy as np, xarray as xr
     >>> from shardwise.methods.anova.fit import anova
     >>> fit = anova(xr.DataArray(np.eye(3), dims=("topic", "system")), "topic + system")
@@ -76,6 +81,11 @@ def component_chart(
         A mixed model, or the components of a score.
     nouns : mapping, optional
         The user's own words for dimensions.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     found = source.variance_components if isinstance(source, MixedFit) else source
     variances = dict(found) or {"error": 0.0}
@@ -102,6 +112,11 @@ def posterior_chart(posterior: Posterior, *, level: float = 0.95) -> alt.LayerCh
         The result of `shardwise.instances.posterior`.
     level : float
         Probability that an interval holds.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     table = posterior.components_table(level)
     names = [str(name) for name in table.index]
@@ -140,6 +155,11 @@ def residual_chart(fit: AnovaFit) -> alt.HConcatChart:
     ----------
     fit : AnovaFit
         The result of `shardwise.anova`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     residuals, fitted = _defined(fit)
     return bare(alt.hconcat(_quantiles(residuals), _map(fitted, residuals), spacing=40))
@@ -243,6 +263,11 @@ def effect_chart(
         Confidence level of the intervals.
     **options
         Those of `BootstrapFit.intervals`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     named = fits if isinstance(fits, Mapping) else {fits.model.title: fits}
     if len(named) > len(THICK):
@@ -300,6 +325,11 @@ def density_chart(fit: BootstrapFit, a: str, b: str, *, residuals: Any = "raw") 
         The two systems.
     residuals : {"raw", "scaled"}
         Which residuals the law is of; V17 has the raw ones.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     if a == b:
         raise InputError(f"system {a!r} cannot be compared with itself", remedy="name two systems")

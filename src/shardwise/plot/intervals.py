@@ -49,6 +49,11 @@ def interval_chart(
         What the means are of.
     kind : str, optional
         Which intervals: that of `Comparisons.intervals`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     named = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
     title = f"{shorten_name(measure)}, {100 * level:g}% intervals"
@@ -153,6 +158,11 @@ def model_chart(
         Confidence level of the intervals.
     measure : str
         What the means are of.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     rows = _rows(comparisons, "model", level, kind)
     order = list(next(iter(comparisons.values())).names)
@@ -184,6 +194,11 @@ def kind_chart(
         Confidence level of the intervals.
     measure : str
         What the means are of.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     named = comparisons if isinstance(comparisons, Mapping) else {comparisons.estimates.model: comparisons}
     first = next(iter(named.values()))

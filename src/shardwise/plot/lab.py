@@ -58,6 +58,11 @@ def error_rate_chart(rates: pd.DataFrame | Calibration) -> alt.VConcatChart:
     rates : Calibration or DataFrame
         The result of `shardwise.calibrate`, or a table with the columns ``method, claim, error_rate, rate, low, high,
         nominal``.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     if isinstance(rates, Calibration):
         rates = rates.table.assign(nominal=rates.alpha)
@@ -88,6 +93,11 @@ def power_chart(
         panel.
     measure : str
         What the differences are in.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     if isinstance(powers, Calibration):
         powers = powers.power[powers.power["meant"]]
@@ -182,6 +192,11 @@ def prediction_chart(check: PredictiveCheck) -> alt.HConcatChart:
     ----------
     check : PredictiveCheck
         The result of `shardwise.holdout.split_half` or `shardwise.holdout.across_collections`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     both = alt.hconcat(_reversals(check), _procedures(check), spacing=50)
     apart: alt.HConcatChart = both.resolve_scale(color="independent", shape="independent")
@@ -260,6 +275,11 @@ def truth_chart(made: SimulatedCollection) -> alt.HConcatChart:
     ----------
     made : SimulatedCollection
         The result of `shardwise.simulate.collection`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     order = np.argsort(-made.difficulty, kind="stable")
     halves = (

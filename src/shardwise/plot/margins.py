@@ -42,6 +42,11 @@ def margin_chart(
         The result of `shardwise.equivalence` or `shardwise.instances.smallest_setting`.
     measure : str
         What the differences are in.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     if isinstance(result, Equivalence):
         many = len(result.table) > MOST_ROWS and _common(result) is None
@@ -76,6 +81,11 @@ def difference_chart(
         A difference that matters, marked either side of 0.
     measure : str
         What the difference is in.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     if len(result) != 1:
         raise InputError(

@@ -52,6 +52,11 @@ def matrix_chart(
         One result of `shardwise.compare`, or several of the same systems by name.
     alpha : float
         The level at which systems are told apart.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     given = comparisons if isinstance(comparisons, Mapping) else {"told apart": comparisons}
     first = next(iter(given.values()))
@@ -240,6 +245,11 @@ def p_curve_chart(
         Which p-values.
     highest : float
         Where the axis ends.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     given = comparisons if isinstance(comparisons, Mapping) else {comparisons.claim: comparisons}
     labels = distinct(given, most=120)

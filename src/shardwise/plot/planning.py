@@ -58,6 +58,11 @@ def topics_chart(curve: pd.DataFrame, x: str = "systems", colour: str = "measure
         The column that varies from left to right, such as systems, min_diff or width.
     colour : str
         The column that tells lines apart.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     check_columns(curve, x, "topics", colour)
     kind = "linear" if x == "systems" else "log"
@@ -75,6 +80,11 @@ def reach_chart(
         What `shardwise.planning.reach_curve` gives, or a variance to compute it from.
     topics : sequence of int, optional
         The numbers of topics for a variance, 10 to 400 by default; a table has its own.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     if isinstance(curve, VarianceEstimate):
         curve = reach_curve(curve, topics=TOPICS if topics is None else topics)
@@ -99,6 +109,11 @@ def variance_chart(table: pd.DataFrame) -> alt.LayerChart:
     ----------
     table : DataFrame
         One row a measure, one column a way, as `shardwise.planning.variance_table` gives it.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     measures = distinct([str(name) or "score" for name in table.index])
     methods = distinct(map(str, table.columns))
@@ -160,6 +175,11 @@ def generalizability_chart(
         The numbers of topics to draw; today's is added.
     level : float
         Confidence level of the limits.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     names = {"erho_sq": "Eρ², differences", "phi": "Φ, scores"}
     counts = sorted({*map(int, topics), result.mean_squares.topics})
@@ -203,6 +223,11 @@ def shard_design_chart(design: ShardDesign) -> alt.LayerChart:
     ----------
     design : ShardDesign
         The result of `shardwise.planning.design_for_shards`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     known = design.table["topics"].notna().to_numpy(bool)
     rows = records(design.table)
@@ -242,6 +267,11 @@ def simulated_power_chart(result: SimulatedPower) -> alt.LayerChart:
     ----------
     result : SimulatedPower
         The result of `shardwise.planning.simulated_power`.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     found, false = f"a difference of {result.min_diff:g} is found", "equal systems are told apart"
     names = [found, false]

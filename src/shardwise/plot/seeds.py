@@ -36,6 +36,11 @@ def instance_means_chart(scores: Any) -> alt.LayerChart:
     scores : DataArray or table
         Scores by topic, system and instance.
 
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
+
     >>> import xarray as xr
     >>> chart = instance_means_chart(xr.DataArray(np.zeros((4, 2, 3)), dims=("question", "model", "seed")))
     >>> len(chart.to_dict()["layer"])
@@ -86,6 +91,11 @@ def single_instance_chart(tests: pd.DataFrame, *, noun: str = "instance", pair: 
         The user's word for an instance.
     pair : str
         The systems, in words.
+
+    Returns
+    -------
+    Chart
+        The chart, an altair object.
     """
     check_columns(tests, "instance", "difference", "p", "verdict")
     rows = [row | {"instance": str(row["instance"])} for row in records(tests)]

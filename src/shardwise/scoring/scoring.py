@@ -41,24 +41,24 @@ def score(
 
     Parameters
     ----------
-    collection
+    collection : Collection
         Runs and judgments, as `read_collection` returns them.
-    measures
+    measures : object or sequence of object
         One measure or several, by name (``"AP"``, ``"nDCG(dcg='exp-log2')@20"``), by the name of another program
         (``"map"``, ``"trec_eval:official"``), or as an object whose text is the name, such as those of ir_measures.
-    splits
+    splits : Splits, optional
         Splits of the documents into shards; None scores the whole rankings.
-    jobs
+    jobs : int, optional
         Threads that work side by side; None for as many as there are processors. The scores do not depend on it.
-    executor
+    executor : Executor, optional
         Where to score instead of in threads: any executor of `concurrent.futures`, also of processes or machines. Each
         task takes the rankings with it, so that it pays for many splits or measures of runs that fit into memory;
         `score_runs` has workers read their runs.
-    no_relevant
+    no_relevant : {"zero", "undefined", "drop", "refuse"}, optional
         What becomes of topics without a relevant document in the whole collection: they score ``"zero"`` as in
         trec_eval, stay ``"undefined"`` (NaN), are left out (``"drop"``) or refused (``"refuse"``). None follows the
         conventions of the collection; with splits they stay undefined.
-    progress
+    progress : callable, optional
         Called with (tasks done, tasks in all).
 
     Returns

@@ -62,36 +62,41 @@ def score_runs(
 
     Parameters
     ----------
-    runs
+    runs : object
         Paths, globs and folders of TREC run files.
-    qrels
+    qrels : object
         Judgments, as for `read_collection`.
-    measures
+    measures : object or sequence of object
         One measure or several.
-    split
+    split : callable, optional
         What makes splits of a collection, such as ``lambda collection: sw.split(collection, 5)``; it is given one that
         has all documents and judgments, and no rankings.
-    names
+    names : {"auto", "tag", "file"}, callable, mapping of str to str or sequence of str
         How systems are called, as for `read_collection`.
-    like
+    like : str or Conventions
         Conventions, as for `read_collection`.
-    missing
+    missing : {"refuse", "leave", "zero", "drop"}, optional
         What becomes of a topic that some run lacks, as for `read_collection`.
-    no_relevant
+    no_relevant : {"zero", "undefined", "drop", "refuse"}, optional
         What becomes of topics without a relevant document, as for `score`.
-    at_once
+    at_once : int, optional
         Files held at the same time; None for as many as there are processors, with an executor one by one.
-    jobs
+    jobs : int, optional
         Threads that work side by side; None for as many as there are processors. The scores do not depend on it.
-    executor
+    executor : Executor, optional
         An executor of concurrent.futures, whose workers read the files by themselves; None works here.
-    out
+    out : path, optional
         A Zarr store (``.zarr``) for the scores, whole or not there, as `write_scores` would write it; what is returned
         then is the store, of which is read what is looked at.
-    progress
+    progress : callable, optional
         Called with (files read, files in all); with splits every file counts twice.
-    reading
+    **reading
         ``depth``, ``precision``, ``unjudged``, ``order``, ``subtopics`` and ``intents`` of `read_collection`.
+
+    Returns
+    -------
+    Dataset
+        One variable a measure, as `score` returns them.
     """
     changes = {name: reading.pop(name, None) for name in ("depth", "precision", "unjudged", "order")}
     conventions = parse_conventions(like, missing=missing, **changes)

@@ -28,9 +28,9 @@ def fill_undefined(scores: ScoreArray, policy: str | float) -> ScoreArray:
 
     Parameters
     ----------
-    scores
+    scores : DataArray or Dataset
         ScoreArray on shards, or as `score` returns them; one measure or several.
-    policy
+    policy : str or float
         ``"zero"`` or ``"one"``; ``"lq"`` or ``"mean"``, the lower quartile (MATLAB's ``prctile``, numpy's ``hazen``) or
         the mean of all defined scores of the same split and measure (FF21); ``"drop"`` takes out every topic that is
         undefined anywhere. A number is put into every undefined and every missing cell.

@@ -59,44 +59,49 @@ def split(
 
     Parameters
     ----------
-    collection
+    collection : Collection
         Runs and judgments, as `read_collection` returns them.
-    n_shards
+    n_shards : int, optional
         Number of shards; left out where ``proportions`` or ``by`` say it.
-    kind
+    kind : str
         ``"even"``: a random permutation cut into parts whose sizes differ by at most one (F19). ``"die"``: every
         document rolls a die of its own (V17). ``"covered"``: the whole split is drawn again until every topic has a
         relevant document in every shard (V17; "NEMP" in FF21). ``"uneven"``: as ``"even"``, with shards of the
         stated ``proportions``. ``"attribute"``: by a property of the document name. ``"topical"``: documents about the
         same together, by k-means (J15 §5).
-    n_splits
+    n_splits : int
         Number of splits, drawn independently.
-    seed
+    seed : int
         Seed of the random numbers.
-    corpus
+    corpus : int, path or iterable of str, optional
         Size of the whole corpus, or its documents (a list, or a file with a name a line). Documents that no run
         retrieved and nobody judged cannot influence a score, so with a size alone the seen documents' shard sizes are
         drawn from the multivariate hypergeometric law: the same distribution, without a list. With a list, a document's
         shard depends on the list alone, so that adding a run does not move it. None splits the seen documents.
-    unlisted
+    unlisted : {"refuse", "add"}
         What becomes of seen documents that the list lacks: ``"refuse"``, or ``"add"`` to take them in; of those whose
         text is not known, ``"add"`` puts each into a shard by chance.
-    proportions
+    proportions : sequence of float, optional
         Relative sizes of the shards, for ``"uneven"``.
-    by
+    by : callable, mapping of str to str or str, optional
         For ``"attribute"``: a function of the name, a mapping, or a regular expression whose first group (or whole
         match) is the shard's name.
-    texts
+    texts : mapping or path, optional
         For ``"topical"``: the text or the vector of every document by name, or a file of texts: JSON lines, TREC's
         <DOC> records, or lines of name, tabulator and text.
-    sample
+    sample : float
         For ``"topical"``: share of the documents, drawn for each split, on which the centres are found.
-    draw
+    draw : {"even", "die"}
         How ``"covered"`` splits are drawn: ``"even"`` or ``"die"``.
-    rel
+    rel : int
         Lowest grade of a relevant document, for ``"covered"``.
-    max_tries
+    max_tries : int
         How often a ``"covered"`` split is drawn at most.
+
+    Returns
+    -------
+    Splits
+        The shard of every document in every split.
     """
     n_splits = validate_count(n_splits, "n_splits", what="splits")
     max_tries = validate_count(max_tries, "max_tries", what="draws")

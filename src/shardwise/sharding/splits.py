@@ -63,10 +63,15 @@ class Splits:
 
         Parameters
         ----------
-        path
+        path : str or path
             The file.
-        collection
+        collection : Collection, optional
             A collection in whose document codes the splits are wanted, matched by name; None: as they were saved.
+
+        Returns
+        -------
+        Splits
+            The splits, in the codes of the collection if one is given.
         """
         arrays, facts = load_arrays(path, "splits")
         try:
@@ -102,7 +107,7 @@ class Splits:
 
         Parameters
         ----------
-        path
+        path : str or path
             The file; one that is there is replaced.
         """
         arrays = {name: getattr(self, name) for name in ("shards", "sizes", "names", "name_starts")}
@@ -114,8 +119,13 @@ class Splits:
 
         Parameters
         ----------
-        collection
+        collection : Collection
             The collection; all its documents must have a shard.
+
+        Returns
+        -------
+        Splits
+            The splits in its document codes.
         """
         if np.array_equal(self.name_starts, collection.name_starts) and np.array_equal(
             self.names, collection.names

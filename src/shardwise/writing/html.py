@@ -60,17 +60,22 @@ def write_report(
 
     Parameters
     ----------
-    path
+    path : str or path
         Where to write it; the file appears only when it is complete.
-    data
+    data : object
         Any table that `as_scores` takes, or an `Analysis` that is there already.
-    options
+    options : AnalysisOptions, optional
         What can be chosen, as for `analyze`.
-    progress
+    progress : callable, optional
         Called with (done, in all), for the simulated tables and then for the splits.
-    choices
+    **choices
         Single fields of `AnalysisOptions`; ``calibration`` is None here unless it is given, so that the report says
         how far its methods can be trusted.
+
+    Returns
+    -------
+    Analysis
+        The analysis that the file shows.
     """
     if isinstance(data, Analysis):
         found = data

@@ -61,7 +61,13 @@ class PredictiveCheck(Shown):
         return self.repeats.groupby(keys, sort=False)[asked].std(ddof=1)
 
     def plot(self) -> Any:
-        """Draw predicted against observed reversals, and what each procedure finds and loses."""
+        """Draw predicted against observed reversals, and what each procedure finds and loses.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
+        """
         return late.call_bound("chart", self)
 
     def __repr__(self) -> str:
@@ -117,29 +123,34 @@ def split_half(
 
     Parameters
     ----------
-    scores
+    scores : DataArray, Dataset or DataFrame
         Any table that `as_scores` takes, complete.
-    procedures
+    procedures : str, Procedure or iterable of str, optional
         Procedures or their names, one or several; the usual ones for the layout, if None.
-    over
+    over : {"topic", "shard"}
         "topic"; or "shard", which halves the shards instead, all topics being in both halves.
-    reference
+    reference : str, optional
         One of the procedures: what the others find beyond it is counted as ``extra``, with the share of these in the
         opposite order.
-    alpha
+    alpha : float
         Level to decide at.
-    level
+    level : float
         Probability of the prediction intervals.
-    repeats
+    repeats : int
         How many times to halve.
-    seed
+    seed : int
         Where the random numbers start; repeat i depends on (seed, i) only.
-    jobs
+    jobs : int, optional
         Number of threads; all processors, if None.
-    executor
+    executor : Executor, optional
         Where the halves are decided instead: any executor of ``concurrent.futures``; the figures are the same.
-    progress
+    progress : callable, optional
         Called with (repeats done, repeats in all).
+
+    Returns
+    -------
+    PredictiveCheck
+        How often decisions on one half hold on the other.
 
     >>> rng = np.random.default_rng(1)
     >>> values = rng.normal(0.3, 0.1, (40, 1)) + rng.normal([0.0, 0.01, 0.2, 0.4], 0.05, (40, 4))
@@ -215,14 +226,23 @@ def across_collections(
 
     Parameters
     ----------
-    a, b
+    a, b : DataArray, Dataset or DataFrame
         Tables that `as_scores` takes, complete; of the same dimensions, not of the same sizes.
-    procedures, reference, alpha, level
+    procedures : str, Procedure or iterable of str, optional
         As for `split_half`.
-    seed
+    reference : str, optional
+        As for `split_half`.
+    alpha, level : float
+        As for `split_half`.
+    seed : int
         Where the random numbers of procedures that draw start.
-    names
+    names : tuple of str
         What the two sets are called.
+
+    Returns
+    -------
+    PredictiveCheck
+        How often decisions on one set hold on the other.
 
     >>> rng = np.random.default_rng(1)
     >>> means = {"system": ["bm25", "qld", "random"]}

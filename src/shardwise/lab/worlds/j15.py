@@ -55,16 +55,21 @@ class J15World:
         return np.array([float(expected(self.mu, self.sigma)), 0.5])
 
     def parameters(self, first: int, count: int, seed: int) -> tuple[Floats, Floats]:
-        """(count,) μ and σ of each table.
+        """Return (count,) μ and σ of each table.
 
         Parameters
         ----------
-        first
+        first : int
             Number of the first table.
-        count
+        count : int
             How many tables.
-        seed
+        seed : int
             Where the random numbers start; table i depends on (seed, i) only.
+
+        Returns
+        -------
+        tuple of array of float
+            Mean and standard deviation of each table.
         """
         drawn = np.array([make_generator(seed, first + i, 1).random(2) for i in range(count)]).reshape(
             count, 2
@@ -75,16 +80,21 @@ class J15World:
         return mu, sigma
 
     def draw(self, first: int, count: int, seed: int) -> Floats:
-        """(count, *shape) scores: tables first to first + count - 1.
+        """Draw (count, *shape) scores: tables first to first + count - 1.
 
         Parameters
         ----------
-        first
+        first : int
             Number of the first table.
-        count
+        count : int
             How many tables.
-        seed
+        seed : int
             Where the random numbers start; table i depends on (seed, i) only.
+
+        Returns
+        -------
+        array of float
+            Scores, tables first.
         """
         y = np.empty((count, *self.shape))
         mu, sigma = self.parameters(first, count, seed)
@@ -114,17 +124,22 @@ def j15_world(
 
     Parameters
     ----------
-    figure
+    figure : {"figure-2", "figure-3", "figure-4"}
         ``figure-2``, ``figure-3`` or ``figure-4``.
-    mu
+    mu : float, optional
         Mean of the instances' law: .5 for figure 2; drawn anew for each table of figure 4; figure 3 has none.
-    sigma
+    sigma : float, optional
         Its standard deviation: .1 for figure 2, drawn anew for figure 4; for figure 3 that of the difference, which the
         paper does not state, .1.
-    topics
+    topics : int
         Number of topics.
-    instances
+    instances : int
         Number of instances of the non-deterministic system.
+
+    Returns
+    -------
+    J15World
+        The simulation scenario.
 
     >>> j15_world("figure-2", mu=.5, sigma=0.).truth.round(3)
     array([0.523, 0.5  ])
@@ -159,19 +174,24 @@ def j15_preset(
 
     Parameters
     ----------
-    figure
+    figure : {"figure-2", "figure-3", "figure-4"}
         ``figure-2``, ``figure-3`` or ``figure-4``.
-    mu
+    mu : float, optional
         Mean of the instances' law: .5 for figure 2; drawn anew for each table of figure 4; figure 3 has none.
-    sigma
+    sigma : float, optional
         Its standard deviation: .1 for figure 2, drawn anew for figure 4; for figure 3 that of the difference, which the
         paper does not state, .1.
-    topics
+    topics : int
         Number of topics.
-    instances
+    instances : int
         Number of instances of the non-deterministic system.
-    seed
+    seed : int
         Where the random numbers start.
+
+    Returns
+    -------
+    DataArray
+        Scores by topic, system and instance.
 
     >>> y = j15_preset("figure-4", seed=1)
     >>> y.dims, y.shape, y.deterministic.values

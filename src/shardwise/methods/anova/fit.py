@@ -74,11 +74,16 @@ class AnovaFit(Shown):
 
         Parameters
         ----------
-        generalize
+        generalize : Claim, str or iterable of str
             A `Claim`, or the dimensions whose levels are a sample of those that it is about: ``()`` for these very
             topics (F19 eq. 1), ``("topic",)`` for topics like these, ``("topic", "shard")`` for shards like these too.
-        of
+        of : str
             The dimension whose levels are compared.
+
+        Returns
+        -------
+        Estimates
+            Means of the systems and variances of their differences.
         """
         nouns = nouns_of(self.scores)
         claim = Claim.of(generalize, nouns)
@@ -134,8 +139,13 @@ class AnovaFit(Shown):
 
         Parameters
         ----------
-        kind
+        kind : str
             "shares" or "residuals".
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
         """
         return late.call_bound("chart", self, kind)
 
@@ -169,7 +179,13 @@ class AnovaFit(Shown):
         return effects, unit, shares
 
     def summary(self) -> str:
-        """Return the table and what was done, as text."""
+        """Return the table and what was done, as text.
+
+        Returns
+        -------
+        str
+            Several lines.
+        """
         shape = ", ".join(f"{size} {pluralize_noun(str(d))}" for d, size in self.scores.sizes.items())
         table = self.table.rename_axis(None).to_string(
             na_rep="",
@@ -236,10 +252,15 @@ def anova(scores: Any, model: Model | str) -> AnovaFit:
 
     Parameters
     ----------
-    scores
+    scores : object
         Any table that `as_scores` takes.
-    model
+    model : Model or str
         A `Model`, its name, or a formula such as ``topic + system + topic:system``.
+
+    Returns
+    -------
+    AnovaFit
+        The analysis of variance, with its ``table`` and the means of the systems.
 
     >>> scores = xr.DataArray([[.1, .2, .4], [.3, .3, .6], [.2, .5, .6]], dims=("topic", "system"))
     >>> fit = anova(scores, "topic + system")

@@ -77,16 +77,21 @@ class BootstrapFit(Shown):
     def effect_law(
         self, system: str, *, density: Density = "exact", residuals: Residuals = "raw"
     ) -> EffectLaw:
-        """Bootstrap law of one system's effect: cdf, density, quantiles (V17 Fig. 3).
+        """Return the bootstrap distribution of one system's effect: cdf, density, quantiles (V17 Fig. 3).
 
         Parameters
         ----------
-        system
+        system : str
             Name of the system.
-        density
+        density : {"exact", "kde"}
             ``exact``, or ``kde`` for a Gaussian kernel, as for `estimates`.
-        residuals
+        residuals : {"scaled", "raw"}
             ``raw`` or ``scaled``, as for `estimates`.
+
+        Returns
+        -------
+        EffectLaw
+            The distribution.
         """
         effects = self.effects
         if system not in effects.index:
@@ -102,16 +107,21 @@ class BootstrapFit(Shown):
     def curves(
         self, systems: Sequence[str], *, points: int = 201, density: Density = "exact"
     ) -> pd.DataFrame:
-        """Densities of several systems' effects, long: ``system, value, density, cdf``.
+        """Return densities of several systems' effects, long: ``system, value, density, cdf``.
 
         Parameters
         ----------
-        systems
+        systems : sequence of str
             Names of the systems.
-        points
+        points : int
             Number of values at which each density is taken.
-        density
+        density : {"exact", "kde"}
             ``exact``, or ``kde`` for a Gaussian kernel, as for `estimates`.
+
+        Returns
+        -------
+        DataFrame
+            One row a system and value.
         """
         frames = [
             self.effect_law(system, density=density).curve(points).assign(**{self.of: system})
@@ -132,19 +142,24 @@ class BootstrapFit(Shown):
 
         Parameters
         ----------
-        generalize
+        generalize : Claim, str or iterable of str
             The claim, as a `Claim`, names or text; it can be about these topics only, as residuals are drawn.
-        null
+        null : {"difference", "marginal"}
             ``difference`` for the law of the difference of two systems; ``marginal`` for that of one system's effect,
             as in V17 and FF21, which is narrower by a factor √2 or more, and therefore liberal.
-        tails
+        tails : int
             1 (V17 Fig. 3) or 2 (FF21's code).
-        density
+        density : {"exact", "kde"}
             ``exact``; or ``kde``, which smooths the replicates by a Gaussian kernel (FF21 §3.2), without resamples as
             it would smooth 10,000.
-        residuals
+        residuals : {"scaled", "raw"}, optional
             ``scaled`` by sqrt(N / error df), so that their variance is the error mean square, or ``raw`` as in the
             papers; without a choice scaled for ``difference`` and raw for ``marginal``.
+
+        Returns
+        -------
+        Estimates
+            Means of the systems and the distribution of their differences.
         """
         refuse_generalize(Claim.of(generalize, self.means.nouns))
         validate_choice(null, "null", ("difference", "marginal"))
@@ -173,23 +188,34 @@ class BootstrapFit(Shown):
         residuals: Residuals | None = None,
         pairs: Floats | None = None,
     ) -> pd.DataFrame:
-        """Intervals of the system effects as in V17 §3.1: ``estimate, lower, upper``.
+        """Return intervals of the system effects as in V17 §3.1: ``estimate, lower, upper``.
 
         With k of the N pairs told apart by Benjamini-Hochberg at alpha = 1 - level, a share αk/(2N) of the M estimates
         is dropped at either end. Without resamples, M is the papers' 10,000.
 
         Parameters
         ----------
-        level
+        level : float
             Confidence level, 1 - alpha.
-        null, tails, density, residuals
+        null : {"difference", "marginal"}
             The law that p-values and intervals are of, as for `estimates`.
-        trim
+        tails : int
+            The law that p-values and intervals are of, as for `estimates`.
+        density : {"exact", "kde"}
+            The law that p-values and intervals are of, as for `estimates`.
+        residuals : {"scaled", "raw"}, optional
+            The law that p-values and intervals are of, as for `estimates`.
+        trim : {"share", "percent", "count"}
             ``share``; ``percent``, which reads the share as a percentage and drops two or three of 10,000 at either
             end (FF21's code, its Table 3); or ``count``, which drops that number of estimates, rounded, and leaves
             nearly the full range (FF21's text).
-        pairs
+        pairs : array of float, optional
             Uncorrected p-values of the N pairs, where these are not all pairs.
+
+        Returns
+        -------
+        DataFrame
+            One row a system.
         """
         alpha = 1.0 - checked_level(level, "level")
         validate_choice(trim, "trim", get_args(Trim))
@@ -218,12 +244,17 @@ class BootstrapFit(Shown):
 
         Parameters
         ----------
-        pair
+        pair : tuple of str, optional
             Names of two systems whose laws are drawn; without it, the effects of all.
-        level
+        level : float
             Confidence level of the intervals.
         **options
             Those of `intervals`, or of `density_chart` for a pair.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
         """
         if pair is not None:
             return late.call_bound("chart", self, "density", a=pair[0], b=pair[1], **options)
@@ -271,23 +302,28 @@ def bootstrap_anova(
 
     Parameters
     ----------
-    scores
+    scores : object
         Any table that `as_scores` takes.
-    model
+    model : Model or str
         A `Model`, its name, or a formula, as for `anova`.
-    n_resamples
+    n_resamples : int, optional
         How many resamples to draw; without it the laws are those of infinitely many, computed and not simulated.
-    seed
+    seed : int
         Where the random numbers start; replicate i depends on (seed, i) only.
-    of
+    of : str
         The dimension whose levels are compared.
-    jobs
+    jobs : int, optional
         Number of threads that draw; all processors, if None.
-    executor
+    executor : Executor, optional
         Where to draw instead of in threads: any executor of `concurrent.futures`, also of processes or machines; the
         draws do not depend on it. Refused where nothing is drawn.
-    progress
+    progress : callable, optional
         Called with (resamples done, resamples in all).
+
+    Returns
+    -------
+    BootstrapFit
+        The fit with the bootstrap distributions of its effects.
 
     >>> scores = xr.DataArray([[.1, .2, .4], [.3, .3, .6], [.2, .5, .6]], dims=("topic", "system"))
     >>> fit = bootstrap_anova(scores, "topic + system")

@@ -38,12 +38,17 @@ def with_human(judge: Any, human: Any) -> xr.DataArray:
 
     Parameters
     ----------
-    judge
+    judge : object
         Scores by a judge, such as a language model, of every item and system: any table that `as_scores` takes. Several
         answers to an item (seeds, samples) are averaged first, and the claim says so.
-    human
+    human : object
         Scores by people, for some of the items; which ones must not depend on the scores. Items that nobody looked at
         are left out or empty.
+
+    Returns
+    -------
+    DataArray
+        The judge's scores with the coordinate ``human``.
 
     >>> f = pd.DataFrame({"question": ["q1", "q2", "q3"], "a": [1.0, 0.8, 0.9], "b": [0.7, 0.6, 0.4]})
     >>> h = pd.DataFrame({"question": ["q3", "q1"], "a": [1, 1], "b": [0, 1]})
@@ -227,12 +232,17 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
 
     Parameters
     ----------
-    scores
+    scores : object
         Scores with people's beside them, made by `with_human`.
-    alpha
+    alpha : float
         Level of significance, two-sided.
-    power
+    power : float
         Chance of finding a difference as large as the one seen.
+
+    Returns
+    -------
+    DataFrame
+        One row a pair.
 
     >>> rng = np.random.default_rng(1)
     >>> h = rng.normal(0.5, 0.2, (200, 2)) + [0.0, 0.1]

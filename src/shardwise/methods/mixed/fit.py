@@ -169,18 +169,23 @@ def mixed(
 
     Parameters
     ----------
-    scores
+    scores : object
         Any table that `as_scores` takes, by topic, system and instance; NaN is missing.
-    design
+    design : {"nested", "crossed"}, optional
         "nested": every system has instances of its own (variance "system:instance"); "crossed": instance m is the same
         for all systems (variance "instance").
-    deterministic
+    deterministic : sequence of str
         Systems, beside those flagged by a coordinate of that name, that have a single instance without an effect
         (nested) or are copied to all instances (crossed, as in J15).
-    random
+    random : sequence of str, optional
         Any other random factors instead: dimensions of the scores, or labels along one of them, such as topic, judge,
         prompt, annotator or cluster. Each brings an effect of its own and one with each system; terms such as
         "topic:judge" or "system:instance" are taken as they are. See `FactorFit`.
+
+    Returns
+    -------
+    MixedFit or FactorFit
+        The fit; `FactorFit` where ``random`` is given.
 
     >>> import xarray as xr
     >>> rng = np.random.default_rng(1)

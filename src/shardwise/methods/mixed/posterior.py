@@ -99,12 +99,17 @@ class Posterior(Shown):
     words: str
 
     def difference(self, a: str, b: str) -> Mixture:
-        """The law of the difference of two systems, a - b.
+        """Return the posterior distribution of the difference of two systems, a - b.
 
         Parameters
         ----------
-        a, b
+        a, b : str
             Names of the systems.
+
+        Returns
+        -------
+        Mixture
+            The distribution, a mixture over the draws.
         """
         for name in (a, b):
             if name not in self.systems:
@@ -118,12 +123,17 @@ class Posterior(Shown):
         return Mixture(centres, np.sqrt(variance), self.weights, self.df)
 
     def components_table(self, level: float = 0.95) -> pd.DataFrame:
-        """Median and equal-tailed interval of each standard deviation: `sd, lower, upper`.
+        """Return median and equal-tailed interval of each standard deviation: `sd, lower, upper`.
 
         Parameters
         ----------
-        level
+        level : float
             Probability of the interval.
+
+        Returns
+        -------
+        DataFrame
+            One row an effect.
         """
         tail = (1.0 - level) / 2.0
         rows = []
@@ -139,8 +149,13 @@ class Posterior(Shown):
 
         Parameters
         ----------
-        level
+        level : float
             Probability of the interval.
+
+        Returns
+        -------
+        Chart
+            The chart, an altair object.
         """
         return late.call_bound("chart", self, level=level)
 
@@ -156,12 +171,17 @@ def posterior(fit: MixedFit, draws: int | None = None, seed: int = 0) -> Posteri
 
     Parameters
     ----------
-    fit
+    fit : MixedFit
         The result of `mixed`.
-    draws
+    draws : int, optional
         How many; 10,000 of complete data and 2,000 of others, if None.
-    seed
+    seed : int
         Where the random numbers start.
+
+    Returns
+    -------
+    Posterior
+        Draws of the variances and, given these, distributions of the means.
 
     >>> import xarray as xr
     >>> from shardwise.methods.mixed.fit import mixed

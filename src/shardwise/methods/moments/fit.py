@@ -94,25 +94,30 @@ class ScoreMoments(Shown):
 
         Parameters
         ----------
-        source
+        source : object
             A Parquet, Arrow, CSV or TSV file, a folder of Parquet files, a NetCDF file or Zarr store, a .npy file; a
             dataset, table or reader of Arrow, such as a query of DuckDB gives; a DataArray, also of Dask; an array of
             items by systems. Long tables have the rows of an item next to each other.
-        columns
+        columns : mapping, optional
             Which column is what, as `read_scores` takes it.
-        systems
+        systems : sequence of str
             Names of the systems, for arrays that do not have them.
-        missing
+        missing : {"refuse", "drop"}
             ``refuse`` items without a score of every system, or ``drop`` and count them.
-        margins
+        margins : bool
             Keep means and variances alone, without products of different systems: enough for MD1 and its
             corrections, and about as fast as the table can be read.
-        rows
+        rows : int
             Items of a block; more need more memory.
-        jobs
+        jobs : int, optional
             Threads that work side by side; None for as many as there are processors.
-        progress
+        progress : callable, optional
             Called with (items done, 0) after each block.
+
+        Returns
+        -------
+        ScoreMoments
+            Counts, means and cross-products of the systems.
         """
         validate_choice(missing, "missing", ("refuse", "drop"))
         opened = open_blocks(source, columns=columns, systems=systems, rows=rows)
@@ -131,8 +136,13 @@ class ScoreMoments(Shown):
 
         Parameters
         ----------
-        path
+        path : str or path
             The file.
+
+        Returns
+        -------
+        ScoreMoments
+            The moments as they were saved.
         """
         arrays, facts = load_arrays(path, KIND)
         names, n = [str(name) for name in facts.get("systems", ())], facts.get("n")
@@ -159,7 +169,7 @@ class ScoreMoments(Shown):
 
         Parameters
         ----------
-        path
+        path : str or path
             The file, by custom ending in ``.moments``.
         """
         facts = {"systems": list(self.systems), "n": self.n, "item": self.item, "dropped": self.dropped}
@@ -186,7 +196,13 @@ class ScoreMoments(Shown):
         return pd.DataFrame(self._pairs("covariances").cross / max(self.n - 1.0, 1.0), names, names)
 
     def margins(self) -> ScoreMoments:
-        """The same without products of different systems, as ``of(..., margins=True)`` keeps them."""
+        """Return the same without products of different systems, as ``of(..., margins=True)`` keeps them.
+
+        Returns
+        -------
+        ScoreMoments
+            Moments of each system alone.
+        """
         return replace(self, gram=self.gram.margins)
 
     def _pairs(self, wanted: str) -> Gram:
@@ -229,15 +245,20 @@ class ScoreMoments(Shown):
 
         Parameters
         ----------
-        test
+        test : str
             ``moderated``, whose joint law is the normal limit of resampled items; ``t``, each pair by itself; ``MD1``,
             the analysis of variance with one error for all.
-        generalize
+        generalize : Claim, str or iterable of str
             The claim, items like these; only MD1 also speaks of these items alone, with the same figures.
-        n_resamples
+        n_resamples : int
             Draws of the joint law.
-        seed
+        seed : int
             Seed of the draws; draw i depends on (seed, i) only.
+
+        Returns
+        -------
+        Estimates
+            Means of the systems and variances of their differences.
         """
         validate_choice(test, "test", TESTS)
         if self.n < 2:

@@ -83,10 +83,15 @@ class Repeats:
 
         Parameters
         ----------
-        kind
+        kind : str
             "seeds" or "samples".
-        said
+        said : bool
             Whether the user said so.
+
+        Returns
+        -------
+        str
+            The kind and the reason for it.
         """
         if kind == "samples":
             against = "although" if self.shown else "and"
@@ -109,10 +114,15 @@ def seeds_or_samples(scores: Any, level: float = 0.95) -> Repeats:
 
     Parameters
     ----------
-    scores
+    scores : object
         Any table that `as_scores` takes, by topic, system and instance; NaN is missing.
-    level
+    level : float
         Level of the limits.
+
+    Returns
+    -------
+    Repeats
+        The test, and what the instances are taken for.
 
     >>> import xarray as xr
     >>> rng = np.random.default_rng(1)
