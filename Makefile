@@ -116,6 +116,7 @@ types: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-docs
 	$(BIN)/python docs/make_reference.py
 	$(BIN)/python docs/make_options.py
+	$(BIN)/python docs/make_methods.py
 	$(BIN)/python docs/make_notebooks.py --pages
 	$(BIN)/zensical build --strict --clean
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -327,25 +325,3 @@ def test_error_rates_of_hsd_follow_the_claim(repetitions: float) -> None:
         # four standard errors of the difference of two runs of this length, and the rounding of the rates known
         error = np.sqrt(2.0 * wanted * (1.0 - wanted) / count)
         assert abs(rate[name] - wanted) < 4.0 * error + 0.005
-
-
-def test_the_page_of_names_names_what_there_is() -> None:
-    page = (Path(__file__).parent.parent.parent / "docs" / "methods.md").read_text()
-    rows = [
-        line.split("|")[1]
-        for line in page.partition("## Procedures by name")[2].partition("## Layouts")[0].splitlines()
-        if line.startswith("| `")
-    ]
-    corrections = {"hsd", "scheffe", "bonferroni", "holm", "bh", "by", "none", "dunnett"}
-    names = {name for row in rows for name in re.findall(r"`([^`]+)`", row)} - corrections
-    assert len(names) > 30
-    families = {_family(parse_procedure(name).name) for name in names}
-    assert families == {_family(name) for dims in LAYOUTS for name in procedures(dims)}
-
-
-def _family(name: str) -> str:
-    """A name without its model, correction and claim; of a rule over splits the rule alone."""
-    if name.split()[0] in {"unanimous", "majority", "first", "harmonic", "cauchy", "mean", "quantile"}:
-        return name.split()[0]
-    gone = r"\b(MD\d|hsd|scheffe|dunnett|bonferroni|holm|bh|by|none|topic\+shard|topic\+instance|topic|shard|these)\b"
-    return " ".join(re.sub(gone, "", name).split())

@@ -290,6 +290,16 @@ class Method(ABC):
         return self.clause(self.corrections[0], self.default_claim, 3).text
 
     @fact
+    def formula(self) -> str:
+        """How a pair is tested, as a formula for the docs."""
+        return ""
+
+    @fact
+    def limits(self) -> str:
+        """Where it should not be used, with what was measured, for the docs."""
+        return ""
+
+    @fact
     def bibliography(self) -> str:
         """BibTeX entries of sources that it cites and that the common bibliography lacks."""
         return ""

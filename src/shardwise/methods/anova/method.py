@@ -17,6 +17,19 @@ from shardwise.stats.corrections import CORRECTIONS
 from shardwise.stats.error_terms import supports
 
 CLAIMS = (Claim(), Claim("topic"), Claim("shard"), Claim("topic", "shard"))
+ERROR_TERMS = dict(
+    zip(
+        CLAIMS,
+        (
+            "MS(error)",
+            "MS(topic:system)",
+            "MS(system:shard)",
+            "MS(topic:system) + MS(system:shard) − MS(error)",
+        ),
+        strict=True,
+    )
+)
+"""The mean squares that a difference is measured by, of a model that has them as terms."""
 WITHIN_SPLITS = ("hsd", "bh", "holm")
 AFTER_SPLITS = ("bh", "holm", "none")
 
@@ -85,6 +98,28 @@ class AnovaMethod(Method):
     def reason(self) -> str:
         """What the method does, in one short clause."""
         return "one error variance for all pairs; assumes that all {systems} are equally variable"
+
+    @property
+    def formula(self) -> str:
+        """Variance of a difference d of two means of n scores, by claim."""
+        errors = "; ".join(f"{ERROR_TERMS[claim]} for {claim.phrase()}" for claim in self.claims)
+        return f"scores = {self.model} + error; Var(d) = 2V/n with V = {errors}"
+
+    @property
+    def limits(self) -> str:
+        """Where it should not be used, with what was measured."""
+        unequal = (
+            "Assumes equally variable systems: on scores like TREC's, Tukey's HSD has 5 to 16% false"
+            " alarms (5% nominal)."
+        )
+        if Claim("topic") in self.claims and self.model.on_shards is not False:
+            return (
+                f"{unequal} Without `topic` in the name it cannot support a claim about new topics (72 to"
+                " 100% false alarms)."
+            )
+        if self.model.on_shards is not False:
+            return f"{unequal} It cannot support a claim about new topics."
+        return unequal
 
     @property
     def corrections(self) -> tuple[str, ...]:

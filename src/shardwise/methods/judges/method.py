@@ -155,6 +155,22 @@ class JudgeMethod(Method):
         """What the method does, in one short clause."""
         return "people's scores for some {topics} correct the judge's scores for all"
 
+    @property
+    def formula(self) -> str:
+        """The corrected difference, with a weight λ of the judge for each pair."""
+        return (
+            "d = λ·mean(judge, items without labels) + mean(people − λ·judge, items with labels);"
+            " λ in [0, 1] minimises the variance; Student's t with Welch's df"
+        )
+
+    @property
+    def limits(self) -> str:
+        """Where it should not be used."""
+        return (
+            f"Needs {FEWEST} labels a pair, on items chosen at random; five clusters with labels where"
+            " items are in clusters."
+        )
+
     def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
         """Say what pairs are compared with."""
         text = (

@@ -232,6 +232,38 @@ class ModeratedMethod(Method):
         return "holds its error rate even when some {systems} are more variable than others"
 
     @property
+    def formula(self) -> str:
+        """The statistic of a pair k over T topics."""
+        added = " + Σ max(0, MS(repeat) − MS(error))/(M·T) of both systems"
+        if not self.d0:
+            return f"Var(d) = s²/T{added}; the largest |t| of all pairs, topics and repeat effects resampled"
+        shrunk = f"v = ((T − 1)·s² + d0·s̄²)/(T − 1 + d0), d0 = {self.d0:g}, t = d/√(v/T)"
+        pooled = (
+            "s² a pair's variance over topics, s̄² its mean over all pairs; p-values step down by the"
+            " largest |t*| of resampled topics"
+        )
+        if self.samples:
+            return f"{shrunk} on means over samples; {pooled}"
+        extra = "new shards add 2·max(0, MS(system:shard) − MS(error))/(T·S) to Var(d)"
+        return f"{shrunk}; {pooled}; {extra}, seeds{added.removeprefix(' +')}"
+
+    @property
+    def limits(self) -> str:
+        """Where it should not be used, with what was measured."""
+        if not self.d0:
+            return "Each pair by its own variance alone, which is unstable with few topics."
+        measured = "False alarms in 3.7 to 6.6% of tables from 8 topics on, less with fewer or sparse scores."
+        if self.samples:
+            return (
+                f"{measured} Only for answers sampled independently for each question: with seeds 15% false"
+                " alarms."
+            )
+        return (
+            f"{measured} `moderated holm` exceeds 5% below ten topics (9 to 11% with 5 to 8). A few topics that carry"
+            " most of a difference make it unstable, like every test of means."
+        )
+
+    @property
     def bounded_statistic(self) -> bool:
         """The pooled variance keeps every statistic finite."""
         return self.d0 > 0.0
@@ -354,9 +386,25 @@ class StratifiedMethod(Method):
         """What the method does, in one short clause."""
         return "each pair with a variance of its own on every {topic}"
 
+    @property
+    def formula(self) -> str:
+        """The variance of a difference with a stratum for each of T topics."""
+        return (
+            "Var(d) = Σ s²_t/S / T², s²_t the pair's variance over the S shards of topic t;"
+            " Satterthwaite's df"
+        )
+
+    @property
+    def limits(self) -> str:
+        """Where it should not be used, with what was measured."""
+        return "Needs more than a few shards: 19% false alarms with two. Applies to exactly these topics."
+
     def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
         """Say what pairs are compared with."""
-        text = "t-tests with a separate variance of each pair on every {topic} (Satterthwaite's degrees of freedom)"
+        text = (
+            "t-tests with a separate variance of each pair on every {topic} (Satterthwaite's degrees of"
+            " freedom)"
+        )
         return Clause(text, ("Satterthwaite1946",))
 
     def estimate(self, tables: Tables, claim: Claim) -> Estimates:

@@ -203,6 +203,10 @@ class PairedMethod(Method):
         Whether its p-values are Student's.
     one_sided : bool
         Whether the better system is tested to be better, and not the two to differ.
+    formula : str
+        How a pair is tested.
+    limits : str
+        Where it should not be used, with what was measured.
     """
 
     name: str
@@ -220,6 +224,8 @@ class PairedMethod(Method):
     common_error: bool = False
     student: bool = False
     one_sided: bool = False
+    formula: str = ""
+    limits: str = ""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -279,6 +285,11 @@ METHODS: tuple[PairedMethod, ...] = (
         paper="V17",
         symmetric=True,
         student=True,
+        formula="t = d/√(s²/T), s² the variance of the differences of the pair, T − 1 df",
+        limits=(
+            "With Holm's correction 9 to 15% false alarms on TREC-8: near-duplicate systems have tiny"
+            " variances by chance."
+        ),
     ),
     PairedMethod(
         "unpaired-t",
@@ -289,6 +300,11 @@ METHODS: tuple[PairedMethod, ...] = (
         paper="V17",
         symmetric=True,
         student=True,
+        formula="t = d/√(2·s²/T), s² the pooled variance of the two systems, 2T − 2 df",
+        limits=(
+            "Ignores that topics are shared and loses much power: a third fewer pairs than the paired"
+            " test on TREC-8."
+        ),
     ),
     PairedMethod(
         "wilcoxon",
@@ -299,6 +315,13 @@ METHODS: tuple[PairedMethod, ...] = (
         citations=("Wilcoxon1945",),
         paper="V17",
         of_means=False,
+        formula=(
+            "smaller sum of signed ranks, zero differences left out; exact up to 50 differences, ties"
+            " included, then normal"
+        ),
+        limits=(
+            "Not a test of means: up to 27% false alarms with Holm's correction where differences are skewed."
+        ),
     ),
     PairedMethod(
         "sign",
@@ -307,6 +330,8 @@ METHODS: tuple[PairedMethod, ...] = (
         "sign tests over {topics}",
         "{topics} won and lost, not means",
         of_means=False,
+        formula="topics won by the first system ~ Binomial(topics won or lost, ½)",
+        limits="Not a test of means; ignores how large differences are.",
     ),
     PairedMethod(
         "mcnemar",
@@ -316,6 +341,14 @@ METHODS: tuple[PairedMethod, ...] = (
         "{topics} that only one of the two gets right",
         citations=("McNemar1947", "Tango1998"),
         of_items=True,
+        formula=(
+            "items that only the first gets right ~ Binomial(items that only one gets right, ½);"
+            " Tango's score intervals"
+        ),
+        limits=(
+            "Scores of 0 and 1 only. More conservative than the default: 3.6% false alarms where that"
+            " has 5.3%."
+        ),
     ),
     PairedMethod(
         "randomization",
@@ -326,6 +359,14 @@ METHODS: tuple[PairedMethod, ...] = (
         citations=("Fisher1935",),
         drawn=True,
         symmetric=True,
+        formula=(
+            "|d| against its values with the two scores of each topic swapped at random; all swaps up"
+            " to 20 differences"
+        ),
+        limits=(
+            "No p-value below 1/(resamples + 1): with 1,000 resamples Holm's correction finds nothing"
+            " among over 50 pairs."
+        ),
     ),
     PairedMethod(
         "bootstrap",
@@ -336,6 +377,8 @@ METHODS: tuple[PairedMethod, ...] = (
         citations=("JayasingheEtAl2015",),
         paper="J15",
         drawn=True,
+        formula="|t| against t* of resampled topics, recentred by the mean of all bootstrap means",
+        limits="No p-value below 1/(resamples + 1).",
     ),
     PairedMethod(
         "tukey",
@@ -347,6 +390,10 @@ METHODS: tuple[PairedMethod, ...] = (
         joint=True,
         drawn=True,
         common_error=True,
+        formula=(
+            "|d| against the largest difference of all systems after permuting the systems within each topic"
+        ),
+        limits="Assumes equally variable systems: 5.0 to 15.3% false alarms in four scenarios like TREC-8.",
     ),
     PairedMethod(
         "max-t",
@@ -357,6 +404,14 @@ METHODS: tuple[PairedMethod, ...] = (
         citations=("WestfallYoung1993",),
         joint=True,
         drawn=True,
+        formula=(
+            "|t| of each pair against the largest |t*| of the pairs not yet rejected, signs of topics"
+            " flipped for all systems"
+        ),
+        limits=(
+            "Real differences are skewed, flipped ones symmetric: 4.4 to 13.6% false alarms in"
+            " scenarios like TREC-8."
+        ),
     ),
 )
 TESTS = {method.name: method for method in METHODS}
