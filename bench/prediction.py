@@ -1,11 +1,10 @@
-"""Decide on half of the topics, verify on the other half, on real scores, and put the tables into docs/validation.md.
+"""Decide on half of the topics and verify on the other half, on real scores; write docs/bench/prediction_*.md.
 
 python -m bench.prediction [folder with trec3, trec8, trec-covid-r1 and robust2003]
 """
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from pathlib import Path
@@ -23,7 +22,7 @@ from shardwise.scoring.scoring import score
 from shardwise.sharding.split import split
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "validation.md"
+TABLES = ROOT / "docs" / "bench"
 REPEATS = 200
 SHARDS = 5
 WHOLE = ("MD1 hsd topic", "MD1 holm topic", "MD1 bh topic", "t none", "t holm", "t bh", "unpaired-t none",
@@ -109,13 +108,6 @@ def checked(
     return check
 
 
-def put(text: str, name: str, table: str) -> str:
-    place = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
-    text, count = place.subn(lambda found: f"{found.group(1)}{table}\n{found.group(2)}", text)
-    assert count == 1, f"{PAGE} has no place for table {name}"
-    return text
-
-
 def main() -> None:
     data = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT.parent / "shared" / "data"
     whole = {
@@ -143,11 +135,9 @@ def main() -> None:
     print(across, flush=True)
     head = ["procedure", "decided on", *HEAD[1:3], "turned", *HEAD[4:], *TAIL]
     tables["across"] = markdown(head, figures(across, False))
-    text = PAGE.read_text()
     for name, table in tables.items():
         print(f"\n## {name}\n\n{table}", flush=True)
-        text = put(text, name, table)
-    PAGE.write_text(text)
+        (TABLES / f"prediction_{name.lower().replace(' ', '-')}.md").write_text(f"{table}\n")
 
 
 if __name__ == "__main__":
