@@ -65,7 +65,7 @@ LINES: dict[str, list[tuple[object, ...]]] = {
         ("hostile.csv", "--method", "t holm"),
     ],
     "stability": [("qrels.txt", "runs", "--shards", 2, "--splits", 2), ("scores.nc", "--model", "MD3")],
-    "design instances": [("repeats.csv",)],
+    "design repeats": [("repeats.csv",)],
     "design equivalence": [("repeats.csv", "--margin", 0.5)],
     "design power": [("--variance", 0.05), ("--variance", "AP=0.05", "--topics", 30), ("long.csv",)],
     "design interval": [("--variance", 0.05), ("qrels.txt", "runs", "--topics", 30)],
@@ -271,7 +271,7 @@ def test_an_option_without_effect_is_none() -> None:
     has = {name: {o for p in one.params for o in p.opts} for name, one in leaves().items()}
     assert {name for name, options in has.items() if "--seed" not in options} == {
         "design power", "design interval", "design table", "design pools",
-        "design budget", "design instances", "design equivalence",
+        "design budget", "design repeats", "design equivalence",
         "repeat", "serve", "replicate s14",
     }  # fmt: skip
     assert {name for name, options in has.items() if "--jobs" not in options} == {

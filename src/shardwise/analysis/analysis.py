@@ -14,7 +14,14 @@ import xarray as xr
 
 from shardwise.analysis.diagnostics import Remark, Residuals
 from shardwise.analysis.items import ItemMatrix, Items, list_items, make_item_matrix
-from shardwise.analysis.power import Power
+from shardwise.analysis.power import (
+    POWER,
+    OpenTie,
+    Power,
+    find_closest_tie,
+    settle_repeated_tie,
+    settle_tie,
+)
 from shardwise.analysis.provenance import Hashed, Recipe
 from shardwise.analysis.trust import Trust
 from shardwise.comparing.comparisons import Comparisons
@@ -24,6 +31,7 @@ from shardwise.core.arrays import Bools, Floats, Ints
 from shardwise.core.claim import format_count, pluralize_noun
 from shardwise.core.errors import InputError
 from shardwise.core.scores import DETERMINISTIC, HUMAN, nouns_of
+from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.repeats.kinds import Repeats
@@ -184,6 +192,16 @@ class PairResult:
         square[a, b], square[b, a] = sign, -sign
         return square
 
+    def find_pair(self, a: str, b: str) -> tuple[int, bool]:
+        """Return the number of the pair of two systems, and whether it was compared the other way round."""
+        labels = self.pairs.estimates.labels
+        i, j = labels.index(a), labels.index(b)
+        ia, ib = self.pairs.ia, self.pairs.ib
+        forward = np.flatnonzero((ia == i) & (ib == j))
+        if forward.size:
+            return int(forward[0]), False
+        return int(np.flatnonzero((ia == j) & (ib == i))[0]), True
+
     def reject(self) -> Bools:
         """Whether each pair is significant."""
         return self.pairs.reject(self.alpha)
@@ -231,11 +249,14 @@ class RepeatsTaken:
         Whether the user said so.
     effect : Repeats
         The test of an effect that a repeat has on all topics.
+    components : VarianceComponents, optional
+        What scores vary by, to plan with; None where gaps hide it.
     """
 
     kind: str
     declared: bool
     effect: Repeats
+    components: VarianceComponents | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -434,6 +455,25 @@ class Analysis:
         """
         board: Leaderboard = late.call_bound("leaderboard", self, baseline=baseline)
         return board
+
+    def open_tie(self) -> OpenTie | None:
+        """Return the tie that matters most, with what could have been detected here and what would settle it.
+
+        Returns
+        -------
+        OpenTie or None
+            None where no tie is open, or nothing is known to plan with.
+        """
+        tie = find_closest_tie(self.lead, self.baselines)
+        if tie is None or self.alpha >= POWER / 2:
+            return None
+        counts = self.instances
+        if self.repeats is not None and self.repeats.components is not None and counts is not None:
+            sizes = {"items": self.topics, "repeats": counts[0], "systems": len(self.systems)}
+            return settle_repeated_tie(
+                tie, self.repeats.components, self.repeats.kind, alpha=self.alpha, **sizes
+            )
+        return None if self.power is None else settle_tie(tie, self.power)
 
     def items(self, a: str | None = None, b: str | None = None, *, margin: float = 0.0) -> Items:
         """Return the items behind the difference of two systems: wins, ties, losses, and which of them matter.

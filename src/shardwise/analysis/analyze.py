@@ -35,6 +35,7 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1, MD6, Model
 from shardwise.core.scores import Scores, as_scores, layout_of, missing_cells, nouns_of, undefined_cells
+from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.anova.method import AnovaMethod
 from shardwise.methods.clusters import by_units, unstack_tasks
@@ -42,6 +43,7 @@ from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import list_claims, parse_procedure
 from shardwise.methods.repeats.kinds import seeds_or_samples
 from shardwise.methods.tables import SHARDS
+from shardwise.planning.repeats import repeat_components
 from shardwise.scoring.undefined import fill_undefined
 from shardwise.stats.corrections import CORRECTIONS
 
@@ -337,10 +339,19 @@ def _repeats(
         effect = seeds_or_samples(table)
     except InputError:  # no system has a second instance
         return None, []
-    taken = RepeatsTaken(kind, chosen.repeats is not None or chosen.method is not None, effect)
+    declared = chosen.repeats is not None or chosen.method is not None
+    taken = RepeatsTaken(kind, declared, effect, _find_components(table, kind))
     if kind == "seeds" or not effect.shown:
         return taken, []
     return taken, [Remark("seeds, not samples", True, {"effect": effect}, nouns_of(table))]
+
+
+def _find_components(table: xr.DataArray, kind: str) -> VarianceComponents | None:
+    """What scores with repeats vary by; None where seeds have gaps."""
+    try:
+        return repeat_components(table, kind)[0]
+    except InputError:
+        return None
 
 
 def procedures_of(table: xr.DataArray, chosen: AnalysisOptions) -> tuple[list[Procedure], str]:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shardwise.core.errors import InputError
+from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.base import Estimates
+from shardwise.planning.repeats import plan_from_components
 from shardwise.planning.topics import min_diff_at, topics_for_power
+
+if TYPE_CHECKING:
+    from shardwise.analysis.analysis import PairResult
 
 POWER = 0.8
 
@@ -106,6 +112,129 @@ def topics_to_settle(power: Power, difference: float) -> int | None:
     except InputError:
         return None
     return int(np.asarray(topics))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTie:
+    """The tie that matters most: what could have been shown here, and what would settle it.
+
+    Parameters
+    ----------
+    a, b : str
+        The two systems.
+    difference : float
+        Their observed difference, 0 or more, with two digits, as it is shown and planned with.
+    detectable : float
+        Smallest difference that is detected here with 80% power.
+    items : int
+        Items, or clusters, that are there.
+    items_needed : int or None
+        As many as detect the observed difference with 80% power; None where no number does.
+    repeats : int
+        Repeats of each system on each item; 1 without repeats.
+    repeats_needed : int or None
+        As many as detect it on these items; None where no number does, or there are none.
+    """
+
+    a: str
+    b: str
+    difference: float
+    detectable: float
+    items: int
+    items_needed: int | None
+    repeats: int = 1
+    repeats_needed: int | None = None
+
+
+def find_closest_tie(result: PairResult, baselines: tuple[str, ...]) -> tuple[str, str, float] | None:
+    """Find the two systems whose tie matters most: the best two, or the best one that is tied with a baseline.
+
+    Parameters
+    ----------
+    result : PairResult
+        What was compared.
+    baselines : tuple of str
+        Systems with which all others were compared.
+
+    Returns
+    -------
+    tuple of str, str and float, or None
+        The systems and their difference, 0 or more; None where no tie is open.
+    """
+    pairs = result.pairs
+    if len(pairs) == 1:
+        ties = [] if result.found else [0]
+    elif baselines:
+        ties = [int(k) for k in np.flatnonzero(~result.reject() & (pairs.difference > 0))][:1]
+    elif len(result.top) > 1:
+        ties = [result.find_pair(result.top[0], result.top[1])[0]]
+    else:
+        ties = []
+    for k in ties:
+        row = result.frame.iloc[k]
+        return str(row["a"]), str(row["b"]), abs(float(row["difference"]))
+    return None
+
+
+def settle_tie(tie: tuple[str, str, float], power: Power) -> OpenTie:
+    """Compute what the items at hand could have shown of a tie, and how many would settle it.
+
+    Parameters
+    ----------
+    tie : tuple
+        Two systems and their difference.
+    power : Power
+        What the items at hand can detect.
+
+    Returns
+    -------
+    OpenTie
+        Figures for the default test of all pairs.
+    """
+    a, b, difference = tie
+    rounded = float(f"{difference:.2g}")
+    needed = topics_to_settle(power, rounded) if rounded > 0.0 else None
+    return OpenTie(a, b, rounded, power.detectable, power.topics, needed)
+
+
+def settle_repeated_tie(
+    tie: tuple[str, str, float],
+    components: VarianceComponents,
+    kind: str,
+    *,
+    items: int,
+    repeats: int,
+    systems: int,
+    alpha: float,
+) -> OpenTie:
+    """Compute the same for scores with repeats, where more repeats may settle a tie too.
+
+    Parameters
+    ----------
+    tie : tuple
+        Two systems and their difference.
+    components : VarianceComponents
+        What scores vary by.
+    kind : str
+        "seeds" or "samples".
+    items, repeats, systems : int
+        What is there.
+    alpha : float
+        Family-wise level.
+
+    Returns
+    -------
+    OpenTie
+        Figures for the default test of all pairs.
+    """
+    a, b, difference = tie
+    rounded = float(f"{difference:.2g}")
+    sizes = {"items": items, "repeats": repeats, "systems": systems}
+    # A tie without any difference is planned for anything, and only what is detectable is kept.
+    plan = plan_from_components(components, kind, min_diff=rounded or 1.0, power=POWER, alpha=alpha, **sizes)
+    needed = plan.more_items.items if plan.more_items is not None and rounded else None
+    more = plan.more_repeats.repeats if plan.more_repeats is not None and rounded else None
+    return OpenTie(a, b, rounded, plan.now.detectable, items, needed, repeats, more)
 
 
 def round_below(x: float) -> float:

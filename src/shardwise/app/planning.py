@@ -8,8 +8,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.planning.instances import plan_budget, plan_instances, what_next
+from shardwise.planning.repeats import plan_from_components
 from shardwise.planning.topics import min_diff_at, power_at, topics_for_power, width_at
+from shardwise.writing.planning import write_repeat_plan
 
 AROUND = (0.5, 1.0, 2.0, 4.0)  # times the topics, to see what more of them buy
 
@@ -152,33 +153,34 @@ def _plain(plan: Plan, around: Sequence[int]) -> dict[str, Any]:
 
 
 def _with_seeds(plan: Plan, around: Sequence[int]) -> dict[str, Any]:
-    """Several seeds of each system: the unified test of two of them, on topics like these, whatever the seed (J15)."""
-    how: dict[str, Any] = {"min_diff": plan.min_diff, "alpha": plan.alpha}
+    """Several seeds or samples of each system: any two of all systems by the default test."""
+    kind = "seeds" if plan.between_seeds > 0.0 else "samples"
+    how: dict[str, Any] = {
+        "systems": plan.systems,
+        "min_diff": plan.min_diff,
+        "power": plan.power,
+        "alpha": plan.alpha,
+    }
+    costs = {"topic_cost": plan.each_topic, "answer_cost": plan.per_answer}
     rows = []
     for n in around:
-        now = what_next(plan.components, plan.seeds, n, **how).iloc[0]
+        now = plan_from_components(plan.components, kind, items=n, repeats=plan.seeds, **how).now
         rows.append(
             {
                 "topics": n,
-                "half_width": float(now["half_width"]),
-                "chance": float(now["power"]),
+                "half_width": now.half_width,
+                "chance": now.power,
+                "all": now.detectable,
                 "price": plan.priced(n),
             }
         )
-    found = plan_instances(plan.components, power=plan.power, topics=[plan.topics], **how).iloc[0]
-    need = None if found.isna()["instances"] else int(found["instances"])
-    best = None
-    if plan.per_answer > 0.0:  # seeds that cost nothing are taken without end
-        spent = plan_budget(
-            plan.components,
-            plan.price,
-            per_topic=plan.each_topic,
-            per_run=plan.per_answer * plan.systems / 2.0,
-        )
-        best = {"seeds": spent.instances, "topics": spent.topics, "half_width": spent.half_width}
+    found = plan_from_components(plan.components, kind, items=plan.topics, repeats=plan.seeds, **how, **costs)
     return {
         "rows": rows,
         "now": next(row for row in rows if row["topics"] == plan.topics),
-        "need": {"seeds": need},
-        "best": best,
+        "sentences": write_repeat_plan(found, {}, priced=plan.price > 0.0),
+        "need": {
+            "topics": None if found.more_items is None else found.more_items.items,
+            "seeds": None if found.more_repeats is None else found.more_repeats.repeats,
+        },
     }

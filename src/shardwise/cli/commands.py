@@ -202,6 +202,8 @@ class Sourced(Tables, Conventional, Threads, Drawn, Written):
 class PowerOptions(Sourced):
     """Topics needed to detect a difference, or with --topics the power that they have.
 
+    From scores with repeats it says how many more topics or repeats are needed, as design repeats does.
+
     Example: shardwise design power --variance 0.053 --min-diff 0.1 --systems 10
     """
 
@@ -278,10 +280,14 @@ class PoolsOptions(Pooled):
 class BudgetOptions(Pooled):
     """How to spend judgments: topics by pool depth, and the difference that each can detect.
 
+    From scores with repeats: how to spend answers, items by repeats.
+
     Example: shardwise design budget qrels.txt runs/*.gz --judgments 10000 --pool 10 --pool 50 --pool 100
+
+    Example: shardwise design budget samples.csv --judgments 10000
     """
 
-    judgments: Annotated[float, opt.JUDGMENTS] = 10_000
+    judgments: Annotated[float, opt.JUDGMENTS, "Judgments, or answers, that can be paid for."] = 10_000
     topic_cost: Annotated[float, opt.TOPIC_COST] = 0.0
     systems: Annotated[int, opt.SYSTEMS] = 2
 
@@ -296,15 +302,21 @@ class Repeated(Tables, Threads, Drawn, Written):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanInstancesOptions(Repeated):
-    """Two more seeds or twenty more topics? What each gains, and the repeats needed to detect a difference.
+class PlanRepeatsOptions(Tables, Threads, Drawn, Written):
+    """More questions or more samples? How many of either detect a difference, and what they cost.
 
-    Example: shardwise design instances scores.csv --min-diff 0.05 --more-instances 2 --more-topics 20
+    Plans for the default test of all pairs, from scores with repeats: samples of answers, or seeds of trainings.
+
+    Example: shardwise design repeats scores.csv --min-diff 0.05 --answer-cost 0.02 --topic-cost 3
     """
 
     min_diff: Annotated[float, opt.MIN_DIFF, "Smallest difference worth detecting."] = 0.05
-    more_instances: Annotated[int, opt.MORE_INSTANCES] = 2
-    more_topics: Annotated[int, opt.MORE_TOPICS] = 20
+    systems: Annotated[int | None, opt.SYSTEMS, "Number of systems. Default: those of the scores."] = None
+    repeats: Annotated[str | None, opt.REPEATS] = None
+    alpha: Annotated[float, opt.ALPHA] = 0.05
+    power: Annotated[float, opt.POWER] = 0.8
+    topic_cost: Annotated[float, opt.TOPIC_COST, "Cost of a new item besides its answers."] = 0.0
+    answer_cost: Annotated[float, opt.ANSWER_COST] = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -525,7 +537,7 @@ COMMANDS: dict[str, tuple[type, str] | dict[str, tuple[type, str]]] = {
         "table": (TableOptions, "shardwise.cli.design:table"),
         "pools": (PoolsOptions, "shardwise.cli.design:pools"),
         "budget": (BudgetOptions, "shardwise.cli.design:budget"),
-        "instances": (PlanInstancesOptions, "shardwise.cli.design:instances"),
+        "repeats": (PlanRepeatsOptions, "shardwise.cli.design:repeats"),
         "equivalence": (PlanEquivalenceOptions, "shardwise.cli.design:equivalence"),
     },
     "calibrate": (CalibrateOptions, "shardwise.cli.calibrate:calibrate_methods"),

@@ -165,6 +165,7 @@ def _show(analyses: list[Analysis], options: CompareOptions) -> None:
         "measure": ", ".join(analysis.measure for analysis in analyses),
         "alpha": options.alpha,
         **_margin_facts(options),
+        **_tie_facts(first),
         "anova": first.fit.table.reset_index().to_dict("records"),
     }
     text = format is Format.text
@@ -251,6 +252,12 @@ def _table(analysis: Analysis, options: CompareOptions) -> pd.DataFrame:
 
 def _margin_facts(options: CompareOptions) -> dict[str, Any]:
     return {} if options.margin is None else {"margin": options.margin, "side": options.side}
+
+
+def _tie_facts(analysis: Analysis) -> dict[str, Any]:
+    """What could have been detected, and how many items would settle the closest tie."""
+    tie = analysis.open_tie()
+    return {} if tie is None else {"detectable": tie.detectable, "items_needed": tie.items_needed}
 
 
 def _title(analysis: Analysis, options: CompareOptions) -> str:

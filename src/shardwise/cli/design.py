@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
 import xarray as xr
 
 from shardwise import plot
@@ -18,7 +17,7 @@ from shardwise.cli.commands import (
     BudgetOptions,
     IntervalOptions,
     PlanEquivalenceOptions,
-    PlanInstancesOptions,
+    PlanRepeatsOptions,
     PoolsOptions,
     PowerOptions,
     Repeated,
@@ -27,20 +26,24 @@ from shardwise.cli.commands import (
 )
 from shardwise.cli.conditions import Situation
 from shardwise.cli.config import NothingGiven
-from shardwise.cli.inputs import InputReader, pick_measure
+from shardwise.cli.groups import Written
+from shardwise.cli.inputs import InputReader, Read, pick_measure
+from shardwise.cli.options import Format
 from shardwise.cli.output import draw, emit, progress
-from shardwise.cli.shared import check_options
+from shardwise.cli.shared import check_options, was_given
 from shardwise.core.arrays import Floats
-from shardwise.core.claim import format_count
-from shardwise.core.errors import InputError
-from shardwise.core.scores import nouns_of
+from shardwise.core.claim import format_count, pluralize_noun
+from shardwise.core.errors import InputError, Option
+from shardwise.core.scores import as_scores, nouns_of
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.io.collection import Collection
+from shardwise.methods.clusters import by_units
 from shardwise.methods.mixed.fit import mixed
 from shardwise.planning.components import variance_components
-from shardwise.planning.instances import plan_equivalence, plan_instances, what_next
+from shardwise.planning.instances import plan_equivalence
 from shardwise.planning.judgments import plan_judgments
 from shardwise.planning.pools import pool_depth_study, variance_for
+from shardwise.planning.repeats import RepeatPlan, plan_answers, plan_repeats, repeat_components
 from shardwise.planning.tables import design_curve, design_table
 from shardwise.planning.topics import (
     METHODS,
@@ -54,6 +57,7 @@ from shardwise.planning.topics import (
 from shardwise.planning.variances import VarianceEstimate, pool_variances
 from shardwise.planning.variances import variance as estimate
 from shardwise.scoring.scoring import score
+from shardwise.writing.planning import write_answers_plan, write_repeat_plan
 
 NAMELESS = ("topics", "score")  # what a variance goes by whose measure has no name
 MOST_SENTENCES = 3
@@ -97,6 +101,9 @@ class Source:
 def power(options: PowerOptions) -> None:
     """Print the topics needed to find a difference, or what a number of topics finds."""
     format = options.shown
+    if (repeated := _find_repeats(options)) is not None:
+        _plan_power(options, repeated)
+        return
     known, notes = _variances(options, options.test or None)
     rows, said = [], []
     for one, m, a in product(known, options.systems, options.alpha):
@@ -224,6 +231,9 @@ def pools(options: PoolsOptions) -> None:
 def budget(options: BudgetOptions) -> None:
     """Print what a number of judgments can tell apart at each pool depth."""
     format = options.shown
+    if (repeated := _find_repeats(options)) is not None:
+        _plan_answers(options, repeated)
+        return
     collections, how, notes = _pools(options)
     with progress("judging pools", options.quiet) as told:
         plan = plan_judgments(
@@ -257,21 +267,104 @@ def _pools(options: PoolsOptions | BudgetOptions) -> tuple[list[Collection], dic
     return collections, how, tuple(note for one in collections for note in one.notes)
 
 
-def instances(options: PlanInstancesOptions) -> None:
-    """Print what more instances and more topics buy, and the instances needed to find a difference."""
-    format = options.shown
-    parts, sizes, notes = _components(options)
-    how: dict[str, Any] = {"min_diff": options.min_diff, "alpha": options.alpha}
-    more = {"more_instances": options.more_instances, "more_topics": options.more_topics}
-    now = what_next(parts, sizes["instance"], sizes["topic"], **how, **more)
-    needed = plan_instances(parts, **how, power=options.power, topics=options.topics).assign(what="needed")
-    needed["half_width"] = scipy.stats.t.isf(options.alpha / 2.0, needed["df"]) * needed["se"]
+def repeats(options: PlanRepeatsOptions) -> None:
+    """Print how many more items or repeats detect a difference, and what they cost."""
+    read = InputReader.of(options, inputs=options.inputs).one_measure().read()
+    scores = pick_measure(read)
+    _require_repeats(scores, read.files[0])
+    plan = plan_repeats(
+        scores,
+        min_diff=options.min_diff,
+        power=options.power,
+        alpha=options.alpha,
+        systems=options.systems,
+        kind=options.repeats,
+        topic_cost=options.topic_cost,
+        answer_cost=options.answer_cost,
+    )
     if options.chart is not None:
-        draw(parts.plot("instances"), options.chart)
-    rows = pd.concat([now.astype({"instances": "Int64"}), needed[now.columns]], ignore_index=True)
-    title = f"what finds a difference of {options.min_diff:g}; needed for a power of {options.power:g}"
-    facts = {"components": dict(parts), **how}
-    emit(rows, format, options.out, title=f"{title}\n{parts}", notes=notes, facts=facts, quiet=options.quiet)
+        draw(plan.components.plot("instances"), options.chart)
+    priced = bool(options.topic_cost) or options.answer_cost != 1.0
+    _show_repeat_plan(plan, scores, options, () if options.quiet else read.notes, priced)
+
+
+def _require_repeats(scores: xr.DataArray, where: Path) -> None:
+    if "instance" not in scores.dims:
+        raise InputError(
+            "has one score of each system on each topic, so repeats cannot be planned",
+            where=str(where),
+            remedy="give repeated scores of each system, or name their column: --columns instance=sample",
+        )
+
+
+def _show_repeat_plan(
+    plan: RepeatPlan, scores: xr.DataArray, options: Written, notes: tuple[str, ...], priced: bool
+) -> None:
+    """Print the plans, the sentences first."""
+    nouns = nouns_of(by_units(as_scores(scores))[0])
+    frame = plan.to_frame()
+    if options.shown is Format.text:
+        words = {"topic": pluralize_noun(nouns.get("topic", "topic")), "instance": plan.kind}
+        frame = frame.rename(columns={"topics": words["topic"], "instances": words["instance"]})
+    facts = {
+        "components": dict(plan.components),
+        "repeats": plan.kind,
+        "systems": plan.systems,
+        "min_diff": plan.min_diff,
+        "alpha": plan.alpha,
+    }
+    title = "\n".join(write_repeat_plan(plan, nouns, priced))
+    emit(frame, options.shown, options.out, title=title, notes=notes, facts=facts, quiet=options.quiet)
+
+
+def _find_repeats(options: PowerOptions | BudgetOptions) -> Read | None:
+    """Read a table whose scores have repeats; None for anything else."""
+    if not options.inputs or getattr(options, "variance", None) or options.also:
+        return None
+    reader = InputReader.of(options, inputs=options.inputs)
+    if not reader.is_table or reader.is_streamed:
+        return None
+    # The measure of runs that nobody named has no meaning in a table.
+    read = (reader if was_given("measure") else replace(reader, measure=())).read()
+    return read if "instance" in read.dims else None
+
+
+def _plan_power(options: PowerOptions, read: Read) -> None:
+    """Print the plans for scores with repeats."""
+    scores = pick_measure(read)
+    for name in ("min_diff", "alpha", "power", "systems"):
+        if len(getattr(options, name)) > 1:
+            raise InputError(
+                (Option(name), " takes one value for scores with repeats"), remedy="run it once for each"
+            )
+    if options.topics or options.test not in ("", "moderated"):
+        idle = "topics" if options.topics else "test"
+        raise InputError(
+            (Option(idle), " has no effect on scores with repeats"),
+            remedy="remove it, or give a table of means over the repeats",
+        )
+    plan = plan_repeats(
+        scores,
+        min_diff=options.min_diff[0],
+        power=options.power[0],
+        alpha=options.alpha[0],
+        systems=options.systems[0],
+    )
+    _show_repeat_plan(plan, scores, options, () if options.quiet else read.notes, False)
+
+
+def _plan_answers(options: BudgetOptions, read: Read) -> None:
+    """Print how a number of answers is best spent on items and repeats."""
+    scores = pick_measure(read)
+    parts, kind = repeat_components(scores)
+    how = {"systems": options.systems, "power": options.power, "alpha": options.alpha}
+    frame = plan_answers(parts, kind, options.judgments, topic_cost=options.topic_cost, **how)
+    best = frame.loc[frame["detectable"].idxmin()]
+    nouns = nouns_of(by_units(as_scores(scores))[0])
+    title = write_answers_plan(best, nouns, kind, options.judgments, options.power)
+    facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, **how}
+    notes = () if options.quiet else read.notes
+    emit(frame, options.shown, options.out, title=title, notes=notes, facts=facts, quiet=options.quiet)
 
 
 def equivalence(options: PlanEquivalenceOptions) -> None:
@@ -291,12 +384,7 @@ def _components(options: Repeated) -> tuple[VarianceComponents, dict[str, int], 
     """Variances of scores with instances, their sizes, and what was decided on the way."""
     read = InputReader.of(options, inputs=options.inputs).one_measure().read()
     scores = pick_measure(read)
-    if "instance" not in scores.dims:
-        raise InputError(
-            "has one score of each system on each topic, so repeats cannot be planned",
-            where=str(read.files[0]),
-            remedy="give repeated scores of each system",
-        )
+    _require_repeats(scores, read.files[0])
     gaps = bool(scores.isnull().any())
     parts = mixed(scores).variance_components if gaps else variance_components(scores)
     sizes = {str(dim): int(n) for dim, n in scores.sizes.items()}

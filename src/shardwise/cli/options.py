@@ -614,12 +614,15 @@ TOPIC_COST = Declaration(
     metavar="X",
     group=PLAN,
     min=0,
-    help="Cost of a topic besides its judgments, in judgments.",
+    help="Cost of a topic besides its judgments or answers.",
 )
-MORE_INSTANCES = Declaration(
-    "--more-instances", metavar="N", group=PLAN, min=1, help="Repeats of each system that might be added."
+ANSWER_COST = Declaration(
+    "--answer-cost",
+    metavar="X",
+    group=PLAN,
+    min=0,
+    help="Cost of one answer of one system to one item.",
 )
-MORE_TOPICS = Declaration("--more-topics", metavar="N", group=PLAN, min=1, help="Topics that might be added.")
 DIFFERENCE = Declaration(
     "--difference", metavar="X", group=PLAN, help="True difference to allow for, within the margin."
 )

@@ -182,8 +182,15 @@ FIELDS: dict[str, Field] = {
     "half_width": ("number?", "Half the width of the confidence interval."),
     "variances": ("numbers", "Variance of each measure."),
     "variance_method": ("text", "How the variance was estimated."),
+    "detectable": ("number?", "Smallest difference that is detected with the power to reach."),
+    "items_needed": (
+        "integer?",
+        "Items that would settle the closest tie with 80% power; null where no number does.",
+    ),
+    "cost": ("number", "Cost beyond what is there; the number of answers where no costs were given."),
+    "answers": ("number", "Answers of systems to items that it takes."),
     "components": ("numbers", "Variances that the plan starts from."),
-    "what": ("text", "What is added to the data; needed for numbers that reach the power."),
+    "what": ("text", "What is added to the data: more items, more repeats, or the cheapest of both."),
     "goals": ("texts", "Goals of the plan."),
     "depth": ("integer", "Depth of the pool."),
     "pooled": ("number", "Mean number of documents in the pool of a topic."),
@@ -279,6 +286,7 @@ FIELDS: dict[str, Field] = {
 """Every field of rows and results: a name means the same in every command."""
 
 PAIR = "a b difference lower upper se df statistic p p_adjusted effect_size"
+PLANS = "what topics instances power detectable half_width cost"
 OF_MARGIN = " ".join(
     f"{name}_{side}?"
     for side in ("both", "lower", "superior")
@@ -331,6 +339,7 @@ RESULTS: dict[str, Result] = {
         "a pair; by --table a system, seed, number of repeats, component or setting; with --items an item",
         "answer? scope? procedure? method? claim? repeats? model? measure? alpha? margin? side? a? b? where? smallest?"
         " items? dropped? difference? n_win? n_tie? n_loss? n_missing?"
+        " detectable? items_needed?"
         " variance_components? anova?",
         {
             "pairs": f"measure? {PAIR} verdict? topic_effect_size? {OF_MARGIN} holds? smallest_margin? probability?",
@@ -386,11 +395,12 @@ RESULTS: dict[str, Result] = {
     ),
     "design power": Result(
         "Topics needed to detect a difference, or what a number of topics detects.",
-        "a setting",
-        "method",
+        "a setting, or a plan for scores with repeats",
+        "method? components? repeats? systems? min_diff? alpha?",
         {
+            "plans": PLANS,
             "settings": "measure? variance systems alpha min_diff power topics topics_assured? assurance? target?"
-            " min_diff_at_target?"
+            " min_diff_at_target?",
         },
     ),
     "design interval": Result(
@@ -421,14 +431,15 @@ RESULTS: dict[str, Result] = {
         "judgments topic_cost systems alpha power",
         {
             "depths": "measure depth pooled judged relevant variance topics judgments min_diff min_diff_assured"
-            " width"
+            " width",
+            "repeats": "instances topics answers detectable half_width",
         },
     ),
-    "design instances": Result(
-        "What more repeats and more topics would gain.",
+    "design repeats": Result(
+        "How many more items or repeats detect a difference, and what they cost.",
         "a plan",
-        "components min_diff alpha",
-        {"plans": "what instances topics se df power half_width"},
+        "components repeats systems min_diff alpha",
+        {"plans": PLANS},
     ),
     "design equivalence": Result(
         "Repeats and topics needed to show that two systems are equivalent.",

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from shardwise.analysis.analysis import Analysis, ClaimResult, PairResult, choose_decimals
-from shardwise.analysis.power import POWER, topics_to_settle
+from shardwise.analysis.power import POWER, OpenTie
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.core.claim import Claim, format_count, pluralize_noun
 from shardwise.core.text import shorten_name
@@ -208,19 +208,8 @@ def _list_gain(result: PairResult, setting: Setting, k: int, *, reverse: bool = 
 
 def _write_difference(result: PairResult, setting: Setting, a: str, b: str) -> str:
     """The difference of two systems in parentheses, the first less the second."""
-    k, reverse = _find_pair(result, a, b)
+    k, reverse = result.find_pair(a, b)
     return f"({', '.join(_list_gain(result, setting, k, reverse=reverse))})"
-
-
-def _find_pair(result: PairResult, a: str, b: str) -> tuple[int, bool]:
-    """The number of the pair of two systems, and whether it was compared the other way round."""
-    labels = result.pairs.estimates.labels
-    i, j = labels.index(a), labels.index(b)
-    ia, ib = result.pairs.ia, result.pairs.ib
-    forward = np.flatnonzero((ia == i) & (ib == j))
-    if forward.size:
-        return int(forward[0]), False
-    return int(np.flatnonzero((ia == j) & (ib == i))[0]), True
 
 
 def _answer_best(result: PairResult, setting: Setting) -> str:
@@ -541,7 +530,7 @@ def write_splits(analysis: Analysis) -> str:
 
 
 def write_next_step(analysis: Analysis, command: str = "") -> str:
-    """Write what would settle the closest tie; empty where nothing is open or topics alone do not settle it.
+    """Write what these topics can detect, and what would settle the closest tie; empty where no tie is open.
 
     Parameters
     ----------
@@ -553,48 +542,43 @@ def write_next_step(analysis: Analysis, command: str = "") -> str:
     Returns
     -------
     str
-        One sentence with the command to type.
+        One or two sentences, with the command to type.
     """
-    tie = _find_closest_tie(analysis.lead, analysis)
-    if tie is None or analysis.power is None:
+    tie = analysis.open_tie()
+    if tie is None:
         return ""
-    a, b, difference = tie
-    # the figure of the command, which gets the difference as it is printed
-    smallest = float(f"{difference:.2g}")
-    topics = topics_to_settle(analysis.power, smallest)
-    if topics is None or topics <= analysis.topics:
-        return ""
-    typed = f": {command} --min-diff {smallest:g} --systems {len(analysis.systems)}" if command else ""
+    repeat = analysis.noun("instance")
+    here = analysis.counted(tie.items, "topic")
+    here += f" with {format_count(tie.repeats, repeat)} each" if tie.repeats > 1 else ""
     power = f"{format_percent(POWER)} power"
-    if topics > FAR * analysis.topics:
-        total = analysis.counted(topics, "topic")
-        return (
-            f"Next: decide whether {smallest:g} matters; detecting it takes {total} ({power}){typed or '.'}"
-        )
-    more = f"{topics - analysis.topics:,} more {analysis.nouns_for('topic')}"
-    pair = f"{shorten_name(a)} against {shorten_name(b)}"
-    step = f"Next: {more} would settle {pair} if they differ by {smallest:g} ({power})"
-    return f"{step}{typed or '.'}"
+    first = f"{here} detect a difference of {tie.detectable:.2g} with {power}."
+    step = _write_settling(tie, analysis, power)
+    # the figures of the command, which gets the difference as it is printed
+    typed = f": {command} --min-diff {tie.difference:g} --systems {len(analysis.systems)}" if command else ""
+    return f"{first} Next: {step}{typed or '.'}" if step else first
 
 
-def _find_closest_tie(result: PairResult, analysis: Setting) -> tuple[str, str, float] | None:
-    """The two systems whose tie matters most: the best two, or the best system that is tied with a baseline."""
-    pairs = result.pairs
-    if len(pairs) == 1:
-        found = [] if result.found else [0]
-    elif analysis.baselines:
-        open_pairs = ~result.reject() & (pairs.difference > 0)
-        found = [int(k) for k in np.flatnonzero(open_pairs)][:1]
-    elif len(result.top) > 1:
-        found = [_find_pair(result, result.top[0], result.top[1])[0]]
-    else:
-        found = []
-    for k in found:
-        row = result.frame.iloc[k]
-        difference = abs(float(row["difference"]))
-        if difference > 0.0:
-            return str(row["a"]), str(row["b"]), difference
-    return None
+def _write_settling(tie: OpenTie, analysis: Analysis, power: str) -> str:
+    """How many more topics or repeats would settle a tie."""
+    topics, repeat = analysis.nouns_for("topic"), analysis.noun("instance")
+    few_items = tie.items_needed is not None and tie.items < tie.items_needed <= FAR * tie.items
+    few_repeats = tie.repeats_needed is not None and tie.repeats < tie.repeats_needed <= FAR * tie.repeats
+    more = []
+    if few_items and tie.items_needed is not None:
+        more.append(f"{tie.items_needed - tie.items:,} more {topics}")
+    if few_repeats and tie.repeats_needed is not None:
+        added = tie.repeats_needed - tie.repeats
+        each = f" of each {analysis.noun('topic')}" if more else ""
+        more.append(f"{added:,} more {repeat if added == 1 else pluralize_noun(repeat)}{each}")
+    if more:
+        pair = f"{shorten_name(tie.a)} against {shorten_name(tie.b)}"
+        return f"{', or '.join(more)} would settle {pair} if they differ by {tie.difference:g} ({power})"
+    if tie.items_needed is not None and tie.items_needed > tie.items:
+        total = analysis.counted(tie.items_needed, "topic")
+        return f"decide whether {tie.difference:g} matters; detecting it takes {total} ({power})"
+    if tie.items_needed is None and tie.difference > 0.0 and tie.repeats > 1:
+        return f"add {pluralize_noun(repeat)}; more {topics} alone will not show a difference of {tie.difference:g}"
+    return ""
 
 
 def write_summary(analysis: Analysis) -> str:

@@ -7,7 +7,7 @@ import gzip
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -127,6 +127,7 @@ def report_json(content: Analysis) -> dict[str, Any]:
         "answer": write_answer(c),
         "scope": write_scope(c),
         "next_step": write_next_step(c) or None,
+        "open_tie": None if (tie := c.open_tie()) is None else asdict(tie),
         "claims": [{**_claim(claim), "leads": claim.key == c.leads} for claim in c.claims],
         "instead": [{**_claim(claim), "decisions": _pairs(claim, c)} for claim in c.instead],
         "unsupported": c.unsupported or None,
