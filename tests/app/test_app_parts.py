@@ -26,6 +26,7 @@ from shardwise.cli.commands import ServeOptions
 from shardwise.core.errors import InputError
 from shardwise.io.kinds import kind_of
 from shardwise.planning import min_diff_at, topics_for_power, what_next
+from shardwise.planning.repeats import plan_from_components
 
 HOSTILE = [
     "../../../etc/passwd", "/etc/passwd", "..\\..\\x", "C:\\x", "a/../../b", "....//x", "~/.ssh/id", "x\x00.csv",
@@ -240,14 +241,16 @@ def test_the_plan_has_the_numbers_of_design() -> None:
     assert told["need"]["all"] == topics_for_power(
         variance=0.02, min_diff=0.05, systems=10, method="moderated"
     )
-    seeded = Plan(
-        topics=50, seeds=5, variance=0.01, between_seeds=0.0009, within_seeds=0.0064, per_answer=1.0
-    )
+    varies = {"variance": 0.01, "between_seeds": 0.0009, "within_seeds": 0.0064}
+    seeded = Plan(topics=50, systems=2, seeds=5, per_answer=1.0, **varies)
     now = what_next(seeded.components, 5, 50, min_diff=0.05).iloc[0]
     told = figures(seeded)
-    assert told["now"]["chance"] == now["power"]
-    assert told["price"] == 50 * 10 * 5
-    assert told["best"]["half_width"] <= now["half_width"]
+    # Power in the right direction alone.
+    assert told["now"]["chance"] == pytest.approx(now["power"], abs=1e-3)
+    assert told["price"] == 50 * 2 * 5
+    plan = plan_from_components(seeded.components, "seeds", items=50, repeats=5, systems=2, min_diff=0.05)
+    assert told["need"]["topics"] == plan.more_items.items
+    assert f"{plan.more_items.items - 50:,} more topics" in told["sentences"][1]
 
 
 @given(

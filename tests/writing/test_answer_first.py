@@ -215,7 +215,9 @@ def test_the_next_step_is_what_the_command_finds(tmp_path: Path) -> None:
     table = simulated(12, topics=30).mean("shard")
     table.transpose("topic", "system").to_pandas().to_csv(tmp_path / "scores.csv", index_label="topic")
     shown = shardwise("compare", tmp_path / "scores.csv").stdout
-    advice = re.search(r"^Next: ([\d,]+) more topics .*: shardwise (design power .*)$", shown, re.MULTILINE)
+    advice = re.search(
+        r"with 80% power\. Next: ([\d,]+) more topics .*: shardwise (design power .*)$", shown, re.MULTILINE
+    )
     assert advice is not None, shown
     command = shlex.split(advice[2])
     planned = json.loads(shardwise(*command, "--format", "json").stdout)["rows"][0]

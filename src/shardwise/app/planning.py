@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.planning.repeats import plan_from_components
+from shardwise.planning.repeats import evaluate_design, plan_from_components
 from shardwise.planning.topics import min_diff_at, power_at, topics_for_power, width_at
 from shardwise.writing.planning import write_repeat_plan
 
@@ -161,10 +161,10 @@ def _with_seeds(plan: Plan, around: Sequence[int]) -> dict[str, Any]:
         "power": plan.power,
         "alpha": plan.alpha,
     }
-    costs = {"topic_cost": plan.each_topic, "answer_cost": plan.per_answer}
+    costs: dict[str, Any] = {"topic_cost": plan.each_topic, "answer_cost": plan.per_answer}
     rows = []
     for n in around:
-        now = plan_from_components(plan.components, kind, items=n, repeats=plan.seeds, **how).now
+        now = evaluate_design(plan.components, kind, items=n, repeats=plan.seeds, **how)
         rows.append(
             {
                 "topics": n,

@@ -357,9 +357,9 @@ def _plan_answers(options: BudgetOptions, read: Read) -> None:
     """Print how a number of answers is best spent on items and repeats."""
     scores = pick_measure(read)
     parts, kind = repeat_components(scores)
-    how = {"systems": options.systems, "power": options.power, "alpha": options.alpha}
+    how: dict[str, Any] = {"systems": options.systems, "power": options.power, "alpha": options.alpha}
     frame = plan_answers(parts, kind, options.judgments, topic_cost=options.topic_cost, **how)
-    best = frame.loc[frame["detectable"].idxmin()]
+    best = frame.sort_values("detectable", kind="stable").to_dict("records")[0]
     nouns = nouns_of(by_units(as_scores(scores))[0])
     title = write_answers_plan(best, nouns, kind, options.judgments, options.power)
     facts = {"judgments": options.judgments, "topic_cost": options.topic_cost, **how}

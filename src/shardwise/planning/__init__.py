@@ -17,6 +17,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "judgments": ["JudgmentPlan", "plan_judgments"],
         "pools": ["PoolStudy", "pool_depth_study", "pool_qrels"],
+        "repeats": ["RepeatPlan", "plan_answers", "plan_repeats", "repeat_components"],
         "shards": ["ShardDesign", "design_for_shards"],
         "simulated": ["SimulatedPower", "simulated_power"],
         "tables": ["design_curve", "design_table", "reach_curve"],

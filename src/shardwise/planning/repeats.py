@@ -8,7 +8,7 @@ q_{α;R,df}/√2 standard errors, and its power that of a noncentral t.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -327,6 +327,44 @@ def plan_repeats(
     )
 
 
+def evaluate_design(
+    components: VarianceComponents,
+    kind: str,
+    *,
+    items: int,
+    repeats: int,
+    systems: int,
+    min_diff: float,
+    power: float = 0.8,
+    alpha: float = 0.05,
+) -> Design:
+    """Compute what so many items and repeats reach.
+
+    Parameters
+    ----------
+    components : VarianceComponents
+        As of `repeat_components`.
+    kind : str
+        "samples" or "seeds".
+    items, repeats : int
+        The design.
+    systems, min_diff, power, alpha
+        As for `plan_repeats`.
+
+    Returns
+    -------
+    Design
+        The design with its power, at no cost.
+
+    >>> parts = VarianceComponents({"topic:system": 0.01, "error": 0.2})
+    >>> round(evaluate_design(parts, "samples", items=50, repeats=5, systems=2, min_diff=0.1).power, 2)
+    0.59
+    """
+    test = _PlannedTest(components, kind, systems, min_diff, power, alpha)
+    half, detectable = test.reach(items, repeats)
+    return Design(items, repeats, float(test.power_at(items, repeats)), detectable, half, 0.0)
+
+
 def plan_from_components(
     components: VarianceComponents,
     kind: str,
@@ -377,9 +415,9 @@ def plan_from_components(
     spent = price(items, repeats)
 
     def design(n: float, m: float) -> Design:
-        half, detectable = test.reach(n, m)
-        cost = price(n, m) - spent
-        return Design(int(n), int(m), float(test.power_at(n, m)), detectable, half, cost)
+        how: dict[str, Any] = {"systems": systems, "min_diff": min_diff, "power": power, "alpha": alpha}
+        reached = evaluate_design(components, kind, items=int(n), repeats=int(m), **how)
+        return replace(reached, cost=price(n, m) - spent)
 
     now = design(items, repeats)
     if now.power >= power:
