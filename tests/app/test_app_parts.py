@@ -249,8 +249,9 @@ def test_the_plan_has_the_numbers_of_design() -> None:
     assert told["now"]["chance"] == pytest.approx(now["power"], abs=1e-3)
     assert told["price"] == 50 * 2 * 5
     plan = plan_from_components(seeded.components, "seeds", items=50, repeats=5, systems=2, min_diff=0.05)
-    assert told["need"]["topics"] == plan.more_items.items
-    assert f"{plan.more_items.items - 50:,} more topics" in told["sentences"][1]
+    assert plan.more_items is None
+    assert told["need"] == {"topics": None, "seeds": plan.more_repeats and plan.more_repeats.repeats}
+    assert "No number of topics is enough with 5 seeds." in told["sentences"]
 
 
 @given(
