@@ -32,7 +32,7 @@ from shardwise.scoring.undefined import fill_undefined
 from shardwise.sharding.split import split
 from shardwise.stats.studentized_range import isf
 from shardwise.writing import answer, words
-from shardwise.writing.axis import axis_for
+from shardwise.writing.axis import make_axis
 from shardwise.writing.downloads import pairs_frame, report_json, systems_frame
 from shardwise.writing.methods import bibliography, methods_latex, methods_text
 from shardwise.writing.sources import SOURCES
@@ -375,7 +375,7 @@ def test_letters_that_would_explain_nothing_are_left_out() -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(0.013, 0.402), (-3.0, 250.0), (0.2, 0.2), (1e-5, 3e-5)])
 def test_an_axis_has_a_few_round_ticks_inside(low: float, high: float) -> None:
-    axis = axis_for(low, high)
+    axis = make_axis([low, high])
     assert 2 <= len(axis.ticks) <= 7
     assert axis.low < axis.ticks[0] < axis.ticks[-1] < axis.high
     assert 0 <= axis.place(low) <= axis.place(high) <= 1000

@@ -470,7 +470,9 @@ def plan_answers(
         "samples" or "seeds".
     answers : float
         Answers of systems to items that can be paid for.
-    systems, power, alpha
+    systems : int
+        As for `plan_repeats`.
+    power, alpha : float
         As for `plan_repeats`.
     topic_cost : float
         Cost of an item besides its answers, in answers.

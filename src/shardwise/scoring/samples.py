@@ -149,7 +149,7 @@ def measure_samples(scores: xr.DataArray, name: str) -> xr.DataArray:
             argument="measure",
             value=name,
         )
-    there = table.notnull()
+    present = table.notnull()
     right = table.sum("instance", skipna=True)
     values = table.to_numpy()
     odd = np.isfinite(values) & (values != 0.0) & (values != 1.0)
@@ -160,12 +160,12 @@ def measure_samples(scores: xr.DataArray, name: str) -> xr.DataArray:
             argument="measure",
             value=name,
         )
-    count = there.sum("instance")
+    count = present.sum("instance")
     few = ((count > 0) & (count < measure.k)).transpose("topic", "system", ...)
     if bool(few.any()):
-        place = np.argwhere(few.to_numpy())[0]
-        names = [level_names(table, dim)[int(i)] for dim, i in zip(("topic", "system"), place, strict=False)]
-        samples = int(count.transpose("topic", "system", ...).to_numpy()[tuple(place)])
+        cell = np.argwhere(few.to_numpy())[0]
+        names = [level_names(table, dim)[int(i)] for dim, i in zip(("topic", "system"), cell, strict=False)]
+        samples = int(count.transpose("topic", "system", ...).to_numpy()[tuple(cell)])
         raise InputError(
             f"{name} needs {measure.k} samples, and {names[1]} has {samples} on {item} {names[0]}",
             remedy="choose a smaller k, or leave out what is not finished",

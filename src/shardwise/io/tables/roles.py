@@ -90,7 +90,7 @@ def find_named(sheet: Sheet, columns: Columns) -> dict[str, tuple[str, ...]]:
                 raise InputError(
                     f"has no column {name!r}",
                     where=sheet.source,
-                    remedy=f"it has {', '.join(show_column(sheet, one) for one in sheet.columns)}",
+                    remedy=f"it has {', '.join(show_column(sheet, column) for column in sheet.columns)}",
                     argument="columns",
                     value=name,
                 )
