@@ -22,7 +22,7 @@ import xarray as xr
 from bench.calibration import ABOUT, ROOT, SHARDS, TABLE, TABLES, sources
 from bench.replication import markdown
 from shardwise.lab.calibrate import CLAIMS, calibrate
-from shardwise.lab.looks import status
+from shardwise.lab.stopping import judge_interval
 from shardwise.lab.verdict import two_digits
 from shardwise.methods.registry import parse_procedure
 
@@ -98,7 +98,7 @@ def tried(advice: pd.DataFrame, other: xr.DataArray) -> list[dict[str, Any]]:
     for row in advice.to_dict("records"):
         found = away[row["alpha"]].loc[row["advised"]]
         row |= {name: found[name] for name in ("rate", "low", "high", "null", "coverage")}
-        row["status"] = status(found["low"], found["high"], ALPHA)
+        row["status"] = judge_interval(found["low"], found["high"], ALPHA)
         row |= {
             "rival_rate": away[ALPHA].loc[rival, "rate"],
             "rival_at_level": away[level].loc[rival, "rate"],

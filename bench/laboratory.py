@@ -12,7 +12,7 @@ from shardwise.comparing.compare import compare, paired_tests
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.lab.calibrate import calibrate
 from shardwise.lab.simulate_scores import MEAN
-from shardwise.lab.worlds.base import NormalWorld
+from shardwise.lab.worlds.base import NormalScenario
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.fit import bootstrap_anova
 from shardwise.methods.registry import DEFAULTS
@@ -69,7 +69,7 @@ def run() -> str:
             **{m: [m] for m in ("MD6 hsd topic", "banova MD3 marginal-1 bh", "t holm")},
         }.items()
     }
-    world = NormalWorld(np.full(SHAPE[1], MEAN), SD, SHARDS, SHAPE)
+    world = NormalScenario(np.full(SHAPE[1], MEAN), SD, SHARDS, SHAPE)
     tables = [xr.DataArray(y, dims=SHARDS) for y in world.draw(0, SOME, 0)]
     rows = []
     for name, seconds in lab.items():

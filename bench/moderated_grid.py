@@ -33,13 +33,13 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.io.reader import read_collection
 from shardwise.io.scores import read_scores
-from shardwise.lab.error_counts import SAME, Truth, rate, tally
-from shardwise.lab.simulate_scores import TableOptions
-from shardwise.lab.simulate_scores import world as simulated
-from shardwise.lab.worlds.base import World
-from shardwise.lab.worlds.from_scores import ResampledWorld, data_null
-from shardwise.lab.worlds.tilt import similar_systems, tilted_world
-from shardwise.lab.worlds.vine import vine_world
+from shardwise.lab.error_counts import SAME, Truth, count_errors, estimate_rate
+from shardwise.lab.simulate_scores import SimulationOptions
+from shardwise.lab.simulate_scores import build_scenario as simulated
+from shardwise.lab.worlds.base import Scenario
+from shardwise.lab.worlds.from_scores import ResampledScenario, data_null
+from shardwise.lab.worlds.tilt import similar_systems, tilted_scenario
+from shardwise.lab.worlds.vine import vine_scenario
 from shardwise.methods.decisions import Decisions
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import TABLE, Tables
@@ -117,18 +117,18 @@ def designs(tables: dict[str, Floats]) -> Iterator[Design]:
                 yield from (Design(name, topics, systems, world) for world in WORLDS)
 
 
-def world_of(y: Floats, design: Design) -> World | None:
+def world_of(y: Floats, design: Design) -> Scenario | None:
     """The world of a cell; None where tilting finds fewer than three systems."""
     t, r = y.shape
     some = y[:, np.round(np.linspace(0, r - 1, design.systems)).astype(int)]
     kind, topics = design.world, design.topics
     if kind == "tilt":
         alike = similar_systems(y, most=design.systems)
-        return tilted_world(y[:, alike], topics=topics) if len(alike) > 2 else None
+        return tilted_scenario(y[:, alike], topics=topics) if len(alike) > 2 else None
     if kind == "vine":
-        return vine_world(some, topics=topics)
+        return vine_scenario(some, topics=topics)
     if kind == "margins":
-        options = TableOptions(
+        options = SimulationOptions(
             topics=topics, effects=np.zeros(design.systems), margins="auto", generalize=ABOUT
         )
         return simulated(xr.DataArray(some, dims=TABLE), options)
@@ -158,7 +158,7 @@ class Redrawn:
         return (self.topics, self.scores.shape[1])
 
     def draw(self, first: int, count: int, seed: int) -> Floats:
-        whole = ResampledWorld(self.name, self.dims, self.claim, self.truth, self.scores)
+        whole = ResampledScenario(self.name, self.dims, self.claim, self.truth, self.scores)
         times = -(-self.topics // len(self.scores))
         drawn = [whole.draw(first, count, seed + 7919 * k) for k in range(times)]
         return np.ascontiguousarray(np.concatenate(drawn, axis=1)[:, : self.topics])
@@ -179,14 +179,14 @@ def figures(y: Floats, design: Design, names: tuple[str, ...] = METHODS) -> list
     if world is None:
         return []
     repetitions = FEW if design.systems > MANY else REPETITIONS
-    truth = Truth.of(world.truth)
+    truth = Truth.from_means(world.truth)
     methods = [parse_procedure(name) for name in names]
     tallies: dict[str, list[tuple[Floats, ...]]] = {name: [] for name in names}
     tops: list[Bools] = []
     for tables in simulated_tables(world, repetitions):
         for name, method in zip(names, methods, strict=True):
             decided = method.decide(tables)
-            seen = tally(decided, truth, method.error_rate, ALPHA)
+            seen = count_errors(decided, truth, method.error_rate, ALPHA)
             nothing = np.full(CHUNK, np.nan)
             found = nothing if not len(truth.sizes) else seen.right_way / (~truth.null).sum()
             tallies[name].append((seen.family, seen.together, found))
@@ -195,7 +195,7 @@ def figures(y: Floats, design: Design, names: tuple[str, ...] = METHODS) -> list
     out = []
     for name, parts in tallies.items():
         columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-        means = [round(rate(x).value, 5) for x in columns]
+        means = [round(estimate_rate(x).value, 5) for x in columns]
         top = of_group(np.concatenate(tops), world.truth) if name == "moderated" else [np.nan] * 3
         out.append(
             Figure(design.data, design.topics, world.shape[1], design.world, name, repetitions, *means, *top)
@@ -203,7 +203,7 @@ def figures(y: Floats, design: Design, names: tuple[str, ...] = METHODS) -> list
     return out
 
 
-def simulated_tables(world: World, repetitions: int) -> Iterator[Tables]:
+def simulated_tables(world: Scenario, repetitions: int) -> Iterator[Tables]:
     """The tables of a cell, some at a time."""
     for first in range(0, repetitions, CHUNK):
         yield Tables(world.draw(first, CHUNK, 0), TABLE, 0, first, n_resamples=DRAWS)

@@ -15,7 +15,7 @@ import xarray as xr
 import shardwise as sw
 from bench.replication import load
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.worlds.resplit import ResplitWorld
+from shardwise.lab.worlds.resplit import ResplitScenario
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import SPLITS, Tables
 
@@ -32,7 +32,7 @@ def rules_in_worlds(repetitions: int, seed: int = 1) -> pd.DataFrame:
     rows = []
     for share in SHARES:
         for what, means in (("family", np.full(8, 0.4)), ("found", 0.4 + STEP * np.arange(8))):
-            world = ResplitWorld(means, SD, SHAPE, share)
+            world = ResplitScenario(means, SD, SHAPE, share)
             told: dict[str, list[float]] = {rule: [] for rule in RULES}
             for first in range(0, repetitions, 20):
                 tables = Tables(world.draw(first, min(20, repetitions - first), seed), SPLITS)

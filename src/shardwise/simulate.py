@@ -8,7 +8,7 @@ from shardwise.lab.simulate_scores import simulate_scores as scores
 from shardwise.lab.statements import StatementCheck as StatementCheck
 from shardwise.lab.statements import check_statements as check_statements
 from shardwise.lab.worlds.j15 import j15_preset as j15_preset
-from shardwise.lab.worlds.j15 import j15_world as j15_world
+from shardwise.lab.worlds.j15 import j15_scenario as j15_scenario
 
 __all__ = [
     "SimulatedCollection",
@@ -16,6 +16,6 @@ __all__ = [
     "check_statements",
     "collection",
     "j15_preset",
-    "j15_world",
+    "j15_scenario",
     "scores",
 ]

@@ -15,7 +15,7 @@ import shardwise as sw
 from procedure_tables import labelled
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.worlds.resplit import ResplitWorld
+from shardwise.lab.worlds.resplit import ResplitScenario
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import SPLITS, Tables
 from shardwise.stats.combining import quantile_p
@@ -25,7 +25,7 @@ SD = VarianceComponents.of({"topic": 0.20, "topic:system": 0.08, "error": 0.06},
 
 
 def table(share: float, shape: tuple[int, ...] = (6, 20, 5, 4), seed: int = 1) -> xr.DataArray:
-    world = ResplitWorld(0.4 + 0.01 * np.arange(shape[2]), SD, shape, share)
+    world = ResplitScenario(0.4 + 0.01 * np.arange(shape[2]), SD, shape, share)
     return labelled(world.draw(0, 1, seed)[0], *SPLITS)
 
 
@@ -102,7 +102,7 @@ def test_averaging_removes_no_more_than_there_is(share: float, splits: int, syst
 def test_variance_left_is_that_of_the_mean_over_splits(share: float) -> None:
     """Over fresh documents: the mean over splits varies as V - (1 - 1/J) B says, and one split as V."""
     shape = (5, 12, 4, 3)
-    y = ResplitWorld(np.full(4, 0.4), SD, shape, share).draw(0, 1500, 3)
+    y = ResplitScenario(np.full(4, 0.4), SD, shape, share).draw(0, 1500, 3)
     system = y.mean(axis=(2, 4))
     ia, ib = np.triu_indices(4, 1)
     d = system[..., ia] - system[..., ib]
@@ -144,8 +144,8 @@ def test_rules_keep_their_level_and_the_mean_finds_most(share: float) -> None:
     """MD6 with Tukey HSD, where splits share their documents and where they do not."""
     shape, count = (11, 20, 5, 4), 600
     rules = ("first", "mean", "unanimous", "majority")
-    equal = Tables(ResplitWorld(np.full(5, 0.4), SD, shape, share).draw(0, count, 1), SPLITS)
-    apart = Tables(ResplitWorld(0.4 + 0.01 * np.arange(5), SD, shape, share).draw(0, 200, 2), SPLITS)
+    equal = Tables(ResplitScenario(np.full(5, 0.4), SD, shape, share).draw(0, count, 1), SPLITS)
+    apart = Tables(ResplitScenario(0.4 + 0.01 * np.arange(5), SD, shape, share).draw(0, 200, 2), SPLITS)
     error = {
         r: float((parse_procedure(f"{r} MD6 hsd").decide(equal).p_adjusted <= 0.05).any(axis=1).mean())
         for r in rules

@@ -15,10 +15,10 @@ import shardwise as sw
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
+from shardwise.lab.cases import NULLS, plan_effects
 from shardwise.lab.error_counts import Truth
 from shardwise.lab.holdout.checks import split_half
-from shardwise.lab.scenarios import NULLS, plantings
-from shardwise.lab.worlds.base import NormalWorld
+from shardwise.lab.worlds.base import NormalScenario
 
 SHARDS = ("topic", "system", "shard")
 TOPIC = ("topic",)
@@ -92,7 +92,7 @@ def test_rates_are_those_of_the_public_functions() -> None:
         planted=False,
         seed=11,
     )
-    world = NormalWorld(np.full(6, 0.3), sd, SHARDS, (12, 6, 3), Claim("topic"))
+    world = NormalScenario(np.full(6, 0.3), sd, SHARDS, (12, 6, 3), Claim("topic"))
     any_found = np.zeros((30, 2))
     raw = np.zeros((30, 2))
     for k, table in enumerate(world.draw(0, 30, 11)):
@@ -281,10 +281,10 @@ def test_resample_alone_counts_for_both() -> None:
 
 @pytest.mark.parametrize("r", [2, 3, 9, 10, 11, 30])
 def test_every_size_is_planted_beside_equal_pairs(r: int) -> None:
-    plans = plantings(r, 0.5)
-    sizes = np.unique(np.concatenate([np.round(Truth.of(p).sizes, 9) for p in plans]))
+    plans = plan_effects(r, 0.5)
+    sizes = np.unique(np.concatenate([np.round(Truth.from_means(p).sizes, 9) for p in plans]))
     np.testing.assert_allclose(sizes, [0.1, 0.2, 0.3, 0.4, 0.5])
-    assert r < 3 or all(Truth.of(p).null.any() for p in plans)
+    assert r < 3 or all(Truth.from_means(p).null.any() for p in plans)
 
 
 def test_progress_counts_tables_and_figures_are_seen_on_the_way() -> None:

@@ -12,7 +12,7 @@ import instance_results as tests
 from instance_results import compare_instances
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.lab.worlds.j15 import expected, j15_preset, j15_world
+from shardwise.lab.worlds.j15 import expected_score, j15_preset, j15_scenario
 from shardwise.methods.mixed import balanced
 
 
@@ -24,7 +24,7 @@ def single_tests(y: Floats) -> Floats:
 
 
 def test_single_p_values_are_those_of_scipy() -> None:
-    y = j15_world("figure-2", mu=0.3, sigma=0.2, instances=5).draw(0, 2, 1)
+    y = j15_scenario("figure-2", mu=0.3, sigma=0.2, instances=5).draw(0, 2, 1)
     wanted = [[stats.ttest_rel(t[:, 0, m], t[:, 1, m]).pvalue for m in range(5)] for t in y]
     assert single_tests(y) == pytest.approx(np.array(wanted))
 
@@ -40,8 +40,8 @@ def test_expected_scores_by_double_integral(mu: float, sigma: float) -> None:
         law = stats.norm(mu, sigma)
         inner = integrate.quad(lambda i: length(i) * law.pdf(i), 0, 1)[0]
         wanted = inner + length(0) * law.cdf(0) + length(1) * law.sf(1)
-    assert float(expected(mu, sigma)) == pytest.approx(wanted, abs=1e-5)
-    made = j15_world("figure-2", mu=mu, sigma=sigma, instances=40)
+    assert float(expected_score(mu, sigma)) == pytest.approx(wanted, abs=1e-5)
+    made = j15_scenario("figure-2", mu=mu, sigma=sigma, instances=40)
     assert made.truth[0] == pytest.approx(wanted, abs=1e-5)
     means = made.draw(0, 300, 2).mean(axis=(1, 3))
     error = (means.mean(axis=0) - made.truth) / (means.std(axis=0) / np.sqrt(300))
@@ -52,7 +52,7 @@ def test_figure_2_conclusions_contradict_each_other_the_more_instances_vary() ->
     """All instances agree without variation; with it a share of them contradicts the rest."""
     contradicted = []
     for sigma in (0.0, 0.05, 0.15, 0.3):
-        share = (single_tests(j15_world("figure-2", mu=0.2, sigma=sigma).draw(0, 200, 2)) <= 0.05).mean(
+        share = (single_tests(j15_scenario("figure-2", mu=0.2, sigma=sigma).draw(0, 200, 2)) <= 0.05).mean(
             axis=1
         )
         contradicted.append(np.minimum(share, 1 - share).mean())
@@ -63,7 +63,7 @@ def test_figure_2_conclusions_contradict_each_other_the_more_instances_vary() ->
 
 def share_significant(mu: float, sigma: float) -> float:
     """A cell of figure 2: share of significant tests over 100 instances, mean of 100 repetitions."""
-    return float((single_tests(j15_world("figure-2", mu=mu, sigma=sigma).draw(0, 100, 7)) <= 0.05).mean())
+    return float((single_tests(j15_scenario("figure-2", mu=mu, sigma=sigma).draw(0, 100, 7)) <= 0.05).mean())
 
 
 def test_figure_2_valley_and_hills() -> None:
@@ -99,7 +99,7 @@ def test_figure_2_variation_levels_hills_and_valley() -> None:
 def test_figure_3_intervals_fit_within_delta_as_topics_are_added(n: int) -> None:
     """Share of 95 % intervals inside ±.01, against its exact probability."""
     sigma, delta, tables = 0.1, 0.01, 400
-    y = j15_world("figure-3", sigma=sigma, topics=n).draw(0, tables, 3)
+    y = j15_scenario("figure-3", sigma=sigma, topics=n).draw(0, tables, 3)
     z = y[:, :, 0] - y[:, :, 1]
     half = stats.t.isf(0.025, n - 1) * z.std(axis=1, ddof=1) / np.sqrt(n)
     inside = (np.abs(z.mean(axis=1)) + half < delta).mean()
@@ -121,7 +121,7 @@ def test_figure_3_intervals_fit_within_delta_as_topics_are_added(n: int) -> None
 def test_figure_4_the_two_tests_agree(repetitions: float) -> None:
     """Over random μ and σ (500 tables; 5,000, as in the paper, at full length) the p-values lie on the diagonal."""
     size = int(500 * repetitions)
-    y = j15_world("figure-4").draw(0, size, 4).transpose(0, 2, 3, 1)  # table, system, instance, topic
+    y = j15_scenario("figure-4").draw(0, size, 4).transpose(0, 2, 3, 1)  # table, system, instance, topic
     fit = balanced.restricted_maximum(balanced.lines(y, "crossed"))
     difference = fit.lines.means[:, 0] - fit.lines.means[:, 1]
     mixed = tests.t_p(difference, np.sqrt(fit.difference_variance), y[0].size - 1.0)
@@ -135,12 +135,12 @@ def test_figure_4_the_two_tests_agree(repetitions: float) -> None:
 
 
 def test_figure_4_draws_mean_and_variance_uniformly() -> None:
-    made = j15_world("figure-4")
-    mu, sigma = made.parameters(0, 2000, 5)
+    made = j15_scenario("figure-4")
+    mu, sigma = made.draw_parameters(0, 2000, 5)
     for drawn in (mu, sigma**2):
         assert stats.kstest(drawn, "uniform").pvalue > 1e-4
     assert np.isnan(made.truth[0])
-    assert np.array_equal(made.parameters(7, 1, 5)[0], mu[7:8])
+    assert np.array_equal(made.draw_parameters(7, 1, 5)[0], mu[7:8])
     assert np.array_equal(made.draw(3, 2, 5), made.draw(0, 5, 5)[3:])
 
 

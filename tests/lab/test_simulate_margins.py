@@ -17,13 +17,13 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.simulate_scores import TableOptions, simulate_scores
-from shardwise.lab.simulate_scores import world as world_of
-from shardwise.lab.worlds.bounded import MarginsWorld, margins_world
+from shardwise.lab.simulate_scores import SimulationOptions, simulate_scores
+from shardwise.lab.simulate_scores import build_scenario as world_of
+from shardwise.lab.worlds.bounded import MarginsScenario, margins_scenario
 from shardwise.lab.worlds.copula import hermite_coefficients
 from shardwise.lab.worlds.kernels import to_scores
 from shardwise.lab.worlds.margin_fits import few_values, fit_margins, law_margins
-from shardwise.lab.worlds.margins import guides
+from shardwise.lab.worlds.margins import guide_quantiles
 
 SD = VarianceComponents.of(
     {"topic": 0.15, "shard": 0.02, "topic:system": 0.08, "topic:shard": 0.06, "system:shard": 0.04, "instance": 0.04,
@@ -31,7 +31,7 @@ SD = VarianceComponents.of(
 
 
 def world(source: Any = None, **options: Any) -> Any:
-    return world_of(source, TableOptions(**options))
+    return world_of(source, SimulationOptions(**options))
 
 
 def trec8(data: Path, measure: str) -> pd.DataFrame:
@@ -39,7 +39,7 @@ def trec8(data: Path, measure: str) -> pd.DataFrame:
 
 
 def quantiles(z: Floats, rows: Ints, p: Floats, low: Floats, high: Floats) -> Floats:
-    cut, guide = guides(p)
+    cut, guide = guide_quantiles(p)
     y = np.array(z, dtype=float)
     to_scores(y, rows, cut, guide, low, high)
     return y
@@ -50,7 +50,7 @@ def test_beta_quantiles_are_those_of_scipy(mean: float, sd: float) -> None:
     margins = law_margins(np.array([mean]), sd**2, "beta")
     c = mean * (1 - mean) / sd**2 - 1
     z = np.linspace(-3, 3, 601)[:, None]
-    found = quantiles(z, np.zeros(1, dtype=np.int64), margins.probabilities(np.arange(1), np.zeros(1)),
+    found = quantiles(z, np.zeros(1, dtype=np.int64), margins.cell_probabilities(np.arange(1), np.zeros(1)),
                       margins.low, margins.high)  # fmt: skip
     wanted = stats.beta.ppf(stats.norm.cdf(z), mean * c, (1 - mean) * c)
     # inside a cell, at most π/800 wide, a score is taken as uniform
@@ -60,7 +60,7 @@ def test_beta_quantiles_are_those_of_scipy(mean: float, sd: float) -> None:
 
 def test_beta_binomial_is_that_of_scipy() -> None:
     margins = law_margins(np.array([0.3, 0.6]), 0.06, "discrete")
-    p = margins.probabilities(np.arange(2), np.zeros(2))
+    p = margins.cell_probabilities(np.arange(2), np.zeros(2))
     for k, mean in enumerate((0.3, 0.6)):
         c = margins.concentration[k]
         law = stats.betabinom(10, mean * c, (1 - mean) * c)
@@ -80,12 +80,12 @@ def test_any_mean_is_met_exactly(kind: Any, target: float, shape: tuple[float, f
     y = rng.beta(*shape, (40, 3))
     y = np.round(y * 10) / 10 if kind == "discrete" else y
     y[0], y[1] = 0.1, 0.9  # no system without a spread
-    margins = fit_margins(y, kind).suited(np.full(3, target))
-    shift = margins.solve(np.full(3, target))
-    p = margins.probabilities(np.arange(3), shift)
+    margins = fit_margins(y, kind).replace_unsuited(np.full(3, target))
+    shift = margins.solve_shifts(np.full(3, target))
+    p = margins.cell_probabilities(np.arange(3), shift)
     assert p @ margins.middle == pytest.approx(np.full(3, target), abs=1e-9)
     assert (p >= 0).all()
-    higher = margins.probabilities(np.arange(3), shift + 0.5)
+    higher = margins.cell_probabilities(np.arange(3), shift + 0.5)
     assert (np.cumsum(higher, axis=1) <= np.cumsum(p, axis=1) + 1e-12).all()  # every quantile rises
 
 
@@ -96,8 +96,8 @@ def test_moments_of_the_scores_are_kept() -> None:
     )
     for kind in ("beta", "kernel", "auto"):
         margins = fit_margins(y, kind)
-        shift = margins.solve(y.mean(axis=0))
-        p = margins.probabilities(np.arange(3), shift)
+        shift = margins.solve_shifts(y.mean(axis=0))
+        p = margins.cell_probabilities(np.arange(3), shift)
         inside = (margins.high - margins.low) ** 2 / 12
         variance = p @ (margins.middle**2 + inside) - (p @ margins.middle) ** 2
         assert variance == pytest.approx(y.var(axis=0, ddof=1), rel=0.01)
@@ -121,7 +121,7 @@ def test_trec8_looks_like_trec8(data: Path, measure: str) -> None:
     """Means, spreads, zeros and correlations of 129 runs, against 200 simulated campaigns of 50 topics."""
     real = trec8(data, measure).to_numpy()
     made = world(trec8(data, measure), effects="like", margins="auto", seed=1)
-    assert isinstance(made, MarginsWorld)
+    assert isinstance(made, MarginsScenario)
     y = made.draw(0, 200, 1).reshape(-1, 129)
     assert y.min() >= 0
     assert y.max() <= 1
@@ -179,7 +179,7 @@ SIZES = {"split": 2, "topic": 15, "system": 3, "shard": 4, "instance": 4}
 def test_planted_means_hold_for_every_claim(dims: tuple[str, ...], over: tuple[str, ...], kind: Any) -> None:
     truth = np.array([0.45, 0.3, 0.3])
     margins = law_margins(truth, 0.05, kind)
-    made = margins_world(truth, margins, SD, dims, tuple(SIZES[d] for d in dims), Claim(*over), seed=4)
+    made = margins_scenario(truth, margins, SD, dims, tuple(SIZES[d] for d in dims), Claim(*over), seed=4)
     y = xr.DataArray(made.draw(0, 1500, 8), dims=("table", *dims))
     means = y.mean([d for d in dims if d not in ("system", "split")])
     error = (means.mean("table") - xr.DataArray(truth, dims="system")) / (means.std("table") / np.sqrt(1500))
@@ -192,7 +192,7 @@ def test_fixed_topics_against_quadrature_by_scipy() -> None:
     truth = np.array([0.4, 0.25])
     margins = law_margins(truth, 0.04, "beta")
     sd = VarianceComponents.of({"topic": 0.8, "topic:system": 0.3, "error": 0.5}, kind="sd")
-    made = margins_world(truth, margins, sd, ("topic", "system"), (6, 2), Claim(), seed=2)
+    made = margins_scenario(truth, margins, sd, ("topic", "system"), (6, 2), Claim(), seed=2)
     spread = 0.5 / np.sqrt(0.98)
     for j in range(2):
         p = np.diff(made.cut[j])
@@ -212,7 +212,7 @@ def test_every_split_is_right_about_its_own_shards() -> None:
     dims = ("split", "topic", "system", "shard")
     sd = VarianceComponents.of({"system:shard": 0.7, "error": 0.7}, kind="sd")
     margins = law_margins(np.full(2, 0.3), 0.05, "beta")
-    made = margins_world(np.full(2, 0.3), margins, sd, dims, (3, 10, 2, 3), Claim("topic"), seed=1)
+    made = margins_scenario(np.full(2, 0.3), margins, sd, dims, (3, 10, 2, 3), Claim("topic"), seed=1)
     means = made.draw(0, 2000, 3).mean(axis=(2, 4))  # table, split, system
     assert np.abs((means.mean(axis=0) - 0.3) / (means.std(axis=0) / np.sqrt(2000))).max() < 4.5
 
@@ -223,7 +223,7 @@ def test_effects_come_in_the_shares_asked_for() -> None:
     sd = VarianceComponents.of(
         {"topic": 0.1, "topic:system": 0.05, "topic:shard": 0.06, "error": 0.08}, kind="sd"
     )
-    made = margins_world(
+    made = margins_scenario(
         np.full(4, 0.5), law_margins(np.full(4, 0.5), 0.002, "beta"), sd, dims, shape, Claim("topic", "shard")
     )
     y = made.draw(0, 400, 5)
@@ -249,7 +249,7 @@ def test_hermite_expansion_of_uniform_scores() -> None:
 
 @pytest.mark.parametrize(("dims", "over"), CLAIMS[::3])
 def test_a_table_depends_on_seed_and_number_only(dims: tuple[str, ...], over: tuple[str, ...]) -> None:
-    made = margins_world(np.full(3, 0.3), law_margins(np.full(3, 0.3), 0.04, "beta"), SD, dims,
+    made = margins_scenario(np.full(3, 0.3), law_margins(np.full(3, 0.3), 0.04, "beta"), SD, dims,
                          tuple(SIZES[d] for d in dims), Claim(*over))  # fmt: skip
     together = made.draw(0, 6, 3)
     assert np.array_equal(made.draw(4, 2, 3), together[4:])
@@ -263,7 +263,7 @@ def test_shards_and_instances_from_scores() -> None:
     for dim in ("shard", "instance"):
         source = xr.DataArray(y, dims=("topic", "system", dim))
         made = world(source, margins="auto", generalize=("topic",), effects="like", seed=3)
-        assert isinstance(made, MarginsWorld)
+        assert isinstance(made, MarginsScenario)
         # shares 1/1.61 and .25/1.61, from 40 topics
         assert made.latent["topic"] == pytest.approx(1 / 1.61, abs=0.15)
         assert made.latent["topic:system"] == pytest.approx(0.25 / 1.61, abs=0.06)

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from shardwise.core.arrays import Floats
-from shardwise.lab.error_counts import Truth, exact, joined, level_for, rate, ratio, tally
+from shardwise.lab.error_counts import (
+    Truth,
+    count_errors,
+    estimate_rate,
+    estimate_ratio,
+    exact_interval,
+    join_tallies,
+    level_for,
+)
 from shardwise.methods.base import Outcome
 from shardwise.methods.decisions import Decisions
 from shardwise.methods.paired.method import FixedJoint
@@ -31,10 +39,10 @@ def made(difference: Floats, p: Floats, p_adjusted: Floats, half: float) -> Deci
 
 
 def test_by_hand() -> None:
-    truth = Truth.of(MEANS)
+    truth = Truth.from_means(MEANS)
     assert truth.null.tolist() == [True, False, False]
     assert truth.sizes.tolist() == [0.2]
-    found = tally(
+    found = count_errors(
         decided(
             p=[[0.03, 0.001, 0.2], [0.5, 0.04, 0.04], [0.01, 0.01, 0.01]],
             adjusted=[[0.06, 0.003, 0.2], [0.5, 0.05, 0.051], [0.01, 0.01, 0.01]],
@@ -58,56 +66,58 @@ def test_by_hand() -> None:
 
 
 def test_coverage_of_a_discovery_method_is_of_what_it_found() -> None:
-    truth = Truth.of(MEANS)
+    truth = Truth.from_means(MEANS)
     one = decided(p=[[0.5, 0.01, 0.01]], adjusted=[[0.5, 0.01, 0.01]], difference=[[0.4, -0.2, -0.4]])
-    assert tally(one, truth, "discovery", 0.05).coverage.tolist() == [
+    assert count_errors(one, truth, "discovery", 0.05).coverage.tolist() == [
         0.5
     ]  # ac holds, bc does not, ab not asked
-    assert tally(one, truth, "pair", 0.05).coverage.tolist() == pytest.approx([1 / 3])
+    assert count_errors(one, truth, "pair", 0.05).coverage.tolist() == pytest.approx([1 / 3])
 
 
 def test_the_best_set_holds_the_best_or_a_share_of_them() -> None:
     """c is the best; with all equal each is, and where a is called better than c two thirds of them are left."""
     d = np.array([[0.0, 0.2, 0.0]])
     one = made(d, np.array([[1.0, 0.01, 1.0]]), np.array([[1.0, 0.01, 1.0]]), 0.1)
-    assert tally(one, Truth.of(MEANS), "family", 0.05).best.tolist() == [0.0]
-    assert tally(one, Truth.of(np.zeros(3)), "family", 0.05).best.tolist() == pytest.approx([2 / 3])
+    assert count_errors(one, Truth.from_means(MEANS), "family", 0.05).best.tolist() == [0.0]
+    assert count_errors(one, Truth.from_means(np.zeros(3)), "family", 0.05).best.tolist() == pytest.approx(
+        [2 / 3]
+    )
 
 
 def test_methods_without_intervals_have_no_coverage() -> None:
     d = np.zeros((2, 3))
-    found = tally(made(d, d + 1, d + 1, np.nan), Truth.of(MEANS), "family", 0.05)
+    found = count_errors(made(d, d + 1, d + 1, np.nan), Truth.from_means(MEANS), "family", 0.05)
     assert np.isnan(found.coverage).all()
-    assert rate(found.coverage).n == 0
+    assert estimate_rate(found.coverage).n == 0
 
 
 def test_where_all_differ_there_is_no_false_alarm_to_count() -> None:
     d = np.zeros((2, 3))
-    found = tally(made(d, d, d, 0.0), Truth.of(np.array([0.1, 0.2, 0.4])), "family", 0.05)
+    found = count_errors(made(d, d, d, 0.0), Truth.from_means(np.array([0.1, 0.2, 0.4])), "family", 0.05)
     assert np.isnan(found.family).all()
     assert np.isnan(found.raw).all()
     assert found.found.shape == (2, 3)
 
 
 def test_chunks_join() -> None:
-    truth = Truth.of(MEANS)
+    truth = Truth.from_means(MEANS)
     p = [[0.03, 0.001, 0.2], [0.5, 0.04, 0.04]]
-    whole = tally(decided(p, p, p), truth, "family", 0.05)
-    parts = joined([tally(decided([row], [row], [row]), truth, "family", 0.05) for row in p])
+    whole = count_errors(decided(p, p, p), truth, "family", 0.05)
+    parts = join_tallies([count_errors(decided([row], [row], [row]), truth, "family", 0.05) for row in p])
     for name in whole.__slots__:
         np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 40), (3, 50), (50, 50), (400, 1000)])
 def test_intervals_of_yes_and_no_are_scipys(hits: int, n: int) -> None:
-    found = rate(np.repeat([1.0, 0.0], [hits, n - hits]))
+    found = estimate_rate(np.repeat([1.0, 0.0], [hits, n - hits]))
     wanted = stats.binomtest(hits, n).proportion_ci(0.95)
     assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
 
 
 def test_intervals_of_shares_rest_on_replicates() -> None:
     x = np.random.default_rng(1).beta(1, 19, 400)
-    found = rate(x)
+    found = estimate_rate(x)
     wanted = stats.norm.interval(0.95, x.mean(), stats.sem(x))
     assert (found.low, found.high) == pytest.approx(wanted)
 
@@ -117,7 +127,7 @@ def test_an_interval_lies_above_a_rate_where_the_exact_test_rejects_it(
     hits: int, more: int, tail: float
 ) -> None:
     n = hits + more + 1
-    low, high = exact(hits, n, tail)
+    low, high = exact_interval(hits, n, tail)
     for p in (0.03, 0.05, 0.2):
         above = stats.binomtest(hits, n, p, alternative="greater").pvalue
         below = stats.binomtest(hits, n, p, alternative="less").pvalue
@@ -151,20 +161,20 @@ def test_ratio_of_sums() -> None:
     rng = np.random.default_rng(2)
     whole = rng.poisson(5, 3000).astype(float)
     part = rng.binomial(whole.astype(int), 0.1).astype(float)
-    found = ratio(part, whole)
+    found = estimate_ratio(part, whole)
     wanted = np.sqrt(0.1 * 0.9 / whole.sum())  # binomial, as pairs here are independent
     assert (found.high - found.low) / 2 / stats.norm.isf(0.025) == pytest.approx(wanted, rel=0.05)
-    assert np.isnan(ratio(np.zeros(3), np.zeros(3)).value)
-    assert ratio(np.zeros(100), np.ones(100)).high == pytest.approx(
+    assert np.isnan(estimate_ratio(np.zeros(3), np.zeros(3)).value)
+    assert estimate_ratio(np.zeros(100), np.ones(100)).high == pytest.approx(
         stats.binomtest(0, 100).proportion_ci(0.95).high
     )
 
 
 def test_pairs_that_were_not_compared_do_not_count() -> None:
     """Against the first system only: ab (equal) and ac are asked, bc is not."""
-    truth = Truth.of(MEANS, (np.array([0, 0]), np.array([1, 2])))
+    truth = Truth.from_means(MEANS, (np.array([0, 0]), np.array([1, 2])))
     p = np.array([[0.01, 0.01]])
     one = made(np.array([[0.3, -0.2]]), p, p, 0.1)
-    found = tally(one, truth, "family", 0.05)
+    found = count_errors(one, truth, "family", 0.05)
     assert (found.raw[0], found.family[0], found.discovery[0]) == (1.0, 1.0, 0.5)
     assert (found.coverage[0], found.together[0], found.found[0, 0]) == (0.5, 0.0, 1.0)

@@ -14,9 +14,17 @@ from hypothesis import strategies as st
 
 import shardwise as sw
 from shardwise.core.claim import Claim
-from shardwise.lab.causes import causes, culprits
-from shardwise.lab.looks import TOLERANCE, looks, status, tail
-from shardwise.lab.verdict import FIGURE, PROMISES, Verdict, cannot_explode, declared, summary, verdict
+from shardwise.lab.causes import describe_causes, describe_culprits
+from shardwise.lab.stopping import TOLERANCE, interval_tail, judge_interval, plan_looks
+from shardwise.lab.verdict import (
+    FIGURE,
+    PROMISES,
+    Verdict,
+    cannot_explode,
+    declared_procedure,
+    judge_methods,
+    summarize_rates,
+)
 from shardwise.methods.registry import DEFAULTS, list_procedures, parse_procedure
 from shardwise.methods.tables import INSTANCES, SHARDS, SPLITS, TABLE
 
@@ -57,8 +65,8 @@ def covered(name: str, value: float, half: float) -> pd.DataFrame:
 
 
 def judged(*frames: pd.DataFrame, why: tuple[str, ...] = ()) -> Verdict:
-    table = summary(pd.concat(frames, ignore_index=True), 0.05)
-    return verdict(TOPIC, table, [parse_procedure(name) for name in table["method"]], TABLE, 0.05, why)
+    table = summarize_rates(pd.concat(frames, ignore_index=True), 0.05)
+    return judge_methods(TOPIC, table, [parse_procedure(name) for name in table["method"]], TABLE, 0.05, why)
 
 
 def test_the_default_stays_though_others_find_more() -> None:
@@ -87,7 +95,7 @@ def test_a_default_that_fails_gives_way_to_its_own_kind_then_to_others() -> None
         "moderated, the default, fails: false alarms 10.0 % (9.0 to 11.0 %), worst in vine; use t holm"
         in str(judged(first))
     )
-    assert judged(first).advice[0].call() == "sw.compare(scores, 't holm')"
+    assert judged(first).advice[0].suggest_call() == "sw.compare(scores, 't holm')"
 
 
 def test_what_holds_but_for_its_intervals_takes_nobodys_place() -> None:
@@ -125,10 +133,10 @@ def test_a_pair_by_itself_falls_back_on_a_promise_about_all() -> None:
 
 def test_the_worst_world_counts() -> None:
     good, bad = rates(("moderated", 0.05, 0.01)), rates(("moderated", 0.10, 0.02), null="flip")
-    table = summary(pd.concat([good, bad]), 0.05)
+    table = summarize_rates(pd.concat([good, bad]), 0.05)
     assert table[["null", "status", "rate"]].to_numpy().tolist() == [["flip", "fails", 0.10]]
     loose = covered("moderated", 0.90, 0.02), covered("moderated", 0.97, 0.01).assign(null="flip")
-    table = summary(pd.concat([good, *loose]), 0.05)
+    table = summarize_rates(pd.concat([good, *loose]), 0.05)
     assert table[["coverage", "coverage_null", "intervals"]].to_numpy().tolist() == [
         [0.90, "resample", "fails"]
     ]
@@ -166,7 +174,7 @@ def test_every_usual_claim_has_a_declared_default(dims: tuple[str, ...]) -> None
 
     for over in CLAIMS[dims]:
         for error_rate in PROMISES:
-            found = declared(dims, Claim(*over), error_rate)
+            found = declared_procedure(dims, Claim(*over), error_rate)
             assert found is not None
             assert (found.claim, found.error_rate) == (Claim(*over), error_rate)
             assert parse_procedure(found.name) == found
@@ -187,15 +195,15 @@ def test_the_levels_of_t_do_not_carry_over() -> None:
 
 
 def test_looks_double_up_to_the_budget() -> None:
-    assert looks(None, None) == (125, 250, 500, 1000, 2000)
-    assert looks(None, 150) == (150,)
-    assert looks(700, None) == (700,)
+    assert plan_looks(None, None) == (125, 250, 500, 1000, 2000)
+    assert plan_looks(None, 150) == (150,)
+    assert plan_looks(700, None) == (700,)
     with pytest.raises(sw.InputError, match="at once"):
-        looks(100, 100)
+        plan_looks(100, 100)
     with pytest.raises(sw.InputError, match="0 repetitions say nothing"):
-        looks(0, None)
+        plan_looks(0, None)
     with pytest.raises(sw.InputError, match=r"2\.5 budget"):
-        looks(None, 2.5)  # type: ignore[arg-type]
+        plan_looks(None, 2.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.calibration
@@ -205,8 +213,8 @@ def test_looking_often_does_not_condemn_the_just(repetitions: float) -> None:
     Bonferroni promises at most 2.5 % failing at a rate of 1.1 alpha; at alpha itself it is far rarer. One that errs in
     12 % is found out, and one in 3 % is seen to hold, nearly always.
     """
-    n, worlds, plan = int(2000 * repetitions), 5, looks(None, None)
-    ends = tail(len(plan), worlds)
+    n, worlds, plan = int(2000 * repetitions), 5, plan_looks(None, None)
+    ends = interval_tail(len(plan), worlds)
     rng = np.random.default_rng(3)
     shares: dict[float, dict[str, float]] = {}
     for truth in (0.03, 0.05, 0.055, 0.12):
@@ -232,9 +240,9 @@ def test_looking_often_does_not_condemn_the_just(repetitions: float) -> None:
 
 
 def one_state(hits: int, n: int, ends: float) -> str:
-    from shardwise.lab.error_counts import exact
+    from shardwise.lab.error_counts import exact_interval
 
-    return status(*exact(hits, n, ends), 0.05)
+    return judge_interval(*exact_interval(hits, n, ends), 0.05)
 
 
 @pytest.mark.calibration
@@ -267,14 +275,14 @@ def table(seed: int = 1) -> xr.DataArray:
 
 def test_causes_are_named() -> None:
     y = table()
-    said = causes(y.to_numpy(), y.system.values.tolist(), y.topic.values.tolist())
+    said = describe_causes(y.to_numpy(), y.system.values.tolist(), y.topic.values.tolist())
     assert said[0] == "1 system scores about 0 on most topics: run5"
     assert said[1] == "1 pair of systems is nearly the same (run3 and run4, tied on 28 of 30 topics)"
     assert said[2] == "differences with run5 vary more than twice as much as those of other pairs"
     calm = np.random.default_rng(2).normal(5.0, 0.1, (40, 5))
-    assert causes(calm, list("abcde"), list(map(str, range(40)))) == ()
+    assert describe_causes(calm, list("abcde"), list(map(str, range(40)))) == ()
     calm[:3, 0] += 3.0
-    (last,) = causes(calm, list("abcde"), [f"q{t}" for t in range(40)])[-1:]
+    (last,) = describe_causes(calm, list("abcde"), [f"q{t}" for t in range(40)])[-1:]
     assert re.fullmatch(
         r"4 topics of 40 make up \d+% of what sets systems apart: q\d, q\d, q\d and 1 more", last
     )
@@ -289,4 +297,4 @@ def test_culprits_are_in_most_false_alarms() -> None:
         "run5 is in" in cause and "of the false alarms of MD1 hsd topic" in cause for cause in advice.causes
     )
     assert "run5 is in" in str(found)
-    assert culprits({"even": np.full(5, 3.0), "none": np.zeros(5)}, list("abcde")) == ()
+    assert describe_culprits({"even": np.full(5, 3.0), "none": np.zeros(5)}, list("abcde")) == ()

@@ -14,8 +14,8 @@ from scipy import optimize, stats
 from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
-from shardwise.lab.worlds.base import World
-from shardwise.lab.worlds.tilt import effective_topics, similar_systems, tilted_weights, tilted_world
+from shardwise.lab.worlds.base import Scenario
+from shardwise.lab.worlds.tilt import effective_topics, similar_systems, tilted_scenario, tilted_weights
 
 
 def scores(seed: int, t: int = 40, r: int = 4) -> Floats:
@@ -82,7 +82,7 @@ def test_equal_systems_leave_all_topics_alike() -> None:
 
 def test_no_score_is_changed_and_the_truth_is_exact() -> None:
     y = scores(5)
-    world: World = tilted_world(y)
+    world: Scenario = tilted_scenario(y)
     assert world.name == "tilt; new topics like these"
     assert world.claim == Claim("topic")
     assert np.ptp(world.truth) == 0.0
@@ -96,7 +96,7 @@ def test_no_score_is_changed_and_the_truth_is_exact() -> None:
 
 
 def test_topics_come_as_often_as_their_weights_say() -> None:
-    world = tilted_world(scores(6), topics=25)
+    world = tilted_scenario(scores(6), topics=25)
     drawn = world.draw(0, 2000, 2)
     assert drawn.shape == (2000, 25, 4)
     which = np.searchsorted(np.sort(world.scores[:, 0]), drawn[:, :, 0].ravel())
@@ -106,7 +106,7 @@ def test_topics_come_as_often_as_their_weights_say() -> None:
 
 def test_differences_are_planted_by_chances_too() -> None:
     y, effects = scores(7), np.array([0.02, 0.0, 0.0, -0.02])
-    world = tilted_world(y, effects=effects)
+    world = tilted_scenario(y, effects=effects)
     np.testing.assert_allclose(world.weights @ y, world.truth, atol=1e-10)
     np.testing.assert_allclose(np.diff(world.truth), np.diff(effects), atol=1e-12)
 
@@ -114,7 +114,7 @@ def test_differences_are_planted_by_chances_too() -> None:
 def test_shards_travel_with_their_topic() -> None:
     rng = np.random.default_rng(8)
     y = rng.normal(0.3, 0.1, (60, 3, 4)) + rng.normal(0, 0.02, (3, 1))
-    world = tilted_world(y, ("topic", "system", "shard"))
+    world = tilted_scenario(y, ("topic", "system", "shard"))
     assert np.ptp(world.weights @ y.mean(axis=2)) < 1e-10
     assert world.name == "tilt; new topics like these, exactly these shards"
     blocks = {tuple(block.ravel()) for block in y}
@@ -125,16 +125,16 @@ def test_shards_travel_with_their_topic() -> None:
 def test_systems_of_similar_level_of_a_real_campaign(data: Path) -> None:
     table = pd.read_csv(data / "trec8" / "adhoc8_ap.csv").to_numpy()
     with pytest.raises(InputError, match=r"these 129 systems .*; \d+ systems of similar level can"):
-        tilted_world(table)
+        tilted_scenario(table)
     chosen = similar_systems(table)
     means = np.sort(table.mean(axis=0))
     own = np.sort(table[:, chosen].mean(axis=0))
     at = int(np.searchsorted(means, own[0]))
     np.testing.assert_array_equal(own, means[at : at + len(own)])  # neighbours by mean
-    world = tilted_world(table[:, chosen])
+    world = tilted_scenario(table[:, chosen])
     assert world.effective >= 25
     # the same weights make every part of them equal, with fewer constraints to obey
-    part = tilted_world(table[:, chosen[:5]])
+    part = tilted_scenario(table[:, chosen[:5]])
     assert part.effective >= world.effective
     assert len(similar_systems(table, most=6)) == 6
     assert len(similar_systems(table, share=0.9)) <= len(chosen)
@@ -143,10 +143,10 @@ def test_systems_of_similar_level_of_a_real_campaign(data: Path) -> None:
 def test_refusals() -> None:
     apart = np.column_stack([np.arange(5.0), np.arange(5.0) + 1])
     with pytest.raises(InputError, match="no chances of these 5 topics give these 2 systems"):
-        tilted_world(apart)
+        tilted_scenario(apart)
     with pytest.raises(InputError, match="begin with another dimension"):
-        tilted_world(np.zeros((2, 4, 3, 2)), ("split", "topic", "system", "shard"))
+        tilted_scenario(np.zeros((2, 4, 3, 2)), ("split", "topic", "system", "shard"))
     with pytest.raises(InputError, match="1 topics"):
-        tilted_world(scores(1), topics=1)
+        tilted_scenario(scores(1), topics=1)
     with pytest.raises(InputError, match="level 2"):
         similar_systems(scores(1), share=2)

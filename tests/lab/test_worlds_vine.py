@@ -13,11 +13,11 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
-from shardwise.lab.simulate_scores import TableOptions
-from shardwise.lab.simulate_scores import world as simulated
-from shardwise.lab.worlds.base import World
+from shardwise.lab.simulate_scores import SimulationOptions
+from shardwise.lab.simulate_scores import build_scenario as simulated
+from shardwise.lab.worlds.base import Scenario
 from shardwise.lab.worlds.kernels import draw_quantiles
-from shardwise.lab.worlds.vine import vine_of, vine_world
+from shardwise.lab.worlds.vine import vine_of, vine_scenario
 
 LOW = (0.002, 0.01)
 pytestmark = pytest.mark.slow
@@ -39,7 +39,7 @@ def relative_variances(y: Floats) -> Floats:
     return np.asarray(found / found.mean())
 
 
-def low_quantiles(world: World, tables: int = 20) -> Floats:
+def low_quantiles(world: Scenario, tables: int = 20) -> Floats:
     return np.mean([np.quantile(relative_variances(y), LOW) for y in world.draw(0, tables, 1)], axis=0)
 
 
@@ -52,11 +52,11 @@ def test_near_duplicates_of_a_real_campaign_are_kept(data: Path, measure: str) -
     """
     table = pd.read_csv(data / "trec8" / f"adhoc8_{measure}.csv").to_numpy()
     real = np.quantile(relative_variances(table), LOW)
-    vine = low_quantiles(vine_world(table))
-    gauss = low_quantiles(simulated(table, TableOptions(margins="auto")))
+    vine = low_quantiles(vine_scenario(table))
+    gauss = low_quantiles(simulated(table, SimulationOptions(margins="auto")))
     assert (np.abs(vine - real) < 0.5 * np.abs(gauss - real)).all()
     assert vine == pytest.approx(real, rel=0.6)
-    like = low_quantiles(vine_world(table, effects=table.mean(axis=0)))
+    like = low_quantiles(vine_scenario(table, effects=table.mean(axis=0)))
     assert like == pytest.approx(real, rel=0.35)
 
 
@@ -86,7 +86,7 @@ def test_every_column_is_uniform(r: int) -> None:
 
 def test_the_truth_is_planted() -> None:
     y, effects = clustered(4), np.array([0.1, 0.0, 0.0, 0.0, 0.0, -0.1])
-    for world in (vine_world(y), vine_world(y, effects=effects, mean=0.4, topics=30)):
+    for world in (vine_scenario(y), vine_scenario(y, effects=effects, mean=0.4, topics=30)):
         drawn = world.draw(0, 500, 5)
         assert drawn.min() >= 0
         assert drawn.max() <= 1
@@ -94,13 +94,13 @@ def test_the_truth_is_planted() -> None:
         assert np.abs((means.mean(axis=0) - world.truth) / (means.std(axis=0) / np.sqrt(500))).max() < 4.5
     assert drawn.shape == (500, 30, 6)
     assert world.truth == pytest.approx(0.4 + effects)
-    assert np.ptp(vine_world(y).truth) == 0.0
+    assert np.ptp(vine_scenario(y).truth) == 0.0
 
 
 @pytest.mark.parametrize("r", [3, 12])
 def test_correlations_of_ranks_are_kept(r: int) -> None:
     y = clustered(5, t=200, r=r)
-    drawn = np.concatenate(list(vine_world(y, effects=y.mean(axis=0)).draw(0, 40, 2)))
+    drawn = np.concatenate(list(vine_scenario(y, effects=y.mean(axis=0)).draw(0, 40, 2)))
     wanted, found = stats.spearmanr(y).statistic, stats.spearmanr(drawn).statistic
     # 8,000 topics give a standard error of .01; a tree does not hold all correlations of 24 columns on 200 topics
     assert np.abs(found - wanted).max() < (0.04 if r == 3 else 0.15)
@@ -112,7 +112,7 @@ def test_shards_keep_their_own_levels() -> None:
     y = np.clip(
         clustered(6)[:, :, None] * rng.uniform(0.7, 1.1, (6, 3)) + rng.normal(0, 0.02, (60, 6, 3)), 0, 1
     )
-    world = vine_world(y, ("topic", "system", "shard"))
+    world = vine_scenario(y, ("topic", "system", "shard"))
     drawn = world.draw(0, 300, 1)
     assert drawn.shape == (300, 60, 6, 3)
     means = drawn.mean(axis=(1, 3))
@@ -124,7 +124,7 @@ def test_shards_keep_their_own_levels() -> None:
 
 
 def test_a_table_depends_on_seed_and_number_only() -> None:
-    world: World = vine_world(clustered(7))
+    world: Scenario = vine_scenario(clustered(7))
     together = world.draw(0, 5, 3)
     np.testing.assert_array_equal(world.draw(3, 2, 3), together[3:])
     assert not np.isclose(world.draw(0, 5, 4), together).any()
@@ -134,8 +134,8 @@ def test_a_table_depends_on_seed_and_number_only() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(InputError, match="not by topic, system, instance"):
-        vine_world(np.full((4, 3, 2), 0.5), ("topic", "system", "instance"))
+        vine_scenario(np.full((4, 3, 2), 0.5), ("topic", "system", "instance"))
     with pytest.raises(InputError, match="outside 0 to 1"):
-        vine_world(clustered(1) * 2)
+        vine_scenario(clustered(1) * 2)
     with pytest.raises(InputError, match="have the mean"):
-        vine_world(clustered(1), mean=1.2)
+        vine_scenario(clustered(1), mean=1.2)

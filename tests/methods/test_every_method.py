@@ -198,7 +198,7 @@ def test_the_laboratory_and_compare_run_the_same_functions(dims: Dims) -> None:
         tables = make_tables(procedure, table.sel(system=list(pairs.names)), n_resamples=RESAMPLES, seed=3)
         decisions = procedure.decide(tables)
         np.testing.assert_allclose(np.ravel(decisions.p_adjusted), pairs.p_adjusted, rtol=1e-9, atol=1e-12)
-    assert trial.decided.__globals__["Procedure"] is Procedure
+    assert trial.decide_chunk.__globals__["Procedure"] is Procedure
 
 
 def assert_consistent(pairs: Comparisons) -> None:

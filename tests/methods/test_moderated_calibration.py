@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shardwise.core.arrays import Floats, Ints
-from shardwise.lab.worlds.tilt import similar_systems, tilted_world
+from shardwise.lab.worlds.tilt import similar_systems, tilted_scenario
 from shardwise.methods.moderated.cells import cell_statistics
 from shardwise.methods.moderated.law import Law
 from shardwise.methods.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
@@ -84,7 +84,7 @@ def test_the_best_set_holds_equal_systems_on_few_topics(systems: int, data: Path
     spread of .15 and .13 over tables: 1,000 tables tell these from 95 % by 3.5 standard errors with a power of 99 %.
     """
     y = np.genfromtxt(data / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)
-    world = tilted_world(y[:, similar_systems(y, most=systems)], topics=25)
+    world = tilted_scenario(y[:, similar_systems(y, most=systems)], topics=25)
     held = []
     for seed, x in enumerate(world.draw(0, int(1000 * repetitions), 1)):
         law = resampled(x, *pairs_of(systems), statistics(x), key_of(seed), DRAWS, jobs=1)

@@ -14,7 +14,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.scores import Scores, layout_of, nouns_of
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
 from shardwise.lab.statements import StatementCheck, check_statements
-from shardwise.lab.verdict import Advice, Verdict, declared
+from shardwise.lab.verdict import Advice, Verdict, declared_procedure
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import INSTANCES, SHARDS, TABLE, Dims
@@ -137,7 +137,7 @@ def trust_in(
     used = tuple(one.name for one in own)
     claims = dict.fromkeys((*DEFAULT_CLAIMS[dims], *(one.claim.over for one in own)))
     usual = [
-        declared(dims, one.claim, one.error_rate) for one in own
+        declared_procedure(dims, one.claim, one.error_rate) for one in own
     ]  # what stays unless it is shown to fail
     every = (*own, *(one for one in usual if one is not None), *map(parse_procedure, ALTERNATIVES[dims]))
     names = {one.name: one for one in every}

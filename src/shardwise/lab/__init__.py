@@ -1,1 +1,1 @@
-"""Worlds with known truth, and what methods do there."""
+"""Scenarios with known truth, and what methods do there."""

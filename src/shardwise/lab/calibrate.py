@@ -1,6 +1,6 @@
 """The calibration laboratory: what does "significant" mean on data like yours?
 
-Tables are drawn from worlds whose truth is known, every method decides all pairs of every table, and what it said is
+Tables are drawn from scenarios whose truth is known, every method decides all pairs of every table, and what it said is
 held against the truth.
 """
 
@@ -23,12 +23,12 @@ from shardwise.core.errors import Either, InputError
 from shardwise.core.scores import layout_of, level_names, nouns_of, require_complete
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.causes import causes, culprits
-from shardwise.lab.error_counts import Tally
-from shardwise.lab.looks import looks
-from shardwise.lab.scenarios import Source, cases_of, known_nulls, usual_nulls
+from shardwise.lab.cases import SimulationSource, cases_of, known_nulls, usual_nulls
+from shardwise.lab.causes import describe_causes, describe_culprits
+from shardwise.lab.error_counts import ErrorTally
+from shardwise.lab.stopping import plan_looks
 from shardwise.lab.trial import Trial, number_baselines
-from shardwise.lab.verdict import Verdict, summary, verdict
+from shardwise.lab.verdict import Verdict, judge_methods, summarize_rates
 from shardwise.lab.worlds.tilt import topic_means
 from shardwise.methods.anova.variance_components import complete_table, variance_components
 from shardwise.methods.procedure import Procedure
@@ -47,20 +47,20 @@ class Calibration(Shown):
     """Error rates, coverage and power of methods on data like these.
 
     ``table`` has one row for each method and claim, with two columns that matter: false alarms (``rate``, the promised
-    error rate in the world ``null``, where it is worst: tilt, vine or margins or normal, permute, flip) and interval
-    coverage (``coverage`` in ``coverage_null``, which is resample; see `lab.scenarios`), each with what is shown of it
+    error rate in the scenario ``null``, where it is worst: tilt, vine or margins or normal, permute, flip) and interval
+    coverage (``coverage`` in ``coverage_null``, which is resample; see `lab.cases`), each with what is shown of it
     (``status``, ``intervals``); ``level`` at which false alarms would be as rare as promised; ``best``, how often the
     top group holds the best; and ``power``.
 
-    ``rates`` has one row for each method, claim, world and figure: ``method, error_rate, meant, claim, null, planted,
-    for_alarms, for_intervals, figure, rate, low, high, n``. The figures: raw (equal pairs called different before
-    correction), family (tables in which any equal pair is), discovery (share of equal pairs among those called
+    ``rates`` has one row for each method, claim, scenario and figure: ``method, error_rate, meant, claim, null,
+    planted, for_alarms, for_intervals, figure, rate, low, high, n``. The figures: raw (equal pairs called different
+    before correction), family (tables in which any equal pair is), discovery (share of equal pairs among those called
     different), coverage and together (intervals that hold the true difference: each, and all at once), best (true best
     systems in the top group), level, wrong_way (of truly different pairs called different, those the wrong way round),
     found (planted differences that are). ``power`` has ``method, error_rate, meant, claim, null, difference, power,
     low, high``. ``meant`` says whether a method is made for the claim and in theory tests a difference.
 
-    Intervals are Monte-Carlo and hold together, with 95 %, for all worlds of a claim and whenever one stops.
+    Intervals are Monte-Carlo and hold together, with 95 %, for all scenarios of a claim and whenever one stops.
     """
 
     rates: pd.DataFrame
@@ -68,11 +68,11 @@ class Calibration(Shown):
     table: pd.DataFrame
     verdicts: tuple[Verdict, ...]
     alpha: float
-    repetitions: int  # tables of the world that most were drawn of
-    budget: int  # tables of a world that might have been drawn
+    repetitions: int  # tables of the scenario that most were drawn of
+    budget: int  # tables of a scenario that might have been drawn
     seed: int
     scores: str  # what was simulated, in words
-    notes: tuple[str, ...] = field(default=())  # worlds left out, and why
+    notes: tuple[str, ...] = field(default=())  # scenarios left out, and why
 
     def text(self, command: bool = False) -> str:
         """Return what was simulated and the verdicts, for Python or for the command line.
@@ -117,7 +117,7 @@ class Calibration(Shown):
         """
         t = self.table
 
-        def percent(*names: str) -> list[str]:
+        def format_percent(*names: str) -> list[str]:
             each = zip(*(t[name] for name in names), strict=True)
             return [
                 "–" if np.isnan(x) else f"{100 * x:.1f} ({100 * low:.1f}–{100 * high:.1f})"
@@ -125,13 +125,13 @@ class Calibration(Shown):
             ]
 
         columns: dict[str, Any] = {
-            "false alarms, %": percent("rate", "low", "high"),
+            "false alarms, %": format_percent("rate", "low", "high"),
             "worst in": t["null"],
             "shown": t["status"],
-            "interval coverage, %": percent("coverage", "coverage_low", "coverage_high"),
+            "interval coverage, %": format_percent("coverage", "coverage_low", "coverage_high"),
             "counted in": t["coverage_null"],
             "intervals": t["intervals"],
-            "power, %": percent("power", "power_low", "power_high"),
+            "power, %": format_percent("power", "power_low", "power_high"),
         }
         return t[["claim", "method", "error_rate", "meant"]].assign(**columns)
 
@@ -188,7 +188,7 @@ def calibrate(
     claims : iterable of Claim, str or iterable of str, optional
         Claims to try, each a `Claim`, names or text; the usual ones for the layout, if None.
     nulls : iterable of str, optional
-        Worlds of equal systems: "normal" (sums of normal effects), "margins" (bounded scores, every system with a
+        Scenarios of equal systems: "normal" (sums of normal effects), "margins" (bounded scores, every system with a
         distribution like its own), "vine" (near-duplicates too), "tilt" (the very scores, topics drawn with unequal
         chances), and made of the scores "permute", "flip", "resample". If None, those that fit scores and claim: vine
         (else margins or normal), tilt where chances of topics make the systems equal, permute and flip, which count for
@@ -196,10 +196,10 @@ def calibrate(
     alpha : float
         Level of the methods.
     repetitions : int, optional
-        Tables of each world, exactly. If None, as many as make the verdict clear on every method meant for the claim: a
-        world is left when its intervals lie above 1.1 alpha or below 1.5 alpha.
+        Tables of each scenario, exactly. If None, as many as make the verdict clear on every method meant for the
+        claim: a scenario is left when its intervals lie above 1.1 alpha or below 1.5 alpha.
     budget : int, optional
-        Tables of each world at most, where ``repetitions`` is None; 2,000 unless another number is given.
+        Tables of each scenario at most, where ``repetitions`` is None; 2,000 unless another number is given.
     planted : bool
         Whether to plant differences too.
     largest : float, optional
@@ -209,7 +209,7 @@ def calibrate(
     baseline : str or sequence of str, optional
         A system of the scores, or several, with which all others are compared; methods then decide these pairs alone.
     seed : int
-        Where the random numbers start; table i of a world depends on (seed, i) only.
+        Where the random numbers start; table i of a scenario depends on (seed, i) only.
     jobs : int, optional
         Number of threads; all processors, if None.
     executor : Executor, optional
@@ -218,8 +218,8 @@ def calibrate(
     progress : callable, optional
         Called with (tables done, tables in all).
     watch : callable, optional
-        Called with the figures so far, without a verdict, whenever every world that goes on has got more tables. Their
-        intervals hold at the end, not at whatever moment one looks.
+        Called with the figures so far, without a verdict, whenever every scenario that goes on has got more tables.
+        Their intervals hold at the end, not at whatever moment one looks.
 
     Returns
     -------
@@ -233,15 +233,15 @@ def calibrate(
     'fails'
     """
     validate_level(alpha)
-    plan = looks(repetitions, budget)
-    scores, sd = _read(source)
-    dims = layout_of(scores) if scores is not None else _layout(shards, instances)
+    plan = plan_looks(repetitions, budget)
+    scores, sd = _read_source(source)
+    dims = layout_of(scores) if scores is not None else _choose_layout(shards, instances)
     asked = {"topic": topics, "system": systems, "shard": shards, "instance": instances}
-    shape = _shape(dims, scores, asked)
-    chosen = _methods(methods, dims)
+    shape = _choose_shape(dims, scores, asked)
+    chosen = _parse_methods(methods, dims)
     nouns = {} if scores is None else nouns_of(scores)
     wanted = [Claim.of(c, nouns) for c in (CLAIMS[dims] if claims is None else claims)]
-    given = Source(scores, sd, dims, shape)
+    given = SimulationSource(scores, sd, dims, shape)
     named = None if nulls is None else known_nulls(nulls, given)
     cases, notes = [], {}
     for claim in wanted:
@@ -249,33 +249,48 @@ def calibrate(
         cases += cases_of(given, claim, kinds, planted=planted, largest=largest, alpha=alpha, seed=seed)
         if untilted:
             notes[f"the world tilt is left out: {untilted}"] = claim
-    tried = Trial(cases, chosen, alpha, seed, plan, _places(baseline, given))
-    said = {claim.short(dims): claim.short(dims, nouns) for claim in wanted}
-    words = _words(dims, shape, sd, scores is not None, nouns)
+    tried = Trial(cases, chosen, alpha, seed, plan, _locate_baselines(baseline, given))
+    claim_words = {claim.short(dims): claim.short(dims, nouns) for claim in wanted}
+    words = _describe_tables(dims, shape, sd, scores is not None, nouns)
 
-    def figures(tallies: Sequence[Sequence[Tally]]) -> Calibration:
-        rates, power = (_in_words(rows, said) for rows in (tried.rates(tallies), tried.power(tallies)))
+    def build_calibration(tallies: Sequence[Sequence[ErrorTally]]) -> Calibration:
+        rates, power = (
+            _in_words(rows, claim_words)
+            for rows in (tried.tabulate_rates(tallies), tried.tabulate_power(tallies))
+        )
         drawn = max(len(part[0].family) * case.share for case, part in zip(cases, tallies, strict=True))
         most = plan[-1]
         return Calibration(
-            rates, power, summary(rates, alpha), (), alpha, min(drawn, most), most, seed, words, tuple(notes)
+            rates,
+            power,
+            summarize_rates(rates, alpha),
+            (),
+            alpha,
+            min(drawn, most),
+            most,
+            seed,
+            words,
+            tuple(notes),
         )
 
-    tallies = tried.run(jobs, progress, executor, watch and (lambda some: watch(figures(some))))
-    found = figures(tallies)
-    labels = _labelled(scores, dims) if scores is not None and given.as_measured else None
+    tallies = tried.run(jobs, progress, executor, watch and (lambda some: watch(build_calibration(some))))
+    calibration = build_calibration(tallies)
+    labels = _label_means(scores, dims) if scores is not None and given.as_measured else None
     verdicts = []
     for claim in wanted:
-        own = found.table[found.table["claim"] == claim.short(dims, nouns)]
-        failed = own.loc[own["meant"] & (own["status"] == "fails"), "method"]
+        claim_rows = calibration.table[calibration.table["claim"] == claim.short(dims, nouns)]
+        failed = claim_rows.loc[claim_rows["meant"] & (claim_rows["status"] == "fails"), "method"]
         why: tuple[str, ...] = ()
         if labels is not None and len(failed):
-            why = (*culprits(tried.blamed(tallies, claim, failed), labels[1]), *causes(*labels, nouns))
-        verdicts.append(verdict(claim, own, chosen, dims, alpha, why, nouns))
-    return replace(found, verdicts=tuple(verdicts))
+            why = (
+                *describe_culprits(tried.count_blamed(tallies, claim, failed), labels[1]),
+                *describe_causes(*labels, nouns),
+            )
+        verdicts.append(judge_methods(claim, claim_rows, chosen, dims, alpha, why, nouns))
+    return replace(calibration, verdicts=tuple(verdicts))
 
 
-def _read(source: Any) -> tuple[xr.DataArray | None, VarianceComponents]:
+def _read_source(source: Any) -> tuple[xr.DataArray | None, VarianceComponents]:
     if isinstance(source, VarianceComponents):
         return None, source
     if isinstance(source, Mapping) and source and all(isinstance(v, float | int) for v in source.values()):
@@ -284,8 +299,8 @@ def _read(source: Any) -> tuple[xr.DataArray | None, VarianceComponents]:
     return scores, variance_components(scores)
 
 
-def _places(baseline: str | Sequence[str] | None, given: Source) -> tuple[int, ...]:
-    """Places of the baselines among the systems of the scores."""
+def _locate_baselines(baseline: str | Sequence[str] | None, given: SimulationSource) -> tuple[int, ...]:
+    """Locate the baselines among the systems of the scores."""
     if baseline is None:
         return ()
     if given.scores is None or not given.as_measured:
@@ -295,14 +310,14 @@ def _places(baseline: str | Sequence[str] | None, given: Source) -> tuple[int, .
     return number_baselines(baseline, level_names(given.scores, "system"))
 
 
-def _layout(shards: int | None, instances: int | None) -> tuple[str, ...]:
+def _choose_layout(shards: int | None, instances: int | None) -> tuple[str, ...]:
     if shards is not None and instances is not None:
         raise InputError("shards and instances at once", remedy="choose one of them")
     third = ("shard",) if shards is not None else ("instance",) if instances is not None else ()
     return ("topic", "system", *third)
 
 
-def _shape(
+def _choose_shape(
     dims: tuple[str, ...], scores: xr.DataArray | None, asked: Mapping[str, int | None]
 ) -> tuple[int, ...]:
     for dim, size in asked.items():
@@ -312,26 +327,26 @@ def _shape(
     return tuple(asked.get(dim) or usual[dim] for dim in dims)
 
 
-def _methods(names: Iterable[str | Procedure] | None, dims: tuple[str, ...]) -> list[Procedure]:
+def _parse_methods(names: Iterable[str | Procedure] | None, dims: tuple[str, ...]) -> list[Procedure]:
     if isinstance(names, str | Procedure):
         names = [names]
-    found = [parse_procedure(name) for name in (DEFAULTS[dims].shown if names is None else names)]
-    if not found:
+    procedures = [parse_procedure(name) for name in (DEFAULTS[dims].shown if names is None else names)]
+    if not procedures:
         raise InputError(
             "no method to calibrate",
             remedy=("name some, as in ", Either('methods=["MD6 hsd topic"]', "--method 'MD6 hsd topic'")),
         )
-    for method in found:
+    for method in procedures:
         if dims not in method.layouts:
             raise InputError(
                 f"{method.name} does not fit scores by {', '.join(dims)}",
                 remedy=f"it takes {' or '.join(', '.join(d) for d in method.layouts)}",
             )
-    return list({method.name: method for method in found}.values())
+    return list({method.name: method for method in procedures}.values())
 
 
-def _labelled(scores: xr.DataArray, dims: tuple[str, ...]) -> tuple[Floats, list[str], list[str]]:
-    """(T, R) means of the scores, names of systems and of topics."""
+def _label_means(scores: xr.DataArray, dims: tuple[str, ...]) -> tuple[Floats, list[str], list[str]]:
+    """Return (T, R) means of the scores, names of systems and of topics."""
     return (
         topic_means(require_complete(scores), dims),
         list(level_names(scores, "system")),
@@ -339,7 +354,7 @@ def _labelled(scores: xr.DataArray, dims: tuple[str, ...]) -> tuple[Floats, list
     )
 
 
-def _words(
+def _describe_tables(
     dims: tuple[str, ...],
     shape: tuple[int, ...],
     sd: VarianceComponents,
@@ -351,6 +366,6 @@ def _words(
     return f"tables like these scores ({sizes}; {spread})" if given else f"tables of {sizes}; {spread}"
 
 
-def _in_words(rows: pd.DataFrame, said: Mapping[str, str]) -> pd.DataFrame:
+def _in_words(rows: pd.DataFrame, claim_words: Mapping[str, str]) -> pd.DataFrame:
     """The same with claims in the user's words."""
-    return rows.assign(claim=rows["claim"].map(said)) if len(rows) else rows
+    return rows.assign(claim=rows["claim"].map(claim_words)) if len(rows) else rows

@@ -18,7 +18,7 @@ BLAMED = 2.0  # times as many false alarms as systems have on average
 NAMED = 3  # systems or topics called by their names
 
 
-def causes(
+def describe_causes(
     y: Floats, systems: Sequence[str], topics: Sequence[str], nouns: Mapping[str, str] | None = None
 ) -> tuple[str, ...]:
     """Say what about a table makes methods err, as far as it is there.
@@ -41,19 +41,19 @@ def causes(
     """
     t, r = y.shape
     topic, system = ((nouns or {}).get(name, name) for name in ("topic", "system"))
-    said = []
+    sentences = []
     if (y >= 0.0).all() and y.max() > 0.0:
         zeros = np.flatnonzero((y <= NEAR_ZERO * y.max()).mean(axis=0) > 0.5)
         if zeros.size:
             verb = "scores" if zeros.size == 1 else "score"
-            said.append(
+            sentences.append(
                 f"{format_count(zeros.size, system)} {verb} about 0 on most {pluralize_noun(topic)}:"
-                f" {_named(systems, zeros)}"
+                f" {_list_names(systems, zeros)}"
             )
     ia, ib = np.triu_indices(r, 1)
     variance = np.var(y[:, ia] - y[:, ib], axis=0, ddof=1)
     if r < 3 or variance.mean() == 0.0:
-        return tuple(said)
+        return tuple(sentences)
     relative = variance / variance.mean()
     twins = np.flatnonzero(relative < TWINS)
     if twins.size:
@@ -61,29 +61,29 @@ def causes(
         tied = int((y[:, ia[k]] == y[:, ib[k]]).sum())
         a, b = shorten_name(systems[ia[k]]), shorten_name(systems[ib[k]])
         nearest = f"{a} and {b}, tied on {tied} of {t} {pluralize_noun(topic)}"
-        said.append(
+        sentences.append(
             f"{format_count(twins.size, 'pair')} of {pluralize_noun(system)}"
             f" {'is' if twins.size == 1 else 'are'} nearly the same"
             f" ({nearest})"
         )
     of_system = (np.bincount(ia, relative, r) + np.bincount(ib, relative, r)) / (r - 1)
     if (unsteady := np.flatnonzero(of_system > UNSTEADY)).size:
-        names = _named(systems, unsteady[np.argsort(-of_system[unsteady], kind="stable")])
-        said.append(f"differences with {names} vary more than twice as much as those of other pairs")
+        names = _list_names(systems, unsteady[np.argsort(-of_system[unsteady], kind="stable")])
+        sentences.append(f"differences with {names} vary more than twice as much as those of other pairs")
     rest = y - y.mean(axis=0) - y.mean(axis=1, keepdims=True) + y.mean()
     share = (rest**2).sum(axis=1) / (rest**2).sum()
     order = np.argsort(-share, kind="stable")[: max(1, int(FEW * t))]
     if (carried := float(share[order].sum())) >= MUCH:
         verb = "makes" if order.size == 1 else "make"
-        said.append(
+        sentences.append(
             f"{format_count(order.size, topic)} of {t} {verb} up {carried:.0%} of what sets"
             f" {pluralize_noun(system)} apart:"
-            f" {_named(topics, order)}"
+            f" {_list_names(topics, order)}"
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
-def culprits(blamed: Mapping[str, Floats], systems: Sequence[str]) -> tuple[str, ...]:
+def describe_culprits(blamed: Mapping[str, Floats], systems: Sequence[str]) -> tuple[str, ...]:
     """Say which systems are in far more of a method's false alarms than others.
 
     Parameters
@@ -96,7 +96,7 @@ def culprits(blamed: Mapping[str, Floats], systems: Sequence[str]) -> tuple[str,
     >>> culprits({"MD1 hsd topic": np.array([40.0, 4, 4, 4, 4, 4, 4, 4, 4, 8])}, list("abcdefghij"))
     ('a is in 100 % of the false alarms of MD1 hsd topic',)
     """
-    said = []
+    sentences = []
     for method, counts in blamed.items():
         total = float(counts.sum()) / 2.0
         worst = np.flatnonzero(counts > BLAMED * counts.mean())
@@ -105,12 +105,12 @@ def culprits(blamed: Mapping[str, Floats], systems: Sequence[str]) -> tuple[str,
             each = ", ".join(
                 f"{shorten_name(systems[k])} is in {100 * counts[k] / total:.0f} %" for k in worst.tolist()
             )
-            said.append(f"{each} of the false alarms of {method}")
-    return tuple(said)
+            sentences.append(f"{each} of the false alarms of {method}")
+    return tuple(sentences)
 
 
-def _named(names: Sequence[str], which: Ints) -> str:
-    """The first names, and how many more there are."""
+def _list_names(names: Sequence[str], which: Ints) -> str:
+    """List the first names, and how many more there are."""
     first = ", ".join(shorten_name(names[k]) for k in which[:NAMED].tolist())
     more = len(which) - NAMED
     return f"{first} and {more} more" if more > 0 else first

@@ -36,7 +36,7 @@ class Truth:
     ib: Ints
 
     @classmethod
-    def of(cls, means: Floats, pairs: tuple[Ints, Ints] | None = None) -> Truth:
+    def from_means(cls, means: Floats, pairs: tuple[Ints, Ints] | None = None) -> Truth:
         """Read off the differences of true means."""
         every = np.triu_indices(means.size, 1)
         a, b = every if pairs is None else pairs
@@ -52,7 +52,7 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tally:
+class ErrorTally:
     """Figures of each replicate, (B,) each and (B, G) for each size of a difference; NaN where there is none.
 
     ``blamed`` alone is a sum over replicates: how often each system was in a pair of equal ones called different.
@@ -71,7 +71,7 @@ class Tally:
     blamed: Floats  # (R,)
 
 
-def tally(decisions: Decisions, truth: Truth, error_rate: str, alpha: float) -> Tally:
+def count_errors(decisions: Decisions, truth: Truth, error_rate: str, alpha: float) -> ErrorTally:
     """Hold decisions against the truth."""
     called = decisions.p_adjusted <= alpha
     equal = truth.null
@@ -95,13 +95,13 @@ def tally(decisions: Decisions, truth: Truth, error_rate: str, alpha: float) -> 
         coverage, together = holds.mean(axis=1), holds.all(axis=1).astype(float)
     truly = called & ~truth.null
     right = truly & agrees
-    found = np.full((len(called), truth.sizes.size), np.nan)
+    detected = np.full((len(called), truth.sizes.size), np.nan)
     for g in range(truth.sizes.size):
         if (of_size := truth.size == g).any():
-            found[:, g] = right[:, of_size].mean(axis=1)
+            detected[:, g] = right[:, of_size].mean(axis=1)
     by_pair = false.sum(axis=0).astype(np.float64)
     blamed = sum(np.bincount(side, by_pair, truth.systems) for side in (truth.ia, truth.ib))
-    return Tally(
+    return ErrorTally(
         raw=raw,
         family=family,
         discovery=false.sum(axis=1) / np.maximum(n_called, 1),
@@ -111,15 +111,17 @@ def tally(decisions: Decisions, truth: Truth, error_rate: str, alpha: float) -> 
         best=(above[:, truth.best] == 0).mean(axis=1) if complete else none,
         wrong_way=(truly & ~agrees).sum(axis=1).astype(float),
         right_way=right.sum(axis=1).astype(float),
-        found=found,
+        found=detected,
         blamed=np.asarray(blamed),
     )
 
 
-def joined(parts: Sequence[Tally]) -> Tally:
-    """Several chunks of replicates as one."""
-    every = {name: [getattr(part, name) for part in parts] for name in Tally.__slots__}
-    return Tally(**{name: sum(x) if name == "blamed" else np.concatenate(x) for name, x in every.items()})
+def join_tallies(parts: Sequence[ErrorTally]) -> ErrorTally:
+    """Join several chunks of replicates."""
+    every = {name: [getattr(part, name) for part in parts] for name in ErrorTally.__slots__}
+    return ErrorTally(
+        **{name: sum(x) if name == "blamed" else np.concatenate(x) for name, x in every.items()}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +134,8 @@ class Rate:
     n: int
 
 
-def rate(x: Floats, tail: float = TAIL) -> Rate:
-    """Mean of a figure over replicates. Exact (Clopper-Pearson) for yes or no, by the spread of replicates otherwise.
+def estimate_rate(x: Floats, tail: float = TAIL) -> Rate:
+    """Average a figure over replicates; interval exact (Clopper-Pearson) for yes or no, else by the standard error.
 
     Parameters
     ----------
@@ -152,31 +154,31 @@ def rate(x: Floats, tail: float = TAIL) -> Rate:
         return Rate(np.nan, np.nan, np.nan, 0)
     mean = float(x.mean())
     if np.isin(x, (0.0, 1.0)).all():
-        return Rate(mean, *exact(round(float(x.sum())), n, tail), n)
+        return Rate(mean, *exact_interval(round(float(x.sum())), n, tail), n)
     se = float(x.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
-    return _about(mean, -float(special.ndtri(tail)) * se, n)
+    return _build_rate(mean, -float(special.ndtri(tail)) * se, n)
 
 
-def exact(hits: int, n: int, tail: float = TAIL) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a probability, by its tail."""
+def exact_interval(hits: int, n: int, tail: float = TAIL) -> tuple[float, float]:
+    """Return Clopper and Pearson's interval of a probability, by its tail."""
     low, high = clopper_pearson(np.asarray(float(hits)), np.asarray(float(n)), 2.0 * tail)
     return float(low), float(high)
 
 
-def ratio(part: Floats, whole: Floats, tail: float = TAIL) -> Rate:
-    """Sum of one figure over the sum of another, with an interval by the linearised spread of replicates."""
+def estimate_ratio(part: Floats, whole: Floats, tail: float = TAIL) -> Rate:
+    """Divide the sum of one figure by that of another, with an interval by the linearised standard error."""
     total = float(whole.sum())
     n = part.size
     if total == 0:
         return Rate(np.nan, np.nan, np.nan, n)
     value = float(part.sum()) / total
     if value == 0.0:
-        return _about(value, exact(0, int((whole > 0).sum()), tail)[1], n)
+        return _build_rate(value, exact_interval(0, int((whole > 0).sum()), tail)[1], n)
     se = float(np.sqrt(np.sum((part - value * whole) ** 2)) / total)
-    return _about(value, -float(special.ndtri(tail)) * se, n)
+    return _build_rate(value, -float(special.ndtri(tail)) * se, n)
 
 
-def _about(value: float, half: float, n: int) -> Rate:
+def _build_rate(value: float, half: float, n: int) -> Rate:
     return Rate(value, max(0.0, value - half), min(1.0, value + half), n)
 
 
@@ -206,11 +208,11 @@ def level_for(smallest: Floats, alpha: float, tail: float = TAIL) -> Rate:
         scipy.stats.binom.ppf(tail, n, alpha),
         scipy.stats.binom.isf(tail, n, alpha),
     )
-    value, low, high = (_below(p, min(int(rank), n - 1)) for rank in ranks)
+    value, low, high = (_largest_below(p, min(int(rank), n - 1)) for rank in ranks)
     return Rate(value, low, high, n)
 
 
-def _below(p: Floats, rank: int) -> float:
-    """The largest p-value of sorted ones that at most ``rank`` of them reach; p-values of resamples have ties."""
+def _largest_below(p: Floats, rank: int) -> float:
+    """Return the largest p-value of sorted ones that at most ``rank`` of them reach; resampled p-values tie."""
     under = int(np.searchsorted(p, p[rank]))
     return float(p[under - 1]) if under else 0.0

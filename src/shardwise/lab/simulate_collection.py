@@ -52,7 +52,7 @@ class SimulatedCollection(Shown):
         str
             The name, as runs and judgments have it.
         """
-        return _docno(number, self.corpus)
+        return _name_document(number, self.corpus)
 
     def plot(self) -> Any:
         """Draw the true quality of the systems and the difficulty of the topics: an altair chart.
@@ -80,7 +80,7 @@ class SimulatedCollection(Shown):
         root = Path(folder)
         runs = root / "runs"
         runs.mkdir(parents=True, exist_ok=True)
-        names, starts = _docnos(self.corpus)
+        names, starts = _join_names(self.corpus)
         for r, system in enumerate(self.systems):
             text = _run_text(system, self.topics, self.docs[r], self.scores[r], names, starts)
             (runs / f"{system}.run").write_bytes(b"".join(text))
@@ -191,9 +191,9 @@ def simulate_collection(
     judged = []
     for t in range(topics):
         lift = np.maximum(0.0, 1.0 + quality - difficulty[t] + interaction[t])
-        drawn = _topic(make_generator(seed, 1, t), lift, depth, corpus, relevant, grades)
+        drawn = _draw_topic(make_generator(seed, 1, t), lift, depth, corpus, relevant, grades)
         docs[:, t], scores[:, t] = drawn.docs, drawn.scores
-        judged.append(drawn.judgments(pool_depth))
+        judged.append(drawn.judge_pool(pool_depth))
     digits = len(str(systems))
     return SimulatedCollection(
         systems=tuple(f"sys{r + 1:0{digits}d}" for r in range(systems)),
@@ -218,18 +218,21 @@ class _Topic:
     candidates: Ints
     grade_of: Ints  # like candidates
 
-    def judgments(self, pool_depth: int) -> tuple[Ints, Ints]:
-        """Documents of the pool and their grades; at least one relevant document is always judged."""
+    def judge_pool(self, pool_depth: int) -> tuple[Ints, Ints]:
+        """Return documents of the pool and their grades; at least one relevant document is always judged."""
         pool = np.unique(self.docs[:, :pool_depth])
         order = np.argsort(self.candidates)
         grades = self.grade_of[order[np.searchsorted(self.candidates[order], pool)]]
         if not grades.any():
-            found = int(np.argmax(self.grade_of))
-            pool, grades = np.append(pool, self.candidates[found]), np.append(grades, self.grade_of[found])
+            best_grade = int(np.argmax(self.grade_of))
+            pool, grades = (
+                np.append(pool, self.candidates[best_grade]),
+                np.append(grades, self.grade_of[best_grade]),
+            )
         return pool.astype(np.int64), grades
 
 
-def _topic(
+def _draw_topic(
     rng: np.random.Generator, lift: Floats, depth: int, corpus: int, relevant: float, grades: int
 ) -> _Topic:
     spread = 0.9
@@ -251,15 +254,15 @@ def _topic(
     return _Topic(candidates[best].astype(np.int32), scores, candidates, grade_of)
 
 
-def _docno(number: int, corpus: int) -> str:
-    """Name of a document: one of four sources, a volume and a number, of varying length."""
+def _name_document(number: int, corpus: int) -> str:
+    """Name a document: one of four sources, a volume and a number, of varying length."""
     source = _SOURCES[number * len(_SOURCES) // corpus]
     return f"{source}{number // 9973 % 90 + 10}-{number % 9973 * 7 % 9973}-{number // 9973}"
 
 
-def _docnos(corpus: int) -> tuple[Bytes, Ints]:
-    """All document names one after another, and where each starts."""
-    names = [_docno(number, corpus).encode() for number in range(corpus)]
+def _join_names(corpus: int) -> tuple[Bytes, Ints]:
+    """Join all document names one after another, and where each starts."""
+    names = [_name_document(number, corpus).encode() for number in range(corpus)]
     starts = np.concatenate([[0], np.cumsum([len(name) for name in names])]).astype(np.int64)
     return np.frombuffer(b"".join(names), dtype=np.uint8), starts
 

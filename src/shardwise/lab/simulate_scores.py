@@ -17,8 +17,8 @@ from shardwise.core.errors import InputError, Option, refuse_unknown
 from shardwise.core.rng import make_generator
 from shardwise.core.scores import DETERMINISTIC, as_scores, layout_of, level_names, nouns_of
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.worlds.base import NormalWorld, World, check_layout, effects_of
-from shardwise.lab.worlds.bounded import MarginsWorld, margins_world
+from shardwise.lab.worlds.base import NormalScenario, Scenario, check_layout, effects_of
+from shardwise.lab.worlds.bounded import MarginsScenario, margins_scenario
 from shardwise.lab.worlds.copula import correlation_root, normal_scores
 from shardwise.lab.worlds.margin_fits import fit_margins, law_margins
 from shardwise.methods.anova.variance_components import complete_table, components_of, variance_components
@@ -42,7 +42,7 @@ USUAL = VarianceComponents.of(
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class TableOptions:
+class SimulationOptions:
     """What tables to draw: how large, with what truth, from what law.
 
     Parameters
@@ -82,7 +82,7 @@ class TableOptions:
     seed: int = 0
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> TableOptions:
+    def from_options(cls, options: Mapping[str, Any]) -> SimulationOptions:
         """Return options by name, or refuse names that are none."""
         names = [field.name for field in fields(cls)]
         for name in options:
@@ -144,20 +144,20 @@ def simulate_scores(source: Any = None, **options: Any) -> xr.DataArray:
     >>> y.attrs["claim"]
     'new topics like these, exactly these shards'
     """
-    asked = TableOptions.of(options)
+    asked = SimulationOptions.from_options(options)
     if source is not None and not isinstance(source, VarianceComponents):
         source = as_scores(source)
-    made = world(source, asked)
+    made = build_scenario(source, asked)
     names = None
     if isinstance(source, xr.DataArray):
-        drawn = _drawn(source.sizes["system"], asked)
+        drawn = _draw_systems(source.sizes["system"], asked)
         if drawn is not None and "system" in source.coords:
             names = [level_names(source, "system")[j] for j in drawn]
-    return labelled(made, asked.seed, names)
+    return label_table(made, asked.seed, names)
 
 
-def labelled(made: World, seed: int, systems: list[str] | None = None) -> xr.DataArray:
-    """Return the first table of a world with names on it; a deterministic system is flagged as such."""
+def label_table(made: Scenario, seed: int, systems: list[str] | None = None) -> xr.DataArray:
+    """Return the first table of a scenario with names on it; a deterministic system is flagged as such."""
     y = made.draw(0, 1, seed)[0]
     sizes = dict(zip(made.dims, made.shape, strict=True))
     width = len(str(sizes["system"]))
@@ -173,17 +173,19 @@ def labelled(made: World, seed: int, systems: list[str] | None = None) -> xr.Dat
         "world": made.name,
         "seed": seed,
     }
-    if isinstance(made, NormalWorld):
+    if isinstance(made, NormalScenario):
         attrs["components"] = str(made.components)
-    if isinstance(made, MarginsWorld):
+    if isinstance(made, MarginsScenario):
         attrs["margins"] = made.margins.family
     out = xr.DataArray(y, dims=made.dims, coords=coords, attrs=attrs, name="score")
     flags = getattr(made, "deterministic", None)
     return out if flags is None else out.assign_coords({DETERMINISTIC: ("system", flags)})
 
 
-def world(source: Any = None, options: TableOptions | None = None) -> NormalWorld | MarginsWorld:
-    """Return the world that `simulate_scores` draws its table from.
+def build_scenario(
+    source: Any = None, options: SimulationOptions | None = None
+) -> NormalScenario | MarginsScenario:
+    """Return the scenario that `simulate_scores` draws its table from.
 
     Parameters
     ----------
@@ -192,47 +194,53 @@ def world(source: Any = None, options: TableOptions | None = None) -> NormalWorl
     options
         What tables to draw.
 
-    >>> made = world(options=TableOptions(topics=20, systems=3, shards=2, generalize="topic+shard"))
+    >>> made = scenario(options=TableOptions(topics=20, systems=3, shards=2, generalize="topic+shard"))
     >>> made.draw(0, 5, seed=1).shape, made.truth.tolist()
     ((5, 20, 3, 2), [0.3, 0.3, 0.3])
     """
-    asked = options or TableOptions()
+    asked = options or SimulationOptions()
     validate_choice(asked.margins, "margins", KINDS)
     if asked.sd is not None and source is not None:
         raise InputError("both a source and sd say how scores vary", remedy="give one of them")
     if source is None or isinstance(source, VarianceComponents):
-        return _of_components(source or _given(asked.sd), asked)
-    return _like(source, asked)
+        return _build_from_components(source or _resolve_components(asked.sd), asked)
+    return _build_from_scores(source, asked)
 
 
-def _of_components(own: VarianceComponents, asked: TableOptions) -> NormalWorld | MarginsWorld:
-    """A world of given variances."""
-    dims, shape, claim = _layout(None, asked)
+def _build_from_components(
+    components: VarianceComponents, asked: SimulationOptions
+) -> NormalScenario | MarginsScenario:
+    """Build a scenario of given variances."""
+    dims, shape, claim = _resolve_layout(None, asked)
     r = shape[dims.index("system")]
-    flags = _flags(asked.deterministic, r, dims)
-    centre = asked.mean if asked.mean is not None else MEAN if own.mean is None else own.mean
-    own = replace(own, mean=centre)
-    means = _means(asked, centre, r, None, own)
+    flags = _flag_deterministic(asked.deterministic, r, dims)
+    centre = asked.mean if asked.mean is not None else MEAN if components.mean is None else components.mean
+    components = replace(components, mean=centre)
+    means = _true_means(asked, centre, r, None, components)
     if asked.margins == "normal":
-        return NormalWorld(means, own, dims, shape, claim, flags)
-    laws = law_margins(means, sum(own.only(effects_of(dims)).values()), asked.margins)
-    return margins_world(means, laws, own, dims, shape, claim, deterministic=flags, seed=asked.seed)
+        return NormalScenario(means, components, dims, shape, claim, flags)
+    laws = law_margins(means, sum(components.only(effects_of(dims)).values()), asked.margins)
+    return margins_scenario(means, laws, components, dims, shape, claim, deterministic=flags, seed=asked.seed)
 
 
-def _like(source: Any, asked: TableOptions) -> NormalWorld | MarginsWorld:
-    """A world of tables like those scores."""
+def _build_from_scores(source: Any, asked: SimulationOptions) -> NormalScenario | MarginsScenario:
+    """Build a scenario of tables like those scores."""
     table, y = complete_table(source)
-    dims, shape, claim = _layout(table, asked)
-    own, axis = variance_components(table), dims.index("system")
-    r, drawn = shape[axis], _drawn(y.shape[axis], asked)
-    flags = _flags(asked.deterministic, r, dims)
+    dims, shape, claim = _resolve_layout(table, asked)
+    components, axis = variance_components(table), dims.index("system")
+    r, drawn = shape[axis], _draw_systems(y.shape[axis], asked)
+    flags = _flag_deterministic(asked.deterministic, r, dims)
     if drawn is not None:
         y = np.take(y, drawn, axis=axis)
-    found = y.mean(axis=tuple(k for k in range(y.ndim) if k != axis)) if drawn is not None else None
-    centre = asked.mean if asked.mean is not None else float(y.mean() if found is None else found.mean())
-    means = _means(asked, centre, r, found, own)
+    system_means = y.mean(axis=tuple(k for k in range(y.ndim) if k != axis)) if drawn is not None else None
+    centre = (
+        asked.mean
+        if asked.mean is not None
+        else float(y.mean() if system_means is None else system_means.mean())
+    )
+    means = _true_means(asked, centre, r, system_means, components)
     if asked.margins == "normal":
-        return NormalWorld(means, replace(own, mean=centre), dims, shape, claim, flags)
+        return NormalScenario(means, replace(components, mean=centre), dims, shape, claim, flags)
     if drawn is None:
         raise InputError(
             f"the source has margins for {y.shape[axis]} systems, not {r}",
@@ -242,21 +250,21 @@ def _like(source: Any, asked: TableOptions) -> NormalWorld | MarginsWorld:
     latent = components_of(normal_scores(y, axis), dims)
     plain = dims == ("topic", "system") and claim == Claim("topic")
     root = correlation_root(y, fits) if plain else None
-    return margins_world(
+    return margins_scenario(
         means, fits, latent, dims, shape, claim, root=root, deterministic=flags, seed=asked.seed
     )
 
 
-def _given(sd: VarianceComponents | Mapping[str, float] | None) -> VarianceComponents:
+def _resolve_components(sd: VarianceComponents | Mapping[str, float] | None) -> VarianceComponents:
     if sd is None:
         return USUAL
     return sd if isinstance(sd, VarianceComponents) else VarianceComponents.of(sd, kind="sd")
 
 
-def _layout(
-    table: xr.DataArray | None, asked: TableOptions
+def _resolve_layout(
+    table: xr.DataArray | None, asked: SimulationOptions
 ) -> tuple[tuple[str, ...], tuple[int, ...], Claim]:
-    """Dimensions, sizes and claim: those of the source where nothing else is asked for."""
+    """Return dimensions, sizes and claim: those of the source where nothing else is asked for."""
     wanted = asked.sizes
     if table is not None:
         for dim, size in wanted.items():
@@ -284,25 +292,29 @@ def _layout(
     return dims, shape, claim
 
 
-def _drawn(there: int, asked: TableOptions) -> Ints | None:
-    """Which of the source's systems to simulate; a random choice if fewer are asked for, none if more."""
-    if asked.systems is None or asked.systems == there:
-        return np.arange(there)
-    if asked.systems > there:
+def _draw_systems(n_available: int, asked: SimulationOptions) -> Ints | None:
+    """Choose the source's systems to simulate; a random choice if fewer are asked for, none if more."""
+    if asked.systems is None or asked.systems == n_available:
+        return np.arange(n_available)
+    if asked.systems > n_available:
         return None
-    return np.sort(make_generator(asked.seed, 0, 2).choice(there, asked.systems, replace=False))
+    return np.sort(make_generator(asked.seed, 0, 2).choice(n_available, asked.systems, replace=False))
 
 
-def _means(
-    asked: TableOptions, centre: float, r: int, found: Floats | None, own: VarianceComponents
+def _true_means(
+    asked: SimulationOptions,
+    centre: float,
+    r: int,
+    system_means: Floats | None,
+    components: VarianceComponents,
 ) -> Floats:
-    """(R,) true means."""
+    """Return (R,) true means."""
     if isinstance(asked.effects, str):
         if asked.effects != "like":
             raise InputError(f"there are no effects {asked.effects!r}", remedy='give numbers, or "like"')
-        if found is None:
-            found = make_generator(asked.seed, 0, 1).normal(0.0, own.sd("system"), r)
-        return np.asarray(centre + found - found.mean())
+        if system_means is None:
+            system_means = make_generator(asked.seed, 0, 1).normal(0.0, components.sd("system"), r)
+        return np.asarray(centre + system_means - system_means.mean())
     planted = np.asarray(asked.effects, dtype=float)
     if planted.ndim == 0:
         planted = np.concatenate([[planted / 2.0], np.zeros(r - 2), [-planted / 2.0]])
@@ -313,7 +325,7 @@ def _means(
     return np.asarray(centre + planted)
 
 
-def _flags(deterministic: int, r: int, dims: tuple[str, ...]) -> Bools | None:
+def _flag_deterministic(deterministic: int, r: int, dims: tuple[str, ...]) -> Bools | None:
     if not deterministic:
         return None
     if "instance" not in dims or not 0 < deterministic < r:

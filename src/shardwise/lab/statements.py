@@ -179,8 +179,8 @@ def check_statements(
 COLUMNS = ("statement", "kind", "nominal", "measured", "low", "high", "tables", "exceeded")
 
 
-def _row(statement: str, kind: str, nominal: float, hits: Bools | Floats) -> dict[str, Any]:
-    """One row of the table, with Clopper and Pearson's limits; averages of tables count as that many tables."""
+def _make_row(statement: str, kind: str, nominal: float, hits: Bools | Floats) -> dict[str, Any]:
+    """Make one row of the table, with Clopper and Pearson's limits; averages of tables count as that many tables."""
     measured, count = float(np.mean(hits)), len(hits)
     low, high = (
         float(end) for end in clopper_pearson(np.array(measured * count), np.array(float(count)), 0.01)
@@ -205,27 +205,27 @@ def _check_margin(
         ("no worse, at a loss of the margin", -margin, "at most", alpha / 2.0),
         ("no worse, of equal systems", 0.0, "power", float("nan")),
     ):
-        worlds = []
+        tilted = []
         for a, b in pairs:
             weights = tilted_weights(y[:, [a, b]], np.array([difference, 0.0]))
             if weights is not None and effective_topics(weights) >= LEAST_EVEN * len(y):
-                worlds.append((a, b, np.cumsum(weights) / np.sum(weights)))
-        if not worlds:
+                tilted.append((a, b, np.cumsum(weights) / np.sum(weights)))
+        if not tilted:
             continue
         passed = []
         for k in range(repetitions):
-            a, b, edges = worlds[k % len(worlds)]
+            a, b, edges = tilted[k % len(tilted)]
             rows = np.searchsorted(edges, make_generator(seed, k).random(len(y)), side="right").clip(
                 max=len(y) - 1
             )
-            passed.append(_passes(y, unit, width, margin, alpha, a, b, rows))
-        yield _row(statement, kind, nominal, np.array(passed))
+            passed.append(_passes_gate(y, unit, width, margin, alpha, a, b, rows))
+        yield _make_row(statement, kind, nominal, np.array(passed))
 
 
-def _passes(
+def _passes_gate(
     y: Floats, unit: Floats | None, width: float, margin: float, alpha: float, a: int, b: int, rows: Any
 ) -> bool:
-    """Whether a gate finds system a to be no worse than b on these rows."""
+    """Return whether a gate finds system a to be no worse than b on these rows."""
     if unit is not None:
         moments = intervals.pair_moments(unit[rows, a], unit[rows, b])
         return bool(intervals.p_no_worse(moments, margin / width) <= alpha / 2.0)
@@ -283,20 +283,20 @@ def _check_resampled(
             lower, upper = tables.mean(axis=1) - half, tables.mean(axis=1) + half
         means.append(((lower <= truth + 1e-12) & (truth <= upper + 1e-12)).mean(axis=1))
     confidence = 1.0 - alpha
-    yield _row("interval of a mean covers it", "about", confidence, np.concatenate(means))
+    yield _make_row("interval of a mean covers it", "about", confidence, np.concatenate(means))
     covered = np.concatenate(differences)
     if procedure.error_rate == "pair":
-        yield _row("interval of a difference covers it", "about", confidence, covered.mean(axis=1))
+        yield _make_row("interval of a difference covers it", "about", confidence, covered.mean(axis=1))
     if procedure.error_rate != "family":
         return
     if decisions.has_intervals:
-        yield _row(
+        yield _make_row(
             "all intervals of differences cover", "at least", confidence, np.asarray(covered.all(axis=1))
         )
     if pairs is None:
-        yield _row("all rank ranges cover", "at least", confidence, np.concatenate(ranks))
-        yield _row("best set holds a best system", "at least", confidence, np.concatenate(best))
-    yield _row("significantly better, but worse", "at most", alpha / 2.0, np.concatenate(wrong))
+        yield _make_row("all rank ranges cover", "at least", confidence, np.concatenate(ranks))
+        yield _make_row("best set holds a best system", "at least", confidence, np.concatenate(best))
+    yield _make_row("significantly better, but worse", "at most", alpha / 2.0, np.concatenate(wrong))
 
 
 def _limit_differences(
@@ -337,11 +337,11 @@ def _check_power(y: Floats, alpha: float, repetitions: int, seed: int) -> Iterat
     plan = power.pilot_power(pool, np.array([a]), np.array([b]), sizes, topics, rng, alpha=alpha).power[0]
     difference = float(np.interp(PLANNED, plan, sizes))
     procedure = parse_procedure(DEFAULT)
-    found = []
+    detections = []
     for first in range(0, repetitions, BATCH):
         count = min(BATCH, repetitions - first)
         tables = pool[rng.integers(topics, size=(count, topics))]
         tables[:, :, a] += difference
         decisions = procedure.decide(Tables(tables, TABLE, seed=seed, first=first, n_resamples=RESAMPLES))
-        found.append((decisions.p_adjusted[:, 0] <= alpha) & (decisions.difference[:, 0] > 0.0))
-    yield _row("planned power of 80% reached", "about", PLANNED, np.concatenate(found))
+        detections.append((decisions.p_adjusted[:, 0] <= alpha) & (decisions.difference[:, 0] > 0.0))
+    yield _make_row("planned power of 80% reached", "about", PLANNED, np.concatenate(detections))

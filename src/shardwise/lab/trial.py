@@ -1,4 +1,4 @@
-"""Methods tried in worlds: tables drawn, pairs decided, what was said held against the truth, until it is clear."""
+"""Methods tried in scenarios: tables drawn, pairs decided, what was said held against the truth, until it is clear."""
 
 from __future__ import annotations
 
@@ -17,11 +17,19 @@ from shardwise.core.arguments import Progress, map_parallel
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.claim import Claim
 from shardwise.core.errors import refuse_unknown
-from shardwise.lab.error_counts import Tally, Truth, joined, level_for, rate, ratio, tally
-from shardwise.lab.looks import status, tail
-from shardwise.lab.scenarios import Case
+from shardwise.lab.cases import Case
+from shardwise.lab.error_counts import (
+    ErrorTally,
+    Truth,
+    count_errors,
+    estimate_rate,
+    estimate_ratio,
+    join_tallies,
+    level_for,
+)
+from shardwise.lab.stopping import interval_tail, judge_interval
 from shardwise.lab.verdict import COVERED, FIGURE, cannot_explode
-from shardwise.lab.worlds.base import World
+from shardwise.lab.worlds.base import Scenario
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.tables import Tables
 
@@ -34,7 +42,7 @@ PAIRS = 500_000  # pairs of one chunk of tables
 class Chunk(NamedTuple):
     """Some tables of a case: all that a worker, in whatever process or machine, has to know."""
 
-    at: int  # number of the case
+    case_number: int  # number of the case
     case: Case
     methods: Sequence[Procedure]
     alpha: float
@@ -44,13 +52,18 @@ class Chunk(NamedTuple):
     number: int  # of tables
 
 
-def decided(chunk: Chunk) -> list[Tally]:
-    """What each method says of the tables of a chunk, held against the truth."""
-    world = chunk.case.world
-    drawn = world.draw(chunk.first, chunk.number, _path(chunk.seed, chunk.case.path))
-    tables = Tables(drawn, world.dims, chunk.seed, chunk.first)
+def decide_chunk(chunk: Chunk) -> list[ErrorTally]:
+    """Count the errors of each method on the tables of a chunk."""
+    scenario = chunk.case.scenario
+    drawn = scenario.draw(chunk.first, chunk.number, _derive_seed(chunk.seed, chunk.case.path))
+    tables = Tables(drawn, scenario.dims, chunk.seed, chunk.first)
     return [
-        tally(method.decide(tables, pairs), Truth.of(world.truth, pairs), method.error_rate, chunk.alpha)
+        count_errors(
+            method.decide(tables, pairs),
+            Truth.from_means(scenario.truth, pairs),
+            method.error_rate,
+            chunk.alpha,
+        )
         for method in chunk.methods
         for pairs in [choose_numbered_pairs(tables.systems, chunk.baselines or dunnett_baseline(method))]
     ]
@@ -107,7 +120,7 @@ def choose_numbered_pairs(systems: int, baselines: tuple[int, ...]) -> tuple[Int
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """Methods tried in worlds, with looks at the figures on the way."""
+    """Methods tried in scenarios, with looks at the figures on the way."""
 
     cases: Sequence[Case]
     methods: Sequence[Procedure]
@@ -123,68 +136,68 @@ class Trial:
         jobs: int | None,
         progress: Progress | None,
         executor: Executor | None = None,
-        watch: Callable[[list[list[Tally]]], None] | None = None,
-    ) -> list[list[Tally]]:
+        watch: Callable[[list[list[ErrorTally]]], None] | None = None,
+    ) -> list[list[ErrorTally]]:
         """Tallies of every case and method. Chunks of replicates go to workers; each depends on its numbers alone.
 
-        The worlds fill alike; ``watch`` is called with what there is whenever each has got another chunk.
+        The scenarios fill alike; ``watch`` is called with what there is whenever each has got another chunk.
         """
         total = sum(-(-self.looks[-1] // case.share) for case in self.cases)
-        parts: list[list[list[Tally]]] = [[[] for _ in self.methods] for _ in self.cases]
-        tallies: list[list[Tally]] = []
+        parts: list[list[list[ErrorTally]]] = [[[] for _ in self.methods] for _ in self.cases]
+        tallies: list[list[ErrorTally]] = []
         unclear, done, before = set(range(len(self.cases))), 0, 0
         limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
         how = (self.methods, self.alpha, self.seed, self.baselines)
         for look in self.looks:
             chunks = [
-                Chunk(at, self.cases[at], *how, first, min(size, stop - first))
-                for at in sorted(unclear)
-                for share, size in [(self.cases[at].share, _chunk(self.cases[at].world))]
+                Chunk(number, self.cases[number], *how, first, min(size, stop - first))
+                for number in sorted(unclear)
+                for share, size in [(self.cases[number].share, _chunk_size(self.cases[number].scenario))]
                 for stop in [-(-look // share)]
                 for first in range(-(-before // share), stop, size)
             ]
             chunks.sort(key=lambda chunk: chunk.first)
-            told = None if progress is None else _counting(progress, done, total)
+            count_progress = None if progress is None else _offset_progress(progress, done, total)
             with limits(1, "blas"):
                 results = map_parallel(
-                    decided,
+                    decide_chunk,
                     chunks,
                     jobs=jobs,
                     executor=executor,
-                    progress=told,
+                    progress=count_progress,
                     steps=lambda chunk: chunk.number,
                 )
-                for chunk, found, following in zip(chunks, results, [*chunks[1:], None], strict=True):
+                for chunk, chunk_tallies, following in zip(chunks, results, [*chunks[1:], None], strict=True):
                     done += chunk.number
-                    for k, one in enumerate(found):
-                        parts[chunk.at][k].append(one)
+                    for k, tally in enumerate(chunk_tallies):
+                        parts[chunk.case_number][k].append(tally)
                     if watch is not None and following is not None and following.first > chunk.first:
-                        watch([[joined(of_method) for of_method in of_case] for of_case in parts])
-            tallies = [[joined(of_method) for of_method in of_case] for of_case in parts]
-            parts = [[[one] for one in of_case] for of_case in tallies]
+                        watch([[join_tallies(of_method) for of_method in of_case] for of_case in parts])
+            tallies = [[join_tallies(of_method) for of_method in of_case] for of_case in parts]
+            parts = [[[tally] for tally in of_case] for of_case in tallies]
             if watch is not None:
                 watch(tallies)
-            unclear, before = self.unclear(tallies), look
+            unclear, before = self.find_unclear(tallies), look
             if not unclear:
                 break
         return tallies
 
-    def alike(self) -> dict[tuple[Claim, str, bool], list[int]]:
-        """Numbers of the cases that count together: one null, or all ways in which differences are planted in it."""
-        found: dict[tuple[Claim, str, bool], list[int]] = {}
-        for at, case in enumerate(self.cases):
-            found.setdefault((case.world.claim, case.null, case.planted), []).append(at)
-        return found
+    def group_cases(self) -> dict[tuple[Claim, str, bool], list[int]]:
+        """Group the numbers of cases that count together: one null, or all ways of planting differences in it."""
+        members: dict[tuple[Claim, str, bool], list[int]] = {}
+        for number, case in enumerate(self.cases):
+            members.setdefault((case.scenario.claim, case.null, case.planted), []).append(number)
+        return members
 
-    def tail(self, claim: Claim) -> float:
-        """Tail of the intervals, for all looks at all worlds of a claim."""
-        return tail(len(self.looks), sum(about == claim for about, _, _ in self.alike()))
+    def interval_tail(self, claim: Claim) -> float:
+        """Return the tail of the intervals, for all looks at all scenarios of a claim."""
+        return interval_tail(len(self.looks), sum(about == claim for about, _, _ in self.group_cases()))
 
-    def unclear(self, tallies: Sequence[Sequence[Tally]]) -> set[int]:
-        """Numbers of the cases that have to go on, as they leave a verdict on a method open."""
+    def find_unclear(self, tallies: Sequence[Sequence[ErrorTally]]) -> set[int]:
+        """Return numbers of the cases that have to go on, as they leave a verdict on a method open."""
         going: set[int] = set()
-        for about in {claim for claim, _, _ in self.alike()}:
-            meant = [k for k, m in enumerate(self.methods) if _meant(m, about)] or range(len(self.methods))
+        for about in {claim for claim, _, _ in self.group_cases()}:
+            meant = [k for k, m in enumerate(self.methods) if _is_meant(m, about)] or range(len(self.methods))
             for k in meant:
                 method = self.methods[k]
                 for column, figure in (
@@ -192,36 +205,45 @@ class Trial:
                     ("intervals", COVERED[method.error_rate]),
                 ):
                     states = {}
-                    for (claim, _, _), members in self.alike().items():
+                    for (claim, _, _), members in self.group_cases().items():
                         if claim != about or not getattr(self.cases[members[0]], column):
                             continue
-                        x = np.concatenate([getattr(tallies[at][k], figure) for at in members])
-                        found = rate(x if column == "alarms" else 1.0 - x, self.tail(about))
-                        if found.n:
-                            states[tuple(members)] = status(found.low, found.high, self.alpha)
+                        x = np.concatenate([getattr(tallies[number][k], figure) for number in members])
+                        estimate = estimate_rate(
+                            x if column == "alarms" else 1.0 - x, self.interval_tail(about)
+                        )
+                        if estimate.n:
+                            states[tuple(members)] = judge_interval(estimate.low, estimate.high, self.alpha)
                     if "fails" not in states.values():
                         going |= {
-                            at for members, state in states.items() if state == "unclear" for at in members
+                            number
+                            for members, state in states.items()
+                            if state == "unclear"
+                            for number in members
                         }
         return going
 
-    def rates(self, tallies: Sequence[Sequence[Tally]]) -> pd.DataFrame:
-        """Every figure in long form; tables with differences planted in several ways count together."""
+    def tabulate_rates(self, tallies: Sequence[Sequence[ErrorTally]]) -> pd.DataFrame:
+        """Tabulate every figure in long form; tables with differences planted in several ways count together."""
         rows: list[dict[str, Any]] = []
-        for (about, _, planted), members in self.alike().items():
-            first, ends = self.cases[members[0]], self.tail(about)
+        for (about, _, planted), members in self.group_cases().items():
+            first, ends = self.cases[members[0]], self.interval_tail(about)
             for k, method in enumerate(self.methods):
                 of = {
-                    name: np.concatenate([getattr(tallies[at][k], name) for at in members])
+                    name: np.concatenate([getattr(tallies[number][k], name) for number in members])
                     for name in (*FIGURES, "smallest", "wrong_way", "right_way")
                 }
-                figures = {name: rate(of[name], ends) for name in FIGURES}
+                figures = {name: estimate_rate(of[name], ends) for name in FIGURES}
                 if planted:
-                    figures["wrong_way"] = ratio(of["wrong_way"], of["wrong_way"] + of["right_way"], ends)
-                    figures["found"] = rate(np.concatenate([_found(tallies[at][k]) for at in members]), ends)
+                    figures["wrong_way"] = estimate_ratio(
+                        of["wrong_way"], of["wrong_way"] + of["right_way"], ends
+                    )
+                    figures["found"] = estimate_rate(
+                        np.concatenate([_share_found(tallies[number][k]) for number in members]), ends
+                    )
                 elif method.error_rate != "pair" and cannot_explode(method):
                     figures["level"] = level_for(of["smallest"], self.alpha, ends)
-                head = self._head(method, about, first) | {"planted": planted}
+                head = self._row_head(method, about, first) | {"planted": planted}
                 head |= {"for_alarms": first.alarms, "for_intervals": first.intervals}
                 rows += [
                     head | {"figure": name, "rate": r.value, "low": r.low, "high": r.high, "n": r.n}
@@ -229,70 +251,70 @@ class Trial:
                 ]
         return pd.DataFrame(rows)
 
-    def power(self, tallies: Sequence[Sequence[Tally]]) -> pd.DataFrame:
-        """Share of planted differences found, by their size."""
+    def tabulate_power(self, tallies: Sequence[Sequence[ErrorTally]]) -> pd.DataFrame:
+        """Tabulate the share of planted differences detected, by their size."""
         rows: list[dict[str, Any]] = []
-        for (about, _, planted), members in self.alike().items():
+        for (about, _, planted), members in self.group_cases().items():
             for k, method in enumerate(self.methods if planted else ()):
-                head = self._head(method, about, self.cases[members[0]])
-                parts = [tallies[at][k] for at in members]
-                for size, found in _by_size([self.cases[at] for at in members], parts).items():
-                    r = rate(found, self.tail(about))
+                head = self._row_head(method, about, self.cases[members[0]])
+                parts = [tallies[number][k] for number in members]
+                for size, shares in _by_size([self.cases[number] for number in members], parts).items():
+                    r = estimate_rate(shares, self.interval_tail(about))
                     rows.append(head | {"difference": size, "power": r.value, "low": r.low, "high": r.high})
         return pd.DataFrame(rows, columns=POWER)
 
-    def _head(self, method: Procedure, about: Claim, case: Case) -> dict[str, Any]:
-        claim = about.short(case.world.dims)
-        head = {"method": method.name, "error_rate": method.error_rate, "meant": _meant(method, about)}
+    def _row_head(self, method: Procedure, about: Claim, case: Case) -> dict[str, Any]:
+        claim = about.short(case.scenario.dims)
+        head = {"method": method.name, "error_rate": method.error_rate, "meant": _is_meant(method, about)}
         return head | {"claim": claim, "null": case.null}
 
-    def blamed(
-        self, tallies: Sequence[Sequence[Tally]], claim: Claim, names: Iterable[str]
+    def count_blamed(
+        self, tallies: Sequence[Sequence[ErrorTally]], claim: Claim, names: Iterable[str]
     ) -> dict[str, Floats]:
-        """False alarms of methods that each system was in, where all are equal and each keeps its own scores."""
-        worlds = [
-            at
-            for at, case in enumerate(self.cases)
-            if case.world.claim == claim and case.alarms and not case.planted and case.null != "permute"
+        """Count false alarms of methods that each system was in, where all are equal and each keeps its own scores."""
+        scenarios = [
+            number
+            for number, case in enumerate(self.cases)
+            if case.scenario.claim == claim and case.alarms and not case.planted and case.null != "permute"
         ]
         every = {m.name: k for k, m in enumerate(self.methods)}
         return {
-            name: np.sum([tallies[at][every[name]].blamed for at in worlds], axis=0)
+            name: np.sum([tallies[number][every[name]].blamed for number in scenarios], axis=0)
             for name in names
-            if worlds
+            if scenarios
         }
 
 
-def _meant(method: Procedure, claim: Claim) -> bool:
+def _is_meant(method: Procedure, claim: Claim) -> bool:
     return method.method.sound and method.claim == claim
 
 
-def _found(part: Tally) -> Floats:
-    """Share of the planted differences found in each table, all sizes alike."""
+def _share_found(part: ErrorTally) -> Floats:
+    """Return the share of planted differences detected in each table, all sizes alike."""
     asked = part.found[:, np.isfinite(part.found).all(axis=0)]
     return np.asarray(asked.mean(axis=1) if asked.size else np.full(len(asked), np.nan))
 
 
-def _counting(progress: Progress, before: int, total: int) -> Progress:
-    """Progress of a batch told as that of the whole."""
+def _offset_progress(progress: Progress, before: int, total: int) -> Progress:
+    """Report progress of a batch as that of the whole."""
     return lambda done, _: progress(before + done, total)
 
 
-def _path(seed: int, path: int) -> int:
-    """A seed of its own for each planting, so that no two worlds share their tables."""
+def _derive_seed(seed: int, path: int) -> int:
+    """Derive a seed of its own for each planting, so that no two scenarios share their tables."""
     return (
         int(np.random.SeedSequence(seed, spawn_key=(path,)).generate_state(1, np.uint64)[0]) if path else seed
     )
 
 
-def _chunk(world: World) -> int:
-    r = world.shape[world.dims.index("system")]
-    return max(1, min(50, SCORES // prod(world.shape), PAIRS // max(1, r * (r - 1) // 2)))
+def _chunk_size(scenario: Scenario) -> int:
+    r = scenario.shape[scenario.dims.index("system")]
+    return max(1, min(50, SCORES // prod(scenario.shape), PAIRS // max(1, r * (r - 1) // 2)))
 
 
-def _by_size(cases: Sequence[Case], parts: Sequence[Tally]) -> dict[float, Floats]:
-    found: dict[float, list[Floats]] = {}
+def _by_size(cases: Sequence[Case], parts: Sequence[ErrorTally]) -> dict[float, Floats]:
+    shares: dict[float, list[Floats]] = {}
     for case, part in zip(cases, parts, strict=True):
-        for g, size in enumerate(Truth.of(case.world.truth).sizes):
-            found.setdefault(round(float(size), 10), []).append(part.found[:, g])
-    return {size: np.concatenate(found[size]) for size in sorted(found)}
+        for g, size in enumerate(Truth.from_means(case.scenario.truth).sizes):
+            shares.setdefault(round(float(size), 10), []).append(part.found[:, g])
+    return {size: np.concatenate(shares[size]) for size in sorted(shares)}

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from shardwise.core.claim import Claim
-from shardwise.lab.looks import status
+from shardwise.lab.stopping import judge_interval
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import DEFAULTS, list_claims, list_procedures, parse_procedure
 from shardwise.methods.tables import Dims
@@ -48,7 +48,7 @@ class Advice:
     status: str
     calibrated: bool  # whether alpha is another level than the one asked for
 
-    def call(self, command: bool = False) -> str:
+    def suggest_call(self, command: bool = False) -> str:
         """Return what to do now, in Python or on the command line.
 
         Parameters
@@ -57,7 +57,7 @@ class Advice:
             Whether it is for the command line.
 
         >>> advice = Advice("family", "moderated holm", .034, "moderated holm", "fails", True)
-        >>> print(advice.call(), advice.call(command=True), sep="; ")
+        >>> print(advice.suggest_call(), advice.suggest_call(command=True), sep="; ")
         sw.compare(scores, 'moderated holm').reject(alpha=0.034); compare --method 'moderated holm' --alpha 0.034
         """
         if command:
@@ -81,9 +81,9 @@ class Verdict:
     @property
     def use(self) -> dict[str, str]:
         """What to use for each promise."""
-        return {one.error_rate: one.method for one in self.advice}
+        return {advice.error_rate: advice.method for advice in self.advice}
 
-    def said(self, command: bool = False) -> tuple[str, ...]:
+    def list_lines(self, command: bool = False) -> tuple[str, ...]:
         """Return all that is said, line by line.
 
         Parameters
@@ -91,7 +91,7 @@ class Verdict:
         command
             Whether what to do now is said for the command line.
         """
-        calls = dict.fromkeys(one.call(command) for one in self.advice)
+        calls = dict.fromkeys(advice.suggest_call(command) for advice in self.advice)
         why = [f"why: {cause}" for cause in self.causes]
         return (*self.lines, *why, f"now: {'; '.join(calls)}")
 
@@ -104,7 +104,7 @@ class Verdict:
             Whether what to do now is said for the command line.
         """
         head = f"{self.claim[:1].upper()}{self.claim[1:]}, at {self.alpha:.2g}:"
-        return "\n".join([head, *(f"  {line}" for line in self.said(command))])
+        return "\n".join([head, *(f"  {line}" for line in self.list_lines(command))])
 
     def to_dict(self, command: bool = False) -> dict[str, Any]:
         """Return the verdict in plain values, as JSON takes them.
@@ -114,7 +114,7 @@ class Verdict:
         command
             Whether what to do now is said for the command line.
         """
-        advice = [{**asdict(one), "now": one.call(command)} for one in self.advice]
+        advice = [{**asdict(item), "now": item.suggest_call(command)} for item in self.advice]
         return {
             "claim": self.claim,
             "advice": advice,
@@ -130,8 +130,8 @@ class Verdict:
         return self.text()
 
 
-def declared(dims: Dims, claim: Claim, error_rate: str) -> Procedure | None:
-    """The procedure that is used for a claim and a promise unless it is shown to fail; None where none is usual.
+def declared_procedure(dims: Dims, claim: Claim, error_rate: str) -> Procedure | None:
+    """Return the procedure that is used for a claim and an error rate unless it is shown to fail, or None.
 
     Parameters
     ----------
@@ -153,9 +153,9 @@ def declared(dims: Dims, claim: Claim, error_rate: str) -> Procedure | None:
             else replace(usual, correction={"discovery": "bh", "pair": "none"}[error_rate])
         )
     made = (
-        one
-        for one in list_procedures(dims).values()
-        if one.claim == claim and one.method.sound and one.error_rate == error_rate
+        procedure
+        for procedure in list_procedures(dims).values()
+        if procedure.claim == claim and procedure.method.sound and procedure.error_rate == error_rate
     )
     return next(made, None)
 
@@ -168,7 +168,7 @@ def cannot_explode(procedure: Procedure) -> bool:
     return procedure.method.bounded_statistic
 
 
-def verdict(
+def judge_methods(
     claim: Claim,
     table: pd.DataFrame,
     methods: Sequence[Procedure],
@@ -202,21 +202,25 @@ def verdict(
         error_rate for error_rate in PROMISES if any(row["error_rate"] == error_rate for row in rows.values())
     ]
     advice = tuple(
-        one for error_rate in asked if (one := _advice(error_rate, claim, rows, methods, dims, alpha))
+        item
+        for error_rate in asked
+        if (item := _advise_method(error_rate, claim, rows, methods, dims, alpha))
     )
-    lines = [f"{PROMISES[one.error_rate]}: {_chosen(one, rows, alpha)}" for one in advice]
-    chosen = {one.method for one in advice if not one.calibrated}
+    lines = [f"{PROMISES[item.error_rate]}: {_describe_advice(item, rows, alpha)}" for item in advice]
+    chosen = {item.method for item in advice if not item.calibrated}
     others = [row for row in rows.values() if row["method"] not in chosen]
-    if also := [_figure(row) for row in others if _good(row)]:
+    if also := [_format_figure(row) for row in others if _is_good(row)]:
         lines.append(f"hold as well: {'; '.join(also)}")
-    half = [row for row in others if row["meant"] and row["status"] == "holds" and not _good(row)]
+    half = [row for row in others if row["meant"] and row["status"] == "holds" and not _is_good(row)]
     if half:
-        shown = (f"{_figure(row)}{_intervals(row)}" for row in half)
+        shown = (f"{_format_figure(row)}{_describe_coverage(row)}" for row in half)
         lines.append(f"hold, but not their intervals: {' / '.join(shown)}")
     wrong = sorted((row for row in others if row["status"] == "fails"), key=lambda row: -row["rate"])
     if wrong:
-        lines.append(f"do not use for this claim: {'; '.join(_failure(row, alpha) for row in wrong)}")
-    if unclear := [_figure(row) for row in others if row["status"] == "unclear"]:
+        lines.append(
+            f"do not use for this claim: {'; '.join(_describe_failure(row, alpha) for row in wrong)}"
+        )
+    if unclear := [_format_figure(row) for row in others if row["status"] == "unclear"]:
         lines.append(f"undecided, as more tables would tell: {'; '.join(unclear)}")
     guilty = any(row["meant"] for row in rows.values() if row["status"] == "fails")
     why = tuple(causes) if guilty else ()
@@ -232,7 +236,7 @@ def verdict(
     )
 
 
-def _advice(
+def _advise_method(
     error_rate: str,
     claim: Claim,
     rows: Rows,
@@ -240,28 +244,28 @@ def _advice(
     dims: Dims,
     alpha: float,
 ) -> Advice | None:
-    default = declared(dims, claim, error_rate)
+    default = declared_procedure(dims, claim, error_rate)
     if default is None:
         return None
     row = rows.get(default.name)
     state = "" if row is None else str(row["status"])
-    found = Advice(error_rate, default.name, alpha, default.name, state, False)
+    advice = Advice(error_rate, default.name, alpha, default.name, state, False)
     if row is None or state != "fails":
-        return found
-    good = [m for m in methods if _good(rows[m.name])]
+        return advice
+    good = [m for m in methods if _is_good(rows[m.name])]
     alike = [m for m in good if m.error_rate == error_rate]
     for other in sorted(alike, key=lambda m: m.method != default.method):  # the same statistic first
-        return replace(found, method=other.name)
+        return replace(advice, method=other.name)
     if row["level"] > 0.0:
-        return replace(found, alpha=two_digits(row["level"]), calibrated=True)
+        return replace(advice, alpha=two_digits(row["level"]), calibrated=True)
     stronger = [
         m.name for m in good if m.error_rate == "family"
     ]  # no false claim at all is what the others promise and more
-    strongest = declared(dims, claim, "family")
-    return replace(found, method=stronger[0] if stronger else strongest.name if strongest else default.name)
+    strongest = declared_procedure(dims, claim, "family")
+    return replace(advice, method=stronger[0] if stronger else strongest.name if strongest else default.name)
 
 
-def _good(row: Row) -> bool:
+def _is_good(row: Row) -> bool:
     return bool(row["meant"]) and row["status"] == "holds" and row["intervals"] != "fails"
 
 
@@ -275,119 +279,128 @@ def two_digits(level: float) -> float:
     return float(f"{np.floor(level / unit + 1e-9) * unit:.2g}")
 
 
-def _chosen(one: Advice, rows: Rows, alpha: float) -> str:
-    """What is said of one promise."""
-    if not one.status:
-        return f"use {one.method}, the default, which was not tried here"
-    row = rows[one.declared]
-    if one.status != "fails":
-        shown = "which holds" if one.status == "holds" else "and is not shown to fail"
-        return (
-            f"use {one.method}, the default: false alarms {_rate(row)}, {shown}{_intervals(row)}{_power(row)}"
-        )
-    opening = f"{one.declared}, the default, fails: false alarms {_rate(row)}; use "
-    if one.calibrated:
-        return f"{opening}it at alpha {_level(row)}, where it errs in {100 * alpha:g} %"
-    if one.method not in rows:
-        return f"{opening}{one.method}, which promises more"
-    other = rows[one.method]
-    return f"{opening}{one.method}, which holds: {_rate(other)}{_intervals(other)}{_power(other)}"
+def _describe_advice(advice: Advice, rows: Rows, alpha: float) -> str:
+    """Describe the advice for one error rate."""
+    if not advice.status:
+        return f"use {advice.method}, the default, which was not tried here"
+    row = rows[advice.declared]
+    if advice.status != "fails":
+        shown = "which holds" if advice.status == "holds" else "and is not shown to fail"
+        details = f"{shown}{_describe_coverage(row)}{_describe_power(row)}"
+        return f"use {advice.method}, the default: false alarms {_format_rate(row)}, {details}"
+    opening = f"{advice.declared}, the default, fails: false alarms {_format_rate(row)}; use "
+    if advice.calibrated:
+        return f"{opening}it at alpha {_format_level(row)}, where it errs in {100 * alpha:g} %"
+    if advice.method not in rows:
+        return f"{opening}{advice.method}, which promises more"
+    other = rows[advice.method]
+    details = f"{_format_rate(other)}{_describe_coverage(other)}{_describe_power(other)}"
+    return f"{opening}{advice.method}, which holds: {details}"
 
 
-def _level(row: Row) -> str:
+def _format_level(row: Row) -> str:
     return f"{two_digits(row['level']):g} ({row['level_low']:.2g} to {row['level_high']:.2g})"
 
 
-def _rate(row: Row) -> str:
-    return f"{_between(row['rate'], row['low'], row['high'])}, worst in {row['null']}"
+def _format_rate(row: Row) -> str:
+    return f"{_format_percent(row['rate'], row['low'], row['high'])}, worst in {row['null']}"
 
 
-def _between(value: float, low: float, high: float) -> str:
+def _format_percent(value: float, low: float, high: float) -> str:
     return f"{100 * value:.1f} % ({100 * low:.1f} to {100 * high:.1f} %)"
 
 
-def _intervals(row: Row) -> str:
+def _describe_coverage(row: Row) -> str:
     if np.isnan(row["coverage"]):
         return ""
     short = ", too few" if row["intervals"] == "fails" else ""
-    value = _between(row["coverage"], row["coverage_low"], row["coverage_high"])
+    value = _format_percent(row["coverage"], row["coverage_low"], row["coverage_high"])
     what = {"family": "all intervals are true", "discovery": "intervals of pairs found are true"}
     return (
         f"; {what.get(row['error_rate'], 'intervals are true')} in {value} in {row['coverage_null']}{short}"
     )
 
 
-def _power(row: Row) -> str:
+def _describe_power(row: Row) -> str:
     return (
         "" if np.isnan(row["power"]) else f"; it finds {100 * row['power']:.0f} % of the planted differences"
     )
 
 
-def _figure(row: Row) -> str:
-    return f"{row['method']} {_between(row['rate'], row['low'], row['high'])}"
+def _format_figure(row: Row) -> str:
+    return f"{row['method']} {_format_percent(row['rate'], row['low'], row['high'])}"
 
 
-def _failure(row: Row, alpha: float) -> str:
-    said = f"{_figure(row)} in {row['null']}"
+def _describe_failure(row: Row, alpha: float) -> str:
+    sentence = f"{_format_figure(row)} in {row['null']}"
     if not row["meant"]:
-        return said
+        return sentence
     if row["level"] > 0.0:
-        return f"{said}, {100 * alpha:g} % at alpha {_level(row)}"
+        return f"{sentence}, {100 * alpha:g} % at alpha {_format_level(row)}"
     if row["error_rate"] == "pair":
-        return said
-    return f"{said}, and no other level is sure to help"
+        return sentence
+    return f"{sentence}, and no other level is sure to help"
 
 
-def summary(rates: pd.DataFrame, alpha: float) -> pd.DataFrame:
-    """One row for each method and claim: false alarms where they are worst, coverage of intervals, power.
+def summarize_rates(rates: pd.DataFrame, alpha: float) -> pd.DataFrame:
+    """Summarize each method and claim in one row: false alarms where they are worst, coverage of intervals, power.
 
     Parameters
     ----------
     rates
-        Every figure in every world, as `Calibration` has them.
+        Every figure in every scenario, as `Calibration` has them.
     alpha
         The level that is promised.
     """
     rows = []
-    for (claim, method), own in rates[np.isfinite(rates["rate"])].groupby(["claim", "method"], sort=False):
-        error_rate = str(own["error_rate"].iloc[0])
+    for (claim, method), method_rates in rates[np.isfinite(rates["rate"])].groupby(
+        ["claim", "method"], sort=False
+    ):
+        error_rate = str(method_rates["error_rate"].iloc[0])
 
-        def worst(figure: str, column: str, high_is_bad: bool = False) -> tuple[Any, str]:
-            part = own[(own["figure"] == figure) & own[column]]  # noqa: B023
-            return _worst(part, alpha, high_is_bad)
+        def worst_row(figure: str, column: str, high_is_bad: bool = False) -> tuple[Any, str]:
+            part = method_rates[(method_rates["figure"] == figure) & method_rates[column]]  # noqa: B023
+            return _find_worst(part, alpha, high_is_bad)
 
-        alarm, state = worst(FIGURE[error_rate], "for_alarms", True)
+        alarm, state = worst_row(FIGURE[error_rate], "for_alarms", True)
         if alarm is None:
             continue
-        covered, shown = worst(COVERED[error_rate], "for_intervals")
+        covered, shown = worst_row(COVERED[error_rate], "for_intervals")
         row = {"claim": claim, "method": method, "error_rate": error_rate, "meant": bool(alarm["meant"])}
-        row |= {**_of(alarm, "rate", "low", "high"), "null": _world(alarm), "status": state}
-        row |= _of(worst("level", "for_alarms")[0], "level", "level_low", "level_high")
-        row |= _of(covered, "coverage", "coverage_low", "coverage_high")
-        row |= {"coverage_null": _world(covered), "intervals": shown}
-        row |= _of(worst("best", "for_alarms")[0], "best", "best_low", "best_high")
-        rows.append(row | _of(worst("found", "for_alarms")[0], "power", "power_low", "power_high"))
+        row |= {
+            **_rename_figures(alarm, "rate", "low", "high"),
+            "null": _name_scenario(alarm),
+            "status": state,
+        }
+        row |= _rename_figures(worst_row("level", "for_alarms")[0], "level", "level_low", "level_high")
+        row |= _rename_figures(covered, "coverage", "coverage_low", "coverage_high")
+        row |= {"coverage_null": _name_scenario(covered), "intervals": shown}
+        row |= _rename_figures(worst_row("best", "for_alarms")[0], "best", "best_low", "best_high")
+        rows.append(
+            row | _rename_figures(worst_row("found", "for_alarms")[0], "power", "power_low", "power_high")
+        )
     return pd.DataFrame(rows)
 
 
-def _worst(part: pd.DataFrame, alpha: float, high_is_bad: bool) -> tuple[Any, str]:
-    """The row of the world that speaks most against a method, and what it shows; nothing where there is none."""
+def _find_worst(part: pd.DataFrame, alpha: float, high_is_bad: bool) -> tuple[Any, str]:
+    """Find the scenario that speaks most against a method, and what it shows; nothing where there is none."""
     if part.empty:
         return None, ""
     ends = zip(part["low"], part["high"], strict=True)
     states = [
-        status(low, high, alpha) if high_is_bad else status(1 - high, 1 - low, alpha) for low, high in ends
+        judge_interval(low, high, alpha) if high_is_bad else judge_interval(1 - high, 1 - low, alpha)
+        for low, high in ends
     ]
     state = max(states, key=STATES.index)
     return part[[s == state for s in states]].sort_values("rate", ascending=high_is_bad).iloc[-1], state
 
 
-def _of(row: Any, *names: str) -> dict[str, float]:
+def _rename_figures(row: Any, *names: str) -> dict[str, float]:
     return {
         name: np.nan if row is None else row[key]
         for name, key in zip(names, ("rate", "low", "high"), strict=True)
     }
 
 
-def _world(row: Any) -> str:
+def _name_scenario(row: Any) -> str:
     return "" if row is None else row["null"] + ", some differ" * int(row["planted"])

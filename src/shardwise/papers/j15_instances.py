@@ -21,7 +21,7 @@ from shardwise.core.claim import format_count
 from shardwise.core.errors import InputError, Option
 from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, level_names, require_complete
-from shardwise.lab.worlds.j15 import j15_world
+from shardwise.lab.worlds.j15 import j15_scenario
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import INSTANCES, TABLE, Tables
 from shardwise.papers.exhibit import Exhibit, Form, Replication
@@ -204,7 +204,7 @@ def _figure_2(plan: _Plan) -> Frames:
     rows = []
     for sigma in SIGMA:
         for mu in MU:
-            y = j15_world("figure-2", mu=float(mu), sigma=sigma).draw(
+            y = j15_scenario("figure-2", mu=float(mu), sigma=sigma).draw(
                 0, max(plan.repetitions // 5, 1), plan.seed
             )
             z = y[:, :, 0] - y[:, :, 1]
@@ -217,7 +217,7 @@ def _figure_3(plan: _Plan) -> Frames:
     """A 95 % interval of the difference of equal systems as topics are added."""
     rows = []
     for n in TOPICS:
-        y = j15_world("figure-3", topics=n).draw(0, 1, plan.seed)[0]
+        y = j15_scenario("figure-3", topics=n).draw(0, 1, plan.seed)[0]
         found = scipy.stats.ttest_1samp(y[:, 0] - y[:, 1], 0.0)
         low, high = found.confidence_interval(0.95)
         rows.append(
@@ -229,7 +229,7 @@ def _figure_3(plan: _Plan) -> Frames:
 def _figure_4(plan: _Plan) -> Frames:
     """p-values of both tests of J15 in simulated comparisons with a deterministic system."""
     each = []
-    world = j15_world("figure-4")
+    world = j15_scenario("figure-4")
     for first in range(0, plan.repetitions, 50):
         y = world.draw(first, min(50, plan.repetitions - first), plan.seed)
         each.append(_p_values(y, plan, first, (MIXED, BOOTSTRAP, "unified")))

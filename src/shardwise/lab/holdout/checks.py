@@ -24,7 +24,7 @@ from shardwise.core.rng import make_generator
 from shardwise.core.scores import as_scores, layout_of, level_names, nouns_of
 from shardwise.core.shown import Shown
 from shardwise.lab.holdout.counts import FIGURES
-from shardwise.lab.holdout.plan import Plan, Tally, joined, tables
+from shardwise.lab.holdout.plan import HoldoutPlan, HoldoutTally, build_tables, join_repeats
 from shardwise.methods.anova.variance_components import complete_table
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import DEFAULTS, parse_procedure
@@ -77,7 +77,7 @@ class PredictiveCheck(Shown):
         lines = [self.setting]
         for key, row in self.table.iterrows():
             name = " from ".join(key) if isinstance(key, tuple) else str(key)
-            lines.append(f"{name}: {_sentence(row, self.level)}")
+            lines.append(f"{name}: {_write_sentence(row, self.level)}")
         if len(self.repeats) > len(self.table):
             lines.append(
                 "All repeats halve the same scores, so they are not independent: their spread shows how much depends on"
@@ -86,7 +86,7 @@ class PredictiveCheck(Shown):
         return "\n".join(lines)
 
 
-def _sentence(row: pd.Series[Any], level: float) -> str:
+def _write_sentence(row: pd.Series[Any], level: float) -> str:
     inside = f"{row['coverage']:.1%} of all differences lie in the {100 * level:g} % prediction interval"
     if not row["found"] > 0:
         return f"no pair is found; {inside}"
@@ -160,16 +160,16 @@ def split_half(
     procedure...
     t holm    5.2         0.96      0.04
     """
-    y, dims = _checked(scores)
+    y, dims = _check_scores(scores)
     level_of(alpha)
     level_of(level, "level")
     if repeats < 1 or seed < 0:
         raise InputError((Option("repeats"), " must be at least 1 and ", Option("seed"), " at least 0"))
-    n = _size(dims, y, over)
+    n = _count_levels(dims, y, over)
     r = y.shape[dims.index("system")]
     pairs = r * (r - 1) // 2
-    chosen, strict = _chosen(procedures, dims, reference)
-    plan = Plan(dims, chosen, frozenset((over,)), alpha, level, seed, strict)
+    chosen, strict = _choose_procedures(procedures, dims, reference)
+    plan = HoldoutPlan(dims, chosen, frozenset((over,)), alpha, level, seed, strict)
     axis = dims.index(over)
     workers = workers_of(jobs)
     per = max(1, min(-(-repeats // workers), CHUNK // pairs))
@@ -177,15 +177,15 @@ def split_half(
     limits = import_module("threadpoolctl").threadpool_limits  # two threads in each worker are slower
     with limits(1, "blas"):
         chunks = map_parallel(
-            partial(_halves, plan, y, axis, repeats, per),
+            partial(_decide_halves, plan, y, axis, repeats, per),
             range(0, repeats, per),
             jobs=jobs,
             executor=executor,
             progress=progress,
             steps=lambda first: min(per, repeats - first),
         )
-        found = list(chunks)
-    forth, back = (joined([one[k] for one in found]) for k in (0, 1))
+        results = list(chunks)
+    forth, back = (join_repeats([result[k] for result in results]) for k in (0, 1))
     sizes = " and ".join(str(k) for k in dict.fromkeys((n // 2, n - n // 2)))
     nouns = nouns_of(as_scores(scores))
     setting = (
@@ -194,10 +194,12 @@ def split_half(
         f" {format_count(r, nouns.get('system', 'system'))} decided on"
         f" each half at {alpha:g}, verified on the other"
     )
-    return PredictiveCheck(*tables(plan, {"": forth + back}), setting, alpha, level)
+    return PredictiveCheck(*build_tables(plan, {"": forth + back}), setting, alpha, level)
 
 
-def _halves(plan: Plan, y: Floats, axis: int, repeats: int, per: int, first: int) -> tuple[Tally, Tally]:
+def _decide_halves(
+    plan: HoldoutPlan, y: Floats, axis: int, repeats: int, per: int, first: int
+) -> tuple[HoldoutTally, HoldoutTally]:
     """Decide halves first, first + 1, … and verify each on the other."""
     n = y.shape[axis]
     orders = [make_generator(plan.seed, i).permutation(n) for i in range(first, min(first + per, repeats))]
@@ -259,27 +261,29 @@ def across_collections(
         raise InputError(
             f"the score sets are called {names[0]!r} and {names[1]!r}", remedy="give them different names"
         )
-    first, second, common = _matched(a, b, names)
-    (y, dims), (z, _) = _checked(first), _checked(second)
-    chosen, strict = _chosen(procedures, dims, reference)
-    plan = Plan(dims, chosen, frozenset(("topic", "shard")), alpha, level, seed, strict)
+    first, second, common = _match_systems(a, b, names)
+    (y, dims), (z, _) = _check_scores(first), _check_scores(second)
+    chosen, strict = _choose_procedures(procedures, dims, reference)
+    plan = HoldoutPlan(dims, chosen, frozenset(("topic", "shard")), alpha, level, seed, strict)
     forth, back = plan.both_ways(y[None], z[None], 0)
-    size = [dict(zip(dims, one.shape, strict=True))["topic"] for one in (y, z)]
+    size = [dict(zip(dims, scores.shape, strict=True))["topic"] for scores in (y, z)]
     setting = (
         f"{len(common) * (len(common) - 1) // 2} pairs of the {len(common)} systems in both {names[0]}"
         f" ({size[0]} topics) and {names[1]} ({size[1]} topics) decided on each at {alpha:g}, verified on the other"
     )
-    return PredictiveCheck(*tables(plan, dict(zip(names, (forth, back), strict=True))), setting, alpha, level)
+    return PredictiveCheck(
+        *build_tables(plan, dict(zip(names, (forth, back), strict=True))), setting, alpha, level
+    )
 
 
-def _checked(scores: ScoreTable) -> tuple[Floats, tuple[str, ...]]:
-    """A complete array in the package's order of dimensions, and that order."""
+def _check_scores(scores: ScoreTable) -> tuple[Floats, tuple[str, ...]]:
+    """Return a complete array in the package's order of dimensions, and that order."""
     array, y = complete_table(scores)
     return y, layout_of(array)
 
 
-def _size(dims: tuple[str, ...], y: Floats, over: str) -> int:
-    """Number of what is halved, enough for two halves that can be judged."""
+def _count_levels(dims: tuple[str, ...], y: Floats, over: str) -> int:
+    """Count what is halved, enough for two halves that can be judged."""
     if over not in ("topic", "shard"):
         raise InputError(
             (Option("over", over), ": only topics and shards are halved"), remedy="write topic or shard"
@@ -299,27 +303,27 @@ def _size(dims: tuple[str, ...], y: Floats, over: str) -> int:
     return n
 
 
-def _chosen(
+def _choose_procedures(
     wanted: str | Procedure | Iterable[str | Procedure] | None, dims: tuple[str, ...], reference: str | None
 ) -> tuple[tuple[Procedure, ...], int | None]:
-    """The procedures asked for, or the usual ones of the layout, and the place of the reference among them."""
+    """Choose the procedures asked for, or the default ones of the layout, and the position of the reference."""
     if wanted is None:
         wanted = DEFAULTS[dims].shown
     elif isinstance(wanted, str | Procedure):
         wanted = [wanted]
-    found = [parse_procedure(one) for one in wanted]
-    if not found:
+    procedures = [parse_procedure(procedure) for procedure in wanted]
+    if not procedures:
         raise InputError(
             "no procedure to check",
             remedy=("name some, as in ", Either('["t holm", "MD1 hsd"]', "--method 't holm'")),
         )
-    for one in found:
-        if dims not in one.layouts:
+    for procedure in procedures:
+        if dims not in procedure.layouts:
             raise InputError(
-                f"{one.name} does not fit scores by {', '.join(dims)}",
-                remedy=f"it takes {' or '.join(', '.join(layout) for layout in one.layouts)}",
+                f"{procedure.name} does not fit scores by {', '.join(dims)}",
+                remedy=f"it takes {' or '.join(', '.join(layout) for layout in procedure.layouts)}",
             )
-    chosen = {one.name: one for one in found}
+    chosen = {procedure.name: procedure for procedure in procedures}
     if reference is None:
         return tuple(chosen.values()), None
     strict = parse_procedure(reference).name if reference not in chosen else reference
@@ -328,29 +332,32 @@ def _chosen(
     return tuple(chosen.values()), list(chosen).index(strict)
 
 
-def _matched(
+def _match_systems(
     a: ScoreTable, b: ScoreTable, names: tuple[str, str]
 ) -> tuple[xr.DataArray, xr.DataArray, list[str]]:
-    """Both score sets with the systems that they share, in the order of the first."""
+    """Return both score sets with the systems that they share, in the order of the first."""
     first, second = as_scores(a), as_scores(b)
-    layouts = [layout_of(one) for one in (first, second)]
+    layouts = [layout_of(table) for table in (first, second)]
     if layouts[0] != layouts[1]:
         raise InputError(
             f"{names[0]} has {', '.join(layouts[0])} and {names[1]} {', '.join(layouts[1])}",
             remedy="give both the same dimensions, as by averaging over shards",
         )
     labels = []
-    for one, name in zip((first, second), names, strict=True):
-        if "system" not in one.coords:
+    for table, name in zip((first, second), names, strict=True):
+        if "system" not in table.coords:
             raise InputError(f"the systems of {name} have no names", remedy="matching systems takes names")
-        own = level_names(one, "system")
-        if len(set(own)) < len(own):
-            twice = next(label for label in own if own.count(label) > 1)
+        names_of_systems = level_names(table, "system")
+        if len(set(names_of_systems)) < len(names_of_systems):
+            twice = next(label for label in names_of_systems if names_of_systems.count(label) > 1)
             raise InputError(f"two systems of {name} are called {twice!r}", remedy="give each its own name")
-        labels.append(own)
+        labels.append(names_of_systems)
     common = [label for label in labels[0] if label in set(labels[1])]
     if len(common) < 2:
-        shown = " against ".join(", ".join(own[:3]) + ", …" * (len(own) > 3) for own in labels)
+        shown = " against ".join(
+            ", ".join(names_of_systems[:3]) + ", …" * (len(names_of_systems) > 3)
+            for names_of_systems in labels
+        )
         raise InputError(
             f"{names[0]} and {names[1]} have {len(common) or 'no'} system{'s' * (len(common) != 1)} of the same name"
             f" ({shown})",
@@ -361,7 +368,7 @@ def _matched(
             ),
         )
     picked = [
-        one.isel(system=[own.index(label) for label in common])
-        for one, own in zip((first, second), labels, strict=True)
+        table.isel(system=[names_of_systems.index(label) for label in common])
+        for table, names_of_systems in zip((first, second), labels, strict=True)
     ]
     return picked[0], picked[1], common

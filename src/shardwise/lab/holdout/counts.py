@@ -38,78 +38,78 @@ class Outlook:
     reversed: Bools  # the means there are in the opposite order
 
 
-def outlook(law: Prediction, here: Floats, there: Floats, level: float) -> Outlook:
+def check_outlook(law: Prediction, here: Floats, other: Floats, level: float) -> Outlook:
     """Hold the predicted differences against those that came."""
     return Outlook(
-        reversal=law.reversal(here),
-        inside=law.inside(here, there, level),
+        reversal=law.reversal_probability(here),
+        inside=law.covers_difference(here, other, level),
         ordered=here != 0.0,
-        reversed=here * there < 0.0,
+        reversed=here * other < 0.0,
     )
 
 
-def signs(difference: Floats, p_adjusted: Floats, alpha: float) -> Signs:
-    """Decisions: 1 where the first system of a pair is found better, -1 where the second, 0 for neither."""
+def decide_signs(difference: Floats, p_adjusted: Floats, alpha: float) -> Signs:
+    """Return 1 where the first system of a pair is significantly better, -1 where the second, 0 for neither."""
     return np.asarray(np.sign(difference) * (p_adjusted <= alpha), np.int8)
 
 
-def counts(
-    decided: Signs, checked: Signs, there: Floats, seen: Outlook, strict: Signs | None = None
+def count_outcomes(
+    decided: Signs, checked: Signs, other: Floats, seen: Outlook, strict: Signs | None = None
 ) -> dict[str, Floats]:
     """Count, for each sample (B,), what became of the pairs ``decided`` on it; ``checked`` are those of the other.
 
     ``strict`` are another procedure's decisions on the same sample: pairs that it does not find are extra.
     """
-    found = decided != 0
-    extra = found & (strict == 0) if strict is not None else np.zeros_like(found)
+    significant = decided != 0
+    extra = significant & (strict == 0) if strict is not None else np.zeros_like(significant)
     columns = {
-        "pairs": np.ones_like(found),
-        "found": found,
+        "pairs": np.ones_like(significant),
+        "found": significant,
         "alike": decided == checked,
-        "again": found & (decided == checked),
+        "again": significant & (decided == checked),
         "opposed": decided * checked < 0,
-        "reversed": decided * there < 0.0,
-        "expected": np.where(found, seen.reversal, 0.0),
+        "reversed": decided * other < 0.0,
+        "expected": np.where(significant, seen.reversal, 0.0),
         "inside": seen.inside,
-        "inside_found": seen.inside & found,
+        "inside_found": seen.inside & significant,
         "ordered": seen.ordered,
         "extra": extra,
-        "extra_reversed": extra & (decided * there < 0.0),
+        "extra_reversed": extra & (decided * other < 0.0),
         "squared": np.where(seen.ordered, (seen.reversal - seen.reversed) ** 2, 0.0),
     }
     return {name: np.asarray(values.sum(axis=1), np.float64) for name, values in columns.items()}
 
 
-def figures(c: dict[str, Floats], samples: float) -> dict[str, Floats]:
-    """Rates from sums of counts over that many samples; NaN where nothing was found."""
+def compute_rates(c: dict[str, Floats], samples: float) -> dict[str, Floats]:
+    """Compute rates from sums of counts over that many samples; NaN where nothing was found."""
     return {
         "found": c["found"] / samples,
-        "found_share": _share(c["found"], c["pairs"]),
-        "agreement": _share(c["alike"], c["pairs"]),
-        "found_again": _share(c["again"], c["found"]),
-        "reversal": _share(c["reversed"], c["found"]),
-        "significant_reversal": _share(c["opposed"], c["found"]),
-        "predicted_reversal": _share(c["expected"], c["found"]),
-        "coverage": _share(c["inside"], c["pairs"]),
-        "coverage_found": _share(c["inside_found"], c["found"]),
-        "brier": _share(c["squared"], c["ordered"]),
+        "found_share": _divide_counts(c["found"], c["pairs"]),
+        "agreement": _divide_counts(c["alike"], c["pairs"]),
+        "found_again": _divide_counts(c["again"], c["found"]),
+        "reversal": _divide_counts(c["reversed"], c["found"]),
+        "significant_reversal": _divide_counts(c["opposed"], c["found"]),
+        "predicted_reversal": _divide_counts(c["expected"], c["found"]),
+        "coverage": _divide_counts(c["inside"], c["pairs"]),
+        "coverage_found": _divide_counts(c["inside_found"], c["found"]),
+        "brier": _divide_counts(c["squared"], c["ordered"]),
         "extra": c["extra"] / samples,
-        "extra_reversal": _share(c["extra_reversed"], c["extra"]),
+        "extra_reversal": _divide_counts(c["extra_reversed"], c["extra"]),
     }
 
 
-def binned(seen: Outlook, edges: Floats) -> Floats:
-    """(B, bins, 3): pairs with an order, their predicted reversals and those that came, by predicted probability."""
+def bin_reversals(seen: Outlook, edges: Floats) -> Floats:
+    """Return (B, bins, 3): pairs with an order, their predicted reversals and those observed, by predicted chance."""
     bins = len(edges) - 1
-    place = np.clip(np.searchsorted(edges, seen.reversal, side="right") - 1, 0, bins - 1)
-    out = np.zeros((len(place), bins, 3))
-    for i in range(len(place)):
+    bin_index = np.clip(np.searchsorted(edges, seen.reversal, side="right") - 1, 0, bins - 1)
+    out = np.zeros((len(bin_index), bins, 3))
+    for i in range(len(bin_index)):
         kept = seen.ordered[i]
         for k, weight in enumerate((None, seen.reversal[i, kept], seen.reversed[i, kept])):
-            out[i, :, k] = np.bincount(place[i, kept], weight, bins)
+            out[i, :, k] = np.bincount(bin_index[i, kept], weight, bins)
     return out
 
 
-def _share(part: Floats, whole: Floats) -> Floats:
+def _divide_counts(part: Floats, whole: Floats) -> Floats:
     shares: Floats = np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=np.asarray(whole) > 0)
     return shares

@@ -54,54 +54,54 @@ class Prediction:
     se: Floats  # (B, P) or (B, 1)
     df: Floats
 
-    def reversal(self, difference: Floats) -> Floats:
-        """Predicted probability that a difference has the other sign on the other sample; .5 for none."""
+    def reversal_probability(self, difference: Floats) -> Floats:
+        """Return the predicted probability that a difference has the other sign on the other sample; .5 for none."""
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.abs(difference) / self.se
         t = np.where(difference == 0.0, 0.0, t)  # 0/0
         return np.asarray(scipy.stats.t.sf(t, self.df))
 
-    def inside(self, difference: Floats, other: Floats, level: float) -> Bools:
-        """Whether the difference on the other sample lies in the prediction interval."""
+    def covers_difference(self, difference: Floats, other: Floats, level: float) -> Bools:
+        """Return whether the difference on the other sample lies in the prediction interval."""
         half = scipy.stats.t.isf((1.0 - level) / 2.0, self.df) * self.se
         return np.asarray(np.abs(other - difference) <= half)
 
 
-def predict(
-    y: Floats, dims: tuple[str, ...], basis: Basis, here: tuple[int, int], there: tuple[int, int]
+def predict_differences(
+    y: Floats, dims: tuple[str, ...], basis: Basis, here: tuple[int, int], other: tuple[int, int]
 ) -> Prediction:
-    """Predict all differences of system means on another sample of ``there`` topics and shards.
+    """Predict all differences of system means on another sample of ``other`` topics and shards.
 
     ``y`` is a batch (B, *dims) of score tables on ``here`` topics and shards (1 without shards).
     """
-    cube = _cube(y, dims)
+    cube = _view_cube(y, dims)
     squares = pair_squares(cube, nested="instance" in dims)
     if basis.pooled:
         r = cube.shape[3]
-        of = {part: r if _nested(part, dims) else r - 1 for part in squares}
+        of = {part: r if _is_nested(part, dims) else r - 1 for part in squares}
         squares = {p: (m.mean(axis=1, keepdims=True), df * of[p]) for p, (m, df) in squares.items()}
     if basis.model is not None:
         squares[ERROR] = model_error(cube, basis.model)
     if here[1] == 1:  # what is not the topic's share of a lone score cannot be told from it
         square, df = squares[frozenset(("topic",))]
-        factor = 1.0 / here[0] + 1.0 / there[0]
+        factor = 1.0 / here[0] + 1.0 / other[0]
         return Prediction(np.sqrt(square * factor), np.full_like(square, df))
-    variance, freedom = _law(squares, basis.new, here, there)
+    variance, freedom = _combine_squares(squares, basis.new, here, other)
     return Prediction(np.sqrt(variance), freedom)
 
 
 Squares = dict[frozenset[str], tuple[Floats, float]]  # part -> mean squares of differences, df
 
 
-def _law(
-    squares: Squares, new: frozenset[str], here: tuple[int, int], there: tuple[int, int]
+def _combine_squares(
+    squares: Squares, new: frozenset[str], here: tuple[int, int], other: tuple[int, int]
 ) -> tuple[Floats, Floats]:
-    """Variance v(here) + v(there) as a combination of mean squares, with Satterthwaite df."""
-    weight = {ERROR: 1.0 / (here[0] * here[1]) + 1.0 / (there[0] * there[1])}
+    """Return the variance v(here) + v(other) as a combination of mean squares, with Satterthwaite df."""
+    weight = {ERROR: 1.0 / (here[0] * here[1]) + 1.0 / (other[0] * other[1])}
     for part in sorted(new):
         k = 0 if part == "topic" else 1
         # σ² of a part = (its mean square - error) / levels of the other dimension
-        weight[frozenset((part,))] = (1.0 / here[k] + 1.0 / there[k]) / here[1 - k]
+        weight[frozenset((part,))] = (1.0 / here[k] + 1.0 / other[k]) / here[1 - k]
         weight[ERROR] -= weight[frozenset((part,))]
     largest = max(weight.values())
     parts = {p: (w * squares[p][0], squares[p][1]) for p, w in weight.items() if abs(w) > ROUNDING * largest}
@@ -112,7 +112,7 @@ def _law(
     freedom = np.divide(variance**2, spread, out=np.ones_like(variance), where=spread > 0)
     for fewer in (*(new - {part} for part in sorted(new)), frozenset[str]()):
         # no variance is negative: a part estimated below zero counts nothing
-        lower, lower_df = _law(squares, fewer, here, there)
+        lower, lower_df = _combine_squares(squares, fewer, here, other)
         below = lower > variance
         variance, freedom = np.where(below, lower, variance), np.where(below, lower_df, freedom)
     return variance, freedom
@@ -126,25 +126,30 @@ def pair_squares(cube: Floats, *, nested: bool) -> Squares:
     """
     t, s = cube.shape[2], cube.shape[4]
     by_topic = cube.mean(axis=4)
-    squares = {frozenset(("topic",)): (s * _pairs(_centred(by_topic, 2), t - 1.0), t - 1.0)}
+    squares = {frozenset(("topic",)): (s * _pair_squares(_center_values(by_topic, 2), t - 1.0), t - 1.0)}
     if s > 1:
         by_shard = np.moveaxis(cube.mean(axis=2), 3, 2)  # (B, J, S, R)
-        squares[frozenset(("shard",))] = (t * _pairs(_centred(by_shard, 2), s - 1.0, nested), s - 1.0)
-        rest = _centred(np.moveaxis(_centred(_centred(cube, 2), 4), 4, 3), 2)
+        squares[frozenset(("shard",))] = (
+            t * _pair_squares(_center_values(by_shard, 2), s - 1.0, nested),
+            s - 1.0,
+        )
+        rest = _center_values(np.moveaxis(_center_values(_center_values(cube, 2), 4), 4, 3), 2)
         df = (t - 1.0) * (s - 1.0)
-        squares[ERROR] = (_pairs(rest.reshape(*rest.shape[:2], t * s, -1), df, nested), df)
+        squares[ERROR] = (_pair_squares(rest.reshape(*rest.shape[:2], t * s, -1), df, nested), df)
     return squares
 
 
-def _pairs(z: Floats, df: float, nested: bool = False) -> Floats:
-    """(B, P) mean squares of differences from (B, J, n, R) centred values."""
+def _pair_squares(z: Floats, df: float, nested: bool = False) -> Floats:
+    """Return (B, P) mean squares of differences from (B, J, n, R) centred values."""
     c = np.matmul(np.swapaxes(z, 2, 3), z).mean(axis=1) / df
-    own = np.diagonal(c, axis1=1, axis2=2)
+    variances = np.diagonal(c, axis1=1, axis2=2)
     a, b = np.triu_indices(z.shape[3], 1)
-    return np.asarray(np.maximum(own[:, a] + own[:, b] - (0.0 if nested else 2.0) * c[:, a, b], 0.0))
+    return np.asarray(
+        np.maximum(variances[:, a] + variances[:, b] - (0.0 if nested else 2.0) * c[:, a, b], 0.0)
+    )
 
 
-def _centred(x: Floats, axis: int) -> Floats:
+def _center_values(x: Floats, axis: int) -> Floats:
     return np.asarray(x - x.mean(axis=axis, keepdims=True))
 
 
@@ -179,12 +184,12 @@ def basis_of(model: str, dims: tuple[str, ...], generalize: tuple[str, ...], new
     return Basis(varies, bool(model), fixed)
 
 
-def _nested(part: frozenset[str], dims: tuple[str, ...]) -> bool:
+def _is_nested(part: frozenset[str], dims: tuple[str, ...]) -> bool:
     return "instance" in dims and "shard" in part
 
 
-def _cube(y: Floats, dims: tuple[str, ...]) -> Floats:
-    """(B, J, T, R, S) view of a batch in any layout."""
+def _view_cube(y: Floats, dims: tuple[str, ...]) -> Floats:
+    """Return a (B, J, T, R, S) view of a batch in any layout."""
     splits, replicates = dims[0] == "split", dims[-1] in REPLICATES
     cube = y if splits else y[:, None]
     return cube if replicates else cube[..., None]

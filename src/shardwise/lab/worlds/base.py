@@ -1,6 +1,6 @@
-"""Worlds: where score tables come from whose truth is known.
+"""Scenarios: where score tables come from whose truth is known.
 
-A world draws any number of tables; table i depends on the seed and i alone. The truth is the mean of each system for
+A scenario draws any number of tables; table i depends on the seed and i alone. The truth is the mean of each system for
 one claim: what the claim generalises over is sampled anew for every table, and what it holds fixed leaves no trace in
 the system means, because the interactions of systems with it sum to zero over the levels that are there.
 """
@@ -24,7 +24,7 @@ TOPICS = Claim("topic")
 OWN = ("system:instance", "error")  # effects that a deterministic system does not have
 
 
-class World(Protocol):
+class Scenario(Protocol):
     """Draws score tables with a known truth."""
 
     @property
@@ -52,15 +52,15 @@ class World(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NormalWorld:
+class NormalScenario:
     """Scores that are sums of normal effects.
 
     ``means`` are the true system means. ``deterministic`` flags systems whose instances are copies of one another: they
     have neither instance effects nor an error. Splits share topics and topic:system, nothing else.
 
     >>> sd = VarianceComponents.of({"topic": .2, "error": .1}, kind="sd")
-    >>> world = NormalWorld(np.full(3, .3), sd, ("topic", "system"), (50, 3))
-    >>> world.draw(0, 10, seed=1).shape, world.name
+    >>> scenario = NormalScenario(np.full(3, .3), sd, ("topic", "system"), (50, 3))
+    >>> scenario.draw(0, 10, seed=1).shape, scenario.name
     ((10, 50, 3), 'normal; new topics like these')
     """
 
@@ -98,7 +98,7 @@ class NormalWorld:
         """(count, *shape) scores: tables first to first + count - 1."""
         y = np.empty((count, *self.shape))
         y[:] = self.means.reshape(axes_of(self.dims, self.shape, ("system",)))
-        for effect, part in effects(self.components, self.dims, self.shape, first, count, seed).items():
+        for effect, part in draw_effects(self.components, self.dims, self.shape, first, count, seed).items():
             fixed = held_fixed(effect, self.dims, self.claim)
             if fixed is not None:
                 part -= part.mean(axis=1 + fixed, keepdims=True)
@@ -108,7 +108,7 @@ class NormalWorld:
         return y
 
 
-def effects(
+def draw_effects(
     components: VarianceComponents,
     dims: tuple[str, ...],
     shape: tuple[int, ...],
@@ -126,10 +126,10 @@ def effects(
     drawn = np.empty((count, total))
     for i in range(count):
         make_generator(seed, first + i).standard_normal(total, out=drawn[i])
-    parts, at = {}, 0
+    parts, offset = {}, 0
     for name, size in sizes.items():
-        parts[name] = drawn[:, at : at + prod(size)].reshape(count, *size) * components.sd(name)
-        at += prod(size)
+        parts[name] = drawn[:, offset : offset + prod(size)].reshape(count, *size) * components.sd(name)
+        offset += prod(size)
     return parts
 
 
@@ -140,10 +140,12 @@ def inside_of(effect: str) -> tuple[str, ...]:
 
 def effects_of(dims: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Return the effects that a layout has, with their dimensions; what depends on shards is each split's own."""
-    found = {name: inside_of(name) for name in EFFECTS if set(inside_of(name)) <= set(dims)}
+    inside_dims = {name: inside_of(name) for name in EFFECTS if set(inside_of(name)) <= set(dims)}
     if dims[0] == "split":
-        found = {n: ("split", *inside) if "shard" in inside else inside for n, inside in found.items()}
-    return {**found, "error": dims}
+        inside_dims = {
+            n: ("split", *inside) if "shard" in inside else inside for n, inside in inside_dims.items()
+        }
+    return {**inside_dims, "error": dims}
 
 
 def axes_of(dims: tuple[str, ...], shape: tuple[int, ...], inside: tuple[str, ...]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""A world of bounded scores: y = quantile of the system's margin at Φ(z), where z has the dependence (Gaussian copula).
+"""Scenario of bounded scores: y = quantile of the system's margin at Φ(z), z has the dependence (Gaussian copula).
 
 z is a sum of normal effects of topic, topic:system, topic:shard, ... with total variance 1, so that every score has its
 system's margin exactly. For topic × system scores z may instead have any correlation between systems.
@@ -15,14 +15,14 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.worlds.base import OWN, axes_of, check_layout, effects, effects_of, inside_of
+from shardwise.lab.worlds.base import OWN, axes_of, check_layout, draw_effects, effects_of, inside_of
 from shardwise.lab.worlds.kernels import to_scores
-from shardwise.lab.worlds.margins import Margins, Tails, expected_given, guides
+from shardwise.lab.worlds.margins import Margins, Tails, expected_given, guide_quantiles
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MarginsWorld:
-    """Bounded scores with a known truth; made by ``margins_world``."""
+class MarginsScenario:
+    """Bounded scores with a known truth; made by ``margins_scenario``."""
 
     means: Floats  # (R,)
     margins: Margins
@@ -57,15 +57,15 @@ class MarginsWorld:
             z = z @ self.root.T
         else:
             z[:] = self.fixed
-            fresh = self.latent.only(_fresh(self.dims, self.claim))
-            for effect, part in effects(fresh, self.dims, self.shape, first, count, seed).items():
-                z += _calm(effect, part, self.latent, self.deterministic)
+            fresh = self.latent.only(_list_fresh_effects(self.dims, self.claim))
+            for effect, part in draw_effects(fresh, self.dims, self.shape, first, count, seed).items():
+                z += _calm_deterministic(effect, part, self.latent, self.deterministic)
         flat = np.ascontiguousarray(z.reshape(count, -1))
         to_scores(flat, self.row, self.cut, self.guide, self.margins.low, self.margins.high)
         return flat.reshape(count, *self.shape)
 
 
-def margins_world(
+def margins_scenario(
     means: Floats,
     margins: Margins,
     latent: VarianceComponents,
@@ -76,60 +76,60 @@ def margins_world(
     root: Floats | None = None,
     deterministic: Bools | None = None,
     seed: int = 0,
-) -> MarginsWorld:
+) -> MarginsScenario:
     """Move each margin until the system's mean is exactly the truth that the claim is about.
 
     Where topics, shards or instances are held fixed, their effects on z are drawn once, from the seed, and the mean
     that has to be right is the average over these levels of the expected score given their effects.
     """
     check_layout(dims, shape, claim)
-    latent = scaled(latent, dims)
+    latent = scale_components(latent, dims)
     _check_deterministic(deterministic, latent, dims)
-    margins = margins.suited(means)
-    fresh = _fresh(dims, claim)
+    margins = margins.replace_unsuited(means)
+    fresh = _list_fresh_effects(dims, claim)
     fixed = np.zeros((1,) * len(dims))
     if root is None:
         kept = latent.only(name for name in effects_of(dims) if name not in fresh)
-        for effect, part in effects(kept, dims, shape, 0, 1, _own(seed)).items():
-            fixed = fixed + _calm(effect, part, latent, deterministic)[0]
+        for effect, part in draw_effects(kept, dims, shape, 0, 1, _derive_seed(seed)).items():
+            fixed = fixed + _calm_deterministic(effect, part, latent, deterministic)[0]
     # the shards of each split are others, so that each split needs margins of its own to be right about its shards
     groups = ("split", "system") if "shard" not in claim else ("system",)
     layout = axes_of(dims, shape, groups)
     system = np.arange(shape[dims.index("system")]).reshape(axes_of(dims, shape, ("system",)))
     owner = np.broadcast_to(system, layout).ravel()
-    own = margins.at(owner)
+    owner_margins = margins.select_systems(owner)
     if np.any(fixed):
         w = np.broadcast_to(fixed, np.broadcast_shapes(fixed.shape, layout))
         front = [dims.index(dim) for dim in groups if dim in dims]
         w = np.moveaxis(w, front, range(len(front))).reshape(len(owner), -1)
-        spread = _spread(latent.only(fresh), latent, deterministic, len(system.ravel()))[owner]
+        spread = _fresh_spread(latent.only(fresh), latent, deterministic, len(system.ravel()))[owner]
 
-        tails = Tails.of(w, spread)
+        tails = Tails.from_latent(w, spread)
 
-        def mean(rows: Ints, shift: Floats) -> Floats:
-            return expected_given(own.probabilities(rows, shift), own, rows, tails)
+        def conditional_mean(rows: Ints, shift: Floats) -> Floats:
+            return expected_given(owner_margins.cell_probabilities(rows, shift), owner_margins, rows, tails)
 
-        shift = own.solve(means[owner], mean)
+        shift = owner_margins.solve_shifts(means[owner], conditional_mean)
     else:
-        shift = own.solve(means[owner])
-    cut, guide = guides(own.probabilities(np.arange(own.size), shift))
-    row = np.broadcast_to(np.arange(own.size).reshape(layout), shape).ravel()
-    return MarginsWorld(
+        shift = owner_margins.solve_shifts(means[owner])
+    cut, guide = guide_quantiles(owner_margins.cell_probabilities(np.arange(owner_margins.size), shift))
+    row = np.broadcast_to(np.arange(owner_margins.size).reshape(layout), shape).ravel()
+    return MarginsScenario(
         means, margins, latent, dims, shape, claim, fixed, root, deterministic, row, cut, guide
     )
 
 
-def _fresh(dims: tuple[str, ...], claim: Claim) -> tuple[str, ...]:
-    """Effects drawn anew for each table: the error, and what involves a dimension the claim generalises over."""
+def _list_fresh_effects(dims: tuple[str, ...], claim: Claim) -> tuple[str, ...]:
+    """List effects drawn anew for each table: the error, and what involves a dimension the claim generalises over."""
     return (*(name for name in effects_of(dims) if set(inside_of(name)) & set(claim)), "error")
 
 
-def _own(seed: int) -> int:
-    """A seed for what is drawn once, which no table's draws share."""
+def _derive_seed(seed: int) -> int:
+    """Derive a seed for what is drawn once, which no table's draws share."""
     return int(np.random.SeedSequence(seed, spawn_key=(0, 0)).generate_state(1, np.uint64)[0])
 
 
-def scaled(components: VarianceComponents, dims: tuple[str, ...]) -> VarianceComponents:
+def scale_components(components: VarianceComponents, dims: tuple[str, ...]) -> VarianceComponents:
     """Return the shares of the variance of a score given its system, which add up to 1."""
     inside = components.only(effects_of(dims))
     total = sum(inside.values())
@@ -138,10 +138,10 @@ def scaled(components: VarianceComponents, dims: tuple[str, ...]) -> VarianceCom
     return replace(inside, variances={name: value / total for name, value in inside.items()})
 
 
-def _spread(
+def _fresh_spread(
     fresh: VarianceComponents, latent: VarianceComponents, deterministic: Bools | None, r: int
 ) -> Floats:
-    """(R,) standard deviation of what is drawn anew of z."""
+    """Return (R,) standard deviation of what is drawn anew of z."""
     variance = np.full(r, sum(fresh.values()))
     if deterministic is not None:
         calm = sum(v for name, v in fresh.items() if name not in OWN)
@@ -153,8 +153,10 @@ def _calm_share(latent: VarianceComponents) -> float:
     return 1.0 - sum(latent.variance(name) for name in OWN)
 
 
-def _calm(effect: str, part: Floats, latent: VarianceComponents, deterministic: Bools | None) -> Floats:
-    """An effect on z, where deterministic systems have neither instances nor error but the same variance 1."""
+def _calm_deterministic(
+    effect: str, part: Floats, latent: VarianceComponents, deterministic: Bools | None
+) -> Floats:
+    """Adjust an effect on z: deterministic systems have neither instances nor error but the same variance 1."""
     if deterministic is None:
         return part
     factor = 0.0 if effect in OWN else 1.0 / np.sqrt(_calm_share(latent))

@@ -7,7 +7,7 @@ from scipy import special
 
 from shardwise.core.arrays import Floats
 from shardwise.lab.worlds.kernels import to_scores
-from shardwise.lab.worlds.margins import Margins, guides
+from shardwise.lab.worlds.margins import Margins, guide_quantiles
 from shardwise.stats.shape import mean_ranks
 
 HERMITE = 30  # terms of the expansion that relates correlations of scores to those of z
@@ -48,13 +48,13 @@ def shrunk_correlation(y: Floats) -> Floats:
     """Correlation of columns, drawn towards the mean correlation as far as sampling noise explains its spread."""
     n, r = y.shape
     z = (y - y.mean(axis=0)) / y.std(axis=0)
-    found = z.T @ z / n
-    noise = (1.0 - found**2) ** 2 / (n - 1.0)  # sampling variance of a correlation of normal variables
+    correlation = z.T @ z / n
+    noise = (1.0 - correlation**2) ** 2 / (n - 1.0)  # sampling variance of a correlation of normal variables
     above = np.triu_indices(r, 1)
-    centre = float(found[above].mean())
-    spread = float(((found[above] - centre) ** 2).sum())
+    centre = float(correlation[above].mean())
+    spread = float(((correlation[above] - centre) ** 2).sum())
     weight = min(1.0, float(noise[above].sum()) / spread) if spread > 0 else 1.0
-    out = (1.0 - weight) * found + weight * centre
+    out = (1.0 - weight) * correlation + weight * centre
     np.fill_diagonal(out, 1.0)
     return np.asarray(out)
 
@@ -63,7 +63,7 @@ def hermite_coefficients(margins: Margins) -> Floats:
     """(R, HERMITE + 1) coefficients of the standardised quantile functions in normalised Hermite polynomials."""
     z = np.linspace(-8.0, 8.0, 4001)
     rows = np.arange(margins.size)
-    cut, guide = guides(margins.probabilities(rows, np.zeros(margins.size)))
+    cut, guide = guide_quantiles(margins.cell_probabilities(rows, np.zeros(margins.size)))
     y = np.tile(z, (margins.size, 1)).T.copy()
     to_scores(y, rows, cut, guide, margins.low, margins.high)
     weight = np.exp(-(z**2) / 2.0)
@@ -73,5 +73,5 @@ def hermite_coefficients(margins: Margins) -> Floats:
     basis[0], basis[1] = 1.0, z
     for k in range(1, HERMITE):
         basis[k + 1] = (z * basis[k] - np.sqrt(k) * basis[k - 1]) / np.sqrt(k + 1.0)
-    found = np.asarray((basis * weight) @ y).T
-    return found / np.sqrt(weight @ y**2)[:, None]
+    coefficients = np.asarray((basis * weight) @ y).T
+    return coefficients / np.sqrt(weight @ y**2)[:, None]

@@ -1,4 +1,4 @@
-"""Equal systems made out of one's own scores: worlds without a difference that keep what the scores look like.
+"""Equal systems made out of one's own scores: scenarios without a difference that keep what the scores look like.
 
 Three ways, each with its own idea of "no difference":
 
@@ -21,13 +21,13 @@ from shardwise.core.arrays import Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import Either, InputError
 from shardwise.core.rng import make_generator
-from shardwise.lab.worlds.base import World, check_layout
+from shardwise.lab.worlds.base import Scenario, check_layout
 
 KINDS = ("permute", "flip", "resample")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PermutedWorld:
+class PermutedScenario:
     """Scores with the systems shuffled within each topic, then moved to their true means."""
 
     name: str
@@ -43,18 +43,18 @@ class PermutedWorld:
 
     def draw(self, first: int, count: int, seed: int) -> Floats:
         """Replicates first, first + 1, …: (count, *shape)."""
-        y = np.moveaxis(self.scores, _axes(self.dims), (0, 1))
+        y = np.moveaxis(self.scores, _find_axes(self.dims), (0, 1))
         t, r = y.shape[:2]
         out = np.empty((count, *y.shape))
         rows = np.arange(t)[:, None]
         for k in range(count):
             order = make_generator(seed, first + k).permuted(np.tile(np.arange(r), (t, 1)), axis=1)
             out[k] = y[rows, order]
-        return _planted(_back(out, self.dims), self.dims, self.truth - self.truth.mean())
+        return _add_effects(_restore_axes(out, self.dims), self.dims, self.truth - self.truth.mean())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ResampledWorld:
+class ResampledScenario:
     """Scores with the systems moved to their true means, topics drawn with replacement."""
 
     name: str
@@ -70,15 +70,15 @@ class ResampledWorld:
 
     def draw(self, first: int, count: int, seed: int) -> Floats:
         """Replicates first, first + 1, …: (count, *shape)."""
-        y = np.moveaxis(self.scores, _axes(self.dims), (0, 1))
+        y = np.moveaxis(self.scores, _find_axes(self.dims), (0, 1))
         drawn = np.stack(
             [make_generator(seed, first + k).integers(len(y), size=len(y)) for k in range(count)]
         )
-        return _planted(_back(y[drawn], self.dims), self.dims, self.truth - self.truth.mean())
+        return _add_effects(_restore_axes(y[drawn], self.dims), self.dims, self.truth - self.truth.mean())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FlippedWorld:
+class FlippedScenario:
     """Scores with the systems moved to their true means, and random signs for what each random dimension did to them.
 
     A score is a sum of effects; those of system with a dimension held fixed stay as they are, those with a random one
@@ -105,7 +105,7 @@ class FlippedWorld:
             for effect, axes in self.flipped:
                 size = [n if axis in axes else 1 for axis, n in enumerate(self.shape)]
                 out[k] += effect * (2.0 * rng.integers(2, size=size) - 1.0)
-        return _planted(out, self.dims, self.truth - self.truth.mean())
+        return _add_effects(out, self.dims, self.truth - self.truth.mean())
 
 
 def data_null(
@@ -114,12 +114,12 @@ def data_null(
     dims: tuple[str, ...],
     claim: Claim,
     effects: Floats | None = None,
-) -> World:
-    """Make a world of equal systems (or of systems that differ by ``effects``) out of scores in the order of dims.
+) -> Scenario:
+    """Make a scenario of equal systems (or of systems that differ by ``effects``) out of scores in the order of dims.
 
     >>> rng = np.random.default_rng(5)
-    >>> world = data_null("flip", rng.normal([0.1, 0.5], 0.1, (9, 2)), ("topic", "system"), Claim("topic"))
-    >>> world.draw(0, 3, seed=1).shape, [round(float(m), 2) for m in world.truth]
+    >>> scenario = data_null("flip", rng.normal([0.1, 0.5], 0.1, (9, 2)), ("topic", "system"), Claim("topic"))
+    >>> scenario.draw(0, 3, seed=1).shape, [round(float(m), 2) for m in scenario.truth]
     ((3, 9, 2), [0.28, 0.28])
     """
     validate_choice(kind, "null", KINDS)
@@ -139,11 +139,11 @@ def data_null(
             remedy="use flip or a simulated null for this claim",
         )
     if kind == "permute":
-        return PermutedWorld(name, dims, claim, truth, scores)
+        return PermutedScenario(name, dims, claim, truth, scores)
     level = _centred_systems(scores, system)
     if kind == "resample":
-        return ResampledWorld(name, dims, claim, truth, level)
-    return _flipped(name, level, dims, claim, truth)
+        return ResampledScenario(name, dims, claim, truth, level)
+    return _build_flipped(name, level, dims, claim, truth)
 
 
 def speaks_for(kind: str, dims: tuple[str, ...], claim: Claim) -> bool:
@@ -158,7 +158,9 @@ def speaks_for(kind: str, dims: tuple[str, ...], claim: Claim) -> bool:
     return "split" not in dims
 
 
-def _flipped(name: str, y: Floats, dims: tuple[str, ...], claim: Claim, truth: Floats) -> FlippedWorld:
+def _build_flipped(
+    name: str, y: Floats, dims: tuple[str, ...], claim: Claim, truth: Floats
+) -> FlippedScenario:
     topic, system = dims.index("topic"), dims.index("system")
     others = [axis for axis, dim in enumerate(dims) if dim not in ("topic", "system")]
     by_topic = y.mean(axis=tuple(others), keepdims=True)
@@ -167,23 +169,23 @@ def _flipped(name: str, y: Floats, dims: tuple[str, ...], claim: Claim, truth: F
     topic_system = by_topic - common - (by_topic.mean(axis=topic, keepdims=True) - grand)
     t = y.shape[topic]
     if not others:
-        return FlippedWorld(
-            name, dims, claim, truth, common + 0.0 * y, ((topic_system * _undo(t), (topic,)),)
+        return FlippedScenario(
+            name, dims, claim, truth, common + 0.0 * y, ((topic_system * _undo_centring(t), (topic,)),)
         )
     (third,) = others
     k = y.shape[third]
     if dims[third] == "instance":  # instances of one system have nothing to do with those of another
-        own = y.mean(axis=topic, keepdims=True) - y.mean(axis=(topic, third), keepdims=True)
+        deviations = y.mean(axis=topic, keepdims=True) - y.mean(axis=(topic, third), keepdims=True)
         shared = common
         own_axes: tuple[int, ...] = (system, third)
         error_axes: tuple[int, ...] = (topic, system, third)
     else:
         by_shard = y.mean(axis=topic, keepdims=True)
-        own = by_shard - by_shard.mean(axis=system, keepdims=True)
-        own = own - own.mean(axis=third, keepdims=True)
+        deviations = by_shard - by_shard.mean(axis=system, keepdims=True)
+        deviations = deviations - deviations.mean(axis=third, keepdims=True)
         shared = y.mean(axis=system, keepdims=True)
         own_axes, error_axes = (third,), (topic, third)
-    error = y - shared - topic_system - own - (y.mean(axis=(topic, third), keepdims=True) - grand)
+    error = y - shared - topic_system - deviations - (y.mean(axis=(topic, third), keepdims=True) - grand)
     noise = error * np.sqrt(t * k / ((t - 1) * (k - 1)))
     ms_error = float(np.mean(noise**2))
 
@@ -193,32 +195,32 @@ def _flipped(name: str, y: Floats, dims: tuple[str, ...], claim: Claim, truth: F
         return np.asarray(effect * np.sqrt(max(0.0, 1.0 - ms_error / total) if total > 0 else 0.0))
 
     if claim == Claim("topic") and dims[third] != "instance":  # a topic turns with all its shards
-        moved = ((topic_system + error) * _undo(t), (topic,))
-        return FlippedWorld(name, dims, claim, truth, shared + without_error(own, k, t), (moved,))
+        moved = ((topic_system + error) * _undo_centring(t), (topic,))
+        return FlippedScenario(name, dims, claim, truth, shared + without_error(deviations, k, t), (moved,))
     fixed, flips = shared + 0.0 * y, [(noise, error_axes)]
     for effect, axes, dim, levels, repeats in (
         (topic_system, (topic,), "topic", t, k),
-        (own, own_axes, dims[third], k, t),
+        (deviations, own_axes, dims[third], k, t),
     ):
         pure = without_error(effect, levels, repeats)
         if dim in claim:
-            flips.append((pure * _undo(levels), axes))
+            flips.append((pure * _undo_centring(levels), axes))
         else:
             fixed = fixed + pure
-    return FlippedWorld(name, dims, claim, truth, fixed, tuple(flips))
+    return FlippedScenario(name, dims, claim, truth, fixed, tuple(flips))
 
 
-def _undo(levels: int) -> float:
+def _undo_centring(levels: int) -> float:
     return float(np.sqrt(levels / (levels - 1)))
 
 
-def _axes(dims: tuple[str, ...]) -> tuple[int, int]:
+def _find_axes(dims: tuple[str, ...]) -> tuple[int, int]:
     return dims.index("topic"), dims.index("system")
 
 
-def _back(batch: Floats, dims: tuple[str, ...]) -> Floats:
-    """(B, T, R, …) to (B, *dims)."""
-    topic, system = _axes(dims)
+def _restore_axes(batch: Floats, dims: tuple[str, ...]) -> Floats:
+    """Move (B, T, R, …) back to (B, *dims)."""
+    topic, system = _find_axes(dims)
     return np.moveaxis(batch, (1, 2), (1 + topic, 1 + system))
 
 
@@ -227,7 +229,7 @@ def _centred_systems(y: Floats, system: int) -> Floats:
     return np.asarray(y - y.mean(axis=others, keepdims=True) + y.mean())
 
 
-def _planted(batch: Floats, dims: tuple[str, ...], effects: Floats) -> Floats:
+def _add_effects(batch: Floats, dims: tuple[str, ...], effects: Floats) -> Floats:
     if np.any(effects):
         shape = [1] * batch.ndim
         shape[1 + dims.index("system")] = effects.size

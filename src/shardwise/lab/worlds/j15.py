@@ -1,4 +1,4 @@
-"""The simulations of J15 (Jayasinghe et al. 2015), figures 2, 3 and 4, as worlds to draw from.
+"""The simulations of J15 (Jayasinghe et al. 2015), figures 2, 3 and 4, as scenarios to draw from.
 
 Figures 2 and 4 compare a non-deterministic system, whose score on topic n by instance m is √((t_n² + i_m²)/2) with
 t_n uniform on [0, 1] and i_m drawn from N(μ, σ²) and capped to [0, 1], with a deterministic one of uniform scores. The
@@ -18,14 +18,14 @@ from shardwise.core.arrays import Bools, Floats
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
-from shardwise.lab.simulate_scores import labelled
+from shardwise.lab.simulate_scores import label_table
 
 Figure = Literal["figure-2", "figure-3", "figure-4"]
 FIGURES = ("figure-2", "figure-3", "figure-4")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class J15World:
+class J15Scenario:
     """Score tables as J15 simulates them; ``mu`` and ``sigma`` are None where each table draws its own."""
 
     figure: str
@@ -52,9 +52,9 @@ class J15World:
             return np.array([np.nan, 0.5])
         if self.figure == "figure-3":
             return np.full(2, 0.5)
-        return np.array([float(expected(self.mu, self.sigma)), 0.5])
+        return np.array([float(expected_score(self.mu, self.sigma)), 0.5])
 
-    def parameters(self, first: int, count: int, seed: int) -> tuple[Floats, Floats]:
+    def draw_parameters(self, first: int, count: int, seed: int) -> tuple[Floats, Floats]:
         """Return (count,) μ and σ of each table.
 
         Parameters
@@ -97,7 +97,7 @@ class J15World:
             Scores, tables first.
         """
         y = np.empty((count, *self.shape))
-        mu, sigma = self.parameters(first, count, seed)
+        mu, sigma = self.draw_parameters(first, count, seed)
         n = self.shape[0]
         for i in range(count):
             rng = make_generator(seed, first + i)
@@ -112,15 +112,15 @@ class J15World:
         return y
 
 
-def j15_world(
+def j15_scenario(
     figure: Figure,
     *,
     mu: float | None = None,
     sigma: float | None = None,
     topics: int = 50,
     instances: int = 100,
-) -> J15World:
-    """Return the world of one of J15's figures.
+) -> J15Scenario:
+    """Return the scenario of one of J15's figures.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def j15_world(
     J15World
         The simulation scenario.
 
-    >>> j15_world("figure-2", mu=.5, sigma=0.).truth.round(3)
+    >>> j15_scenario("figure-2", mu=.5, sigma=0.).truth.round(3)
     array([0.523, 0.5  ])
     """
     validate_choice(figure, "figure", FIGURES, what="simulation")
@@ -152,13 +152,13 @@ def j15_world(
     if figure == "figure-3":
         if mu is not None:
             raise InputError("figure-3 has no mu: the systems are equal", remedy="leave it out")
-        return J15World(
+        return J15Scenario(
             figure, 0.0, 0.1 if sigma is None else sigma, ("topic", "system"), (topics, 2), Claim("topic")
         )
     if figure == "figure-2":
         mu, sigma = 0.5 if mu is None else mu, 0.1 if sigma is None else sigma
     dims = ("topic", "system", "instance")
-    return J15World(figure, mu, sigma, dims, (topics, 2, instances), Claim("topic", "instance"))
+    return J15Scenario(figure, mu, sigma, dims, (topics, 2, instances), Claim("topic", "instance"))
 
 
 def j15_preset(
@@ -197,15 +197,15 @@ def j15_preset(
     >>> y.dims, y.shape, y.deterministic.values
     (('topic', 'system', 'instance'), (50, 2, 100), array([False,  True]))
     """
-    made = j15_world(figure, mu=mu, sigma=sigma, topics=topics, instances=instances)
-    y = labelled(
+    made = j15_scenario(figure, mu=mu, sigma=sigma, topics=topics, instances=instances)
+    y = label_table(
         made, seed, ["non-deterministic", "deterministic"] if "instance" in made.dims else ["a", "b"]
     )
-    of_mu, of_sigma = made.parameters(0, 1, seed)
+    of_mu, of_sigma = made.draw_parameters(0, 1, seed)
     return y.assign_attrs(mu=float(of_mu[0]), sigma=float(of_sigma[0]))
 
 
-def expected(mu: Floats | float, sigma: Floats | float) -> Floats:
+def expected_score(mu: Floats | float, sigma: Floats | float) -> Floats:
     """Expected score √((t² + i²)/2) of the non-deterministic system, t uniform, i from N(μ, σ²) capped to [0, 1].
 
     J15 takes it for .5 where μ = .5. It is larger, .523 without variation: the root of a mean of squares is at least
@@ -214,10 +214,10 @@ def expected(mu: Floats | float, sigma: Floats | float) -> Floats:
     z = np.linspace(-8.5, 8.5, 4001)
     weight = np.exp(-(z**2) / 2.0)
     m, s = np.asarray(mu, dtype=float)[..., None], np.asarray(sigma, dtype=float)[..., None]
-    return np.asarray(_length(np.clip(m + s * z, 0.0, 1.0)) @ weight / weight.sum())
+    return np.asarray(_integrate_norm(np.clip(m + s * z, 0.0, 1.0)) @ weight / weight.sum())
 
 
-def _length(i: Floats) -> Floats:
+def _integrate_norm(i: Floats) -> Floats:
     """∫ √((t² + i²)/2) dt over [0, 1]."""
     root = np.sqrt(1.0 + i**2)
     log = np.where(i > 0, i**2 * np.arcsinh(1.0 / np.where(i > 0, i, 1.0)), 0.0)

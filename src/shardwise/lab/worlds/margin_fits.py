@@ -51,8 +51,8 @@ def fit_margins(y: Floats, kind: Kind) -> Margins:
                 "the scores take too many values for discrete margins",
                 remedy=("use ", Option("margins", "kernel")),
             )
-        return _few(y, values, step)
-    return _many(y, kind)
+        return _fit_discrete(y, values, step)
+    return _fit_continuous(y, kind)
 
 
 def few_values(y: Floats) -> tuple[Floats, int]:
@@ -64,8 +64,8 @@ def few_values(y: Floats) -> tuple[Floats, int]:
     return (seen, 0) if len(seen) <= 0.1 * y.size else (np.empty(0), 0)
 
 
-def _moments(y: Floats, trials: int = 0) -> tuple[Floats, Floats]:
-    """Means and concentrations that give a beta law, or a beta-binomial one, the means and variances of the scores."""
+def _match_moments(y: Floats, trials: int = 0) -> tuple[Floats, Floats]:
+    """Return means and concentrations of beta or beta-binomial distributions with the scores' means and variances."""
     mean, variance = y.mean(axis=0), y.var(axis=0, ddof=1)
     # beta: v = m(1-m)/(c+1); beta-binomial share of n: v = m(1-m)/n · (c+n)/(c+1)
     share = variance / (mean * (1.0 - mean))
@@ -74,45 +74,45 @@ def _moments(y: Floats, trials: int = 0) -> tuple[Floats, Floats]:
     return mean, 1.0 / np.clip(share, 1e-6, 0.999) - 1.0
 
 
-def _cells() -> tuple[Floats, Floats, Floats]:
-    """Edges of cells equally wide on the scale of arcsin √score; their ends, with an atom at 0 and one at 1."""
+def _cell_edges() -> tuple[Floats, Floats, Floats]:
+    """Return edges of cells equally wide on the scale of arcsin √score; their ends, with an atom at 0 and one at 1."""
     edges = np.sin(np.linspace(0.0, np.pi / 2, CELLS + 1)) ** 2
     return edges, np.concatenate([[0.0], edges[:-1], [1.0]]), np.concatenate([[0.0], edges[1:], [1.0]])
 
 
-def _reach(y: Floats) -> Floats:
+def _observed_range(y: Floats) -> Floats:
     return np.column_stack([y.min(axis=0), y.max(axis=0)])
 
 
-def _many(y: Floats, kind: Kind) -> Margins:
-    """Beta laws and kernel estimates on cells."""
-    edges, low, high = _cells()
+def _fit_continuous(y: Floats, kind: Kind) -> Margins:
+    """Fit beta distributions and kernel estimates on cells."""
+    edges, low, high = _cell_edges()
     r = y.shape[1]
-    mean, concentration = _moments(y)
-    counts, zeros, ones = _counts(y, edges)
-    smooth, predicted = _kernel(counts, zeros, ones)
+    mean, concentration = _match_moments(y)
+    counts, zeros, ones = _count_cells(y, edges)
+    smooth, predicted = _smooth_cells(counts, zeros, ones)
     base = _with_moments(smooth, (low + high) / 2.0, mean, y.var(axis=0, ddof=1))
     base = (1.0 - TAIL) * base + TAIL * (high > low) / CELLS
-    laws = Margins(low, high, np.zeros(r, dtype=bool), base, mean, concentration, _reach(y))
-    p = laws.probabilities(np.arange(r), np.zeros(r))[:, 1:-1]
+    laws = Margins(low, high, np.zeros(r, dtype=bool), base, mean, concentration, _observed_range(y))
+    p = laws.cell_probabilities(np.arange(r), np.zeros(r))[:, 1:-1]
     akaike = special.xlogy(counts, np.maximum(p, LEAST)).sum(axis=1) - 2.0
     # a beta law never gives exactly 0 or 1
     kernel = (akaike <= predicted) | (zeros > 0) | (ones > 0)
     return replace(laws, kernel=kernel if kind == "auto" else np.full(r, kind == "kernel"))
 
 
-def _counts(y: Floats, edges: Floats) -> tuple[Floats, Floats, Floats]:
-    """Scores in each cell, and how often they are exactly 0 or 1; what was seen once is no atom."""
+def _count_cells(y: Floats, edges: Floats) -> tuple[Floats, Floats, Floats]:
+    """Count scores in each cell, and those that are exactly 0 or 1; what was seen once is no atom."""
     zeros, ones = (y == 0.0).sum(axis=0).astype(float), (y == 1.0).sum(axis=0).astype(float)
     zeros[zeros < 2], ones[ones < 2] = 0.0, 0.0
-    place = np.clip(np.searchsorted(edges, y, side="right") - 1, 0, CELLS - 1)
-    counts = np.stack([np.bincount(place[:, j], minlength=CELLS) for j in range(y.shape[1])]).astype(float)
+    cell = np.clip(np.searchsorted(edges, y, side="right") - 1, 0, CELLS - 1)
+    counts = np.stack([np.bincount(cell[:, j], minlength=CELLS) for j in range(y.shape[1])]).astype(float)
     counts[:, 0] -= zeros
     counts[:, -1] -= ones
     return counts, zeros, ones
 
 
-def _kernel(counts: Floats, zeros: Floats, ones: Floats) -> tuple[Floats, Floats]:
+def _smooth_cells(counts: Floats, zeros: Floats, ones: Floats) -> tuple[Floats, Floats]:
     """(R, CELLS + 2) smoothed shares with atoms at both ends; leave-one-out log-likelihoods of what is no atom.
 
     Normal kernels on the scale of the cells, reflected at both ends; each system has its own bandwidth.
@@ -121,18 +121,18 @@ def _kernel(counts: Floats, zeros: Floats, ones: Floats) -> tuple[Floats, Floats
     n = inner + zeros + ones
     best, smooth = np.full(len(counts), -np.inf), np.full_like(counts, 1.0 / CELLS)
     for h in BANDWIDTHS:
-        spread = _reflected(float(h))
+        spread = _reflect_kernel(float(h))
         mass = counts @ spread
         others = (mass - np.diag(spread)) / np.maximum(inner - 1.0, 1.0)[:, None]
-        found = special.xlogy(counts, np.maximum(others, LEAST)).sum(axis=1)
-        better = (found > best) & (inner > 0)
-        best = np.where(better, found, best)
+        log_likelihood = special.xlogy(counts, np.maximum(others, LEAST)).sum(axis=1)
+        better = (log_likelihood > best) & (inner > 0)
+        best = np.where(better, log_likelihood, best)
         smooth = np.where(better[:, None], mass / np.maximum(inner, 1.0)[:, None], smooth)
     return np.column_stack([zeros / n, (inner / n)[:, None] * smooth, ones / n]), best
 
 
 @lru_cache(maxsize=len(BANDWIDTHS))
-def _reflected(h: float) -> Floats:
+def _reflect_kernel(h: float) -> Floats:
     """(CELLS, CELLS) share of each cell that a normal kernel of bandwidth h moves to each other cell."""
     middle, edge = (np.arange(CELLS) + 0.5) / CELLS, np.arange(CELLS + 1) / CELLS
     spread = np.zeros((CELLS, CELLS))
@@ -141,14 +141,14 @@ def _reflected(h: float) -> Floats:
     return np.asarray(spread / spread.sum(axis=1, keepdims=True))
 
 
-def _few(y: Floats, values: Floats, trials: int) -> Margins:
-    """Beta-binomial laws and kernel estimates on the values themselves.
+def _fit_discrete(y: Floats, values: Floats, trials: int) -> Margins:
+    """Fit beta-binomial distributions and kernel estimates on the values themselves.
 
     A kernel leaves a score where it is, or moves it to values near in order, the less likely the further.
     """
     r, k = y.shape[1], len(values)
-    place = np.abs(y[:, :, None] - values).argmin(axis=2)
-    counts = np.stack([np.bincount(place[:, j], minlength=k) for j in range(r)]).astype(float)
+    nearest = np.abs(y[:, :, None] - values).argmin(axis=2)
+    counts = np.stack([np.bincount(nearest[:, j], minlength=k) for j in range(r)]).astype(float)
     n = counts.sum(axis=1)
     best, smooth = np.full(r, -np.inf), counts / n[:, None]
     apart = np.abs(np.arange(k)[:, None] - np.arange(k))
@@ -159,16 +159,18 @@ def _few(y: Floats, values: Floats, trials: int) -> Margins:
             spread = (1.0 - share) * np.eye(k) + share * near
             mass = counts @ spread
             others = np.maximum((mass - np.diag(spread)) / (n - 1.0)[:, None], LEAST)
-            found = special.xlogy(counts, others).sum(axis=1)
-            better = found > best
-            best = np.where(better, found, best)
+            log_likelihood = special.xlogy(counts, others).sum(axis=1)
+            better = log_likelihood > best
+            best = np.where(better, log_likelihood, best)
             smooth = np.where(better[:, None], mass / n[:, None], smooth)
-    mean, concentration = _moments(y, trials)
+    mean, concentration = _match_moments(y, trials)
     base = (1.0 - TAIL) * _with_moments(smooth, values, mean, y.var(axis=0, ddof=1)) + TAIL / k
     if trials < 2:
-        return Margins(values, values, np.ones(r, dtype=bool), base, mean, np.full(r, np.nan), _reach(y))
-    laws = Margins(values, values, np.zeros(r, dtype=bool), base, mean, concentration, _reach(y))
-    p = laws.probabilities(np.arange(r), np.zeros(r))
+        return Margins(
+            values, values, np.ones(r, dtype=bool), base, mean, np.full(r, np.nan), _observed_range(y)
+        )
+    laws = Margins(values, values, np.zeros(r, dtype=bool), base, mean, concentration, _observed_range(y))
+    p = laws.cell_probabilities(np.arange(r), np.zeros(r))
     akaike = special.xlogy(counts, np.maximum(p, LEAST)).sum(axis=1) - 2.0
     return replace(laws, kernel=akaike <= best)
 
@@ -184,14 +186,14 @@ def _with_moments(p: Floats, x: Floats, mean: Floats, variance: Floats) -> Float
     with np.errstate(divide="ignore"):
         start = np.log(p)
 
-    def tilted(t: Floats) -> tuple[Floats, Floats]:
+    def tilt_weights(t: Floats) -> tuple[Floats, Floats]:
         weight = start + t @ powers.T
         top = weight.max(axis=1, keepdims=True)
         q = np.exp(weight - top)
         total = q.sum(axis=1, keepdims=True)
         return q / total, (np.log(total) + top)[:, 0] - (t * wanted).sum(axis=1)
 
-    q, height = tilted(theta)
+    q, height = tilt_weights(theta)
     for _ in range(60):
         moment = q @ powers
         slope = moment - wanted
@@ -201,7 +203,7 @@ def _with_moments(p: Floats, x: Floats, mean: Floats, variance: Floats) -> Float
         step = np.linalg.solve(bend + 1e-14 * np.eye(2), slope[:, :, None])[:, :, 0]
         for _ in range(30):  # halve the steps that lead uphill
             tried = theta - step
-            q, level = tilted(tried)
+            q, level = tilt_weights(tried)
             uphill = level > height + 1e-15
             if not uphill.any():
                 break
@@ -234,7 +236,7 @@ def law_margins(mean: Floats, variance: float, kind: Kind) -> Margins:
     if trials:
         low = high = np.arange(trials + 1.0) / trials
     else:
-        _, low, high = _cells()
+        _, low, high = _cell_edges()
     reach = np.tile([0.0, 1.0], (r, 1))
     none = np.zeros(r, dtype=bool)
     return Margins(low, high, none, np.ones((r, len(low))), mean, 1.0 / share - 1.0, reach)

@@ -55,8 +55,8 @@ class Margins:
         """(K,) mean score inside each cell."""
         return (self.low + self.high) / 2.0
 
-    def at(self, rows: Ints) -> Margins:
-        """The margins of these systems."""
+    def select_systems(self, rows: Ints) -> Margins:
+        """Select the margins of these systems."""
         return replace(
             self,
             kernel=self.kernel[rows],
@@ -66,8 +66,8 @@ class Margins:
             reach=self.reach[rows],
         )
 
-    def suited(self, target: Floats) -> Margins:
-        """The same, with a law in place of a kernel estimate whose system never scored as high or low as its target.
+    def replace_unsuited(self, target: Floats) -> Margins:
+        """Replace kernel estimates of systems that never scored as high or low as their target by distributions.
 
         Such a system does not show what its scores would look like there, and stretching the few it has makes them all
         or nothing.
@@ -75,8 +75,8 @@ class Margins:
         beyond = (target <= self.reach[:, 0]) | (target >= self.reach[:, 1])
         return replace(self, kernel=self.kernel & ~(beyond & np.isfinite(self.concentration)))
 
-    def probabilities(self, rows: Ints, shift: Floats) -> Floats:
-        """(n, K) probabilities of the cells for these systems, each moved by its shift."""
+    def cell_probabilities(self, rows: Ints, shift: Floats) -> Floats:
+        """Return (n, K) probabilities of the cells for these systems, each moved by its shift."""
         p = np.empty((len(rows), len(self.low)))
         kernel = self.kernel[rows]
         if kernel.any():
@@ -84,13 +84,13 @@ class Margins:
                 weight = np.log(self.base[rows[kernel]]) + shift[kernel, None] * self.middle
             p[kernel] = np.exp(weight - weight.max(axis=1, keepdims=True))
         if not kernel.all():
-            own = rows[~kernel]
-            mean = special.expit(special.logit(self.mean[own]) + shift[~kernel])
-            p[~kernel] = self._law(mean, self.concentration[own])
+            parametric = rows[~kernel]
+            mean = special.expit(special.logit(self.mean[parametric]) + shift[~kernel])
+            p[~kernel] = self._parametric_probabilities(mean, self.concentration[parametric])
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
-    def _law(self, mean: Floats, concentration: Floats) -> Floats:
-        """Beta or beta-binomial probabilities of the cells."""
+    def _parametric_probabilities(self, mean: Floats, concentration: Floats) -> Floats:
+        """Return beta or beta-binomial probabilities of the cells."""
         a, b = (mean * concentration)[:, None], ((1.0 - mean) * concentration)[:, None]
         if self.high[1] > self.low[1]:
             p = np.zeros((len(mean), len(self.low)))
@@ -104,11 +104,11 @@ class Margins:
 
     def means(self, rows: Ints, shift: Floats) -> Floats:
         """(n,) exact means."""
-        return np.asarray(self.probabilities(rows, shift) @ self.middle)
+        return np.asarray(self.cell_probabilities(rows, shift) @ self.middle)
 
-    def solve(self, target: Floats, mean: Callable[[Ints, Floats], Floats] | None = None) -> Floats:
-        """(R,) shifts at which a mean, increasing in the shift, meets the target; that of the margin unless given."""
-        found = mean or self.means
+    def solve_shifts(self, target: Floats, mean: Callable[[Ints, Floats], Floats] | None = None) -> Floats:
+        """Solve for (R,) shifts at which a mean, increasing in the shift, meets the target (default: the margin)."""
+        mean_function = mean or self.means
         least, most = float(self.low.min()), float(self.high.max())
         outside = (target <= least) | (target >= most)
         if outside.any():
@@ -120,15 +120,15 @@ class Margins:
         below, above = np.full(self.size, -1.0), np.full(self.size, 1.0)
         for edge, sign in ((below, -1.0), (above, 1.0)):
             while True:
-                short = sign * (found(rows, edge) - target) < 0.0
+                short = sign * (mean_function(rows, edge) - target) < 0.0
                 if not short.any():
                     break
                 edge[short] *= 2.0
-        return _roots(lambda j, t: found(j, t) - target[j], below, above)
+        return _find_roots(lambda j, t: mean_function(j, t) - target[j], below, above)
 
 
-def _roots(f: Callable[[Ints, Floats], Floats], below: Floats, above: Floats) -> Floats:
-    """Roots of increasing functions, all at once, by regula falsi with halved weights (Illinois)."""
+def _find_roots(f: Callable[[Ints, Floats], Floats], below: Floats, above: Floats) -> Floats:
+    """Find roots of increasing functions, all at once, by regula falsi with halved weights (Illinois)."""
     a, b = below.copy(), above.copy()
     active = np.arange(len(a))
     fa, fb = f(active, a), f(active, b)
@@ -158,14 +158,14 @@ class Tails:
     slope: Floats
 
     @classmethod
-    def of(cls, latent: Floats, spread: Floats) -> Tails:
+    def from_latent(cls, latent: Floats, spread: Floats) -> Tails:
         """Tabulate the tails."""
         value, slope = np.empty((len(latent), KNOTS)), np.empty((len(latent), KNOTS))
         tabulate_tails(np.ascontiguousarray(latent), spread, value, slope)
         return cls(latent, spread, value, slope)
 
-    def at(self, rows: Ints, x: Floats) -> Floats:
-        """P(z > x) for the systems of these rows, (n, K) points."""
+    def exceed_points(self, rows: Ints, x: Floats) -> Floats:
+        """Return P(z > x) for the systems of these rows, (n, K) points."""
         out = np.empty(x.shape)
         read_tails(rows, np.clip(x, -REACH, REACH), self.value, self.slope, out)
         for i in np.flatnonzero(self.spread[rows] < SMOOTH):
@@ -180,7 +180,7 @@ def expected_given(p: Floats, margins: Margins, rows: Ints, tails: Tails) -> Flo
     E[y] = least score + ∫ P(score > y) dy; Simpson's rule inside the cells.
     """
     low, high = margins.low, margins.high
-    cut = _cumulated(p)
+    cut = _cumulate_probabilities(p)
     width, gap = high - low, np.append(low[1:] - high[:-1], 0.0)
     weight = np.concatenate([[0.0], gap])
     weight[:-1] += width / 6.0
@@ -188,20 +188,20 @@ def expected_given(p: Floats, margins: Margins, rows: Ints, tails: Tails) -> Flo
     inside = np.flatnonzero(width > 0)
     nodes = special.ndtri(np.concatenate([cut, (cut[:, inside] + cut[:, inside + 1]) / 2.0], axis=1))
     weight = np.concatenate([weight, width[inside] * (4.0 / 6.0)])
-    return np.asarray(low[0] + tails.at(rows, nodes) @ weight)
+    return np.asarray(low[0] + tails.exceed_points(rows, nodes) @ weight)
 
 
-def _cumulated(p: Floats) -> Floats:
-    """(n, K + 1) cumulated probabilities, from 0 to exactly 1."""
+def _cumulate_probabilities(p: Floats) -> Floats:
+    """Return (n, K + 1) cumulated probabilities, from 0 to exactly 1."""
     cut = np.zeros((len(p), p.shape[1] + 1))
     np.minimum(np.cumsum(p, axis=1), 1.0, out=cut[:, 1:])
     cut[:, -1] = 1.0
     return cut
 
 
-def guides(p: Floats) -> tuple[Floats, Ints]:
-    """Cumulated probabilities, and for each of evenly spaced quantiles the last cell that starts at or below it."""
-    cut = _cumulated(p)
+def guide_quantiles(p: Floats) -> tuple[Floats, Ints]:
+    """Return cumulated probabilities, and for each of evenly spaced quantiles the last cell starting at or below it."""
+    cut = _cumulate_probabilities(p)
     marks = np.arange(GUIDES + 1) / GUIDES
     first = np.stack([np.searchsorted(row[1:-1], marks, side="right") for row in cut])
     return cut, first.astype(np.int64)

@@ -1,4 +1,4 @@
-"""A world of one corpus split again and again: part of an error goes with the documents, part with the split."""
+"""A scenario of one corpus split again and again: part of an error goes with the documents, part with the split."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.rng import make_generator
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.worlds.base import NormalWorld, check_layout
+from shardwise.lab.worlds.base import NormalScenario, check_layout
 from shardwise.methods.tables import SPLITS
 
 UNITS = 8  # documents that matter of each topic and shard
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ResplitWorld:
+class ResplitScenario:
     """Normal scores of splits that divide the same documents.
 
     A cell's error is the mean of what the shard's documents do to a system on a topic, and noise of the split.
     Documents keep their effects from split to split and only change shards, so that the mean over shards is the same
     on every split but for that noise, whose share of the error variance is ``share``. With 1 splits have nothing in
-    common but topics, as in `NormalWorld`; with 0 they agree on every system mean, and re-splitting removes nothing.
+    common but topics, as in `NormalScenario`; with 0 they agree on every system mean, and re-splitting removes nothing.
 
     >>> sd = VarianceComponents.of({"topic": .2, "topic:system": .08, "error": .06}, kind="sd")
-    >>> world = ResplitWorld(np.full(3, .3), sd, (5, 30, 3, 4), share=0.0)
-    >>> bool(np.ptp(world.draw(0, 1, seed=1)[0].mean(axis=(1, 3)), axis=0).max() < 1e-12)
+    >>> scenario = ResplitScenario(np.full(3, .3), sd, (5, 30, 3, 4), share=0.0)
+    >>> bool(np.ptp(scenario.draw(0, 1, seed=1)[0].mean(axis=(1, 3)), axis=0).max() < 1e-12)
     True
     """
 
@@ -59,21 +59,21 @@ class ResplitWorld:
     def draw(self, first: int, count: int, seed: int) -> Floats:
         """(count, *shape) scores: tables first to first + count - 1."""
         common = self.components.only(("topic", "topic:system"))
-        y = NormalWorld(self.means, common, self.dims, self.shape, self.claim).draw(first, count, seed)
+        y = NormalScenario(self.means, common, self.dims, self.shape, self.claim).draw(first, count, seed)
         for i in range(count):
-            y[i] += self._errors(make_generator(seed, first + i, 1))
+            y[i] += self._draw_errors(make_generator(seed, first + i, 1))
         return y
 
-    def _errors(self, rng: np.random.Generator) -> Floats:
+    def _draw_errors(self, rng: np.random.Generator) -> Floats:
         """(splits, topics, systems, shards) errors of one table."""
         splits, topics, systems, shards = self.shape
         sd = self.components.sd("error")
-        own = (
+        split_errors = (
             rng.standard_normal((topics, shards * UNITS, systems)) * sd * np.sqrt(UNITS * (1.0 - self.share))
         )
         errors = rng.standard_normal(self.shape) * sd * np.sqrt(self.share)
         for split in range(splits):
             moved = rng.permuted(np.tile(np.arange(shards * UNITS), (topics, 1)), axis=1)
-            shuffled = np.take_along_axis(own, moved[:, :, None], axis=1)
+            shuffled = np.take_along_axis(split_errors, moved[:, :, None], axis=1)
             errors[split] += shuffled.reshape(topics, shards, UNITS, systems).mean(axis=2).swapaxes(1, 2)
         return np.asarray(errors)

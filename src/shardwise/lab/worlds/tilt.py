@@ -1,4 +1,4 @@
-"""A world in which equal systems are equal without a score being touched: topics are drawn with unequal chances.
+"""A scenario in which equal systems are equal without a score being touched: topics are drawn with unequal chances.
 
 Moving systems to one mean and drawing topics anew changes what near-ties look like: systems tied on 47 of 50 topics are
 a constant apart on these once they are moved. Here the scores stay as they are. Topics are drawn with replacement with
@@ -29,8 +29,8 @@ SHARE = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TiltedWorld:
-    """Scores as they are, topics drawn with replacement with unequal chances; made by `tilted_world`."""
+class TiltedScenario:
+    """Scores as they are, topics drawn with replacement with unequal chances; made by `tilted_scenario`."""
 
     dims: tuple[str, ...]
     shape: tuple[int, ...]
@@ -65,14 +65,14 @@ class TiltedWorld:
         return np.stack([np.take(self.scores, rows, axis=topic) for rows in drawn])
 
 
-def tilted_world(
+def tilted_scenario(
     scores: Floats,
     dims: tuple[str, ...] = ("topic", "system"),
     *,
     effects: Floats | None = None,
     topics: int | None = None,
-) -> TiltedWorld:
-    """Make a world of equal systems, or of systems that differ by ``effects``, without changing a score.
+) -> TiltedScenario:
+    """Make a scenario of equal systems, or of systems that differ by ``effects``, without changing a score.
 
     Parameters
     ----------
@@ -87,8 +87,8 @@ def tilted_world(
 
     >>> rng = np.random.default_rng(1)
     >>> y = rng.beta(2, 4, (100, 1)) + rng.normal([0.0, 0.02, 0.05], 0.1, (100, 3))
-    >>> world = tilted_world(y)
-    >>> float(np.ptp(world.weights @ y)) < 1e-10, float(np.ptp(world.truth)), 70 < world.effective < 100
+    >>> scenario = tilted_scenario(y)
+    >>> float(np.ptp(scenario.weights @ y)) < 1e-10, float(np.ptp(scenario.truth)), 70 < scenario.effective < 100
     (True, 0.0, True)
     """
     y = np.asarray(scores, dtype=float)
@@ -107,13 +107,13 @@ def tilted_world(
     weights = tilted_weights(by_topic, shift)
     if weights is None:
         kept = similar_systems(by_topic) if not shift.any() else np.empty(0, dtype=np.int64)
-        found = f"; {len(kept)} systems of similar level can" if len(kept) >= 2 else ""
+        advice = f"; {len(kept)} systems of similar level can" if len(kept) >= 2 else ""
         raise InputError(
-            f"no chances of these {len(y)} topics give these {r} systems the means asked for{found}",
+            f"no chances of these {len(y)} topics give these {r} systems the means asked for{advice}",
             remedy="choose with similar_systems(scores), or use more topics or another scenario",
         )
     centre = float(weights @ by_topic.mean(axis=1))
-    return TiltedWorld(dims, shape, centre + shift, y, weights)
+    return TiltedScenario(dims, shape, centre + shift, y, weights)
 
 
 def topic_means(scores: Floats, dims: tuple[str, ...]) -> Floats:
@@ -143,11 +143,11 @@ def tilted_weights(scores: Floats, effects: Floats | None = None) -> Floats | No
     if effects is not None:
         x = x - (effects - effects.mean())
     t = len(x)
-    left, size, _ = np.linalg.svd(x, full_matrices=False)
+    left_vectors, size, _ = np.linalg.svd(x, full_matrices=False)
     # directions of equal spread, in which Newton's method is at its best; rounding is no direction
-    x = left[:, size > RANK * np.linalg.norm(scores)] * np.sqrt(t)
+    x = left_vectors[:, size > RANK * np.linalg.norm(scores)] * np.sqrt(t)
     steer = np.zeros(x.shape[1])
-    weights, height = _tilted(x, steer)
+    weights, height = _tilt_weights(x, steer)
     for _ in range(STEPS):
         slope = weights @ x
         if np.abs(slope).max(initial=0.0) < CLOSE:
@@ -155,7 +155,7 @@ def tilted_weights(scores: Floats, effects: Floats | None = None) -> Floats | No
         bend = (x * weights[:, None]).T @ x - np.outer(slope, slope)
         step = np.linalg.lstsq(bend, slope, rcond=None)[0]
         for _ in range(60):
-            tried, lower = _tilted(x, steer - step)
+            tried, lower = _tilt_weights(x, steer - step)
             if lower <= height - 1e-4 * float(slope @ step) or np.abs(step).max() < 1e-14:
                 break
             step = step / 2.0
@@ -165,8 +165,8 @@ def tilted_weights(scores: Floats, effects: Floats | None = None) -> Floats | No
     return None
 
 
-def _tilted(x: Floats, steer: Floats) -> tuple[Floats, float]:
-    """Weights exp(λ·x), rescaled, and the logarithm of their sum."""
+def _tilt_weights(x: Floats, steer: Floats) -> tuple[Floats, float]:
+    """Return weights exp(λ·x), rescaled, and the logarithm of their sum."""
     power = x @ steer
     top = float(power.max())
     raw = np.exp(power - top)
@@ -204,14 +204,14 @@ def similar_systems(scores: Floats, *, share: float = SHARE, most: int | None = 
     # a part of a set that can be made equal can be, with weights nearer to equal ones: so both ends only move up
     for start in range(r):
         end = max(end, start + 1)
-        while end < r and end - start < top and _even(scores[:, order[start : end + 1]], share):
+        while end < r and end - start < top and _are_equalized(scores[:, order[start : end + 1]], share):
             end += 1
         if end - start > len(best):
             best = order[start:end]
     return np.sort(best)
 
 
-def _even(scores: Floats, share: float) -> bool:
-    """Whether weights make the systems equal and count as enough topics."""
+def _are_equalized(scores: Floats, share: float) -> bool:
+    """Return whether weights make the systems equal and count as enough topics."""
     weights = tilted_weights(scores)
     return weights is not None and effective_topics(weights) >= share * len(scores)

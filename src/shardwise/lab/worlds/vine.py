@@ -1,4 +1,4 @@
-"""A world of bounded scores that keeps near-duplicate systems: margins joined by a truncated C-vine of kernel copulas.
+"""Scenario of bounded scores that keeps near-duplicate systems: margins joined by a truncated C-vine of copulas.
 
 A Gaussian copula whose correlations are drawn towards their mean loses systems that are almost the same. Here every
 system is tied to the one that it resembles most. Its first root is the difficulty of a topic, the mean of the normal
@@ -26,7 +26,7 @@ from shardwise.lab.worlds.base import axes_of, check_layout
 from shardwise.lab.worlds.copula import normal_scores
 from shardwise.lab.worlds.kernels import draw_quantiles, to_scores
 from shardwise.lab.worlds.margin_fits import Kind, fit_margins
-from shardwise.lab.worlds.margins import Margins, guides
+from shardwise.lab.worlds.margins import Margins, guide_quantiles
 
 LAYOUTS = (("topic", "system"), ("topic", "system", "shard"))
 HANDFUL = 6  # columns that are drawn each given all before it
@@ -46,8 +46,8 @@ class Vine(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class VineWorld:
-    """Bounded scores with a known truth and near-duplicates; made by `vine_world`."""
+class VineScenario:
+    """Bounded scores with a known truth and near-duplicates; made by `vine_scenario`."""
 
     means: Floats  # (R,)
     margins: Margins  # of the columns
@@ -78,13 +78,13 @@ class VineWorld:
         z = np.empty((count, n * c))
         for k in range(count):
             rng = make_generator(seed, first + k)
-            place, noise = rng.random((n, c + 1)), rng.standard_normal((n, c + 1))
-            z[k] = special.ndtri(draw_quantiles(self.vine, place, noise)).ravel()
+            uniform, noise = rng.random((n, c + 1)), rng.standard_normal((n, c + 1))
+            z[k] = special.ndtri(draw_quantiles(self.vine, uniform, noise)).ravel()
         to_scores(z, np.tile(np.arange(c), n), self.cut, self.guide, self.margins.low, self.margins.high)
         return z.reshape(count, *self.shape)
 
 
-def vine_world(
+def vine_scenario(
     scores: Floats,
     dims: tuple[str, ...] = ("topic", "system"),
     *,
@@ -92,8 +92,8 @@ def vine_world(
     topics: int | None = None,
     margins: Kind = "auto",
     mean: float | None = None,
-) -> VineWorld:
-    """Make a world whose tables look like the scores, near-duplicates included, and whose truth is known.
+) -> VineScenario:
+    """Make a scenario whose tables look like the scores, near-duplicates included, and whose truth is known.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def vine_world(
     >>> rng = np.random.default_rng(1)
     >>> first = rng.beta(2, 5, (40, 1))
     >>> twins = np.clip(np.concatenate([first, first + rng.normal(0, .01, (40, 1)), rng.beta(2, 5, (40, 1))], 1), 0, 1)
-    >>> y = vine_world(twins).draw(0, 200, seed=1)
+    >>> y = vine_scenario(twins).draw(0, 200, seed=1)
     >>> np.round([(y[..., 0] - y[..., 1]).std(), (y[..., 0] - y[..., 2]).std()], 2)
     array([0.02, 0.2 ])
     """
@@ -129,13 +129,15 @@ def vine_world(
     shift = np.zeros(y.shape[1]) if effects is None else np.asarray(effects, dtype=float)
     truth = (float(y.mean()) if mean is None else mean) + shift - shift.mean()
     # what shards do to a system is held fixed, so it stays around the system's true mean
-    own = y.mean(axis=0)
-    level = own.mean(axis=1, keepdims=True) if own.ndim == 2 else own
-    target = (own - level + truth.reshape(axes_of(dims[1:], own.shape, ("system",)))).ravel()
+    column_means = y.mean(axis=0)
+    level = column_means.mean(axis=1, keepdims=True) if column_means.ndim == 2 else column_means
+    target = (
+        column_means - level + truth.reshape(axes_of(dims[1:], column_means.shape, ("system",)))
+    ).ravel()
     columns = y.reshape(len(y), -1)
-    laws = fit_margins(columns, margins).suited(target)
-    cut, guide = guides(laws.probabilities(np.arange(laws.size), laws.solve(target)))
-    return VineWorld(truth, laws, vine_of(columns), dims, shape, cut, guide)
+    laws = fit_margins(columns, margins).replace_unsuited(target)
+    cut, guide = guide_quantiles(laws.cell_probabilities(np.arange(laws.size), laws.solve_shifts(target)))
+    return VineScenario(truth, laws, vine_of(columns), dims, shape, cut, guide)
 
 
 def vine_of(columns: Floats) -> Vine:
@@ -156,7 +158,7 @@ def vine_of(columns: Floats) -> Vine:
         order = np.arange(c)
         parents = np.where(np.arange(c - 1) < np.arange(c + 1)[:, None], np.arange(c - 1), -1)
     else:
-        tree, neighbour = _tree(_partial(z[:, :c], z[:, c]))
+        tree, neighbour = _grow_tree(_partial_correlations(z[:, :c], z[:, c]))
         order = np.append(c, tree)
         parents = np.ascontiguousarray(np.column_stack([np.full(c + 1, c), np.append(neighbour, -1)]))
     parents[c] = -1
@@ -173,15 +175,15 @@ def vine_of(columns: Floats) -> Vine:
     return Vine(z, order, parents, precision, slope, spread, t ** (-1.0 / (k + 5.0)))
 
 
-def _partial(z: Floats, difficulty: Floats) -> Floats:
-    """(C, C) correlations of normal scores with the difficulty of topics taken out."""
+def _partial_correlations(z: Floats, difficulty: Floats) -> Floats:
+    """Return (C, C) correlations of normal scores with the difficulty of topics taken out."""
     r = difficulty @ z / len(z)
     rest = np.sqrt(np.maximum(1.0 - r**2, RIDGE))
     return np.asarray((z.T @ z / len(z) - np.outer(r, r)) / np.outer(rest, rest))
 
 
-def _tree(weight: Floats) -> tuple[Ints, Ints]:
-    """Order and parents of the tree of largest weights, from the first column (Prim's algorithm)."""
+def _grow_tree(weight: Floats) -> tuple[Ints, Ints]:
+    """Grow the tree of largest weights, order and parents, from the first column (Prim's algorithm)."""
     c = len(weight)
     parent, nearest = np.full(c, -1), np.zeros(c, dtype=np.int64)
     order = np.zeros(c, dtype=np.int64)

@@ -1,8 +1,8 @@
-"""When to stop repeating: looks at the figures that do not eat up what an interval promises.
+"""Group-sequential stopping rule with simultaneous confidence intervals.
 
 Tables are drawn in batches, each as large as all before it, and the figures are looked at after each. Whoever looks K
-times at W worlds, and stops when an interval says something clear, has K·W chances of being misled; so each interval is
-that of Clopper and Pearson with a tail of 2.5 % / (K·W). By Bonferroni's inequality all of them hold together with
+times at W scenarios, and stops when an interval says something clear, has K·W chances of being misled; so each interval
+is that of Clopper and Pearson with a tail of 2.5 % / (K·W). By Bonferroni's inequality all of them hold together with
 95 %, whenever one stops (repeated confidence intervals: Jennison & Turnbull 1989).
 """
 
@@ -12,7 +12,7 @@ from shardwise.core.arguments import validate_count
 from shardwise.core.errors import InputError
 from shardwise.lab.error_counts import TAIL
 
-BUDGET = 2_000  # tables of a world, where nothing is said
+BUDGET = 2_000  # tables of a scenario, where nothing is said
 FIRST = 100  # tables before the first look, at least
 LEAST = 10
 SLACK = (
@@ -21,8 +21,8 @@ SLACK = (
 TOLERANCE = 1.5  # a rate is taken to hold if its interval ends below one and a half of the level
 
 
-def looks(repetitions: int | None, budget: int | None) -> tuple[int, ...]:
-    """Numbers of tables of a world after which the figures are looked at; a single look at a number that was asked for.
+def plan_looks(repetitions: int | None, budget: int | None) -> tuple[int, ...]:
+    """Plan the interim looks: numbers of tables of a scenario, one only where a number was asked for.
 
     Parameters
     ----------
@@ -46,23 +46,23 @@ def looks(repetitions: int | None, budget: int | None) -> tuple[int, ...]:
     ((name, most),) = given.items()
     if validate_count(most, name, least=0) < LEAST:
         raise InputError(f"{most} repetitions say nothing", remedy="use 200 or more")
-    found = [most]
-    while repetitions is None and found[0] >= 2 * FIRST:
-        found.insert(0, -(-found[0] // 2))
-    return tuple(found)
+    plan = [most]
+    while repetitions is None and plan[0] >= 2 * FIRST:
+        plan.insert(0, -(-plan[0] // 2))
+    return tuple(plan)
 
 
-def tail(n_looks: int, worlds: int) -> float:
-    """Tail of each interval, so that those of all looks and worlds hold together.
+def interval_tail(n_looks: int, scenarios: int) -> float:
+    """Return the tail of each interval, so that those of all looks and scenarios hold together.
 
     >>> tail(4, 5)
     0.00125
     """
-    return TAIL / (n_looks * worlds)
+    return TAIL / (n_looks * scenarios)
 
 
-def status(low: float, high: float, alpha: float) -> str:
-    """What the interval of an error rate shows: that it holds the level, that it fails, or neither.
+def judge_interval(low: float, high: float, alpha: float) -> str:
+    """Judge the interval of an error rate: it holds the level, it fails, or neither is clear.
 
     Parameters
     ----------

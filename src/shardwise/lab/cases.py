@@ -1,10 +1,10 @@
-"""The worlds that methods are tried in, for one claim: systems all equal, and some of them different.
+"""The scenarios that methods are tried in, for one claim: systems all equal, and some of them different.
 
 Two columns come of them. *False alarms* are counted where equal systems look as they do among real ones: in tilt where
-the scores allow it, in a simulated world (vine, else margins or normal), permute and flip. *Coverage of intervals* is
-counted in resample: systems moved to one mean are true to the differences that they had, not to what equal systems look
-like (two that are tied on most topics are a constant apart there). Where a claim has no resample, all worlds count for
-both, and where nothing but resample was asked for, so does that.
+the scores allow it, in a simulated scenario (vine, else margins or normal), permute and flip. *Coverage of intervals*
+is counted in resample: systems moved to one mean are true to the differences that they had, not to what equal systems
+look like (two that are tied on most topics are a constant apart there). Where a claim has no resample, all scenarios
+count for both, and where nothing but resample was asked for, so does that.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.scores import require_complete
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.simulate_scores import MEAN, TableOptions
-from shardwise.lab.simulate_scores import world as simulated
+from shardwise.lab.simulate_scores import MEAN, SimulationOptions
+from shardwise.lab.simulate_scores import build_scenario as simulated
 from shardwise.lab.worlds import from_scores as data
-from shardwise.lab.worlds.base import NormalWorld, World
-from shardwise.lab.worlds.tilt import SHARE, effective_topics, tilted_weights, tilted_world, topic_means
-from shardwise.lab.worlds.vine import vine_world
+from shardwise.lab.worlds.base import NormalScenario, Scenario
+from shardwise.lab.worlds.tilt import SHARE, effective_topics, tilted_scenario, tilted_weights, topic_means
+from shardwise.lab.worlds.vine import vine_scenario
 from shardwise.stats import studentized_range
 
 SIMULATED = ("normal", "margins")
-KEPT = ("vine", "tilt")  # worlds of topics like these that keep near-duplicate systems, or every score
+KEPT = ("vine", "tilt")  # scenarios of topics like these that keep near-duplicate systems, or every score
 NULLS = (*SIMULATED, *KEPT, *data.KINDS)
-INTERVALS = "resample"  # the world of intervals
+INTERVALS = "resample"  # the scenario of intervals
 SIZES = 5  # differences planted between nothing and what is hardly ever missed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class SimulationSource:
     """Scores or, without them, components; and the sizes to simulate."""
 
     scores: xr.DataArray | None
@@ -58,19 +58,19 @@ class Source:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """One world that methods are tried in."""
+    """One scenario that methods are tried in."""
 
-    world: World
+    scenario: Scenario
     null: str
     planted: bool = False
-    share: int = 1  # of how many worlds that count together it is one
+    share: int = 1  # of how many scenarios that count together it is one
     path: int = 0  # of its random numbers
     alarms: bool = True  # whether false alarms are counted in it
     intervals: bool = True  # whether coverage of intervals is
 
 
 def cases_of(
-    source: Source,
+    source: SimulationSource,
     claim: Claim,
     kinds: Sequence[str],
     *,
@@ -79,7 +79,7 @@ def cases_of(
     alpha: float,
     seed: int,
 ) -> list[Case]:
-    """Worlds of one claim: each null and, if ``planted``, systems up to ``largest`` apart in the first of them."""
+    """Scenarios of one claim: each null and, if ``planted``, systems up to ``largest`` apart in the first of them."""
     kinds = [k for k in kinds if _speaks_for(k, source.dims, claim)]
     if not kinds:
         raise InputError(
@@ -87,9 +87,9 @@ def cases_of(
             remedy='add "normal" or "flip"',
         )
     equal = np.zeros(source.systems)
-    cases = [Case(_world(source, kind, claim, equal, seed), kind) for kind in kinds]
+    cases = [Case(_build_scenario(source, kind, claim, equal, seed), kind) for kind in kinds]
     if planted:
-        cases += _planted(source, kinds[0], claim, largest, alpha, seed)
+        cases += _plant_differences(source, kinds[0], claim, largest, alpha, seed)
     if INTERVALS not in kinds:
         return cases
     alone = set(kinds) == {INTERVALS}
@@ -99,34 +99,36 @@ def cases_of(
     ]
 
 
-def _planted(
-    source: Source, kind: str, claim: Claim, largest: float | None, alpha: float, seed: int
+def _plant_differences(
+    source: SimulationSource, kind: str, claim: Claim, largest: float | None, alpha: float, seed: int
 ) -> list[Case]:
-    top = telling(source, claim, alpha) if largest is None else largest
+    top = detectable_difference(source, claim, alpha) if largest is None else largest
     for _ in range(6):
-        plans = plantings(source.systems, top)
+        plans = plan_effects(source.systems, top)
         try:
-            worlds = [_world(source, kind, claim, plan, seed) for plan in plans]
+            scenarios = [_build_scenario(source, kind, claim, plan, seed) for plan in plans]
         except InputError:
             if largest is not None:
                 raise
             top /= 2  # scores have bounds, and so have the means of systems
             continue
-        return [Case(world, kind, True, len(plans), 1 + k) for k, world in enumerate(worlds)]
+        return [Case(scenario, kind, True, len(plans), 1 + k) for k, scenario in enumerate(scenarios)]
     raise InputError(
         "no difference fits between the bounds of these scores", remedy="leave planted differences out"
     )
 
 
-def _world(source: Source, kind: str, claim: Claim, effects: Floats, seed: int) -> World:
+def _build_scenario(
+    source: SimulationSource, kind: str, claim: Claim, effects: Floats, seed: int
+) -> Scenario:
     centred = effects - effects.mean()
     if kind == "normal" or source.scores is None:
         centre = MEAN if source.sd.mean is None else source.sd.mean
-        return NormalWorld(centre + centred, source.sd, source.dims, source.shape, claim)
+        return NormalScenario(centre + centred, source.sd, source.dims, source.shape, claim)
     if kind == "margins":
         sizes = {f"{dim}s": size for dim, size in zip(source.dims, source.shape, strict=True)}
         how: dict[str, Any] = {"margins": "auto", "generalize": claim, "seed": seed, **sizes}
-        return simulated(source.scores, TableOptions(effects=centred, **how))
+        return simulated(source.scores, SimulationOptions(effects=centred, **how))
     if not source.as_measured:
         raise InputError(
             f"the null {kind!r} has the size of the scores themselves",
@@ -134,9 +136,9 @@ def _world(source: Source, kind: str, claim: Claim, effects: Floats, seed: int) 
         )
     y = require_complete(source.scores)
     if kind == "vine":
-        return vine_world(y, source.dims, effects=centred)
+        return vine_scenario(y, source.dims, effects=centred)
     if kind == "tilt":
-        return tilted_world(y, source.dims, effects=centred if effects.any() else None)
+        return tilted_scenario(y, source.dims, effects=centred if effects.any() else None)
     return data.data_null(kind, y, source.dims, claim, effects)
 
 
@@ -149,8 +151,8 @@ def _speaks_for(kind: str, dims: tuple[str, ...], claim: Claim) -> bool:
     return data.speaks_for(kind, dims, claim)
 
 
-def usual_nulls(source: Source, claim: Claim) -> tuple[list[str], str]:
-    """The worlds to try a claim in where none are named, and why `tilt` is not among them where it might be."""
+def usual_nulls(source: SimulationSource, claim: Claim) -> tuple[list[str], str]:
+    """The scenarios to try a claim in where none are named, and why `tilt` is not among them where it might be."""
     if source.scores is None:
         return ["normal"], ""
     y = source.scores.to_numpy()
@@ -159,14 +161,14 @@ def usual_nulls(source: Source, claim: Claim) -> tuple[list[str], str]:
         return ["margins" if bounded else "normal"], ""
     kept = _speaks_for("vine", source.dims, claim)
     vine = kept and bounded and bool(np.ptp(require_complete(source.scores), axis=0).min() > 0.0)
-    untilted = _untilted(topic_means(require_complete(source.scores), source.dims)) if kept else ""
+    untilted = _explain_untilted(topic_means(require_complete(source.scores), source.dims)) if kept else ""
     tilt = ["tilt"] if kept and not untilted else []
     of_data = [kind for kind in data.KINDS if data.speaks_for(kind, source.dims, claim)]
     return ["vine" if vine else "margins" if bounded else "normal", *tilt, *of_data], untilted
 
 
-def _untilted(y: Floats) -> str:
-    """Why no chances of topics make the systems of (T, R) scores equal; empty where they do."""
+def _explain_untilted(y: Floats) -> str:
+    """Explain why no chances of topics make the systems of (T, R) scores equal; empty where they do."""
     weights = tilted_weights(y)
     topics, systems = y.shape
     if weights is None:
@@ -177,19 +179,19 @@ def _untilted(y: Floats) -> str:
     return ""
 
 
-def known_nulls(kinds: Iterable[str], source: Source) -> list[str]:
-    """Refuse worlds that there are not, or that need scores where there are none."""
-    found = list(kinds)
-    for kind in found:
+def known_nulls(kinds: Iterable[str], source: SimulationSource) -> list[str]:
+    """Refuse scenarios that there are not, or that need scores where there are none."""
+    nulls = list(kinds)
+    for kind in nulls:
         if kind not in NULLS:
             raise InputError(f"unknown scenario {kind!r}", remedy=f"choose from {', '.join(NULLS)}")
         if source.scores is None and kind != "normal":
             raise InputError(f"the null {kind!r} is made of scores", remedy="give scores, not components")
-    return found
+    return nulls
 
 
-def plantings(r: int, largest: float) -> list[Floats]:
-    """Effects of systems: half of them equal, the others away from these by 1/5, 2/5, … of the largest difference.
+def plan_effects(r: int, largest: float) -> list[Floats]:
+    """Plan effects of systems: half of them equal, the others 1/5, 2/5, … of the largest difference away.
 
     With few systems the sizes are dealt out over several tables.
 
@@ -199,16 +201,16 @@ def plantings(r: int, largest: float) -> list[Floats]:
     steps = largest * np.arange(1, SIZES + 1) / SIZES
     moved = r - (r + 1) // 2
     plans = 1 if moved >= SIZES else SIZES
-    found = []
+    effects_of_plans = []
     for k in range(plans):
         effects = np.zeros(r)
         effects[r - moved :] = steps[(np.arange(moved) + k) % SIZES]
-        found.append(np.round(effects, 12))
-    return found
+        effects_of_plans.append(np.round(effects, 12))
+    return effects_of_plans
 
 
-def telling(source: Source, claim: Claim, alpha: float) -> float:
-    """Twice the critical difference of HSD for a claim: a difference that is hardly ever missed."""
+def detectable_difference(source: SimulationSource, claim: Claim, alpha: float) -> float:
+    """Return twice the critical difference of HSD for a claim: a difference that is hardly ever missed."""
     size = dict(zip(source.dims, source.shape, strict=True))
     variance, _ = source.sd.variance_of_difference(claim, {d: n for d, n in size.items() if d != "split"})
     r = source.systems
