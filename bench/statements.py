@@ -381,7 +381,7 @@ def run_means(folder: Path, repetitions: int) -> pd.DataFrame:
     for items in (20, 50, 100, 200, 500):
         c = float(scipy.stats.t.isf(ALPHA / 2, items - 1))
         right = np.arange(items + 1.0)
-        moments = intervals.ScoreMoments(np.full(items + 1, float(items)), right, right)
+        moments = intervals.BoundedMoments(np.full(items + 1, float(items)), right, right)
         lower, upper = intervals.mean_limits(moments, c)
         se = np.sqrt(moments.variance / items)
         for accuracy in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98):

@@ -315,7 +315,7 @@ def test_groups_are_the_maximal_ones(r: int, seed: int, density: float) -> None:
     differ = upper | upper.T
     found = groups.maximal_groups(differ)
     assert found == brute_force(differ)
-    letters = [set(word) for word in groups.letters(found, r)]
+    letters = [set(word) for word in groups.assign_letters(found, r)]
     for a, b in combinations(range(r), 2):
         assert bool(letters[a] & letters[b]) != differ[a, b]
 

@@ -19,7 +19,7 @@ from shardwise.lab.worlds.resplit import ResplitScenario
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import SPLITS, Tables
 from shardwise.stats.combining import quantile_p
-from shardwise.stats.resplitting import freedom, left, removable, splits_enough
+from shardwise.stats.resplitting import remaining_share, removable_share, satterthwaite_df, splits_enough
 
 SD = VarianceComponents.of({"topic": 0.20, "topic:system": 0.08, "error": 0.06}, kind="sd")
 
@@ -92,10 +92,10 @@ def test_gaps_are_left_out_split_by_split() -> None:
 
 @given(st.floats(0, 1), st.integers(2, 200), st.integers(2, 50), st.floats(5, 1e4))
 def test_averaging_removes_no_more_than_there_is(share: float, splits: int, systems: int, df: float) -> None:
-    kept = float(left(np.array(share), splits))
+    kept = float(remaining_share(np.array(share), splits))
     assert max(1 / splits, 0.5) - 1e-12 <= kept <= 1.0
     assert kept >= 1.0 - share * (1 - 1 / splits) - 1e-12
-    assert 0.0 < float(freedom(df, np.array(share), splits, systems)) <= df * (1 + 1e-12)
+    assert 0.0 < float(satterthwaite_df(df, np.array(share), splits, systems)) <= df * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3])
@@ -109,7 +109,7 @@ def test_variance_left_is_that_of_the_mean_over_splits(share: float) -> None:
     one, mean = d[:, 0].var(), d.mean(axis=1).var()
     # 1500 tables with 3 free differences each: a variance is known to 2 %, the ratio to less as both share tables
     assert mean / one == pytest.approx(1 - (1 - 1 / 5) * share, abs=0.05)
-    found = removable(np.moveaxis(d, 1, 0), np.full(d.shape, 2 * 0.06**2 / 36).swapaxes(0, 1))
+    found = removable_share(np.moveaxis(d, 1, 0), np.full(d.shape, 2 * 0.06**2 / 36).swapaxes(0, 1))
     assert found.mean() == pytest.approx(share, abs=0.02)
 
 

@@ -170,7 +170,7 @@ def test_closed_form_is_least_squares(seed: int, model: Model, t: int, r: int, s
     assert general.df_error == fit.table.at["error", "df"]
     if model.dimensions == DIMS:
         np.testing.assert_allclose(general.fitted(), fit.fitted)
-    effects, unit = general.adjusted("system")
+    effects, unit = general.adjusted_effects("system")
     np.testing.assert_allclose(effects, fit.effects["system"], atol=1e-12)
     np.testing.assert_allclose(unit[0, 1], 2.0 / (t * s))
 

@@ -247,7 +247,7 @@ def test_corrections_are_those_of_statsmodels(method: str, theirs: str, p: list[
 
 
 def _by_quadrature(q: Floats, r: int, df: Floats) -> Floats:
-    tail = studentized_range._tail(r)
+    tail = studentized_range._tabulate_tail(r)
     return studentize.sf(q.ravel(), np.repeat(df, q.shape[1]), tail).reshape(q.shape)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardwise.stats.sequential import BETS, SequentialState, log_evidence, log_growth, update
+from shardwise.stats.sequential import BETS, SequentialState, log_evidence, log_growth, update_state
 
 batches = st.lists(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), max_size=20), max_size=5)
 
@@ -18,9 +18,11 @@ batches = st.lists(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), max_s
 def test_state_survives_a_file(parts: list[list[float]], margin: float) -> None:
     state = SequentialState(margin)
     for part in parts:
-        state = update(SequentialState.from_dict(json.loads(json.dumps(state.to_dict()))), np.array(part))
+        state = update_state(
+            SequentialState.from_dict(json.loads(json.dumps(state.to_dict()))), np.array(part)
+        )
     together = np.array([x for part in parts for x in part])
-    once = update(SequentialState(margin), together)
+    once = update_state(SequentialState(margin), together)
     assert state.units == once.units == together.size
     for name, capital in once.capital.items():
         assert state.capital[name] == pytest.approx(capital, abs=1e-9)
@@ -28,7 +30,7 @@ def test_state_survives_a_file(parts: list[list[float]], margin: float) -> None:
 
 @given(st.permutations(list(np.linspace(-1.0, 1.0, 12))))
 def test_order_within_a_batch_does_not_matter(values: list[float]) -> None:
-    one, other = (update(SequentialState(0.05), np.array(x)) for x in (values, sorted(values)))
+    one, other = (update_state(SequentialState(0.05), np.array(x)) for x in (values, sorted(values)))
     assert one.evidence == pytest.approx(other.evidence)
 
 
@@ -49,15 +51,15 @@ def test_a_fair_bet_gains_nothing_on_average() -> None:
 
 
 def test_verdicts_and_candidates() -> None:
-    better = update(SequentialState(0.05), np.tile([0.0, 1.0], 40))
+    better = update_state(SequentialState(0.05), np.tile([0.0, 1.0], 40))
     assert better.verdict == "better"
     assert set(better.shown) == {"better", "no worse"}
-    worse = update(SequentialState(0.05), np.tile([0.0, -1.0], 40))
+    worse = update_state(SequentialState(0.05), np.tile([0.0, -1.0], 40))
     assert worse.verdict == "worse"
-    assert update(worse, np.ones(500)).shown["worse"] == 80
+    assert update_state(worse, np.ones(500)).shown["worse"] == 80
     equal = np.zeros(150)
-    assert update(SequentialState(0.05), equal).verdict == "no worse"
-    assert update(SequentialState(0.05, candidates=50), equal).verdict == "continue"
+    assert update_state(SequentialState(0.05), equal).verdict == "no worse"
+    assert update_state(SequentialState(0.05, candidates=50), equal).verdict == "continue"
 
 
 def test_a_state_of_something_else_is_refused() -> None:

@@ -35,7 +35,7 @@ from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.anova.fit import AnovaFit
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.repeats.kinds import Repeats
-from shardwise.stats.groups import letter
+from shardwise.stats.groups import name_group
 
 if TYPE_CHECKING:
     from shardwise.analysis.leaderboard import Leaderboard
@@ -155,7 +155,7 @@ class PairResult:
         letters: dict[str, list[str]] = {name: [] for name in self.pairs.names}
         for k, group in enumerate(groups):
             for name in group:
-                letters[name].append(letter(k))
+                letters[name].append(name_group(k))
         return tuple(tuple(letters[name]) for name in self.names)
 
     @property

@@ -24,7 +24,7 @@ from shardwise.io.atomic import write_atomically
 from shardwise.methods.bounded import BoundedScores, bound_scores
 from shardwise.methods.repeats.kinds import infer_repeats
 from shardwise.stats.intervals import Range
-from shardwise.stats.sequential import SequentialState, update
+from shardwise.stats.sequential import SequentialState, update_state
 
 FORMAT = "shardwise gate 1"
 """What a file of a sequential gate begins with."""
@@ -173,7 +173,7 @@ def gate_sequentially(
     fresh = np.array([digest not in started.seen for digest in digests], dtype=bool)
     found = replace(
         started,
-        state=update(started.state, gaps[fresh]),
+        state=update_state(started.state, gaps[fresh]),
         seen=started.seen | set(digests),
         added=int(fresh.sum()),
     )

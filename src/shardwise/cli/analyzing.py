@@ -41,7 +41,7 @@ from shardwise.methods.mixed.fit import mixed
 from shardwise.methods.procedure import Procedure
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.repeats.kinds import KINDS
-from shardwise.stats.corrections import CORRECTIONS, known, title
+from shardwise.stats.corrections import CORRECTIONS, check_correction, correction_title
 
 
 def check_choices(options: Comparing) -> None:
@@ -187,7 +187,7 @@ def compare_by_factors(
         The fit, and the comparisons.
     """
     fit = mixed(scores, random=options.random)
-    correction = known(options.method or "holm")
+    correction = check_correction(options.method or "holm")
     return fit, compare(fit, correction, only=options.only or None, baseline=list(baseline) or None)
 
 
@@ -274,10 +274,10 @@ def bootstrap_procedure(options: Comparing, dims: Collection[Hashable]) -> Proce
     reading = next(name for name, values in READINGS.items() if values == tuple(parts.values()))
     model = parse_model(options.model or ("MD6" if "shard" in dims else "MD1"))
     fit = BootstrapMethod(model, reading, drawn=options.resamples is not None)
-    correction = known(options.method or "bh")
+    correction = check_correction(options.method or "bh")
     if correction not in fit.corrections:
         raise InputError(
-            f"{title(correction)} needs a t-distribution, which a bootstrap does not use",
+            f"{correction_title(correction)} needs a t-distribution, which a bootstrap does not use",
             remedy=f"choose one of {', '.join(fit.corrections)}",
         )
     refuse_generalize(Claim.of(options.generalize or ()))

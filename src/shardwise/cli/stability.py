@@ -18,7 +18,7 @@ from shardwise.comparing.stability import stability_of, stability_of_fills, stab
 from shardwise.core.arguments import lend_executor, validate_choice
 from shardwise.core.errors import InputError
 from shardwise.scoring.scoring import score
-from shardwise.stats.corrections import known
+from shardwise.stats.corrections import check_correction
 
 MEANINGS = {
     "AA": "pairs where both splits find the same system better",
@@ -44,7 +44,7 @@ def compare_splits(options: StabilityOptions) -> None:
             "--cluster has no effect without bootstrap samples",
             remedy="remove it, or add --fit bootstrap --resamples 10000",
         )
-    method = known(options.method or ("bh" if bootstrap else "hsd"))
+    method = check_correction(options.method or ("bh" if bootstrap else "hsd"))
     inputs.parse_fill(options.fill)
     read = inputs.InputReader.of(options).one_measure().read()
     scores, told = inputs.fill_gaps(

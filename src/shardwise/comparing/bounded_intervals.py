@@ -37,7 +37,7 @@ def bound_means(
     [0.82, 1.0]
     """
     moments, width = bounded.sum_systems(), bounded.bounds.width
-    critical = student.critical(alpha, df)
+    critical = student.student_critical(alpha, df)
     items = bounded.count_systems()
     lower, upper = intervals.mean_limits(moments, critical, items=items)
     # what shards and seeds add to the variance of the items
@@ -141,7 +141,7 @@ def bound_differences(
     ratios = half[varying] / se[varying]
     typical = float(np.median(ratios)) if ratios.size else 0.0
     critical = np.divide(half, se, out=np.full(half.shape, typical), where=varying)
-    least = student.critical(alpha, np.clip(np.minimum(df, moments.items - 1.0), 1.0, None))
+    least = student.student_critical(alpha, np.clip(np.minimum(df, moments.items - 1.0), 1.0, None))
     critical = np.where(usable, np.maximum(critical, least), 1.0)
     limits = intervals.difference_limits(moments, critical, precision)
     lower, upper = bounded.bounds.restore_differences(*limits)

@@ -22,10 +22,10 @@ from shardwise.core.shown import Shown
 from shardwise.methods.base import JOINT, Estimates
 from shardwise.methods.decisions import Decisions, decide
 from shardwise.stats import corrections, groups
-from shardwise.stats.corrections import CORRECTIONS, STEPWISE, known
+from shardwise.stats.corrections import CORRECTIONS, STEPWISE, check_correction
 from shardwise.stats.groups import MOST_GROUPS
 from shardwise.stats.rank_sets import moderated_t, resample_rank_sets
-from shardwise.stats.student import critical
+from shardwise.stats.student import student_critical
 
 COLUMNS = (
     *("a", "b", "difference", "lower", "upper"),
@@ -355,7 +355,7 @@ class Comparisons(Shown):
         e = self.estimates
         if e.mean_se is not None and e.mean_df is not None:
             se, df = (np.atleast_2d(x)[0] for x in (e.mean_se, e.mean_df))
-            return np.asarray(critical(alpha, df) * se)
+            return np.asarray(student_critical(alpha, df) * se)
         if e.own_sd is not None and e.own_count is not None:
             return intervals.sem_half_widths(e, alpha)
         if np.isfinite(e.variance).all():
@@ -507,7 +507,7 @@ class Comparisons(Shown):
         DataFrame
             One row a system, best first.
         """
-        names = groups.letters(self._find_groups(alpha, most), len(self._member_systems))
+        names = groups.assign_letters(self._find_groups(alpha, most), len(self._member_systems))
         index = pd.Index(self.names, name="system")
         return pd.DataFrame({"estimate": self.means[self._member_systems], "letters": names}, index=index)
 
@@ -724,7 +724,7 @@ def compare_estimates(
     0  y  x         0.2    0.000021
     """
     if correction != JOINT:
-        known(correction)
+        check_correction(correction)
     ordered = sort_estimates(estimates)
     bases = list_baselines(baseline)
     if correction == "dunnett" and len(bases) != 1:
@@ -736,6 +736,6 @@ def compare_estimates(
     words = title
     if not words:
         by_t = ordered.distribution is None and ordered.test is None and correction in STEPWISE
-        words = "t with " * by_t + corrections.title(correction)
+        words = "t with " * by_t + corrections.correction_title(correction)
     against = f" against {' and '.join(bases)}" if bases else ""
     return Comparisons(ordered, ia, ib, decisions, words + against, procedure, directed or bool(bases))

@@ -21,7 +21,7 @@ from shardwise.core.shown import Shown
 from shardwise.methods.bounded import BoundedScores
 from shardwise.methods.mixed.posterior import Mixture
 from shardwise.stats import intervals
-from shardwise.stats.corrections import STEPWISE, title
+from shardwise.stats.corrections import STEPWISE, correction_title
 from shardwise.stats.intervals import PairMoments, Precision
 from shardwise.stats.student import t_statistic
 
@@ -90,7 +90,9 @@ class Equivalence(Shown):
             "superior": f"better by more than {self.margin:g}",
         }[self.side]
         corrected = (
-            f" with {title(self.correction)}" if self.correction != "none" and len(self.table) > 1 else ""
+            f" with {correction_title(self.correction)}"
+            if self.correction != "none" and len(self.table) > 1
+            else ""
         )
         words = f"{METHODS[self.method]}{corrected} at alpha {self.alpha:g}"
         if len(self.table) == 1:

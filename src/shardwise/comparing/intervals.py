@@ -8,8 +8,8 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.methods.base import Estimates
 from shardwise.stats import studentized_range
-from shardwise.stats.corrections import Family, critical_t, uncorrected_level
-from shardwise.stats.student import critical
+from shardwise.stats.corrections import PairFamily, critical_t, uncorrected_level
+from shardwise.stats.student import student_critical
 
 PAPER_KINDS = ("tukey", "anova", "sem")
 """The intervals of F19 eq. 3, 5 and 4."""
@@ -65,7 +65,9 @@ def has_common_spread(estimates: Estimates) -> bool:
     )
 
 
-def halve_critical_difference(estimates: Estimates, correction: str, family: Family, alpha: float) -> Floats:
+def halve_critical_difference(
+    estimates: Estimates, correction: str, family: PairFamily, alpha: float
+) -> Floats:
     """(R,) half-widths by which two intervals overlap exactly when a pair is not significant.
 
     Half the critical difference of the correction (F19 eq. 3); exact where all pairs have one variance, else by
@@ -96,13 +98,15 @@ def sem_half_widths(estimates: Estimates, alpha: float) -> Floats:
             remedy=("use ", Option("kind", "anova")),
         )
     n = np.ravel(estimates.own_count)
-    return np.asarray(critical(alpha, n - 1) * np.ravel(estimates.own_sd) / np.sqrt(n))
+    return np.asarray(student_critical(alpha, n - 1) * np.ravel(estimates.own_sd) / np.sqrt(n))
 
 
 def anova_half_widths(estimates: Estimates, alpha: float) -> Floats:
     """F19 eq. 5: t·sqrt(MS_error / (T·S))."""
     _needs_variance(estimates, "anova")
-    return np.asarray(critical(alpha, np.ravel(estimates.df)[0]) * np.sqrt(estimate_own_variances(estimates)))
+    return np.asarray(
+        student_critical(alpha, np.ravel(estimates.df)[0]) * np.sqrt(estimate_own_variances(estimates))
+    )
 
 
 def _needs_variance(estimates: Estimates, kind: str) -> None:

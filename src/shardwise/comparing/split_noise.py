@@ -10,7 +10,7 @@ import numpy as np
 from shardwise.comparing.comparisons import Comparisons
 from shardwise.comparing.over_splits import align_pairs
 from shardwise.core.errors import InputError, Option
-from shardwise.stats.resplitting import in_words, left, removable, splits_enough
+from shardwise.stats.resplitting import in_words, remaining_share, removable_share, splits_enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,8 @@ def split_noise(comparisons: Sequence[Comparisons]) -> SplitNoise | None:
     both = align_pairs(comparisons)
     if not np.isfinite(both.se).all():
         return None
-    share = removable(both.difference, both.se**2)
+    share = removable_share(both.difference, both.se**2)
     splits = len(comparisons)
-    return SplitNoise(splits, float(share), float(left(share, splits)), splits_enough(float(share)))
+    return SplitNoise(
+        splits, float(share), float(remaining_share(share, splits)), splits_enough(float(share))
+    )

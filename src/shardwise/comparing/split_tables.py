@@ -13,7 +13,7 @@ from shardwise.comparing.over_splits import Aligned, align_pairs, majority, unan
 from shardwise.comparing.rankings import Ranking, kendall_tau
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import Either, InputError, Option
-from shardwise.stats.student import critical
+from shardwise.stats.student import student_critical
 
 
 def agreement_over_splits(
@@ -190,7 +190,7 @@ def half_width(values: Floats, level: float = 0.95) -> float:
     values = values[~np.isnan(values)]
     if values.size < 2:
         return float("nan")
-    t = critical(1.0 - level, values.size - 1.0)
+    t = student_critical(1.0 - level, values.size - 1.0)
     return float(t * values.std(ddof=1) / np.sqrt(values.size))
 
 

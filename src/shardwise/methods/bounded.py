@@ -12,7 +12,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.core.scores import Scores, level_names
 from shardwise.stats import clusters, intervals
-from shardwise.stats.intervals import PairMoments, Range, ScoreMoments
+from shardwise.stats.intervals import BoundedMoments, PairMoments, Range
 
 # differences of pairs on items that are held at a time
 BLOCK = 4_000_000
@@ -150,7 +150,7 @@ class BoundedScores:
             ]
         )
 
-    def sum_systems(self) -> ScoreMoments:
+    def sum_systems(self) -> BoundedMoments:
         """Sum up the scores of each system.
 
         Returns

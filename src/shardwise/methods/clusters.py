@@ -25,7 +25,7 @@ from shardwise.core.scores import (
 )
 from shardwise.methods.bounded import BOUNDED, bound_scores
 from shardwise.methods.moderated.statistics import interaction_mean_square
-from shardwise.stats.units import residuals, task_means, unit_df, unit_scores
+from shardwise.stats.units import additive_residuals, task_means, unit_df, unit_scores
 
 
 def by_units(
@@ -153,7 +153,7 @@ def _spread(y: Floats) -> float:
     means = np.where(there, layers, 0.0).sum(axis=0) / np.where(count > 0, count, np.nan)
     if (count > 0).all():
         return float(np.sqrt(interaction_mean_square(means)))
-    rest = residuals(means)
+    rest = additive_residuals(means)
     df = np.isfinite(means).sum() - (count.sum(axis=1) > 0).sum() - means.shape[1] + 1
     return float(np.sqrt((rest**2).sum() / max(df, 1)))
 

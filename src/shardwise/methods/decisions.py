@@ -10,7 +10,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError
 from shardwise.methods.base import JOINT, DifferenceDistribution, Estimates, Outcome
 from shardwise.stats import corrections, student
-from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE, Family, title
+from shardwise.stats.corrections import SIMULTANEOUS, STEPWISE, PairFamily, correction_title
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,9 +37,9 @@ class Decisions:
         return self.outcome.p
 
     @property
-    def family(self) -> Family:
+    def family(self) -> PairFamily:
         """What the correction looks at."""
-        return Family(self.p, np.abs(self.outcome.statistic), self.outcome.df, self.systems)
+        return PairFamily(self.p, np.abs(self.outcome.statistic), self.outcome.df, self.systems)
 
     @property
     def has_intervals(self) -> bool:
@@ -101,11 +101,12 @@ def decide(
         return Decisions(outcome, outcome.joint.p_adjusted, correction, systems, estimates.distribution)
     if estimates.distribution is not None and correction in SIMULTANEOUS:
         raise InputError(
-            f"{title(correction)} needs Student's t, but the differences follow {estimates.distribution.name}",
+            f"{correction_title(correction)} needs Student's t,"
+            f" but the differences follow {estimates.distribution.name}",
             remedy=f"choose one of {', '.join(STEPWISE)}",
             argument="method",
             value=correction,
             choices=STEPWISE,
         )
     plain = Decisions(outcome, outcome.p, correction, systems, estimates.distribution)
-    return replace(plain, p_adjusted=np.clip(corrections.adjusted(correction, plain.family), 0.0, 1.0))
+    return replace(plain, p_adjusted=np.clip(corrections.adjust_family(correction, plain.family), 0.0, 1.0))

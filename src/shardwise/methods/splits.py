@@ -12,7 +12,7 @@ from shardwise.methods.base import Estimates, Outcome, PairTest
 from shardwise.methods.decisions import Decisions
 from shardwise.stats import combining, student
 from shardwise.stats.corrections import STEPWISE
-from shardwise.stats.resplitting import freedom, in_words, left, removable
+from shardwise.stats.resplitting import in_words, remaining_share, removable_share, satterthwaite_df
 
 ARRAYS = (
     *("values", "difference_variance", "difference_df", "own_sd", "own_count"),
@@ -113,12 +113,12 @@ def combine_p_values(
     tuple of arrays
         (…, P) uncorrected and corrected p-values.
     """
-    p = combining.directed(p, agrees)
+    p = combining.direct_p(p, agrees)
     if rule in COMBINED:
         combined = COMBINED[rule](p)
         return combined, STEPWISE[correction].adjust(combined)
     needed = len(p) if rule == "unanimous" else len(p) // 2 + 1
-    return combining.agreed_p(p, needed), combining.agreed_p(combining.directed(p_adjusted, agrees), needed)
+    return combining.agreed_p(p, needed), combining.agreed_p(combining.direct_p(p_adjusted, agrees), needed)
 
 
 def combine_decisions(rule: str, each: Decisions, splits: int, correction: str) -> Decisions:
@@ -171,8 +171,8 @@ class AveragedTest:
             for x in (found.difference, found.se**2, found.df)
         )
         share = self.share[:, None]
-        se = np.sqrt(v * left(share, self.splits))
-        df = freedom(df, share, self.splits, self.systems)
+        se = np.sqrt(v * remaining_share(share, self.splits))
+        df = satterthwaite_df(df, share, self.splits, self.systems)
         t = student.t_statistic(d, se)
         return Outcome(d, se, df, t, student.two_sided(t, df))
 
@@ -196,7 +196,7 @@ def average_splits(found: Estimates, splits: int) -> Estimates:
     ia, ib = np.triu_indices(r, 1)
     difference = found.values[:, ia] - found.values[:, ib]
     spread = found.pair_spread(ia, ib)[0] if found.test is None else found.test.outcome(ia, ib).se ** 2
-    share = removable(
+    share = removable_share(
         _by_split(difference, splits), _by_split(np.broadcast_to(spread, difference.shape), splits)
     )
     means: dict[str, Any] = {}
@@ -207,10 +207,10 @@ def average_splits(found: Estimates, splits: int) -> Estimates:
             means[name] = _by_split(whole, splits).mean(axis=0)
     for name in ("variance", "difference_variance"):
         if name in means:
-            means[name] = means[name] * left(_spread(share, means[name]), splits)
+            means[name] = means[name] * remaining_share(_spread(share, means[name]), splits)
     for name in ("df", "difference_df"):
         if name in means:
-            means[name] = freedom(means[name], _spread(share, means[name]), splits, r)
+            means[name] = satterthwaite_df(means[name], _spread(share, means[name]), splits, r)
     test = None if found.test is None else AveragedTest(found.test, splits, share, r)
     notes = (*found.notes, *((in_words(float(share[0]), splits),) if len(share) == 1 else ()))
     return replace(found, **means, test=test, notes=notes)

@@ -33,9 +33,9 @@ class Decomposition:
 
     def means(self, of: str = "system") -> Floats:
         """(…, levels) marginal means of a dimension."""
-        own = self.effects[frozenset({of})]
-        lead = own.shape[: own.ndim - len(self.shape)]
-        return np.asarray(np.asarray(self.grand_mean)[..., None] + own.reshape(*lead, -1))
+        level_effects = self.effects[frozenset({of})]
+        lead = level_effects.shape[: level_effects.ndim - len(self.shape)]
+        return np.asarray(np.asarray(self.grand_mean)[..., None] + level_effects.reshape(*lead, -1))
 
     def of(self, terms: tuple[Term, ...]) -> Decomposition:
         """The same for a smaller model: what its terms lack goes to the error."""
@@ -48,17 +48,17 @@ class Decomposition:
             effects={term: self.effects[term] for term in terms},
             ss={term: self.ss[term] for term in terms},
             df={term: self.df[term] for term in terms},
-            ss_error=_above(ss_error, self.floor),
+            ss_error=_zero_below(ss_error, self.floor),
             df_error=self.df_error + sum(self.df[term] for term in absent),
         )
 
     def residuals(self, y: Floats) -> Floats:
         """What the model leaves of each score."""
         grand = np.asarray(self.grand_mean)
-        left = y - grand.reshape(grand.shape + (1,) * len(self.shape))
+        residuals = y - grand.reshape(grand.shape + (1,) * len(self.shape))
         for effect in self.effects.values():
-            left = left - effect
-        return np.asarray(left)
+            residuals = residuals - effect
+        return np.asarray(residuals)
 
 
 def error_df(shape: dict[str, int], terms: tuple[Term, ...]) -> int:
@@ -102,12 +102,12 @@ def decompose(y: Any, dims: tuple[str, ...], terms: tuple[Term, ...]) -> Decompo
             if part < term:
                 effect = effect - effects[part]
         effects[term] = effect
-    left = y
+    residuals = y
     for effect in effects.values():
-        left = left - effect
-    ss_error = _summed(left, axes, 1.0)
+        residuals = residuals - effect
+    ss_error = _sum_squares(residuals, axes, 1.0)
     del effects[EMPTY]
-    ss = {term: _summed(effects[term], axes, n / prod(effects[term].shape[lead:])) for term in terms}
+    ss = {term: _sum_squares(effects[term], axes, n / prod(effects[term].shape[lead:])) for term in terms}
     ss_total = ss_error + sum(ss.values())
     grand_mean = grand.reshape(grand.shape[:lead]) if lead else float(grand.squeeze())
     floor = rounding_floor(n, grand_mean, ss_total)
@@ -115,9 +115,9 @@ def decompose(y: Any, dims: tuple[str, ...], terms: tuple[Term, ...]) -> Decompo
         shape=shape,
         grand_mean=grand_mean,
         effects={term: effects[term] for term in terms},
-        ss={term: _above(value, floor) for term, value in ss.items()},
+        ss={term: _zero_below(value, floor) for term, value in ss.items()},
         df={term: term_df(shape, term) for term in terms},
-        ss_error=_above(ss_error, floor),
+        ss_error=_zero_below(ss_error, floor),
         df_error=error_df(shape, terms),
         ss_total=ss_total,
         n=n,
@@ -131,12 +131,12 @@ def rounding_floor(n: int, grand_mean: Number, ss_total: Number, ulps: int = 16)
     return n * mean_square * (ulps * float(np.finfo(np.float64).eps)) ** 2
 
 
-def _above(value: Number, floor: Number) -> Number:
+def _zero_below(value: Number, floor: Number) -> Number:
     return np.where(value > floor, value, 0.0) if np.ndim(value) else float(value if value > floor else 0.0)
 
 
-def _summed(x: Any, axes: tuple[int, ...], weight: float) -> Number:
-    """Sum of squares over the axes of a table."""
+def _sum_squares(x: Any, axes: tuple[int, ...], weight: float) -> Number:
+    """Sum squares over the axes of a table."""
     if not axes[0]:
         return float((x * x).sum()) * weight
     flat = x.reshape(*x.shape[: axes[0]], -1)
@@ -150,7 +150,7 @@ def _marginal_means(y: Any, dims: tuple[str, ...], terms: tuple[Term, ...], lead
     from_data = [term for term in wanted if not any(term < other for other in terms)]
     with np.errstate(invalid="ignore"):  # infinities of both signs; refused by the caller
         for term in from_data:
-            means[term] = y.mean(axis=_others(dims, term, lead), keepdims=True, dtype=np.float64)
+            means[term] = y.mean(axis=_other_axes(dims, term, lead), keepdims=True, dtype=np.float64)
     if hasattr(y, "dask"):
         import dask
 
@@ -160,9 +160,9 @@ def _marginal_means(y: Any, dims: tuple[str, ...], terms: tuple[Term, ...], lead
         if term not in means:
             source = min((means[other] for other in means if term < other), key=np.size)
             with np.errstate(invalid="ignore"):
-                means[term] = source.mean(axis=_others(dims, term, lead), keepdims=True)
+                means[term] = source.mean(axis=_other_axes(dims, term, lead), keepdims=True)
     return means
 
 
-def _others(dims: tuple[str, ...], term: Term, lead: int) -> tuple[int, ...]:
+def _other_axes(dims: tuple[str, ...], term: Term, lead: int) -> tuple[int, ...]:
     return tuple(lead + axis for axis, dimension in enumerate(dims) if dimension not in term)

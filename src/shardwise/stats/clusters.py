@@ -104,7 +104,7 @@ def cluster_variance(values: Floats, cluster: Ints, failure: Floats | float = 1.
     """
     n = values.shape[-1]
     weights = np.ones(n)
-    together, _ = _squares(values, cluster, weights)
+    together, _ = _cluster_squares(values, cluster, weights)
     effect = design_effect(values, cluster, weights, failure)
     return ClusterVariance(together / n**2, satterthwaite_df(np.bincount(cluster)), effect, n / effect)
 
@@ -135,14 +135,14 @@ def design_effect(values: Floats, cluster: Ints, weights: Floats, failure: Float
     >>> float(design_effect(np.zeros(6), np.array([0, 0, 1, 1, 2, 2]), np.ones(6)))
     2.0
     """
-    together, alone = _squares(values, cluster, weights)
+    together, alone = _cluster_squares(values, cluster, weights)
     sizes = sum_clusters(weights, cluster)
     typical = float((sizes**2).sum() / weights.size)
     cost = np.square(failure)
     return np.asarray(np.maximum(1.0, (together + typical * cost) / (alone + cost)))
 
 
-def _squares(values: Floats, cluster: Ints, weights: Floats) -> tuple[Floats, Floats]:
+def _cluster_squares(values: Floats, cluster: Ints, weights: Floats) -> tuple[Floats, Floats]:
     """n² times CR2's variance of the mean, and n² times that of independent items; rounding is no variance."""
     values = np.asarray(values, np.float64)
     n = weights.size
@@ -197,9 +197,9 @@ def care_for_clusters(
     >>> round(care_for_clusters(4.0, 10, 2).factor, 4)
     1.2273
     """
-    own = clusters - 1.0
-    w = 1.0 if systems == 2 else own / (own + prior_df)
+    own_df = clusters - 1.0
+    w = 1.0 if systems == 2 else own_df / (own_df + prior_df)
     kappa = w**2 + (1.0 - w**2) / (systems - 1.0)
-    closed = df + min(prior_df, own * (systems - 2.0))
-    factor = float(special.stdtrit(df / kappa, alpha / 2.0) / special.stdtrit(own / kappa, alpha / 2.0))
-    return ClusterCare(max(factor, 1.0), df / kappa, own / kappa, min(df / kappa, closed))
+    closed = df + min(prior_df, own_df * (systems - 2.0))
+    factor = float(special.stdtrit(df / kappa, alpha / 2.0) / special.stdtrit(own_df / kappa, alpha / 2.0))
+    return ClusterCare(max(factor, 1.0), df / kappa, own_df / kappa, min(df / kappa, closed))

@@ -71,6 +71,6 @@ def agreed_p(p: Floats, needed: int) -> Floats:
     return np.asarray(np.sort(p, axis=0)[needed - 1])
 
 
-def directed(p: Floats, agrees: Bools) -> Floats:
-    """p-values as evidence for one order of a pair: 1 where the other order was found."""
+def direct_p(p: Floats, agrees: Bools) -> Floats:
+    """Turn p-values into evidence for one order of a pair: 1 where the other order was observed."""
     return np.where(agrees, p, 1.0)

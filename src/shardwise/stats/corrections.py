@@ -16,7 +16,7 @@ from shardwise.stats import dunnett, student, studentized_range
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Family:
+class PairFamily:
     """The comparisons that one correction is about, (…, P) each."""
 
     p: Floats  # uncorrected
@@ -70,7 +70,7 @@ def holm(p: Floats) -> Floats:
            [1.  , 1.  , 0.03]])
     """
     n = p.shape[-1]
-    return _stepped(p, lambda steps: np.maximum.accumulate(steps * np.arange(n, 0, -1), axis=-1))
+    return _adjust_ordered(p, lambda steps: np.maximum.accumulate(steps * np.arange(n, 0, -1), axis=-1))
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
@@ -88,25 +88,27 @@ def benjamini_yekutieli(p: Floats) -> Floats:
     >>> benjamini_yekutieli(np.array([0.01, 0.9]))
     array([0.03, 1.  ])
     """
-    return _step_up(p, _harmonic(p.shape[-1]))
+    return _step_up(p, _harmonic_number(p.shape[-1]))
 
 
 def _step_up(p: Floats, factor: float) -> Floats:
     n = p.shape[-1]
     scale = factor * n / np.arange(1, n + 1)
-    return _stepped(p, lambda steps: np.minimum.accumulate((steps * scale)[..., ::-1], axis=-1)[..., ::-1])
+    return _adjust_ordered(
+        p, lambda steps: np.minimum.accumulate((steps * scale)[..., ::-1], axis=-1)[..., ::-1]
+    )
 
 
-def _stepped(p: Floats, steps: Callable[[Floats], Floats]) -> Floats:
+def _adjust_ordered(p: Floats, steps: Callable[[Floats], Floats]) -> Floats:
     """Adjust the ordered p-values of each row and put them back."""
     order = np.argsort(p, axis=-1, kind="stable")
     out = np.empty_like(p)
-    found = steps(np.take_along_axis(p, order, axis=-1))
-    np.put_along_axis(out, order, np.minimum(found, 1.0), axis=-1)
+    adjusted_rows = steps(np.take_along_axis(p, order, axis=-1))
+    np.put_along_axis(out, order, np.minimum(adjusted_rows, 1.0), axis=-1)
     return out
 
 
-def _harmonic(n: int) -> float:
+def _harmonic_number(n: int) -> float:
     return float(np.sum(1.0 / np.arange(1, n + 1)))
 
 
@@ -121,7 +123,7 @@ def step_up(p: Floats, alpha: float) -> int:
     return int(below[-1]) + 1 if below.size else 0
 
 
-def _hsd(t: Floats, df: Floats, systems: int) -> Floats:
+def _hsd_p(t: Floats, df: Floats, systems: int) -> Floats:
     return studentized_range.sf(np.sqrt(2.0) * t, systems, df)  # F19 eq. 2
 
 
@@ -129,7 +131,7 @@ def _hsd_critical(alpha: float, df: Floats, systems: int) -> Floats:
     return np.asarray(studentized_range.isf(alpha, systems, df) / np.sqrt(2.0))
 
 
-def _scheffe(t: Floats, df: Floats, systems: int) -> Floats:
+def _scheffe_p(t: Floats, df: Floats, systems: int) -> Floats:
     m = systems - 1
     normal = np.isinf(df)
     finite = special.fdtrc(m, np.where(normal, 1.0, df), t * t / m)
@@ -143,7 +145,7 @@ def _scheffe_critical(alpha: float, df: Floats, systems: int) -> Floats:
     return np.sqrt(np.where(normal, scipy.stats.chi2.isf(alpha, m), finite))
 
 
-def _dunnett(t: Floats, df: Floats, systems: int) -> Floats:
+def _dunnett_p(t: Floats, df: Floats, systems: int) -> Floats:
     return dunnett.sf(t, systems - 1, df)
 
 
@@ -177,32 +179,37 @@ STEPWISE = {
         "Benjamini–Yekutieli",
         "discovery",
         benjamini_yekutieli,
-        lambda n, k: np.maximum(k, 1.0) / (n * _harmonic(n)),
+        lambda n, k: np.maximum(k, 1.0) / (n * _harmonic_number(n)),
         "the correction of Benjamini and Yekutieli",
         ("BenjaminiYekutieli2001",),
     ),
 }
 SIMULTANEOUS = {
     "hsd": Simultaneous(
-        "Tukey HSD", "family", _hsd, _hsd_critical, "Tukey's honestly significant difference", ("Tukey1949",)
+        "Tukey HSD",
+        "family",
+        _hsd_p,
+        _hsd_critical,
+        "Tukey's honestly significant difference",
+        ("Tukey1949",),
     ),
     "scheffe": Simultaneous(
-        "Scheffé", "family", _scheffe, _scheffe_critical, "Scheffé's method", ("Scheffe1953",)
+        "Scheffé", "family", _scheffe_p, _scheffe_critical, "Scheffé's method", ("Scheffe1953",)
     ),
     "dunnett": Simultaneous(
-        "Dunnett", "family", _dunnett, _dunnett_critical, "Dunnett's test", ("Dunnett1955",)
+        "Dunnett", "family", _dunnett_p, _dunnett_critical, "Dunnett's test", ("Dunnett1955",)
     ),
 }
 CORRECTIONS: dict[str, Stepwise | Simultaneous] = {**SIMULTANEOUS, **STEPWISE}
 
 
-def known(name: str) -> str:
-    """The name itself if it is that of a correction."""
+def check_correction(name: str) -> str:
+    """Return the name if it is that of a correction."""
     return str(validate_choice(name, "method", CORRECTIONS))
 
 
-def title(name: str) -> str:
-    """The correction in words.
+def correction_title(name: str) -> str:
+    """Return the correction in words.
 
     >>> title("by")
     'Benjamini–Yekutieli'
@@ -227,8 +234,8 @@ def register_correction(name: str, correction: Stepwise | Simultaneous) -> None:
     CORRECTIONS[name] = correction
 
 
-def adjusted(name: str, family: Family) -> Floats:
-    """Corrected p-values of a family.
+def adjust_family(name: str, family: PairFamily) -> Floats:
+    """Correct the p-values of a family.
 
     >>> family = Family(np.array([0.01, 0.2]), np.array([np.nan, np.nan]), np.array([np.nan]), 3)
     >>> adjusted("bonferroni", family)
@@ -238,7 +245,7 @@ def adjusted(name: str, family: Family) -> Floats:
         return STEPWISE[name].adjust(family.p)
     if np.isnan(family.t).any():
         raise InputError(
-            f"{title(name)} needs Student's t, which these comparisons lack",
+            f"{correction_title(name)} needs Student's t, which these comparisons lack",
             remedy=f"choose one of {', '.join(STEPWISE)}",
             argument="method",
             value=name,
@@ -267,6 +274,6 @@ def interval_level(name: str, p: Floats, alpha: float) -> Floats:
 def critical_t(name: str, level: Floats, df: Floats, systems: int, alpha: float) -> Floats:
     """The |t| at which a correction begins to reject: at (…, 1) uncorrected levels, or by the joint law at alpha."""
     if name in STEPWISE:
-        return student.critical(level, df)
+        return student.student_critical(level, df)
     distinct, which = np.unique(df, return_inverse=True)  # most often one and the same for all pairs
     return SIMULTANEOUS[name].critical(alpha, distinct, systems)[which].reshape(np.shape(df))

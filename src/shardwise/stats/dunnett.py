@@ -25,13 +25,13 @@ def sf(t: npt.ArrayLike, m: int, df: npt.ArrayLike) -> Floats:
     >>> bool(np.isclose(sf(2.5, 1, 30), 2 * stats.t.sf(2.5, 30), rtol=1e-12))
     True
     """
-    t_, df_, shape = studentize.aligned(t, df)
+    t_, df_, shape = studentize.align_arrays(t, df)
     w = math.sqrt(2.0) * t_  # the distance Z_i - Z_0 has variance 2
-    return studentize.sf_by_df(w, df_, studentize.tabulated(distance_sf, m)).reshape(shape)
+    return studentize.sf_by_df(w, df_, studentize.tabulate_tail(distance_sf, m)).reshape(shape)
 
 
 def isf(p: npt.ArrayLike, m: int, df: npt.ArrayLike) -> Floats:
     """The |t| that the largest of m comparisons exceeds with probability p."""
-    p_, df_, shape = studentize.aligned(p, df)
-    w = studentize.isf(p_, df_, studentize.tabulated(distance_sf, m)).reshape(shape)
+    p_, df_, shape = studentize.align_arrays(p, df)
+    w = studentize.isf(p_, df_, studentize.tabulate_tail(distance_sf, m)).reshape(shape)
     return np.asarray(w / math.sqrt(2.0))

@@ -57,12 +57,12 @@ def error_term(model: Model, dims: tuple[str, ...], target: str, claim: Claim) -
             elif absent == [everything] == [term]:
                 signs[ERROR] = (-1) ** (size + 1)
             else:
-                raise _unsupported(model, term, [t for t in absent if t != everything], claim)
+                raise _refuse_claim(model, term, [t for t in absent if t != everything], claim)
     return signs
 
 
-def supports(model: Model, dims: tuple[str, ...], claim: Claim) -> bool:
-    """Whether a model of scores with these dimensions can speak for a claim about systems at all."""
+def supports_claim(model: Model, dims: tuple[str, ...], claim: Claim) -> bool:
+    """Return whether a model of scores with these dimensions can speak for a claim about systems at all."""
     try:
         error_term(model, dims, "system", claim)
     except InputError:
@@ -70,7 +70,7 @@ def supports(model: Model, dims: tuple[str, ...], claim: Claim) -> bool:
     return True
 
 
-def _unsupported(model: Model, term: Term, absent: list[Term], claim: Claim) -> InputError:
+def _refuse_claim(model: Model, term: Term, absent: list[Term], claim: Claim) -> InputError:
     missing = [format_term(t) for t in absent if t <= term] or [format_term(t) for t in absent]
     usual = {"topic:system": "MD3 to MD6 have topic:system", "system:shard": "MD6 has it"}
     hint = f" ({usual[missing[0]]})" if missing[0] in usual else ""
@@ -83,7 +83,7 @@ def _unsupported(model: Model, term: Term, absent: list[Term], claim: Claim) -> 
     )
 
 
-def combine(
+def combine_squares(
     signs: dict[str, int],
     unit: Floats,
     shares: dict[str, float] | None,
@@ -97,10 +97,10 @@ def combine(
     carries what is left of ``unit`` (nothing where a lone MS(t) counts for more). Each mean square is a lower bound
     on its own, as no variance is negative: a combination of several that falls below one is replaced by it.
     """
-    variance, freedom = _satterthwaite(_coefficients(signs, unit, shares), ms, df)
+    variance, freedom = _satterthwaite_df(_weigh_squares(signs, unit, shares), ms, df)
     floored = False
     for name in {**signs, ERROR: 1} if len(signs) > 1 else {}:
-        alone, alone_df = _satterthwaite(_coefficients({name: 1}, unit, shares), ms, df)
+        alone, alone_df = _satterthwaite_df(_weigh_squares({name: 1}, unit, shares), ms, df)
         higher = alone > variance
         floored = floored or bool(np.any(higher))
         variance, freedom = np.where(higher, alone, variance), np.where(higher, alone_df, freedom)
@@ -110,7 +110,7 @@ def combine(
     return variance, freedom, words + "; a variance estimated below zero was set to zero" * floored
 
 
-def _coefficients(signs: dict[str, int], unit: Floats, shares: dict[str, float] | None) -> dict[str, Floats]:
+def _weigh_squares(signs: dict[str, int], unit: Floats, shares: dict[str, float] | None) -> dict[str, Floats]:
     if shares is None:
         return {name: sign * unit for name, sign in signs.items()}
     counted = {name: np.full_like(unit, shares[name]) for name in signs if name != ERROR}
@@ -118,7 +118,7 @@ def _coefficients(signs: dict[str, int], unit: Floats, shares: dict[str, float] 
     return {**counted, ERROR: rest if len(counted) > 1 else np.maximum(rest, 0.0)}
 
 
-def _satterthwaite(
+def _satterthwaite_df(
     coefficients: dict[str, Floats], ms: Mapping[str, Any], df: Mapping[str, Any]
 ) -> tuple[Floats, Floats]:
     parts = {name: coefficient * ms[name] for name, coefficient in coefficients.items()}

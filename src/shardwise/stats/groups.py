@@ -54,13 +54,13 @@ def maximal_groups(differ: Bools, most: int = MOST_GROUPS) -> list[list[int]]:
     >>> maximal_groups(np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], dtype=bool))
     [[0, 1], [1, 2]]
     """
-    windows = _windows(differ)
-    groups = _cliques(differ, most) if windows is None else windows
+    windows = _find_windows(differ)
+    groups = _find_cliques(differ, most) if windows is None else windows
     return sorted(groups)
 
 
-def _windows(differ: Bools) -> list[list[int]] | None:
-    """Groups as runs of neighbours, where one critical difference serves all pairs; None where it does not."""
+def _find_windows(differ: Bools) -> list[list[int]] | None:
+    """Find groups as runs of neighbours, where one critical difference serves all pairs; None where it does not."""
     r = len(differ)
     above = np.triu(differ, 1)
     reach = np.where(above.any(axis=1), above.argmax(axis=1), r)  # first system that differs
@@ -71,43 +71,43 @@ def _windows(differ: Bools) -> list[list[int]] | None:
     return [list(range(k, int(reach[k]))) for k in starts]
 
 
-def _cliques(differ: Bools, most: int) -> list[list[int]]:
-    """Maximal cliques of the graph of pairs that do not differ (Bron & Kerbosch 1973, with Tomita's pivot)."""
+def _find_cliques(differ: Bools, most: int) -> list[list[int]]:
+    """Find maximal cliques of the graph of pairs that do not differ (Bron & Kerbosch 1973, with Tomita's pivot)."""
     r = len(differ)
     alike = [sum(1 << j for j in range(r) if j != i and not differ[i, j]) for i in range(r)]
-    found: list[list[int]] = []
+    cliques: list[list[int]] = []
     stack = [(0, (1 << r) - 1, 0)]
     while stack:
         clique, candidates, excluded = stack.pop()
         if not candidates:
             if not excluded:
-                found.append(_bits(clique))
-                if len(found) > most:
+                cliques.append(_list_bits(clique))
+                if len(cliques) > most:
                     raise InputError(
                         f"more than {most} overlapping groups: they would explain nothing",
                         remedy=("use ", Option("method", "hsd"), Either(", or best() and matrix()", "")),
                     )
             continue
-        pivot = max(_bits(candidates | excluded), key=lambda u: (candidates & alike[u]).bit_count())
-        for v in _bits(candidates & ~alike[pivot]):
+        pivot = max(_list_bits(candidates | excluded), key=lambda u: (candidates & alike[u]).bit_count())
+        for v in _list_bits(candidates & ~alike[pivot]):
             bit = 1 << v
             stack.append((clique | bit, candidates & alike[v], excluded & alike[v]))
             candidates &= ~bit
             excluded |= bit
-    return found
+    return cliques
 
 
-def _bits(word: int) -> list[int]:
-    found = []
+def _list_bits(word: int) -> list[int]:
+    positions = []
     while word:
         low = word & -word
-        found.append(low.bit_length() - 1)
+        positions.append(low.bit_length() - 1)
         word ^= low
-    return found
+    return positions
 
 
-def letter(k: int) -> str:
-    """Name of group k: a, …, z, aa, ab, ….
+def name_group(k: int) -> str:
+    """Name group k: a, …, z, aa, ab, ….
 
     >>> [letter(k) for k in (0, 25, 26, 27, 702)]
     ['a', 'z', 'aa', 'ab', 'aaa']
@@ -120,14 +120,14 @@ def letter(k: int) -> str:
     return name
 
 
-def letters(groups: list[list[int]], r: int) -> list[str]:
-    """Letters of each of r systems; with more than 26 groups the names are set apart by spaces.
+def assign_letters(groups: list[list[int]], r: int) -> list[str]:
+    """Assign letters to each of r systems; with more than 26 groups the names are set apart by spaces.
 
     >>> letters([[0, 1], [1, 2]], 3)
     ['a', 'ab', 'b']
     """
-    own: list[list[str]] = [[] for _ in range(r)]
+    letters_of_systems: list[list[str]] = [[] for _ in range(r)]
     for k, group in enumerate(groups):
         for member in group:
-            own[member].append(letter(k))
-    return [(" " if len(groups) > 26 else "").join(names) for names in own]
+            letters_of_systems[member].append(name_group(k))
+    return [(" " if len(groups) > 26 else "").join(names) for names in letters_of_systems]

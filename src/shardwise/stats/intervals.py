@@ -197,12 +197,12 @@ def pair_moments(new: Floats, base: Floats, weights: Floats | None = None) -> Pa
     difference = new - base
     gains, losses = np.maximum(difference, 0.0), np.minimum(difference, 0.0)
     columns = (difference, gains**2, losses**2, new, new**2, base, base**2)
-    mean, gain, loss, *sums = (_average(x, known, items, weights) for x in columns)
+    mean, gain, loss, *sums = (_average_known(x, known, items, weights) for x in columns)
     return PairMoments(items, mean, gain, loss, *(items * x for x in sums))
 
 
-def _average(values: Floats, known: Bools, items: Floats, weights: Floats | None) -> Floats:
-    """Means over the items that are known, which are 0 elsewhere."""
+def _average_known(values: Floats, known: Bools, items: Floats, weights: Floats | None) -> Floats:
+    """Average over the items that are known, which are 0 elsewhere."""
     if weights is None:
         return np.asarray(values.sum(axis=-1) / items)[()]
     return np.asarray((values * weights).sum(axis=-1) / (known * weights).sum(axis=-1))[()]
@@ -416,7 +416,7 @@ def p_equivalent(moments: PairMoments, margin: Floats | float, precision: Precis
     return np.maximum(p_no_worse(moments, margin, precision), upper)
 
 
-class ScoreMoments(NamedTuple):
+class BoundedMoments(NamedTuple):
     """Sums of one system's scores in [0, 1] that intervals of its mean need, (…) each."""
 
     items: Floats
@@ -435,7 +435,7 @@ class ScoreMoments(NamedTuple):
         return np.where(value <= NO_VARIANCE, 0.0, value)
 
 
-def score_moments(scores: Floats, weights: Floats | None = None) -> ScoreMoments:
+def score_moments(scores: Floats, weights: Floats | None = None) -> BoundedMoments:
     """Sum up the scores of systems.
 
     Parameters
@@ -457,12 +457,12 @@ def score_moments(scores: Floats, weights: Floats | None = None) -> ScoreMoments
     known = np.isfinite(scores)
     filled = np.where(known, scores, 0.0)
     items = known.sum(axis=-1).astype(np.float64)
-    mean, squares = (_average(x, known, items, weights) for x in (filled, filled**2))
-    return ScoreMoments(items, items * mean, items * squares)
+    mean, squares = (_average_known(x, known, items, weights) for x in (filled, filled**2))
+    return BoundedMoments(items, items * mean, items * squares)
 
 
 def mean_limits(
-    moments: ScoreMoments, critical: Floats | float, *, items: Floats | None = None
+    moments: BoundedMoments, critical: Floats | float, *, items: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Compute the limits of mean scores in [0, 1], never of zero width and never outside [0, 1].
 
@@ -489,22 +489,22 @@ def mean_limits(
     """
     n = moments.items
     effective = n if items is None else np.asarray(items, np.float64)
-    turned = ScoreMoments(n, n - moments.total, n - 2.0 * moments.total + moments.squares)
+    turned = BoundedMoments(n, n - moments.total, n - 2.0 * moments.total + moments.squares)
     a = 1.0 + effective / np.square(critical)
-    below = _distance(moments, turned, a)
-    above = _distance(turned, moments, a)
+    below = _limit_distance(moments, turned, a)
+    above = _limit_distance(turned, moments, a)
     return np.maximum(moments.mean - below, 0.0), np.minimum(moments.mean + above, 1.0)
 
 
-def _distance(moments: ScoreMoments, turned: ScoreMoments, a: Floats) -> Floats:
+def _limit_distance(moments: BoundedMoments, turned: BoundedMoments, a: Floats) -> Floats:
     """x of `mean_limits`, `turned` the sums of 1 - y."""
     m = moments.mean
     extreme = (m <= 0.0) | (m >= 1.0)
     chance = np.where(extreme, 1.0, m * (1.0 - m))
     variance = np.where(extreme, 0.0, np.minimum(moments.variance, chance))
     lost = np.maximum(m - 1.0 + (turned.squares + 1.0) / (turned.total + 1.0), 0.0)
-    own = lost - variance / np.where(lost > 0.0, lost, 1.0)
-    kappa = np.where(extreme, lost, np.maximum(own, variance * (2.0 * m - 1.0) / chance))
+    own_distance = lost - variance / np.where(lost > 0.0, lost, 1.0)
+    kappa = np.where(extreme, lost, np.maximum(own_distance, variance * (2.0 * m - 1.0) / chance))
     return np.asarray((kappa + np.sqrt(kappa**2 + 4.0 * a * variance)) / (2.0 * a))
 
 
@@ -624,21 +624,21 @@ def items_needed(
     """
     reach = margin + gain
     z_level, z_power = float(special.ndtri(1.0 - alpha / 2.0)), float(special.ndtri(power))
-    own = moments.variance
-    under_margin = own + np.maximum(0.0, excess_variance(moments, moments.mean - reach))
+    variance = moments.variance
+    under_margin = variance + np.maximum(0.0, excess_variance(moments, moments.mean - reach))
     fixed = np.asarray(fixed, np.float64)
-    own, under_margin, fixed = np.broadcast_arrays(own, under_margin, fixed)
+    variance, under_margin, fixed = np.broadcast_arrays(variance, under_margin, fixed)
 
     def shortfall(n: Floats) -> Floats:
         return np.asarray(
-            z_level * np.sqrt(fixed + under_margin / n) + z_power * np.sqrt(fixed + own / n) - reach
+            z_level * np.sqrt(fixed + under_margin / n) + z_power * np.sqrt(fixed + variance / n) - reach
         )
 
-    high = (np.maximum(z_level * np.sqrt(under_margin) + z_power * np.sqrt(own), 0.0) / reach) ** 2
+    high = (np.maximum(z_level * np.sqrt(under_margin) + z_power * np.sqrt(variance), 0.0) / reach) ** 2
     never = (z_level + z_power) * np.sqrt(fixed) >= reach
     if np.any(fixed > 0.0):
         # double until it suffices, then halve the stretch
-        low, high = np.zeros(own.shape), np.maximum(high, 1.0)
+        low, high = np.zeros(variance.shape), np.maximum(high, 1.0)
         for _ in range(MOST_DOUBLINGS):
             high = np.where((shortfall(high) > 0.0) & ~never, 2.0 * high, high)
         for _ in range(HALVINGS):

@@ -23,7 +23,7 @@ RANK_TOLERANCE = 1e-10  # pivots of these integer-weighted designs are either fa
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class CellTable:
     """The cells of a table that hold data: where they are, their weight and their mean (one column a response)."""
 
     shape: dict[str, int]
@@ -31,40 +31,42 @@ class Table:
     weights: Floats  # (C,)
     means: Floats  # (C, Q)
 
-    def levels(self, term: Term) -> int:
-        """Number of combinations of the levels of a term."""
+    def count_levels(self, term: Term) -> int:
+        """Count the combinations of the levels of a term."""
         return prod(self.shape[dimension] for dimension in term)
 
-    def order(self, term: Term) -> list[str]:
-        """Dimensions of a term in the order of the table."""
+    def order_dimensions(self, term: Term) -> list[str]:
+        """Return the dimensions of a term in the order of the table."""
         return [dimension for dimension in self.shape if dimension in term]
 
-    def place(self, term: Term) -> Ints:
-        """Combination of levels of a term in which each cell lies."""
+    def cell_index(self, term: Term) -> Ints:
+        """Return the combination of levels of a term in which each cell lies."""
         index = np.zeros(len(self.weights), np.int64)
-        for dimension in self.order(term):
+        for dimension in self.order_dimensions(term):
             index = index * self.shape[dimension] + self.codes[dimension]
         return index
 
-    def empty(self, term: Term) -> Ints:
-        """Combinations of levels of a term without any data."""
-        return np.flatnonzero(np.bincount(self.place(term), minlength=self.levels(term)) == 0)
+    def empty_levels(self, term: Term) -> Ints:
+        """Return the combinations of levels of a term without any data."""
+        return np.flatnonzero(np.bincount(self.cell_index(term), minlength=self.count_levels(term)) == 0)
 
-    def overlap(self, one: Term, other: Term) -> Floats:
-        """(levels, levels) weight that two terms share in each pair of their combinations."""
-        wide = self.levels(other)
-        index = self.place(one) * wide + self.place(other)
-        return _totals(index, self.weights, self.levels(one) * wide).reshape(-1, wide)
+    def overlap_weights(self, first: Term, second: Term) -> Floats:
+        """Return (levels, levels) weight that two terms share in each pair of their combinations."""
+        wide = self.count_levels(second)
+        index = self.cell_index(first) * wide + self.cell_index(second)
+        return _sum_weights(index, self.weights, self.count_levels(first) * wide).reshape(-1, wide)
 
-    def sums(self, term: Term) -> Floats:
-        """(levels, Q) weighted sums of the cell means in each combination of a term."""
+    def weighted_sums(self, term: Term) -> Floats:
+        """Return (levels, Q) weighted sums of the cell means in each combination of a term."""
         responses = self.means.shape[1]
-        index = self.place(term)[:, None] * responses + np.arange(responses)
+        index = self.cell_index(term)[:, None] * responses + np.arange(responses)
         weighted = self.weights[:, None] * self.means
-        return _totals(index.ravel(), weighted.ravel(), self.levels(term) * responses).reshape(-1, responses)
+        return _sum_weights(index.ravel(), weighted.ravel(), self.count_levels(term) * responses).reshape(
+            -1, responses
+        )
 
 
-def largest(terms: Iterable[Term]) -> list[Term]:
+def largest_terms(terms: Iterable[Term]) -> list[Term]:
     """Return the terms that lie within no other, which span all the rest."""
     every = set(terms)
     return [term for term in sorted(every, key=sorted) if not any(term < other for other in every)]
@@ -74,7 +76,7 @@ def largest(terms: Iterable[Term]) -> list[Term]:
 class Solution:
     """Least-squares fit of some terms to a table, with what is needed to judge any linear function of it."""
 
-    table: Table
+    table: CellTable
     blocks: tuple[Term, ...]  # the eliminated term first
     diagonal: Floats  # weights of the eliminated term's combinations
     cross: Floats  # (q, levels of the eliminated term)
@@ -89,46 +91,46 @@ class Solution:
         """(C, Q) fitted means of the cells."""
         fitted = np.zeros_like(self.table.means)
         for block, values in self._by_block():
-            fitted += values[self.table.place(block)]
+            fitted += values[self.table.cell_index(block)]
         return fitted
 
     def _by_block(self) -> Iterator[tuple[Term, Floats]]:
-        ends = np.cumsum([self.table.levels(block) for block in self.blocks])
+        ends = np.cumsum([self.table.count_levels(block) for block in self.blocks])
         return zip(self.blocks, np.split(self.parameters, ends)[: len(self.blocks)], strict=True)
 
-    def reduced(self, rows: Floats) -> tuple[Floats, Floats]:
-        """Linear functions after elimination: their direct part over its root weight, and the rest."""
+    def reduce_rows(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Return linear functions after elimination: their direct part over its root weight, and the rest."""
         split = len(self.diagonal)
         direct = rows[:, :split] * _inverse_or_zero(self.diagonal)
         return direct * np.sqrt(self.diagonal), rows[:, split:] - direct @ self.cross.T
 
-    def estimable(self, rows: Floats) -> bool:
-        """Whether the data determine these linear functions of the parameters."""
+    def are_estimable(self, rows: Floats) -> bool:
+        """Return whether the data determine these linear functions of the parameters."""
         empty = np.concatenate(
-            [np.isin(np.arange(self.table.levels(b)), self.table.empty(b)) for b in self.blocks]
+            [np.isin(np.arange(self.table.count_levels(b)), self.table.empty_levels(b)) for b in self.blocks]
         )
         if np.any(rows[:, empty]):
             return False
-        _, rest = self.reduced(rows)
-        scaled = self.scaled(rest)
+        _, rest = self.reduce_rows(rows)
+        scaled = self.scale_rest(rest)
         gap = rest[:, self.pivots[len(self.factor) :]] - scaled @ self.ties.T
         return not gap.size or bool(np.abs(gap).max() < 1e-8 * np.abs(rows).max())
 
-    def scaled(self, rest: Floats) -> Floats:
-        """Linear functions of the rest in coordinates with unit covariance."""
+    def scale_rest(self, rest: Floats) -> Floats:
+        """Return linear functions of the rest in coordinates with unit covariance."""
         chosen = rest[:, self.pivots[: len(self.factor)]]
         return np.asarray(linalg.solve_triangular(self.factor, chosen.T, lower=True).T)
 
     def covariance(self, rows: Floats) -> Floats:
         """Covariance of these linear functions for an error variance of one."""
-        direct, rest = self.reduced(rows)
-        scaled = self.scaled(rest)
+        direct, rest = self.reduce_rows(rows)
+        scaled = self.scale_rest(rest)
         return np.asarray(direct @ direct.T + scaled @ scaled.T)
 
-    def explained(self, rows: Floats) -> float:
-        """Trace of the covariance of these linear functions."""
-        direct, rest = self.reduced(rows)
-        return float(np.sum(direct**2) + np.sum(self.scaled(rest) ** 2))
+    def explained_variance(self, rows: Floats) -> float:
+        """Return the trace of the covariance of these linear functions."""
+        direct, rest = self.reduce_rows(rows)
+        return float(np.sum(direct**2) + np.sum(self.scale_rest(rest) ** 2))
 
     def mean_rows(self, term: Term) -> Floats:
         """Rows that give the effects of a term: equal-weight means over the full table, centred in the term."""
@@ -136,10 +138,10 @@ class Solution:
         pieces = []
         for block in self.blocks:
             if not term <= block:
-                pieces.append(np.zeros((table.levels(term), table.levels(block))))
+                pieces.append(np.zeros((table.count_levels(term), table.count_levels(block))))
                 continue
             product: Any = np.ones((1, 1))
-            for d in table.order(block):
+            for d in table.order_dimensions(block):
                 n = table.shape[d]
                 product = np.kron(product, np.eye(n) - 1.0 / n if d in term else np.full((1, n), 1.0 / n))
             pieces.append(product)
@@ -148,34 +150,36 @@ class Solution:
     def effects(self, term: Term) -> Floats:
         """(levels, Q) effects of a term, summing to zero over each of its dimensions."""
         table = self.table
-        total = np.zeros((*(table.shape[d] for d in table.order(term)), table.means.shape[1]))
+        total = np.zeros((*(table.shape[d] for d in table.order_dimensions(term)), table.means.shape[1]))
         for block, parameters in self._by_block():
             if term <= block:
-                order = table.order(block)
+                order = table.order_dimensions(block)
                 values = parameters.reshape(*(table.shape[d] for d in order), -1)
                 total += values.mean(axis=tuple(axis for axis, d in enumerate(order) if d not in term))
         for axis in range(len(term)):
             total -= total.mean(axis=axis, keepdims=True)
-        return total.reshape(table.levels(term), -1)
+        return total.reshape(table.count_levels(term), -1)
 
 
-def solve(table: Table, terms: Iterable[Term]) -> Solution:
+def solve_table(table: CellTable, terms: Iterable[Term]) -> Solution:
     """Fit some terms, margins included, to the cell means of a table."""
-    blocks = sorted(largest(terms), key=table.levels, reverse=True)
+    blocks = sorted(largest_terms(terms), key=table.count_levels, reverse=True)
     responses = table.means.shape[1]
     if not blocks:
         none = np.zeros((0, 0))
         empty = np.zeros(0, np.int64)
         return Solution(table, (), np.zeros(0), none, empty, none, none, np.zeros((0, responses)), 0)
     first, *rest = blocks
-    diagonal = _totals(table.place(first), table.weights, table.levels(first))
+    diagonal = _sum_weights(table.cell_index(first), table.weights, table.count_levels(first))
     inverse = _inverse_or_zero(diagonal)
-    cross = np.vstack([np.zeros((0, len(diagonal))), *(table.overlap(block, first) for block in rest)])
-    among = [np.hstack([table.overlap(block, other) for other in rest]) for block in rest]
+    cross = np.vstack(
+        [np.zeros((0, len(diagonal))), *(table.overlap_weights(block, first) for block in rest)]
+    )
+    among = [np.hstack([table.overlap_weights(block, other) for other in rest]) for block in rest]
     schur = np.vstack(among) - (cross * inverse) @ cross.T if rest else np.zeros((0, 0))
     pivots, factor, ties = _pivoted_cholesky(schur)
-    right_first = table.sums(first)
-    right_rest = np.vstack([np.zeros((0, responses)), *(table.sums(block) for block in rest)])
+    right_first = table.weighted_sums(first)
+    right_rest = np.vstack([np.zeros((0, responses)), *(table.weighted_sums(block) for block in rest)])
     right_rest = right_rest - cross @ (inverse[:, None] * right_first)
     solved_rest = np.zeros_like(right_rest)
     span = pivots[: len(factor)]
@@ -206,5 +210,5 @@ def _inverse_or_zero(weights: Floats) -> Floats:
     return np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)
 
 
-def _totals(index: Ints, weights: Floats, length: int) -> Floats:
+def _sum_weights(index: Ints, weights: Floats, length: int) -> Floats:
     return np.asarray(np.bincount(index, weights, length), np.float64)

@@ -43,9 +43,9 @@ def moderated_df(topics: Floats | float, systems: int, prior_df: float = PRIOR_D
     >>> [float(x) for x in moderated_df(50.0, 2)]
     [1.0, 49.0]
     """
-    own = np.asarray(topics, np.float64) - 1.0
-    w = np.ones_like(own) if systems == 2 else own / (own + prior_df)
-    return w, own / (w**2 + (1.0 - w**2) / (systems - 1.0))
+    own_df = np.asarray(topics, np.float64) - 1.0
+    w = np.ones_like(own_df) if systems == 2 else own_df / (own_df + prior_df)
+    return w, own_df / (w**2 + (1.0 - w**2) / (systems - 1.0))
 
 
 def moderated_power(
@@ -159,14 +159,14 @@ def pilot_power(
     criticals = [joint_critical(pool, topics, rng, alpha, resamples, prior_df) for _ in range(tables)]
     critical = float(np.mean(criticals))
     differences = np.broadcast_to(np.atleast_2d(differences), (len(ia), np.atleast_2d(differences).shape[1]))
-    found = np.zeros(differences.shape)
+    n_detected = np.zeros(differences.shape)
     for start in range(0, trials, BLOCK):
         size = min(BLOCK, trials - start)
         weights = rng.multinomial(topics, np.full(count, 1.0 / count), size=size).astype(np.float64)
         gaps, moderated = _drawn_pairs(pool, weights, ia, ib, prior_df)
         spread = np.sqrt(moderated / topics)[..., None]
-        found += (np.abs(gaps[..., None] + differences) > critical * spread).sum(axis=0)
-    return PilotPower(critical, found / trials)
+        n_detected += (np.abs(gaps[..., None] + differences) > critical * spread).sum(axis=0)
+    return PilotPower(critical, n_detected / trials)
 
 
 def joint_critical(
@@ -258,6 +258,8 @@ def _drawn_pairs(
     variances = np.maximum(weights @ centred**2 / topics - means**2, 0.0) * scale
     pooled = 2.0 * variances.sum(axis=1) / (systems - 1.0)
     gaps = means[:, ia] - means[:, ib]
-    own = np.maximum(weights @ (centred[:, ia] - centred[:, ib]) ** 2 / topics - gaps**2, 0.0) * scale
+    own_variances = (
+        np.maximum(weights @ (centred[:, ia] - centred[:, ib]) ** 2 / topics - gaps**2, 0.0) * scale
+    )
     weight = 1.0 if systems == 2 else (topics - 1.0) / (topics - 1.0 + prior_df)
-    return gaps, weight * own + (1.0 - weight) * pooled[:, None]
+    return gaps, weight * own_variances + (1.0 - weight) * pooled[:, None]

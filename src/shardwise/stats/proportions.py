@@ -78,13 +78,13 @@ def tango(only_a: Floats, only_b: Floats, n: Floats, alpha: Floats | float) -> t
         inside, outside = seen.copy(), np.full(seen.shape, edge)
         for _ in range(STEPS):
             middle = (inside + outside) / 2.0
-            far = np.abs(_score(middle, b, c, total)) > z
+            far = np.abs(_score_statistic(middle, b, c, total)) > z
             inside, outside = np.where(far, inside, middle), np.where(far, middle, outside)
         ends.append(inside)
     return ends[0], ends[1]
 
 
-def _score(delta: Floats, b: Floats, c: Floats, n: Floats) -> Floats:
+def _score_statistic(delta: Floats, b: Floats, c: Floats, n: Floats) -> Floats:
     linear = -b - c + (2.0 * n - b + c) * delta
     root = np.sqrt(np.maximum(linear**2 + 8.0 * n * c * delta * (1.0 - delta), 0.0))
     q = (root - linear) / (4.0 * n)

@@ -64,8 +64,8 @@ def resample_rank_sets(
         others = np.flatnonzero(np.arange(systems) != a)
         gap = centred[:, [a]] - centred[:, others]
         shift = means[:, [a]] - means[:, others]
-        own = np.maximum(draws @ gap**2 / topics - shift**2, 0.0) * scale
-        moderated = weight * own + (1.0 - weight) * pooled[:, None]
+        own_variances = np.maximum(draws @ gap**2 / topics - shift**2, 0.0) * scale
+        moderated = weight * own_variances + (1.0 - weight) * pooled[:, None]
         drawn = np.divide(shift, np.sqrt(moderated / topics), out=np.zeros_like(shift), where=moderated > 0.0)
         better, worse = step_down_one_sided(t[a, others], drawn, alpha)
         first[a] += worse.sum()
@@ -103,11 +103,11 @@ def step_down_one_sided(t: Floats, drawn: Floats, alpha: float) -> tuple[Bools, 
         for sign, keep in zip((1.0, -1.0), active, strict=True):
             if keep.any():
                 largest = np.maximum(largest, (sign * drawn[:, keep]).max(axis=1))
-        found = ~rejected & (statements > upper_quantile(largest, alpha))
-        if not found.any():
+        newly_rejected = ~rejected & (statements > upper_quantile(largest, alpha))
+        if not newly_rejected.any():
             above, below = np.split(rejected, 2)
             return above, below
-        rejected |= found
+        rejected |= newly_rejected
         if rejected.all():
             above, below = np.split(rejected, 2)
             return above, below
@@ -131,8 +131,8 @@ def upper_quantile(values: Floats, alpha: float) -> float:
     >>> upper_quantile(np.arange(1.0, 20.0), 0.05)
     19.0
     """
-    place = int(np.ceil((1.0 - alpha) * (values.size + 1) - 1e-9))
-    return float(np.partition(values, min(place, values.size) - 1)[min(place, values.size) - 1])
+    rank = int(np.ceil((1.0 - alpha) * (values.size + 1) - 1e-9))
+    return float(np.partition(values, min(rank, values.size) - 1)[min(rank, values.size) - 1])
 
 
 def moderated_t(table: Floats, prior_df: float = 20.0) -> Floats:
@@ -184,10 +184,10 @@ def pair_variances(table: Floats) -> Floats:
     centred = table - table.mean(axis=-2, keepdims=True)
     centred = centred - centred.mean(axis=-1, keepdims=True)
     gram = np.swapaxes(centred, -1, -2) @ centred / (table.shape[-2] - 1.0)
-    own = np.diagonal(gram, axis1=-2, axis2=-1)
-    found = np.maximum(own[..., :, None] + own[..., None, :] - 2.0 * gram, 0.0)
-    found[..., np.eye(table.shape[-1], dtype=np.bool_)] = 0.0
-    return np.asarray(found)
+    diagonal = np.diagonal(gram, axis1=-2, axis2=-1)
+    variances = np.maximum(diagonal[..., :, None] + diagonal[..., None, :] - 2.0 * gram, 0.0)
+    variances[..., np.eye(table.shape[-1], dtype=np.bool_)] = 0.0
+    return np.asarray(variances)
 
 
 def own_variability(variances: Floats) -> Floats:
@@ -233,6 +233,10 @@ def noise_factors(variances: Floats) -> Floats:
     """
     if variances.shape[-1] < 3:
         return np.zeros(variances.shape[-1])
-    own = own_variability(variances)
-    typical = float(np.median(own))
-    return np.sqrt(own / typical) if typical > NO_TYPICAL * float(own.max()) else np.zeros_like(own)
+    variability = own_variability(variances)
+    typical = float(np.median(variability))
+    return (
+        np.sqrt(variability / typical)
+        if typical > NO_TYPICAL * float(variability.max())
+        else np.zeros_like(variability)
+    )

@@ -27,8 +27,8 @@ MOST = (
 )
 
 
-def removable(difference: Floats, variance: Floats) -> Floats:
-    """Share of the variance of differences on one split that is the split's own, B / V.
+def removable_share(difference: Floats, variance: Floats) -> Floats:
+    """Return the share of the variance of differences on one split that is the split's own, B / V.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def removable(difference: Floats, variance: Floats) -> Floats:
     return np.asarray(np.clip(share, 0.0, 1.0))
 
 
-def left(share: Floats, splits: int) -> Floats:
-    """What the mean over splits leaves of the variance on one split; never less than half of what none removed.
+def remaining_share(share: Floats, splits: int) -> Floats:
+    """Return the share of the variance that the mean over splits leaves; never less than half of what none removed.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def left(share: Floats, splits: int) -> Floats:
     return np.asarray(1.0 - (1.0 - 1.0 / splits) * np.minimum(share, MOST))
 
 
-def freedom(df: Any, share: Floats, splits: int, systems: int) -> Floats:
-    """Satterthwaite's degrees of freedom of V - (1 - 1/J) B.
+def satterthwaite_df(df: Any, share: Floats, splits: int, systems: int) -> Floats:
+    """Return Satterthwaite's degrees of freedom of V - (1 - 1/J) B.
 
     Splits of the same documents are no new evidence on V, which keeps the degrees of freedom of one split.
 
@@ -76,7 +76,7 @@ def freedom(df: Any, share: Floats, splits: int, systems: int) -> Floats:
     systems
         Number of systems that the share is estimated from.
     """
-    taken = 1.0 - left(share, splits)
+    taken = 1.0 - remaining_share(share, splits)
     return np.asarray((1.0 - taken) ** 2 / (1.0 / np.asarray(df) + taken**2 / ((splits - 1) * (systems - 1))))
 
 
@@ -103,7 +103,7 @@ def splits_enough(share: float, *, p: float = 0.001, factor: float = 2.0, sets: 
     """
     t = scipy.stats.norm.isf(p / 2.0)
     slope = scipy.stats.norm.pdf(t) / (p / 2.0)
-    variance = (log(factor) / (slope * _range(sets))) ** 2
+    variance = (log(factor) / (slope * _range_quantile(sets))) ** 2
     return max(1, ceil(min(share, 1.0 - 1e-6) * (1.0 / variance - 1.0) / (1.0 - min(share, 1.0 - 1e-6))))
 
 
@@ -120,6 +120,6 @@ def in_words(share: float, splits: int) -> str:
     return f"{percent} of the error of one split is the split's own; p-values to .001 are steady from {many}, {have}"
 
 
-def _range(sets: int) -> float:
-    """Upper 5 % point of the range of so many standard normal numbers."""
+def _range_quantile(sets: int) -> float:
+    """Return the upper 5 % point of the range of so many standard normal numbers."""
     return float(scipy.stats.studentized_range.isf(0.05, sets, np.inf))

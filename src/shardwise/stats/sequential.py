@@ -104,7 +104,7 @@ class SequentialState:
         )
 
 
-def update(state: SequentialState, differences: Floats) -> SequentialState:
+def update_state(state: SequentialState, differences: Floats) -> SequentialState:
     """Add a batch of new items and look.
 
     The order of the items within a batch does not matter.

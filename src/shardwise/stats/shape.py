@@ -33,8 +33,8 @@ def mean_ranks(x: Floats) -> Floats:
     >>> mean_ranks(np.array([0.3, 0.1, 0.3, 0.2])).tolist()
     [3.5, 1.0, 3.5, 2.0]
     """
-    _, place, count = np.unique(x, return_inverse=True, return_counts=True)
-    return (np.cumsum(count) - (count - 1) / 2.0)[place]
+    _, inverse, count = np.unique(x, return_inverse=True, return_counts=True)
+    return (np.cumsum(count) - (count - 1) / 2.0)[inverse]
 
 
 def rank_correlation(x: Floats, y: Floats) -> float:

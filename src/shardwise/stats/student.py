@@ -28,8 +28,8 @@ def two_sided(t: Floats, df: Floats | float) -> Floats:
     return np.asarray(2.0 * np.where(normal, special.ndtr(-np.abs(t)), lower))
 
 
-def critical(level: Floats | float, df: Floats | float) -> Floats:
-    """The |t| with two-sided p-value `level`.
+def student_critical(level: Floats | float, df: Floats | float) -> Floats:
+    """Return the |t| with two-sided p-value `level`.
 
     >>> float(critical(0.05, 10.0).round(4))
     2.2281
@@ -52,7 +52,7 @@ def cochran_cox_df(df: Floats, few: Floats, share: Floats) -> Floats:
     >>> cochran_cox_df(np.array([60.0]), np.array([4.0]), np.array([0.0, 0.5, 1.0])).round(2).tolist()
     [60.0, 6.67, 4.0]
     """
-    point = (1.0 - share) * critical(LEVEL, df) + share * critical(LEVEL, few)
+    point = (1.0 - share) * student_critical(LEVEL, df) + share * student_critical(LEVEL, few)
     return np.asarray(special.stdtridf(1.0 - LEVEL / 2.0, point))
 
 

@@ -30,15 +30,15 @@ NODES, WEIGHTS = leggauss(16)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tail:
+class TabulatedTail:
     """The upper tail H(w) of a statistic of standard normal variables, tabulated as log H."""
 
     coefficients: Floats  # (panels, DEGREE + 1)
 
 
 @lru_cache(maxsize=128)
-def tabulated(upper_tail: Callable[[Floats, int, Floats], None], size: int) -> Tail:
-    """The tail of a statistic of so many systems, by its values at the Chebyshev points of each panel of w.
+def tabulate_tail(upper_tail: Callable[[Floats, int, Floats], None], size: int) -> TabulatedTail:
+    """Tabulate the tail of a statistic of so many systems, by its values at the Chebyshev points of each panel of w.
 
     ``upper_tail(w, size, out)`` puts H(w) into ``out``.
     """
@@ -47,11 +47,11 @@ def tabulated(upper_tail: Callable[[Floats, int, Floats], None], size: int) -> T
     w = edges[:-1, None] + half + half * chebyshev.chebpts1(DEGREE + 1)
     h = np.empty(w.size)
     upper_tail(w.ravel(), size, h)
-    return Tail(_fit(np.log(h).reshape(w.shape)))
+    return TabulatedTail(_fit_chebyshev(np.log(h).reshape(w.shape)))
 
 
-def _fit(values: Floats) -> Floats:
-    """Chebyshev coefficients of each row of values at the Chebyshev points.
+def _fit_chebyshev(values: Floats) -> Floats:
+    """Fit Chebyshev coefficients of each row of values at the Chebyshev points.
 
     Each row is a product of its own: in one of all rows the last digit of a panel would depend on those that were asked
     for with it, and so on what a process, or another thread, did before.
@@ -68,13 +68,13 @@ class Studentized:
     where it is a power of q.
     """
 
-    tail: Tail
+    tail: TabulatedTail
     df: float
     coefficients: Floats  # (panels, DEGREE + 1), of log sf
     known: Bools  # (panels,)
 
     @classmethod
-    def of(cls, tail: Tail, df: float) -> Studentized:
+    def of(cls, tail: TabulatedTail, df: float) -> Studentized:
         """An empty table."""
         panels = int(Y_MAX / FINE)
         return cls(tail, df, np.zeros((panels, DEGREE + 1)), np.zeros(panels, dtype=bool))
@@ -84,22 +84,22 @@ class Studentized:
         root = math.sqrt(2.0 * self.df)
         y = np.maximum(q, 0.0) if math.isinf(root) else root * np.arcsinh(np.maximum(q, 0.0) / root)
         inside = y < Y_MAX
-        self._learn(np.unique((y[inside] / FINE).astype(np.int64)), root)
+        self._tabulate_panels(np.unique((y[inside] / FINE).astype(np.int64)), root)
         out = np.empty(q.shape)
         read_table(y, self.coefficients, out)
         out[~inside] = sf(q[~inside], np.full(int((~inside).sum()), self.df), self.tail)
         return out
 
-    def _learn(self, asked: Ints, root: float) -> None:
+    def _tabulate_panels(self, asked: Ints, root: float) -> None:
         new = asked[~self.known[asked]]
         y = FINE * (new[:, None] + 0.5 + 0.5 * chebyshev.chebpts1(DEGREE + 1))
         q = (y if math.isinf(root) else root * np.sinh(y / root)).ravel()
         log_sf = np.log(sf(q, np.full(q.shape, self.df), self.tail)).reshape(y.shape)
-        self.coefficients[new] = _fit(log_sf)
+        self.coefficients[new] = _fit_chebyshev(log_sf)
         self.known[new] = True
 
 
-def sf(q: Floats, df: Floats, tail: Tail) -> Floats:
+def sf(q: Floats, df: Floats, tail: TabulatedTail) -> Floats:
     """P(W / s > q) for each q and its degrees of freedom, by quadrature.
 
     >>> from scipy.special import ndtr
@@ -113,18 +113,18 @@ def sf(q: Floats, df: Floats, tail: Tail) -> Floats:
     return out
 
 
-def aligned(x: npt.ArrayLike, df: npt.ArrayLike) -> tuple[Floats, Floats, tuple[int, ...]]:
-    """Both as flat arrays of one length, and the shape to give the answer."""
+def align_arrays(x: npt.ArrayLike, df: npt.ArrayLike) -> tuple[Floats, Floats, tuple[int, ...]]:
+    """Return both as flat arrays of one length, and the shape to give the answer."""
     x_, df_ = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(df, dtype=float))
     return x_.flatten(), df_.flatten(), x_.shape
 
 
 @lru_cache(maxsize=256)
-def _table(tail: Tail, df: float) -> Studentized:
+def _cached_table(tail: TabulatedTail, df: float) -> Studentized:
     return Studentized.of(tail, df)
 
 
-def sf_by_df(q: Floats, df: Floats, tail: Tail) -> Floats:
+def sf_by_df(q: Floats, df: Floats, tail: TabulatedTail) -> Floats:
     """P(W / s > q), through a table where enough values share their degrees of freedom to pay for it."""
     out = np.empty(q.shape)
     values, which, counts = np.unique(df, return_inverse=True, return_counts=True)
@@ -133,11 +133,11 @@ def sf_by_df(q: Floats, df: Floats, tail: Tail) -> Floats:
     out[rest] = sf(q[rest], df[rest], tail)
     for k in np.flatnonzero(often):
         mine = which == k
-        out[mine] = _table(tail, float(values[k])).sf(q[mine])
+        out[mine] = _cached_table(tail, float(values[k])).sf(q[mine])
     return out
 
 
-def isf(p: Floats, df: Floats, tail: Tail) -> Floats:
+def isf(p: Floats, df: Floats, tail: TabulatedTail) -> Floats:
     """The q with P(W / s > q) = p."""
     out = np.empty(p.shape)
     isf_many(p, df, tail.coefficients, NODES, WEIGHTS, out)

@@ -15,17 +15,17 @@ from numpy.polynomial import chebyshev
 from shardwise.core.arrays import Floats, Ints
 from shardwise.stats import studentize
 from shardwise.stats.quadrature import FINE, Y_MAX, read_rows
-from shardwise.stats.studentize import Studentized, Tail
+from shardwise.stats.studentize import Studentized, TabulatedTail
 
 NODES = 9  # laws of an octave
 LAST = 12  # the octave from 2^12 on, which has no end
 FEW = 64  # values below which single quadratures cost less than a table
 
 
-def sf(q: Floats, df: Floats, tail: Tail) -> Floats:
+def sf(q: Floats, df: Floats, tail: TabulatedTail) -> Floats:
     """P(W / s > q) for (B, P) values, row b having df[b] degrees of freedom."""
     out = np.empty(q.shape)
-    octaves = _octaves(df)
+    octaves = _number_octaves(df)
     for k in np.unique(octaves):
         rows = octaves == k
         if k < 0 or int(rows.sum()) * q.shape[1] < FEW:
@@ -36,66 +36,66 @@ def sf(q: Floats, df: Floats, tail: Tail) -> Floats:
     return out
 
 
-def isf(alpha: float, df: Floats, tail: Tail) -> Floats:
+def isf(alpha: float, df: Floats, tail: TabulatedTail) -> Floats:
     """The q exceeded with probability alpha, for each of the df."""
     out = np.empty(df.shape)
-    octaves = _octaves(df)
+    octaves = _number_octaves(df)
     for k in np.unique(octaves):
         rows = octaves == k
         if k < 0:
             out[rows] = studentize.isf(np.full(int(rows.sum()), alpha), df[rows], tail)
         else:
-            out[rows] = np.exp(_weights(df[rows], int(k)) @ _log_critical(alpha, tail, int(k)))
+            out[rows] = np.exp(_lagrange_weights(df[rows], int(k)) @ _log_critical(alpha, tail, int(k)))
     return out
 
 
-def _octaves(df: Floats) -> Ints:
-    """Number of the octave of each df; -1 below 1, where the law changes too fast for a table."""
+def _number_octaves(df: Floats) -> Ints:
+    """Number the octave of each df; -1 below 1, where the law changes too fast for a table."""
     return np.where(df < 1.0, -1, np.minimum(np.log2(np.maximum(df, 1.0)), LAST)).astype(np.int64)
 
 
-def _ends(octave: int) -> tuple[float, float]:
-    """The range of 1/nu in an octave."""
+def _octave_ends(octave: int) -> tuple[float, float]:
+    """Return the range of 1/nu in an octave."""
     high = 0.5**octave
     return 0.0 if octave == LAST else high / 2.0, high
 
 
-def _nodes(octave: int) -> Floats:
-    """The nu at which the laws of an octave are tabulated."""
-    low, high = _ends(octave)
+def _octave_nodes(octave: int) -> Floats:
+    """Return the nu at which the distributions of an octave are tabulated."""
+    low, high = _octave_ends(octave)
     return np.asarray(1.0 / (0.5 * (low + high) + 0.5 * (high - low) * chebyshev.chebpts1(NODES)))
 
 
 @lru_cache(maxsize=256)
-def _laws(tail: Tail, octave: int) -> tuple[Studentized, ...]:
-    return tuple(Studentized.of(tail, float(df)) for df in _nodes(octave))
+def _octave_tables(tail: TabulatedTail, octave: int) -> tuple[Studentized, ...]:
+    return tuple(Studentized.of(tail, float(df)) for df in _octave_nodes(octave))
 
 
 @lru_cache(maxsize=1024)
-def _log_critical(alpha: float, tail: Tail, octave: int) -> Floats:
-    nodes = _nodes(octave)
+def _log_critical(alpha: float, tail: TabulatedTail, octave: int) -> Floats:
+    nodes = _octave_nodes(octave)
     return np.log(studentize.isf(np.full(nodes.shape, alpha), nodes, tail))
 
 
-def _weights(df: Floats, octave: int) -> Floats:
+def _lagrange_weights(df: Floats, octave: int) -> Floats:
     """(…, NODES) weights of the laws of an octave in the law of each df: Lagrange's polynomials in 1/nu."""
-    low, high = _ends(octave)
+    low, high = _octave_ends(octave)
     x = (2.0 / df - low - high) / (high - low)
     at_nodes = chebyshev.chebvander(chebyshev.chebpts1(NODES), NODES - 1)
     return np.ascontiguousarray(chebyshev.chebvander(x, NODES - 1) @ np.linalg.inv(at_nodes))
 
 
-def _by_table(q: Floats, df: Floats, octave: int, tail: Tail) -> Floats:
+def _by_table(q: Floats, df: Floats, octave: int, tail: TabulatedTail) -> Floats:
     root = np.sqrt(2.0 * df)[:, None]
     y = root * np.arcsinh(q / root)
     inside = y < Y_MAX
     middle = FINE * (np.unique((y[inside] / FINE).astype(np.int64)) + 0.5)
-    laws = _laws(tail, octave)
+    laws = _octave_tables(tail, octave)
     for law in laws:
-        own = np.sqrt(2.0 * law.df)
-        law.sf(own * np.sinh(middle / own))  # so that the panels asked for are there
+        own_root = np.sqrt(2.0 * law.df)
+        law.sf(own_root * np.sinh(middle / own_root))  # so that the panels asked for are there
     out = np.empty(q.shape)
-    read_rows(y, _weights(df, octave), np.stack([law.coefficients for law in laws]), out)
+    read_rows(y, _lagrange_weights(df, octave), np.stack([law.coefficients for law in laws]), out)
     if not inside.all():
         freedom = np.broadcast_to(df[:, None], q.shape)
         out[~inside] = studentize.sf(q[~inside], freedom[~inside], tail)

@@ -25,12 +25,12 @@ def sf(q: npt.ArrayLike, r: int, df: npt.ArrayLike) -> Floats:
     >>> float(np.round(sf(3.5, 3, 20), 6))  # R: ptukey(3.5, 3, 20, lower.tail = FALSE)
     0.055892
     """
-    tail, df_ = _tail(r), np.asarray(df, dtype=float)
+    tail, df_ = _tabulate_tail(r), np.asarray(df, dtype=float)
     if df_.ndim > 1 and df_.shape[-1] == 1 and np.ptp(df_) > 0.0:  # rows of tables, each with its own df
         rows = np.broadcast_to(np.asarray(q, dtype=float), np.broadcast_shapes(np.shape(q), df_.shape))
         flat = np.broadcast_to(df_, (*rows.shape[:-1], 1)).reshape(-1)
         return octaves.sf(rows.reshape(flat.size, -1), flat, tail).reshape(rows.shape)
-    q_, df_, shape = studentize.aligned(q, _checked_df(df))
+    q_, df_, shape = studentize.align_arrays(q, _checked_df(df))
     return studentize.sf_by_df(q_, df_, tail).reshape(shape)
 
 
@@ -40,19 +40,19 @@ def isf(p: npt.ArrayLike, r: int, df: npt.ArrayLike) -> Floats:
     >>> float(np.round(isf(0.05, 3, 20), 4))  # R: qtukey(.95, 3, 20)
     3.5779
     """
-    tail, df_ = _tail(r), np.asarray(df, dtype=float)
+    tail, df_ = _tabulate_tail(r), np.asarray(df, dtype=float)
     if np.ndim(p) == 0 and df_.size > FEW:
         return octaves.isf(float(np.asarray(p)), df_.ravel(), tail).reshape(df_.shape)
-    p_, df_, shape = studentize.aligned(p, _checked_df(df))
+    p_, df_, shape = studentize.align_arrays(p, _checked_df(df))
     return studentize.isf(p_, df_, tail).reshape(shape)
 
 
-def _tail(r: int) -> studentize.Tail:
+def _tabulate_tail(r: int) -> studentize.TabulatedTail:
     if r != int(r) or not 2 <= r <= MOST_SYSTEMS:
         raise InputError(
             f"a range of {r} systems is not tabulated", remedy=f"use 2 to {MOST_SYSTEMS} systems"
         )
-    return studentize.tabulated(range_sf, int(r))
+    return studentize.tabulate_tail(range_sf, int(r))
 
 
 def _checked_df(df: npt.ArrayLike) -> Floats:

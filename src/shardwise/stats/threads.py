@@ -10,10 +10,10 @@ import scipy.linalg.blas  # noqa: F401  (loaded before libraries are looked for:
 
 
 @cache
-def _controller() -> Any:
+def _get_controller() -> Any:
     return import_module("threadpoolctl").ThreadpoolController()
 
 
 def one_thread() -> Any:
     """A context with one BLAS thread: for sizes at which a second costs more than it brings, and within workers."""
-    return _controller().limit(limits=1, user_api="blas")
+    return _get_controller().limit(limits=1, user_api="blas")

@@ -18,7 +18,7 @@ from scipy import linalg
 from shardwise.core.arrays import Bools, Floats
 from shardwise.core.errors import InputError
 from shardwise.core.model import Term, format_term
-from shardwise.stats.least_squares import EMPTY, Solution, Table, largest, solve
+from shardwise.stats.least_squares import EMPTY, CellTable, Solution, largest_terms, solve_table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,7 @@ class Stratum:
 
     even: Term
     contrasts: int  # number of independent contrasts, each a response of its own
-    table: Table
+    table: CellTable
     terms: frozenset[Term]  # the model's terms in this stratum, even dimensions taken away
     fit: Solution
     without: dict[Term, Solution]  # the fits that lack one of the largest terms
@@ -58,7 +58,7 @@ class TermTest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Incomplete:
+class IncompleteFit:
     """A model fitted to a table with missing cells."""
 
     shape: dict[str, int]  # of the model's dimensions, in the order of the scores
@@ -73,15 +73,15 @@ class Incomplete:
     ss_total: float
     n: int
 
-    def adjusted(self, target: str) -> tuple[Floats, Floats]:
-        """Effects of a dimension's levels and (L, L) variances of their differences per unit of error variance."""
+    def adjusted_effects(self, target: str) -> tuple[Floats, Floats]:
+        """Return effects of a dimension's levels and (L, L) variances of their differences, in units of the error's."""
         term = frozenset({target})
         stratum = self.strata[term & self.even]
         rows = stratum.fit.mean_rows(term - self.even)
         effects = self.tests[term].effects
-        if effects is None or not stratum.fit.estimable(rows):
+        if effects is None or not stratum.fit.are_estimable(rows):
             raise InputError(
-                f"the means of the {target}s cannot be compared: {self._obstacle(stratum, term)}",
+                f"the means of the {target}s cannot be compared: {self._describe_obstacle(stratum, term)}",
                 remedy="drop or fill what is missing, or use a model with fewer interactions",
             )
         covariance = stratum.fit.covariance(rows)
@@ -107,8 +107,8 @@ class Incomplete:
         df = stratum.fit.rank - without.rank
         total = float(stratum.table.weights.sum())
         if without.blocks:
-            shared = [stratum.table.overlap(core, block) for block in without.blocks]
-            total -= without.explained(np.hstack(shared))
+            shared = [stratum.table.overlap_weights(core, block) for block in without.blocks]
+            total -= without.explained_variance(np.hstack(shared))
         return total / df
 
     def fitted(self) -> Floats:
@@ -122,16 +122,18 @@ class Incomplete:
             kept = tuple(self.shape[d] if d in stratum.even else 1 for d in order if d in self.even)
             cells += stratum.fit.fitted.reshape(-1, *kept)
         full = np.full((prod(core), *outer), np.nan)
-        full[table.place(frozenset(table.shape))] = cells
+        full[table.cell_index(frozenset(table.shape))] = cells
         return full.reshape(core + outer).transpose([order.index(d) for d in self.shape])
 
-    def _obstacle(self, stratum: Stratum, term: Term) -> str:
+    def _describe_obstacle(self, stratum: Stratum, term: Term) -> str:
         for block in stratum.fit.blocks:
-            empty = stratum.table.empty(block)
+            empty = stratum.table.empty_levels(block)
             if empty.size and term - self.even <= block:
-                order = stratum.table.order(block)
-                place = np.unravel_index(int(empty[0]), tuple(stratum.table.shape[d] for d in order))
-                where = ", ".join(f"{d} {self.labels[d][int(i)]}" for d, i in zip(order, place, strict=True))
+                order = stratum.table.order_dimensions(block)
+                combination = np.unravel_index(int(empty[0]), tuple(stratum.table.shape[d] for d in order))
+                where = ", ".join(
+                    f"{d} {self.labels[d][int(i)]}" for d, i in zip(order, combination, strict=True)
+                )
                 more = f" (and {empty.size - 1} more like it)" if empty.size > 1 else ""
                 return f"the model has {format_term(block | stratum.even)}, but there is no score for {where}{more}"
         return "the scores fall into parts that share no levels"
@@ -142,42 +144,42 @@ def fit_incomplete(
     dims: tuple[str, ...],
     terms: tuple[Term, ...],
     labels: dict[str, tuple[str, ...]] | None = None,
-) -> Incomplete:
+) -> IncompleteFit:
     """Fit a model to the scores that are not NaN, by least squares; levels without labels are called by number."""
     named = [d for d in dims if any(d in term for term in terms)]
     shape = {d: y.shape[dims.index(d)] for d in named}
     labels = labels or {d: tuple(map(str, range(size))) for d, size in shape.items()}
     replicates = tuple(axis for axis, d in enumerate(dims) if d not in named)
-    there: Bools = ~np.isnan(y)
-    n = int(there.sum())
-    counts = there.sum(axis=replicates, keepdims=True)
-    sums = np.where(there, y, 0.0).sum(axis=replicates, keepdims=True)
+    present: Bools = ~np.isnan(y)
+    n = int(present.sum())
+    counts = present.sum(axis=replicates, keepdims=True)
+    sums = np.where(present, y, 0.0).sum(axis=replicates, keepdims=True)
     means = np.divide(sums, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
     ss_within = float(np.nansum((y - means) ** 2))
     df_within = n - int(np.count_nonzero(counts))
     counts, means = counts.squeeze(replicates), means.squeeze(replicates)
 
     even = frozenset(d for axis, d in enumerate(named) if np.all(counts == counts.take([0], axis=axis)))
-    strata = _strata(means, counts, shape, even, terms)
-    centre = float(np.mean(y[there]))
+    strata = _split_strata(means, counts, shape, even, terms)
+    centre = float(np.mean(y[present]))
     lowest = strata[EMPTY].fit
-    level_estimable = lowest.estimable(lowest.mean_rows(EMPTY))
-    return Incomplete(
+    level_estimable = lowest.are_estimable(lowest.mean_rows(EMPTY))
+    return IncompleteFit(
         shape=shape,
         labels=labels,
         even=even,
         strata=strata,
-        tests={term: _test(strata[term & even], term, even) for term in terms},
+        tests={term: _test_term(strata[term & even], term, even) for term in terms},
         grand_mean=float(lowest.effects(EMPTY).squeeze()) if level_estimable else centre,
         level_estimable=level_estimable,
         ss_error=ss_within + sum(stratum.ss_error for stratum in strata.values()),
         df_error=df_within + sum(stratum.df_error for stratum in strata.values()),
-        ss_total=float(np.sum((y[there] - centre) ** 2)),
+        ss_total=float(np.sum((y[present] - centre) ** 2)),
         n=n,
     )
 
 
-def _strata(
+def _split_strata(
     means: Floats, counts: Floats, shape: dict[str, int], even: Term, terms: tuple[Term, ...]
 ) -> dict[Term, Stratum]:
     named = list(shape)
@@ -189,7 +191,7 @@ def _strata(
     filled = np.flatnonzero(weights)
     core = {d: shape[d] for d in uneven}
     places = np.unravel_index(filled, tuple(core.values())) if core else ()
-    codes = {d: np.asarray(place, np.int64) for d, place in zip(core, places, strict=True)}
+    codes = {d: np.asarray(codes_of_cells, np.int64) for d, codes_of_cells in zip(core, places, strict=True)}
     arranged = means.transpose([named.index(d) for d in uneven + along])
     arranged = arranged.reshape(-1, *(shape[d] for d in along))[filled]
     strata: dict[Term, Stratum] = {}
@@ -201,28 +203,30 @@ def _strata(
             for axis, d in enumerate(along):
                 if d in contrasted:
                     response = response - response.mean(axis=1 + axis, keepdims=True)
-            table = Table(
+            table = CellTable(
                 core,
                 codes,
                 weights[filled] * prod(shape[d] for d in along if d not in contrasted),
                 response.reshape(len(filled), -1),
             )
-            own = frozenset(t - contrasted for t in (*terms, EMPTY) if t & even == contrasted)
+            own_terms = frozenset(t - contrasted for t in (*terms, EMPTY) if t & even == contrasted)
             strata[contrasted] = Stratum(
                 even=contrasted,
                 contrasts=prod(shape[d] - 1 for d in contrasted),
                 table=table,
-                terms=own,
-                fit=solve(table, own),
+                terms=own_terms,
+                fit=solve_table(table, own_terms),
                 without={
-                    term: solve(table, own - {term}) for term in largest(own) if term | contrasted != EMPTY
+                    term: solve_table(table, own_terms - {term})
+                    for term in largest_terms(own_terms)
+                    if term | contrasted != EMPTY
                 },
             )
     return strata
 
 
-def _test(stratum: Stratum, term: Term, even: Term) -> TermTest:
-    """Sum of squares of a term after all others, in the coding in which effects sum to zero (type III)."""
+def _test_term(stratum: Stratum, term: Term, even: Term) -> TermTest:
+    """Return the sum of squares of a term after all others, in the coding in which effects sum to zero (type III)."""
     core = term - even
     levels = prod(stratum.table.shape[d] - 1 for d in core)
     fit = stratum.fit
@@ -237,12 +241,12 @@ def _test(stratum: Stratum, term: Term, even: Term) -> TermTest:
         effects = fit.effects(core) if rank == levels else None
         return TermTest(stratum.square(fit.fitted - without.fitted), stratum.contrasts * rank, effects, "III")
     rows = fit.mean_rows(core)
-    if fit.estimable(rows):
+    if fit.are_estimable(rows):
         effects = fit.effects(core)
         inverse = linalg.pinvh(fit.covariance(rows))
         ss = float(np.einsum("lq,lm,mq->", effects, inverse, effects))
         return TermTest(ss, stratum.contrasts * levels, effects, "III")
     others = {other for other in stratum.terms if not core <= other}
-    larger, smaller = solve(stratum.table, others | {core}), solve(stratum.table, others)
+    larger, smaller = solve_table(stratum.table, others | {core}), solve_table(stratum.table, others)
     ss = stratum.square(larger.fitted - smaller.fitted)
     return TermTest(ss, stratum.contrasts * (larger.rank - smaller.rank), None, "II")

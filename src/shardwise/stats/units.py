@@ -46,10 +46,10 @@ def unit_scores(y: Floats, cluster: Ints, task: Ints) -> Floats:
     sizes, items, clusters = np.bincount(cluster), np.bincount(task), np.bincount(own_task)
     total, tasks = len(sizes), len(items)
     of_task, parts = task_means(y, task)
-    errors = _sums(parts, cluster) / tasks
+    errors = _sum_by_code(parts, cluster) / tasks
     share = 1.0 - 1.0 / clusters[own_task]
     errors = errors * np.sqrt(share / (1.0 - sizes / items[own_task]))[:, None]
-    errors = errors - (_sums(errors, own_task) / clusters[:, None])[..., own_task, :]
+    errors = errors - (_sum_by_code(errors, own_task) / clusters[:, None])[..., own_task, :]
     # the variance over all rows is to be the sum of the variances within tasks
     scale = np.sqrt((1.0 - 1.0 / total) / share)
     return np.asarray(of_task.mean(axis=-2, keepdims=True) + total * scale[:, None] * errors)
@@ -71,7 +71,7 @@ def task_means(y: Floats, task: Ints) -> tuple[Floats, Floats]:
     """
     items = np.bincount(task)
     if np.isfinite(y).all():
-        means = _sums(y, task) / items[:, None]
+        means = _sum_by_code(y, task) / items[:, None]
         return means, (y - means[..., task, :]) / items[task][:, None]
     tables = y.reshape(-1, *y.shape[-2:])
     means = np.full((len(tables), len(items), y.shape[-1]), np.nan)
@@ -79,8 +79,8 @@ def task_means(y: Floats, task: Ints) -> tuple[Floats, Floats]:
     for i, table in enumerate(tables):
         run = np.isfinite(table).any(axis=0)
         for k in range(len(items)):
-            own = np.flatnonzero(task == k)
-            means[i, k, run], parts[i][np.ix_(own, run)] = _least_squares(table[np.ix_(own, run)])
+            members = np.flatnonzero(task == k)
+            means[i, k, run], parts[i][np.ix_(members, run)] = _least_squares(table[np.ix_(members, run)])
     return means.reshape(*y.shape[:-2], len(items), -1), parts.reshape(y.shape)
 
 
@@ -91,10 +91,10 @@ class _Fit(NamedTuple):
     inverse: Floats  # (R, R) L⁺
 
 
-def _additive(y: Floats) -> _Fit:
-    """Least squares of y_ta = m_a + τ_t on what is there of (T, R) scores, Σ m_a = 0."""
-    there = np.isfinite(y)
-    n = there.astype(np.float64)
+def _fit_additive(y: Floats) -> _Fit:
+    """Fit least squares of y_ta = m_a + τ_t on what is there of (T, R) scores, Σ m_a = 0."""
+    present = np.isfinite(y)
+    n = present.astype(np.float64)
     per_item = np.maximum(n.sum(axis=1, keepdims=True), 1.0)
     laplacian = np.diag(n.sum(axis=0)) - n.T @ (n / per_item)
     if np.linalg.matrix_rank(laplacian) < y.shape[1] - 1:
@@ -103,22 +103,22 @@ def _additive(y: Floats) -> _Fit:
             remedy="leave one of them out, or the task",
         )
     inverse = np.linalg.pinv(laplacian)
-    filled = np.where(there, y, 0.0)
+    filled = np.where(present, y, 0.0)
     mean = inverse @ (filled - n * filled.sum(axis=1, keepdims=True) / per_item).sum(axis=0)
     item = (filled - n * mean).sum(axis=1, keepdims=True) / per_item
-    return _Fit(mean, item, np.where(there, y - mean - item, 0.0), inverse)
+    return _Fit(mean, item, np.where(present, y - mean - item, 0.0), inverse)
 
 
 def _least_squares(y: Floats) -> tuple[Floats, Floats]:
     """Means (R,) of an additive fit of (T, R) scores with gaps, and (T, R) what each item adds to their errors."""
-    mean, item, left, inverse = _additive(y)
+    mean, item, residual, inverse = _fit_additive(y)
     some = np.isfinite(y).any(axis=1, keepdims=True)
     centre = item[some].mean()
-    return mean + centre, left @ inverse + np.where(some, item - centre, 0.0) / some.sum()
+    return mean + centre, residual @ inverse + np.where(some, item - centre, 0.0) / some.sum()
 
 
-def residuals(y: Floats) -> Floats:
-    """What items and systems leave of (T, R) scores with gaps, 0 where there is no score.
+def additive_residuals(y: Floats) -> Floats:
+    """Return what items and systems leave of (T, R) scores with gaps, 0 where there is no score.
 
     Parameters
     ----------
@@ -128,11 +128,11 @@ def residuals(y: Floats) -> Floats:
     >>> bool(np.abs(residuals(np.array([[1.0, 3.0], [2.0, 4.0], [6.0, np.nan]]))).max() < 1e-12)
     True
     """
-    return _additive(y).left
+    return _fit_additive(y).left
 
 
-def _sums(y: Floats, code: Ints) -> Floats:
-    """Sums of (…, T, R) over the items of each code."""
+def _sum_by_code(y: Floats, code: Ints) -> Floats:
+    """Sum (…, T, R) over the items of each code."""
     order = np.argsort(code, kind="stable")
     starts = np.searchsorted(code[order], np.arange(code.max() + 1))
     return np.asarray(np.add.reduceat(y[..., order, :], starts, axis=-2))

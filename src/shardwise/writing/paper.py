@@ -19,7 +19,7 @@ from shardwise.plot.critical import MOST as MOST_JOINED
 from shardwise.plot.intervals import beside
 from shardwise.plot.saving import save_chart
 from shardwise.plot.theme import bare, records
-from shardwise.stats.groups import letter
+from shardwise.stats.groups import name_group
 from shardwise.writing import answer
 from shardwise.writing.methods import bibliography, methods_latex
 from shardwise.writing.names import tex
@@ -139,7 +139,7 @@ def table_latex(found: Sequence[Analysis], columns: int | None = None) -> str:
     """
     names, marked = found[0].systems, _marked(found[0])
     cells = [_cells(one, names, marked) for one in found]
-    own = {name: letter(k) for k, name in enumerate(marked)}
+    own = {name: name_group(k) for k, name in enumerate(marked)}
     head = [tex(answer.capitalize(found[0].noun("system"))), *(tex(one.measure, HEAD) for one in found)]
     wide = max(_width(cell) for column in cells for cell in column)
     wide = max(wide, *(CAPITAL * len(shorten_name(one.measure, HEAD)) + GAP for one in found))
@@ -192,7 +192,7 @@ def _cells(found: Analysis, names: Sequence[str], marked: Sequence[str]) -> list
         text = rf"\textbf{{{shown}}}" if shown == best else shown.replace("−", "$-$")
         told = {other: sign for other, sign in zip(names, signs, strict=True) if sign}
         beaten, lost = (
-            [letter(k) for k, other in enumerate(marked) if told.get(other) == sign] for sign in (1, -1)
+            [name_group(k) for k, other in enumerate(marked) if told.get(other) == sign] for sign in (1, -1)
         )
         wins = int((signs > 0).sum())
         above = (

@@ -22,8 +22,8 @@ from shardwise.core.shown import Shown
 from shardwise.methods.anova.suitable import check_design
 from shardwise.methods.base import Estimates
 from shardwise.stats.balanced import Decomposition, decompose, rounding_floor
-from shardwise.stats.error_terms import ERROR, combine, error_term
-from shardwise.stats.unbalanced import Incomplete, fit_incomplete
+from shardwise.stats.error_terms import ERROR, combine_squares, error_term
+from shardwise.stats.unbalanced import IncompleteFit, fit_incomplete
 
 SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))  # F19 §6
 
@@ -38,7 +38,7 @@ class AnovaFit(Shown):
     grand_mean: float
     effects: dict[str, xr.DataArray]  # NaN where missing scores leave an effect undetermined
     notes: tuple[str, ...]  # how the fit was made, where that is not obvious
-    incomplete: Incomplete | None = None  # the least-squares fit, where scores are missing
+    incomplete: IncompleteFit | None = None  # the least-squares fit, where scores are missing
     parts: Decomposition | None = None  # the sums of squares, where none is
 
     @property
@@ -116,7 +116,7 @@ class AnovaFit(Shown):
         terms, (ms, df) = self.table.index, self.table[["ms", "df"]].to_numpy(np.float64).T
         effects, unit, shares = self._effects_of(of, signs)
         squares, dfs = dict(zip(terms, ms, strict=True)), dict(zip(terms, df, strict=True))
-        variance, freedom, words = combine(signs, unit, shares, squares, dfs)
+        variance, freedom, words = combine_squares(signs, unit, shares, squares, dfs)
         uniform = unit.ndim == 0
         if not uniform:
             np.fill_diagonal(variance, 0.0)
@@ -154,7 +154,7 @@ class AnovaFit(Shown):
     ) -> tuple[Floats, Floats, dict[str, float] | None]:
         """Effects, variance of a difference per unit of error variance, and shares of the mean squares."""
         assert self.incomplete is not None
-        effects, unit = self.incomplete.adjusted(target)
+        effects, unit = self.incomplete.adjusted_effects(target)
         if target in self.incomplete.even:
             unit = np.array(unit[0, 1])
         else:
@@ -217,7 +217,7 @@ def estimates_of(parts: Decomposition, model: Model, claim: Claim, of: str = "sy
     df: dict[str, Any] = {format_term(term): float(parts.df[term]) for term in model.sets}
     ms[ERROR], df[ERROR] = parts.ss_error / parts.df_error, float(parts.df_error)
     unit = np.full(np.shape(parts.grand_mean), 2.0 * parts.shape[of] / parts.n)
-    variance, freedom, words = combine(signs, unit, None, ms, df)
+    variance, freedom, words = combine_squares(signs, unit, None, ms, df)
     single = not variance.ndim
     return Estimates(
         labels=tuple(map(str, range(parts.shape[of]))),
@@ -319,7 +319,7 @@ def _from_least_squares(scores: xr.DataArray, model: Model) -> AnovaFit:
     return AnovaFit(model, scores, table, fit.grand_mean, effects, notes, fit)
 
 
-def _spread(fit: Incomplete, term: Term) -> Floats:
+def _spread(fit: IncompleteFit, term: Term) -> Floats:
     """Effects with the dimensions of the scores' order, as the strata hold uneven dimensions first."""
     order = [d for d in fit.shape if d in term and d not in fit.even]
     order += [d for d in fit.shape if d in term and d in fit.even]
@@ -389,7 +389,7 @@ def _exact_note(ss_error: float) -> tuple[str, ...]:
     return ("the model fits the scores exactly: there is no error to test against",) if ss_error == 0 else ()
 
 
-def _notes(fit: Incomplete, cells: int) -> tuple[str, ...]:
+def _notes(fit: IncompleteFit, cells: int) -> tuple[str, ...]:
     notes = [f"{cells - fit.n} of {cells} scores are missing and left out: least squares, type III"]
     second = [format_term(term) for term, test in fit.tests.items() if test.kind == "II"]
     if second:

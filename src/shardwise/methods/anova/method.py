@@ -14,7 +14,7 @@ from shardwise.methods.anova.fit import anova, batch_of_one, estimates_of
 from shardwise.methods.base import Clause, Estimates, Method
 from shardwise.methods.tables import LAYOUTS, SHARDS, TABLE, Dims, Tables
 from shardwise.stats.corrections import CORRECTIONS
-from shardwise.stats.error_terms import supports
+from shardwise.stats.error_terms import supports_claim
 
 CLAIMS = (Claim(), Claim("topic"), Claim("shard"), Claim("topic", "shard"))
 ERROR_TERMS = dict(
@@ -139,7 +139,9 @@ class AnovaMethod(Method):
     def claims(self) -> tuple[Claim, ...]:
         """The claims for which the model has an error term in any layout; these topics first, as in F19."""
         layouts = (TABLE,) if self.model.on_shards is False else self.layouts or (SHARDS,)
-        return tuple(claim for claim in CLAIMS if any(supports(self.model, dims, claim) for dims in layouts))
+        return tuple(
+            claim for claim in CLAIMS if any(supports_claim(self.model, dims, claim) for dims in layouts)
+        )
 
     @property
     def default_claim(self) -> Claim:
@@ -168,8 +170,8 @@ class AnovaMethod(Method):
     def layouts_for(self, claim: Claim) -> tuple[Dims, ...]:
         """Return the layouts in which the model has an error term for a claim."""
         if self.model.on_shards is False:
-            return LAYOUTS if supports(self.model, TABLE, claim) else ()
-        return tuple(dims for dims in self.layouts if supports(self.model, dims, claim))
+            return LAYOUTS if supports_claim(self.model, TABLE, claim) else ()
+        return tuple(dims for dims in self.layouts if supports_claim(self.model, dims, claim))
 
     def clause(self, correction: str, claim: Claim, systems: int) -> Clause:
         """Say what pairs are compared with."""

@@ -33,7 +33,7 @@ from shardwise.methods.bootstrap.montecarlo import Sample, resample, smooth
 from shardwise.methods.bootstrap.spectrum import Pool
 from shardwise.stats.corrections import step_up
 from shardwise.stats.error_terms import ERROR
-from shardwise.stats.least_squares import EMPTY, solve
+from shardwise.stats.least_squares import EMPTY, solve_table
 
 Density = Literal["exact", "kde"]
 Residuals = Literal["scaled", "raw"]
@@ -411,7 +411,7 @@ def _weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:
     stratum = fit.incomplete.strata[frozenset({of})]
     table = replace(stratum.table, means=np.eye(len(stratum.table.weights)))
     terms = stratum.terms
-    row = solve(table, terms).effects(EMPTY)[0]
+    row = solve_table(table, terms).effects(EMPTY)[0]
     each = row / stratum.table.weights
     rounded = np.round(each / np.abs(each).max(), 12)
     distinct, place = np.unique(rounded, return_inverse=True)

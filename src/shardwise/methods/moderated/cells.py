@@ -77,7 +77,7 @@ def _with_gaps(y: Floats) -> Cells:
     """One table by least squares; ν is the error df of MD6 in each of the R - 1 contrasts of systems."""
     y = with_cells(y)
     found = fit_incomplete(y, SHARDS, MD6.sets)
-    effects, variances = found.adjusted("system")
+    effects, variances = found.adjusted_effects("system")
     e = np.nan_to_num(_without_rounding(y - found.fitted(), y))
     squares = np.einsum("tas,tbs->ab", e, e)
     df = np.asarray(found.df_error / (y.shape[1] - 1.0))

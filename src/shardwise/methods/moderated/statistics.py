@@ -11,7 +11,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.moderated.noise import Noise
 from shardwise.stats.clusters import ClusterCare, care_for_clusters
-from shardwise.stats.student import LEVEL, NOISE, cochran_cox_df, critical, t_statistic, two_sided
+from shardwise.stats.student import LEVEL, NOISE, cochran_cox_df, student_critical, t_statistic, two_sided
 
 D0 = 20.0  # degrees of freedom that the common variance counts for
 
@@ -50,7 +50,9 @@ class Statistics:
     @property
     def care(self) -> Floats:
         """How much larger a t has to be than by the law of resamples, at 5 %."""
-        return np.asarray(self.cluster_care * critical(LEVEL, self.df) / critical(LEVEL, self.drawn_df))
+        return np.asarray(
+            self.cluster_care * student_critical(LEVEL, self.df) / student_critical(LEVEL, self.drawn_df)
+        )
 
     @property
     def drawn(self) -> Statistics:
