@@ -195,7 +195,7 @@ def plan_effects(r: int, largest: float) -> list[Floats]:
 
     With few systems the sizes are dealt out over several tables.
 
-    >>> [p.tolist() for p in plantings(2, 1.0)]
+    >>> [p.tolist() for p in plan_effects(2, 1.0)]
     [[0.0, 0.2], [0.0, 0.4], [0.0, 0.6], [0.0, 0.8], [0.0, 1.0]]
     """
     steps = largest * np.arange(1, SIZES + 1) / SIZES

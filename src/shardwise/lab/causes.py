@@ -35,7 +35,7 @@ def describe_causes(
     >>> rng = np.random.default_rng(1)
     >>> y = rng.normal(.5, .1, (20, 4)).round(3)
     >>> y[:, 3] = np.where(np.arange(20) < 17, 0.0, .9)
-    >>> for cause in causes(y, list("abcd"), [str(t) for t in range(20)]): print(cause)
+    >>> for cause in describe_causes(y, list("abcd"), [str(t) for t in range(20)]): print(cause)
     1 system scores about 0 on most topics: d
     2 topics of 20 make up 52% of what sets systems apart: 19, 17
     """
@@ -93,7 +93,7 @@ def describe_culprits(blamed: Mapping[str, Floats], systems: Sequence[str]) -> t
     systems
         Their names.
 
-    >>> culprits({"MD1 hsd topic": np.array([40.0, 4, 4, 4, 4, 4, 4, 4, 4, 8])}, list("abcdefghij"))
+    >>> describe_culprits({"MD1 hsd topic": np.array([40.0, 4, 4, 4, 4, 4, 4, 4, 4, 8])}, list("abcdefghij"))
     ('a is in 100 % of the false alarms of MD1 hsd topic',)
     """
     sentences = []

@@ -144,7 +144,7 @@ def estimate_rate(x: Floats, tail: float = TAIL) -> Rate:
     tail
         Probability that chance may put the truth beyond either end of the interval.
 
-    >>> found = rate(np.array([0.0] * 95 + [1.0] * 5))
+    >>> found = estimate_rate(np.array([0.0] * 95 + [1.0] * 5))
     >>> found.value, round(found.low, 4), round(found.high, 4)
     (0.05, 0.0164, 0.1128)
     """

@@ -194,7 +194,7 @@ def build_scenario(
     options
         What tables to draw.
 
-    >>> made = scenario(options=TableOptions(topics=20, systems=3, shards=2, generalize="topic+shard"))
+    >>> made = build_scenario(options=SimulationOptions(topics=20, systems=3, shards=2, generalize="topic+shard"))
     >>> made.draw(0, 5, seed=1).shape, made.truth.tolist()
     ((5, 20, 3, 2), [0.3, 0.3, 0.3])
     """

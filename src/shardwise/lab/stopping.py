@@ -31,7 +31,7 @@ def plan_looks(repetitions: int | None, budget: int | None) -> tuple[int, ...]:
     budget
         Tables to draw at most, where ``repetitions`` is None.
 
-    >>> looks(None, 1000), looks(30, None)
+    >>> plan_looks(None, 1000), plan_looks(30, None)
     ((125, 250, 500, 1000), (30,))
     """
     if repetitions is not None and budget is not None:
@@ -55,7 +55,7 @@ def plan_looks(repetitions: int | None, budget: int | None) -> tuple[int, ...]:
 def interval_tail(n_looks: int, scenarios: int) -> float:
     """Return the tail of each interval, so that those of all looks and scenarios hold together.
 
-    >>> tail(4, 5)
+    >>> interval_tail(4, 5)
     0.00125
     """
     return TAIL / (n_looks * scenarios)
@@ -71,7 +71,7 @@ def judge_interval(low: float, high: float, alpha: float) -> str:
     alpha
         The level that is promised.
 
-    >>> status(.04, .064, .05), status(.02, .11, .05), status(.06, .09, .05)
+    >>> judge_interval(.04, .064, .05), judge_interval(.02, .11, .05), judge_interval(.06, .09, .05)
     ('holds', 'unclear', 'fails')
     """
     if low > SLACK * alpha:

@@ -142,7 +142,7 @@ def declared_procedure(dims: Dims, claim: Claim, error_rate: str) -> Procedure |
     error_rate
         "family", "discovery" or "pair".
 
-    >>> [declared(("topic", "system"), Claim("topic"), error_rate).name for error_rate in PROMISES]
+    >>> [declared_procedure(("topic", "system"), Claim("topic"), error_rate).name for error_rate in PROMISES]
     ['moderated', 'moderated bh', 'moderated none']
     """
     usual = list_claims(parse_procedure(DEFAULTS[dims].procedure), dims).get(claim)
@@ -184,7 +184,7 @@ def judge_methods(
     claim
         What a difference is about.
     table
-        The rows of `summary` that are about it.
+        The rows of `summarize_rates` that are about it.
     methods
         The procedures tried.
     dims

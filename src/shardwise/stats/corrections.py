@@ -211,7 +211,7 @@ def check_correction(name: str) -> str:
 def correction_title(name: str) -> str:
     """Return the correction in words.
 
-    >>> title("by")
+    >>> correction_title("by")
     'Benjamini–Yekutieli'
     """
     return CORRECTIONS[name].title
@@ -237,8 +237,8 @@ def register_correction(name: str, correction: Stepwise | Simultaneous) -> None:
 def adjust_family(name: str, family: PairFamily) -> Floats:
     """Correct the p-values of a family.
 
-    >>> family = Family(np.array([0.01, 0.2]), np.array([np.nan, np.nan]), np.array([np.nan]), 3)
-    >>> adjusted("bonferroni", family)
+    >>> family = PairFamily(np.array([0.01, 0.2]), np.array([np.nan, np.nan]), np.array([np.nan]), 3)
+    >>> adjust_family("bonferroni", family)
     array([0.02, 0.4 ])
     """
     if name in STEPWISE:

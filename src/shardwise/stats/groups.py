@@ -109,7 +109,7 @@ def _list_bits(word: int) -> list[int]:
 def name_group(k: int) -> str:
     """Name group k: a, …, z, aa, ab, ….
 
-    >>> [letter(k) for k in (0, 25, 26, 27, 702)]
+    >>> [name_group(k) for k in (0, 25, 26, 27, 702)]
     ['a', 'z', 'aa', 'ab', 'aaa']
     """
     name = ""
@@ -123,7 +123,7 @@ def name_group(k: int) -> str:
 def assign_letters(groups: list[list[int]], r: int) -> list[str]:
     """Assign letters to each of r systems; with more than 26 groups the names are set apart by spaces.
 
-    >>> letters([[0, 1], [1, 2]], 3)
+    >>> assign_letters([[0, 1], [1, 2]], 3)
     ['a', 'ab', 'b']
     """
     letters_of_systems: list[list[str]] = [[] for _ in range(r)]

@@ -37,7 +37,7 @@ def removable_share(difference: Floats, variance: Floats) -> Floats:
     variance
         (J, …, P) their variances as each split estimates them.
 
-    >>> float(removable(np.array([[0.1], [0.3]]), np.array([[0.05], [0.03]])).round(3))
+    >>> float(removable_share(np.array([[0.1], [0.3]]), np.array([[0.05], [0.03]])).round(3))
     0.5
     """
     between = difference.var(axis=0, ddof=1).sum(axis=-1)
@@ -56,7 +56,7 @@ def remaining_share(share: Floats, splits: int) -> Floats:
     splits
         Number of splits, J.
 
-    >>> float(left(np.array(0.2), 5).round(2)), float(left(np.array(1.0), 10).round(2))
+    >>> float(remaining_share(np.array(0.2), 5).round(2)), float(remaining_share(np.array(1.0), 10).round(2))
     (0.84, 0.55)
     """
     return np.asarray(1.0 - (1.0 - 1.0 / splits) * np.minimum(share, MOST))
@@ -72,7 +72,7 @@ def satterthwaite_df(df: Any, share: Floats, splits: int, systems: int) -> Float
     df
         Degrees of freedom of V on one split.
     share, splits
-        As for `left`.
+        As for `remaining_share`.
     systems
         Number of systems that the share is estimated from.
     """

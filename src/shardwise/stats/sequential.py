@@ -87,7 +87,7 @@ class SequentialState:
         SequentialState
             The state.
 
-        >>> state = update(SequentialState(0.05), np.zeros(30))
+        >>> state = update_state(SequentialState(0.05), np.zeros(30))
         >>> SequentialState.from_dict(state.to_dict()) == state
         True
         """
@@ -122,9 +122,9 @@ def update_state(state: SequentialState, differences: Floats) -> SequentialState
     SequentialState
         The state after the look.
 
-    >>> update(SequentialState(margin=0.05), np.zeros(150)).verdict
+    >>> update_state(SequentialState(margin=0.05), np.zeros(150)).verdict
     'no worse'
-    >>> update(SequentialState(margin=0.01), np.zeros(100)).verdict
+    >>> update_state(SequentialState(margin=0.01), np.zeros(100)).verdict
     'continue'
     """
     differences = np.asarray(differences, np.float64)

@@ -31,7 +31,7 @@ def two_sided(t: Floats, df: Floats | float) -> Floats:
 def student_critical(level: Floats | float, df: Floats | float) -> Floats:
     """Return the |t| with two-sided p-value `level`.
 
-    >>> float(critical(0.05, 10.0).round(4))
+    >>> float(student_critical(0.05, 10.0).round(4))
     2.2281
     """
     normal = np.isinf(df)

@@ -105,7 +105,7 @@ def sf(q: Floats, df: Floats, tail: TabulatedTail) -> Floats:
     >>> from scipy.special import ndtr
     >>> def distance(w, size, out):  # of two systems: W / s is then sqrt(2)·|t|
     ...     out[:] = 2 * ndtr(-w / 2**0.5)
-    >>> float(sf(np.array([2 * 2**0.5]), np.array([10.0]), tabulated(distance, 2))[0])  # 2 * scipy.stats.t.sf(2, 10)
+    >>> float(sf(np.array([2 * 2**0.5]), np.array([10.0]), tabulate_tail(distance, 2))[0])  # scipy: 2 t.sf(2, 10)
     0.0733880347...
     """
     out = np.empty(q.shape)

@@ -125,7 +125,7 @@ def additive_residuals(y: Floats) -> Floats:
     y
         Scores, NaN where one is missing.
 
-    >>> bool(np.abs(residuals(np.array([[1.0, 3.0], [2.0, 4.0], [6.0, np.nan]]))).max() < 1e-12)
+    >>> bool(np.abs(additive_residuals(np.array([[1.0, 3.0], [2.0, 4.0], [6.0, np.nan]]))).max() < 1e-12)
     True
     """
     return _fit_additive(y).left

@@ -47,7 +47,7 @@ class J15Scenario:
 
     @property
     def truth(self) -> Floats:
-        """(2,) true means; NaN for figure 4, where each table has a truth of its own, see ``expected``."""
+        """(2,) true means; NaN for figure 4, where each table has a truth of its own, see ``expected_score``."""
         if self.mu is None or self.sigma is None:
             return np.array([np.nan, 0.5])
         if self.figure == "figure-3":
