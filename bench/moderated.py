@@ -24,10 +24,10 @@ from bench.crew import crew
 from bench.replication import load, markdown
 from shardwise.core.arrays import Floats
 from shardwise.io.reader import read_collection
-from shardwise.methods.moderated.cells import SHARDS, cell_statistics, stratified
+from shardwise.methods.moderated.cells import SHARDS, cell_statistics, run_stratified
 from shardwise.methods.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
-from shardwise.methods.moderated.resample import resampled
-from shardwise.methods.moderated.statistics import pairs_of, statistics
+from shardwise.methods.moderated.resample import resample_topics
+from shardwise.methods.moderated.statistics import moderated_statistics, pairs_of
 from shardwise.methods.paired.max_t import flip_topics
 from shardwise.methods.repeats.unified import instance_spread
 from shardwise.scoring.scoring import score
@@ -87,25 +87,27 @@ def table_of(worlds: dict[str, World], methods: Methods, pool: Executor) -> str:
 
 
 def hsd(y: Floats, seed: int) -> Floats:
-    found = statistics(y, d0=np.inf)
+    found = moderated_statistics(y, d0=np.inf)
     return studentized_range.sf(np.sqrt(2) * np.abs(found.t), y.shape[1], found.df)
 
 
 def t_holm(y: Floats, seed: int) -> Floats:
-    return holm(statistics(y, d0=0.0).p)
+    return holm(moderated_statistics(y, d0=0.0).p)
 
 
 def max_t(y: Floats, seed: int) -> Floats:
-    paired = statistics(y, d0=0.0)
+    paired = moderated_statistics(y, d0=0.0)
     return flip_topics(y, *pairs_of(y.shape[1]), paired.difference, paired.se, key_of(seed), DRAWS).p_adjusted
 
 
 def moderated(y: Floats, seed: int) -> Floats:
-    return resampled(y, *pairs_of(y.shape[1]), statistics(y), key_of(seed), DRAWS, jobs=1).p_adjusted
+    return resample_topics(
+        y, *pairs_of(y.shape[1]), moderated_statistics(y), key_of(seed), DRAWS, jobs=1
+    ).p_adjusted
 
 
 def moderated_holm(y: Floats, seed: int) -> Floats:
-    return holm(statistics(y).p)
+    return holm(moderated_statistics(y).p)
 
 
 TOPICS: Methods = {
@@ -137,7 +139,7 @@ def top_sizes(y: Floats, topics: int, chunk: tuple[int, int]) -> Floats:
     best, (ia, ib) = int(y.mean(axis=0).argmax()), pairs_of(y.shape[1])
     for i in range(*chunk):
         x = redrawn(y, topics, np.random.default_rng(i))
-        group = resampled(x, ia, ib, statistics(x), key_of(i), DRAWS, jobs=1).best(ALPHA)
+        group = resample_topics(x, ia, ib, moderated_statistics(x), key_of(i), DRAWS, jobs=1).best(ALPHA)
         first = int(x.mean(axis=0).argmax())
         with_first = ((ia == first) | (ib == first)) & (hsd(x, i) > ALPHA)
         alike = np.union1d(np.concatenate([ia[with_first], ib[with_first]]), first)
@@ -166,7 +168,7 @@ def topics(folder: Path, pool: Executor) -> str:
 
 def estimated(y: Floats, seed: int) -> Floats:
     """d0 by normal theory from how the variances of pairs spread (Smyth 2004), and the law of the moderated test."""
-    found = statistics(y)
+    found = moderated_statistics(y)
     df = len(y) - 1.0
     e = np.log(found.own) - special.digamma(df / 2) + np.log(df / 2)
     more = float(e.var(ddof=1) - special.polygamma(1, df / 2))
@@ -174,7 +176,9 @@ def estimated(y: Floats, seed: int) -> Floats:
         d0 = 1e6
     else:
         d0 = 2.0 * optimize.brentq(lambda x: float(special.polygamma(1, x)) - more, 1e-3, 1e6)
-    return resampled(y, *pairs_of(y.shape[1]), statistics(y, d0=d0), key_of(seed), DRAWS, jobs=1).p_adjusted
+    return resample_topics(
+        y, *pairs_of(y.shape[1]), moderated_statistics(y, d0=d0), key_of(seed), DRAWS, jobs=1
+    ).p_adjusted
 
 
 def normal_law(y: Floats, seed: int) -> Floats:
@@ -237,7 +241,7 @@ def cells_holm(y: Floats, seed: int) -> Floats:
 
 
 def strata_holm(y: Floats, seed: int) -> Floats:
-    difference, se, df = stratified(y)
+    difference, se, df = run_stratified(y)
     return holm(two_sided(t_statistic(difference, se), df))
 
 
@@ -288,7 +292,7 @@ def cells(folder: Path, pool: Executor) -> str:
 
 def noise_of(y: Floats, own: bool) -> Noise:
     if own:
-        return of_instances(instance_spread(y[None])).at(0)
+        return of_instances(instance_spread(y[None])).select_part(0)
     found = decompose(y, SHARDS, all_terms(SHARDS))
     return of_shards_with_gaps(y) if found is None else of_shards(found)
 
@@ -297,14 +301,14 @@ def chance(y: Floats, seed: int, own: bool) -> Floats:
     noise = noise_of(y, own)
     x = np.ascontiguousarray(np.nanmean(y, axis=-1))
     ia, ib = pairs_of(x.shape[1])
-    return resampled(
-        x, ia, ib, statistics(x, noise=noise), key_of(seed), DRAWS, noise=noise, jobs=1
+    return resample_topics(
+        x, ia, ib, moderated_statistics(x, noise=noise), key_of(seed), DRAWS, noise=noise, jobs=1
     ).p_adjusted
 
 
 def chance_holm(y: Floats, seed: int, own: bool) -> Floats:
     noise = noise_of(y, own)
-    return holm(statistics(np.nanmean(y, axis=-1), noise=noise).p)
+    return holm(moderated_statistics(np.nanmean(y, axis=-1), noise=noise).p)
 
 
 def averaged(y: Floats, seed: int) -> Floats:
@@ -425,18 +429,18 @@ def speed(folder: Path, pool: Executor) -> str:
     """TREC-8 AP with 9,999 draws against max-t with as many flips, and a table of 500 systems."""
     y = np.genfromtxt(folder / "trec8" / "adhoc8_ap.csv", delimiter=",", skip_header=1)
     ia, ib = pairs_of(y.shape[1])
-    paired, found = statistics(y, d0=0.0), statistics(y)
+    paired, found = moderated_statistics(y, d0=0.0), moderated_statistics(y)
     flips = clocked(lambda: flip_topics(y, ia, ib, paired.difference, paired.se, key_of(1), 9999))
     rows = [["max-t, 129 × 50, 9,999 flips", *(f"{v:.2f}" for v in flips), "1", "1"]]
     for jobs in (1, 2):
-        took = clocked(partial(resampled, y, ia, ib, found, key_of(1), 9999, jobs=jobs))
+        took = clocked(partial(resample_topics, y, ia, ib, found, key_of(1), 9999, jobs=jobs))
         ratio = (f"{a / b:.2f}" for a, b in zip(took, flips, strict=True))
         rows.append(
             [f"moderated, 129 × 50, 9,999 draws, {jobs} threads", *(f"{v:.2f}" for v in took), *ratio]
         )
     y = np.random.default_rng(1).normal(size=(200, 500))
     ia, ib = pairs_of(500)
-    took = clocked(partial(resampled, y, ia, ib, statistics(y), key_of(1), 1999, jobs=2), 1)
+    took = clocked(partial(resample_topics, y, ia, ib, moderated_statistics(y), key_of(1), 1999, jobs=2), 1)
     rows.append(["moderated, 500 × 200, 1,999 draws, 2 threads", *(f"{v:.1f}" for v in took), "", ""])
     return markdown(["", "seconds", "processor seconds", "ratio", "ratio, processor"], rows)
 

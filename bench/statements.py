@@ -24,7 +24,7 @@ from shardwise.core.arrays import Floats, Ints
 from shardwise.io.scores import read_scores
 from shardwise.lab.worlds.tilt import effective_topics, tilted_weights
 from shardwise.methods.moderated.noise import of_instances
-from shardwise.methods.moderated.statistics import statistics
+from shardwise.methods.moderated.statistics import moderated_statistics
 from shardwise.methods.repeats.unified import instance_spread
 from shardwise.stats import clusters, intervals, power, sequential
 
@@ -350,7 +350,7 @@ def run_seeds(folder: Path, repetitions: int) -> pd.DataFrame:
                         size = min(500, count - start)
                         new, base = draw(rng, size, items, seeds, difference)
                         y = np.stack([new, base], axis=2)
-                        found = statistics(y.mean(axis=-1), noise=of_instances(instance_spread(y)))
+                        found = moderated_statistics(y.mean(axis=-1), noise=of_instances(instance_spread(y)))
                         moments = intervals.pair_moments(new.mean(axis=-1), base.mean(axis=-1))
                         precision = intervals.Precision(found.se[:, 0] ** 2, found.df[:, 0], moments.items)
                         ours += int((intervals.p_no_worse(moments, margin, precision) <= ALPHA / 2).sum())

@@ -14,7 +14,7 @@ from shardwise.core.arrays import Floats
 from shardwise.methods.paired import kernels
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.repeats.unified import complete_moments, instance_spread
-from shardwise.methods.repeats.unified import unified as unified_of
+from shardwise.methods.repeats.unified import run_unified as unified_of
 from shardwise.stats import student
 from shardwise.stats.resampling import key_of
 
@@ -72,7 +72,7 @@ def paired_t(z: Floats) -> tuple[Floats, Floats, Floats]:
     """Mean, standard error and t of differences per topic; z is (…, N)."""
     flat = z.reshape(-1, z.shape[-1])
     y = np.stack([flat, np.zeros_like(flat)], axis=-1)
-    mean, se = (x[:, 0].reshape(z.shape[:-1]) for x in paired.moments(y, A, B))
+    mean, se = (x[:, 0].reshape(z.shape[:-1]) for x in paired.pair_moments(y, A, B))
     return mean, se, student.t_statistic(mean, se)
 
 

@@ -50,7 +50,7 @@ def rates(seed: int, repetitions: int, fixed: bool, m: int, n: int, sd: float) -
         size = min(repetitions - done, max(20, 2_000_000 // (m * n)))
         a, b = null(rng, size, fixed, m, n, sd)
         both = np.stack((a, np.broadcast_to(b, a.shape)), axis=1)  # a deterministic system copied, as in J15
-        fit = balanced.restricted_maximum(balanced.lines(both, "crossed" if fixed else "nested"))
+        fit = balanced.restricted_maximum(balanced.split_lines(both, "crossed" if fixed else "nested"))
         difference, se = fit.lines.means[:, 0] - fit.lines.means[:, 1], np.sqrt(fit.difference_variance)
         z = a - b
         mean, spread, _ = tests.paired_t(z.mean(axis=1))
@@ -193,7 +193,7 @@ def test_bootstrap_and_mixed_model_agree(repetitions: float) -> None:
     mu, sigma = rng.random(size), np.sqrt(rng.random(size))
     a, b = effectiveness(rng, size, 100, mu, sigma)
     fit = balanced.restricted_maximum(
-        balanced.lines(np.stack((a, np.broadcast_to(b, a.shape)), axis=1), "crossed")
+        balanced.split_lines(np.stack((a, np.broadcast_to(b, a.shape)), axis=1), "crossed")
     )
     mixed = tests.t_p(fit.lines.means[:, 0] - fit.lines.means[:, 1], np.sqrt(fit.difference_variance), 9999.0)
     t = tests.paired_t((a - b).mean(axis=1))[2]

@@ -122,7 +122,7 @@ def test_figure_4_the_two_tests_agree(repetitions: float) -> None:
     """Over random μ and σ (500 tables; 5,000, as in the paper, at full length) the p-values lie on the diagonal."""
     size = int(500 * repetitions)
     y = j15_scenario("figure-4").draw(0, size, 4).transpose(0, 2, 3, 1)  # table, system, instance, topic
-    fit = balanced.restricted_maximum(balanced.lines(y, "crossed"))
+    fit = balanced.restricted_maximum(balanced.split_lines(y, "crossed"))
     difference = fit.lines.means[:, 0] - fit.lines.means[:, 1]
     mixed = tests.t_p(difference, np.sqrt(fit.difference_variance), y[0].size - 1.0)
     z = y[:, 0] - y[:, 1]

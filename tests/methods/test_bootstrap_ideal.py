@@ -13,9 +13,15 @@ from numpy.typing import NDArray
 
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.atoms import Atoms, enumerate_sums
-from shardwise.methods.bootstrap.draws import Draws, quantiles
+from shardwise.methods.bootstrap.draws import Draws, find_quantiles
 from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.methods.bootstrap.ideal import JOIN, Inverted, ideal, invert, smoothed
+from shardwise.methods.bootstrap.ideal import (
+    JOIN,
+    Inverted,
+    ideal_distribution,
+    invert_characteristic,
+    smooth_distribution,
+)
 from shardwise.methods.bootstrap.spectrum import Pool
 
 
@@ -25,7 +31,7 @@ def skewed(size: int, seed: int = 1) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0, 400.0])
 def test_characteristic_function_is_the_mean_of_exponentials(scale: float) -> None:
-    pool = Pool.of(skewed(700))
+    pool = Pool.from_values(skewed(700))
     s = np.linspace(-1.0, 1.0, 41) * scale / pool.reach
     direct = np.exp(1j * s[:, None] * pool.values).mean(axis=1)
     np.testing.assert_allclose(pool.characteristic(s), direct, atol=3e-14)
@@ -104,7 +110,9 @@ def test_inversion_and_tails_against_exact_convolution(n: int, most: int) -> Non
     rng = np.random.default_rng(n)
     whole = np.minimum(rng.gamma(1.2, most / 8, 4000).astype(np.int64), most)
     exact = convolved(whole, n)
-    law = invert(Draws(Pool.of(whole.astype(float)), np.array([1.0]), np.array([float(n)])))
+    law = invert_characteristic(
+        Draws(Pool.from_values(whole.astype(float)), np.array([1.0]), np.array([float(n)]))
+    )
     centre = n * whole.mean()
     # P(sum ≥ k), halfway between atoms; a smooth law differs from that by f'/24 there (Euler-Maclaurin)
     above = np.cumsum(exact[::-1])[::-1] - np.diff(exact, prepend=0.0) / 24
@@ -122,7 +130,9 @@ def test_inversion_and_tails_against_exact_convolution(n: int, most: int) -> Non
 
 
 def test_probabilities_join_without_a_step() -> None:
-    law = invert(Draws(Pool.of(skewed(3000)), np.array([0.02, -0.02]), np.array([50.0, 50.0])))
+    law = invert_characteristic(
+        Draws(Pool.from_values(skewed(3000)), np.array([0.02, -0.02]), np.array([50.0, 50.0]))
+    )
     x = law.upper.start + np.linspace(-1e-6, 1e-6, 21) * law.half
     p = law.at_least(x)
     assert (np.diff(p) < 0).all()
@@ -131,7 +141,7 @@ def test_probabilities_join_without_a_step() -> None:
 
 
 def test_density_integrates_to_the_distribution_function() -> None:
-    law = invert(Draws(Pool.of(skewed(2000)), np.array([0.1]), np.array([10.0])))
+    law = invert_characteristic(Draws(Pool.from_values(skewed(2000)), np.array([0.1]), np.array([10.0])))
     x = np.linspace(-law.half * 0.99, law.half * 0.99, 20001)
     area = np.concatenate([[0.0], np.cumsum((law.density(x)[1:] + law.density(x)[:-1]) / 2 * np.diff(x))])
     np.testing.assert_allclose(area, law.at_most(x) - law.at_most(x[:1]), atol=1e-6)
@@ -151,10 +161,10 @@ def test_density_integrates_to_the_distribution_function() -> None:
 def test_quantiles_invert_the_law_and_moments_are_right(
     seed: int, n: int, size: int, systems: int, p: float
 ) -> None:
-    mean = Draws(Pool.of(skewed(size, seed)), np.array([1.0 / n]), np.array([float(n)]))
-    for draws in (mean.minus(systems), mean.twice()):
-        law = ideal(draws)
-        q = quantiles(law, np.array([p]))
+    mean = Draws(Pool.from_values(skewed(size, seed)), np.array([1.0 / n]), np.array([float(n)]))
+    for draws in (mean.subtract_mean(systems), mean.difference_of_two()):
+        law = ideal_distribution(draws)
+        q = find_quantiles(law, np.array([p]))
         if isinstance(law, Inverted):
             grid = np.linspace(-law.half, law.half, law.pdf.size, endpoint=False)
             second = np.sum(law.pdf * grid**2) * (grid[1] - grid[0])
@@ -173,24 +183,24 @@ def test_quantiles_invert_the_law_and_moments_are_right(
 
 
 def test_enumeration_and_inversion_agree_where_both_can_be_had() -> None:
-    draws = Draws(Pool.of(skewed(12)), np.array([0.25]), np.array([4.0])).twice()
+    draws = Draws(Pool.from_values(skewed(12)), np.array([0.25]), np.array([4.0])).difference_of_two()
     atoms = enumerate_sums(Draws(draws.pool, draws.weights[:1], draws.counts[:1]))
     assert atoms is not None
     values = np.subtract.outer(atoms.values, atoms.values).ravel()
     shares = np.multiply.outer(atoms.shares, atoms.shares).ravel()
-    law = invert(draws)
+    law = invert_characteristic(draws)
     grid = np.linspace(-0.1, 0.1, 41) + 1e-4
     exact = np.array([shares[values <= x].sum() for x in grid])
     np.testing.assert_allclose(law.at_most(grid), exact, atol=3e-3)  # blurred by a few grid steps
 
 
 def test_smoothing_adds_the_kernel_variance() -> None:
-    draws = Draws(Pool.of(skewed(500)), np.array([0.02]), np.array([50.0]))
-    plain, blurred = ideal(draws), smoothed(draws, 10_000)
+    draws = Draws(Pool.from_values(skewed(500)), np.array([0.02]), np.array([50.0]))
+    plain, blurred = ideal_distribution(draws), smooth_distribution(draws, 10_000)
     assert isinstance(plain, Inverted)
     assert isinstance(blurred, Inverted)
     grid = np.linspace(-blurred.half, blurred.half, 8001)
-    middle = quantiles(plain, np.array([0.5]))[0]
+    middle = find_quantiles(plain, np.array([0.5]))[0]
     x = np.linspace(0.0, plain.half, 20001)
     inside = plain.at_most(middle + x) - plain.at_most(middle - x)
     deviation = x[np.searchsorted(inside, 0.5)]  # median distance from the median

@@ -14,7 +14,7 @@ from shardwise.core.errors import InputError
 from shardwise.core.model import MD2, MD3, MD4, MD5, MD6, Model
 from shardwise.methods.anova.fit import anova
 from shardwise.methods.bootstrap.fit import bootstrap_anova
-from shardwise.methods.bootstrap.montecarlo import Sample, smooth
+from shardwise.methods.bootstrap.montecarlo import Sample, smooth_draws
 
 M = 20_000
 SIGMAS = 4.5  # some 600 binomial counts are checked below
@@ -102,7 +102,7 @@ def test_refitting_resampled_scores_gives_the_same_law(model: Model) -> None:
         law = ideal.effect_law(str(j))
         assert stats.kstest(effects[:, j], law.cdf).pvalue > 1e-4
     spread = (effects - fit.effects["system"].to_numpy()).var()
-    assert spread == pytest.approx(ideal.draws.minus(4).variance, rel=0.15)
+    assert spread == pytest.approx(ideal.draws.subtract_mean(4).variance, rel=0.15)
 
 
 def test_replicates_depend_on_seed_and_number_alone() -> None:
@@ -151,7 +151,7 @@ def test_simulated_p_values_are_never_zero() -> None:
 
 def test_kernel_density_is_scipys() -> None:
     draws = np.random.default_rng(2).gamma(2.0, 0.01, 3000)
-    ours = smooth(draws, draws.size)
+    ours = smooth_draws(draws, draws.size)
     bandwidth = stats.median_abs_deviation(draws) / 0.6745 * (4 / (3 * draws.size)) ** 0.2
     assert ours.bandwidth == pytest.approx(bandwidth)
     theirs = stats.gaussian_kde(draws, bw_method=bandwidth / draws.std(ddof=1))

@@ -15,7 +15,7 @@ from scipy import linalg
 
 import shardwise as sw
 from shardwise.methods.mixed import reml
-from shardwise.methods.mixed.blocks import problem
+from shardwise.methods.mixed.blocks import prepare_problem
 from shardwise.methods.mixed.factors import FactorFit
 
 GOLD = Path(__file__).parent.parent / "gold"
@@ -90,8 +90,8 @@ def test_block_elimination_is_the_dense_likelihood(seed: int) -> None:
     codes[2][rng.random(n) < 0.2] = -1  # some observations without a judge
     y, gamma = rng.normal(size=n), rng.exponential(size=3)
     x = np.eye(2)[system]
-    data = problem(y, x, codes)
-    state = reml.evaluate(data, gamma)
+    data = prepare_problem(y, x, codes)
+    state = reml.evaluate_likelihood(data, gamma)
     z = [np.equal.outer(code, np.arange(code.max() + 1)).astype(float) for code in codes]
     w = np.eye(n) + sum(g * one @ one.T for g, one in zip(gamma, z, strict=True))
     inverse = linalg.inv(w)
@@ -99,7 +99,7 @@ def test_block_elimination_is_the_dense_likelihood(seed: int) -> None:
     p = inverse - inverse @ x @ linalg.solve(middle, x.T @ inverse)
     assert state.q == pytest.approx(y @ p @ y)
     assert state.logs == pytest.approx(np.linalg.slogdet(w)[1] + np.linalg.slogdet(middle)[1])
-    slopes = reml.slopes(data, state)
+    slopes = reml.likelihood_slopes(data, state)
     v = [one @ one.T for one in z]
     for j in range(3):
         assert slopes.t[j] == pytest.approx(np.trace(p @ v[j]), abs=1e-9)
@@ -107,7 +107,7 @@ def test_block_elimination_is_the_dense_likelihood(seed: int) -> None:
         for k in range(3):
             assert slopes.tt[j, k] == pytest.approx(np.trace(p @ v[j] @ p @ v[k]), abs=1e-9)
             assert slopes.yy[j, k] == pytest.approx(y @ p @ v[j] @ p @ v[k] @ p @ y, abs=1e-9)
-    for one, found in zip(z, reml.predictions(data, state), strict=True):
+    for one, found in zip(z, reml.predict_effects(data, state), strict=True):
         assert found == pytest.approx(one.T @ p @ y, abs=1e-9)
 
 
@@ -118,7 +118,7 @@ def test_many_items_are_few_patterns() -> None:
     y.reshape(5000, 15)[np.arange(5000), rng.integers(15, size=5000)] = np.nan
     item, system, instance = np.nonzero(np.isfinite(y))
     codes = (item, item * 3 + system, system * 5 + instance)
-    data = problem(y[np.isfinite(y)], np.eye(3)[system], codes)
+    data = prepare_problem(y[np.isfinite(y)], np.eye(3)[system], codes)
     assert len(data.count) == 15
     assert data.count.sum() == 5000
     fit = sw.mixed(xr.DataArray(y, dims=("topic", "system", "instance")))

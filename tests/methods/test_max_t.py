@@ -95,7 +95,7 @@ class MaxT(Comparisons):
 def max_t(scores: pd.DataFrame, n_resamples: int = 500, seed: int = 0) -> MaxT:
     found = paired_tests(scores, "max-t", n_resamples=n_resamples, seed=seed)
     y = scores[list(found.estimates.labels)].to_numpy()
-    mean, se = (x[0] for x in paired.moments(y[None], found.ia, found.ib))
+    mean, se = (x[0] for x in paired.pair_moments(y[None], found.ia, found.ib))
     flips = flip_topics(y, found.ia, found.ib, mean, se, key_of(seed), n_resamples)
     given = {name: getattr(found, name) for name in Comparisons.__slots__}
     return MaxT(**given, maxima=flips.maxima, topics=len(y))

@@ -149,7 +149,7 @@ def test_wald_and_profile_agree_on_large_samples() -> None:
 @given(st.integers(0, 10_000))
 def test_pooling_keeps_the_order_and_the_sum(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    found = balanced.lines(rng.normal(size=(5, 2, 3, 4)), "nested")
+    found = balanced.split_lines(rng.normal(size=(5, 2, 3, 4)), "nested")
     fit = balanced.restricted_maximum(found)
     assert (fit.components >= -1e-15).all()
     np.testing.assert_allclose((found.df * fit.phi).sum(axis=-1), found.ss.sum(axis=-1))

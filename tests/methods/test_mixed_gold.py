@@ -13,7 +13,7 @@ import xarray as xr
 from shardwise.core.arrays import Floats
 from shardwise.methods.mixed import blocks, reml
 from shardwise.methods.mixed.fit import MixedFit, mixed
-from shardwise.methods.mixed.information import covariance
+from shardwise.methods.mixed.information import fixed_covariance
 
 GOLD = Path(__file__).parent.parent / "gold"
 FITS = pd.read_csv(GOLD / "mixed_fits.csv", index_col="case")
@@ -124,10 +124,10 @@ def test_classic_data(name: str, response: str, factors: tuple[str, ...]) -> Non
     gold = gold[gold["case"] == name].set_index("group")
     codes = [pd.factorize(frame[factor])[0].astype(np.int64) for factor in factors]
     y = frame[response].to_numpy(dtype=float)
-    data = blocks.problem(y, np.ones((len(y), 1)), codes)
-    state, record = reml.maximise(data)
+    data = blocks.prepare_problem(y, np.ones((len(y), 1)), codes)
+    state, record = reml.maximise_likelihood(data)
     sigma2 = state.q / (data.n - 1)
-    phi, _ = covariance(data, state, sigma2)
+    phi, _ = fixed_covariance(data, state, sigma2)
     assert record.converged
     assert reml.profiled_deviance(data, state) == pytest.approx(gold["criterion"].iloc[0], rel=1e-9)
     for factor, gamma in zip(factors, state.gamma, strict=True):
@@ -141,12 +141,12 @@ def test_classic_data(name: str, response: str, factors: tuple[str, ...]) -> Non
 def test_closed_form_equals_profiled_likelihood(case: str) -> None:
     fit = fitted(case)
     data = fit.data
-    problem = blocks.problem(
+    problem = blocks.prepare_problem(
         data.y - data.y.mean(),
         np.eye(len(fit.systems))[data.system],
         (data.topic, data.system_topic, data.instance),
     )
-    state, _ = reml.maximise(problem)
+    state, _ = reml.maximise_likelihood(problem)
     assert -2 * fit.log_likelihood == pytest.approx(reml.profiled_deviance(problem, state), rel=1e-11)
     sigma2 = state.q / (problem.n - problem.p)
     variances = [*(state.gamma * sigma2), sigma2]

@@ -17,7 +17,7 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.methods.mixed.fit import MixedFit, mixed
 from shardwise.methods.mixed.posterior import Mixture, posterior
-from shardwise.methods.mixed.posterior_draws import Order, draw, weighed
+from shardwise.methods.mixed.posterior_draws import Order, draw_ordered, draw_weighted
 
 GOLD = Path(__file__).parent.parent / "gold"
 SD = (0.2, 0.1, 0.03, 0.08)
@@ -105,8 +105,8 @@ def test_one_lost_score_changes_little() -> None:
 def test_weights_and_rejection_draw_from_the_same_law(ms: tuple[float, ...]) -> None:
     df = np.array([9.0, 9.0, 6.0, 54.0])
     order = Order(np.array(ms) * df, df, TREE)
-    one = draw(order, 5_000, np.random.default_rng(1))
-    two = weighed(order, 5_000, np.random.default_rng(2))
+    one = draw_ordered(order, 5_000, np.random.default_rng(1))
+    two = draw_weighted(order, 5_000, np.random.default_rng(2))
     assert ((two @ TREE.T) >= -1e-12).all()
     for k in range(4):
         assert stats.ks_2samp(one[:, k], two[::5, k]).pvalue > 1e-4
@@ -116,7 +116,7 @@ def test_weights_and_rejection_draw_from_the_same_law(ms: tuple[float, ...]) -> 
 def test_hopeless_orders_fall_back_on_weights(instances: float) -> None:
     df = np.array([40.0, 40.0, 40.0, 4000.0])
     ms = np.array([1.0, 1.0, instances, 1.0])
-    phi = draw(Order(ms * df, df, TREE), 3_000, np.random.default_rng(1))
+    phi = draw_ordered(Order(ms * df, df, TREE), 3_000, np.random.default_rng(1))
     assert phi.shape == (3_000, 4)
     assert ((phi @ TREE.T) >= -1e-12).all()
     if not instances:  # the law of φ_I beyond φ_E is Pareto's then: its median is 2^(2/ν) times the bound

@@ -15,8 +15,8 @@ from scipy import stats
 import shardwise as sw
 from shardwise.core.arrays import Floats, Ints
 from shardwise.methods.moderated.law import BLOCK, Law
-from shardwise.methods.moderated.resample import resample_single, resampled
-from shardwise.methods.moderated.statistics import D0, pairs_of, statistics
+from shardwise.methods.moderated.resample import resample_single, resample_topics
+from shardwise.methods.moderated.statistics import D0, moderated_statistics, pairs_of
 from shardwise.stats.resampling import key_of, topic_counts
 
 KEYS = st.integers(0, 2**32 - 1)
@@ -65,7 +65,7 @@ def slow(y: Floats, ia: Ints, ib: Ints, d0: float, seed: int, count: int) -> Slo
 
 def law(y: Floats, seed: int = 0, count: int = 199, d0: float = D0, jobs: int | None = 1) -> Law:
     ia, ib = pairs_of(y.shape[1])
-    return resampled(y, ia, ib, statistics(y, d0=d0), key_of(seed), count, jobs=jobs)
+    return resample_topics(y, ia, ib, moderated_statistics(y, d0=d0), key_of(seed), count, jobs=jobs)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_every_step_by_hand(topics: int, systems: int, d0: float) -> None:
     y = table(topics, topics, systems)
     ia, ib = pairs_of(systems)
     by_hand = slow(y, ia, ib, d0, 3, 400)
-    found = statistics(y, d0=d0)
-    fast = resampled(y, ia, ib, found, key_of(3), 400)
+    found = moderated_statistics(y, d0=d0)
+    fast = resample_topics(y, ia, ib, found, key_of(3), 400)
     np.testing.assert_allclose(found.t, by_hand.t, rtol=1e-12)
     np.testing.assert_allclose(np.sqrt(fast.maxima), by_hand.maxima, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(fast.p_adjusted, by_hand.p_adjusted)
@@ -88,8 +88,8 @@ def test_many_to_one_by_hand(against: int) -> None:
     others = np.array([a for a in range(5) if a != against])
     ia, ib = np.full(4, against), others
     by_hand = slow(y, ia, ib, D0, 1, 300)
-    found = statistics(y, ia, ib)
-    fast = resampled(y, ia, ib, found, key_of(1), 300)
+    found = moderated_statistics(y, ia, ib)
+    fast = resample_topics(y, ia, ib, found, key_of(1), 300)
     np.testing.assert_allclose(found.t, by_hand.t, rtol=1e-12)
     np.testing.assert_allclose(np.sqrt(fast.maxima), by_hand.maxima, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(fast.p_adjusted, by_hand.p_adjusted)
@@ -98,7 +98,7 @@ def test_many_to_one_by_hand(against: int) -> None:
 def test_p_values_of_single_pairs_come_from_the_same_resamples() -> None:
     y = table(8, 20, 5)
     for ia, ib in (pairs_of(5), (np.full(4, 2), np.array([0, 1, 3, 4]))):
-        found = statistics(y, ia, ib)
+        found = moderated_statistics(y, ia, ib)
         star = np.array(
             [
                 slow_t(np.repeat(y - y.mean(axis=0), w, axis=0), ia, ib, D0)
@@ -109,7 +109,7 @@ def test_p_values_of_single_pairs_come_from_the_same_resamples() -> None:
         assert single is not None
         expected = (1 + (np.abs(star) >= np.abs(found.t) * (1 - 1e-9)).sum(axis=0)) / 301
         np.testing.assert_allclose(single, expected)
-        assert (single <= resampled(y, ia, ib, found, key_of(5), 300).p_adjusted).all()
+        assert (single <= resample_topics(y, ia, ib, found, key_of(5), 300).p_adjusted).all()
 
 
 def test_the_pairs_asked_for_are_the_table() -> None:
@@ -133,7 +133,7 @@ def test_long_tables_have_the_normal_limit() -> None:
     moments = sw.compare(sw.ScoreMoments.of(frame), n_resamples=1999)
     np.testing.assert_allclose(long.p_adjusted, moments.p_adjusted)
     ia, ib = pairs_of(3)
-    drawn = resampled(y, ia, ib, statistics(y), key_of(0), 1999)
+    drawn = resample_topics(y, ia, ib, moderated_statistics(y), key_of(0), 1999)
     order = [2, 1, 0]
     assert long.p_adjusted == pytest.approx(drawn.p_adjusted[order], abs=0.04)
 
@@ -146,7 +146,7 @@ def _at(ia: Ints, ib: Ints, systems: int) -> Ints:
 def test_no_common_variance_is_the_paired_t() -> None:
     y = table(1)
     ia, ib = pairs_of(5)
-    found = statistics(y, d0=0.0)
+    found = moderated_statistics(y, d0=0.0)
     expected = stats.ttest_rel(y[:, ia], y[:, ib])
     np.testing.assert_allclose(found.t, expected.statistic, rtol=1e-12)
     np.testing.assert_allclose(found.p, expected.pvalue, rtol=1e-9)
@@ -158,27 +158,29 @@ def test_only_the_common_variance_is_the_error_term_of_hsd(d0: float) -> None:
     topics, systems = y.shape
     z = y - y.mean(axis=0) - y.mean(axis=1, keepdims=True) + y.mean()
     ms = (z**2).sum() / ((topics - 1) * (systems - 1))
-    found = statistics(y, d0=d0)
+    found = moderated_statistics(y, d0=d0)
     np.testing.assert_allclose(found.se, np.sqrt(2 * ms / topics), rtol=1e-9)
     assert (found.df == (topics - 1) * (systems - 1)).all()
 
 
 def test_common_variance_is_the_mean_over_pairs() -> None:
     y = table(3, 9, 6)
-    found = statistics(y)
+    found = moderated_statistics(y)
     np.testing.assert_allclose(found.common, found.own.mean(), rtol=1e-12)
 
 
 def test_two_systems_are_not_moderated() -> None:
     y = table(4)[:, :2]
-    np.testing.assert_allclose(statistics(y).t, stats.ttest_rel(y[:, 0], y[:, 1]).statistic, rtol=1e-12)
-    assert statistics(y).df == len(y) - 1
+    np.testing.assert_allclose(
+        moderated_statistics(y).t, stats.ttest_rel(y[:, 0], y[:, 1]).statistic, rtol=1e-12
+    )
+    assert moderated_statistics(y).df == len(y) - 1
 
 
 def test_a_batch_is_its_tables() -> None:
     tables = np.array([[table(k, 9, 4) for k in range(3)], [table(9 + k, 9, 4) for k in range(3)]])
-    found = statistics(tables)
-    one = statistics(tables[1, 2])
+    found = moderated_statistics(tables)
+    one = moderated_statistics(tables[1, 2])
     assert found.t.shape == (2, 3, 6)
     for name in ("t", "p", "own", "moderated", "df", "common"):
         np.testing.assert_array_equal(getattr(found, name)[1, 2], getattr(one, name))
@@ -205,7 +207,7 @@ def test_shifts_and_scale_change_nothing(seed: int, topics: int, systems: int, s
     y = table(seed, topics, systems)
     g = np.random.default_rng(seed)
     other = scale * (y + g.normal(size=(topics, 1)))
-    np.testing.assert_allclose(statistics(other).t, statistics(y).t, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(moderated_statistics(other).t, moderated_statistics(y).t, rtol=1e-6, atol=1e-8)
     # against other means the law is the same
     moved = y + g.normal(size=systems)
     np.testing.assert_allclose(law(moved).maxima, law(y).maxima, rtol=1e-6)
@@ -227,7 +229,7 @@ def test_names_of_systems_change_nothing(seed: int, topics: int, systems: int, d
 def test_step_down_is_at_most_a_single_step(seed: int) -> None:
     y = table(seed, 10, 5)
     found = law(y, seed)
-    t = statistics(y).t
+    t = moderated_statistics(y).t
     single = np.array([(1 + np.sum(found.maxima >= x * (1 - 1e-9))) / 200 for x in t**2])
     assert (found.p_adjusted <= single).all()
     assert found.p_adjusted[np.argmax(np.abs(t))] == single[np.argmax(np.abs(t))]
@@ -237,7 +239,7 @@ def test_step_down_is_at_most_a_single_step(seed: int) -> None:
 
 def test_copies_are_ties() -> None:
     y = np.repeat(table(6, 10, 3), 2, axis=1)
-    found, ia, ib = statistics(y), *pairs_of(6)
+    found, ia, ib = moderated_statistics(y), *pairs_of(6)
     copies = (ia // 2) == (ib // 2)
     fast = law(y)
     assert (found.t[copies] == 0.0).all()
@@ -251,7 +253,7 @@ def test_tables_without_any_spread(d0: float) -> None:
     found = law(equal, d0=d0)
     assert (found.p_adjusted == 1.0).all()
     apart = equal + np.array([0.0, 0.1, 0.1])
-    np.testing.assert_array_equal(statistics(apart, d0=d0).t, [-np.inf, -np.inf, 0.0])
+    np.testing.assert_array_equal(moderated_statistics(apart, d0=d0).t, [-np.inf, -np.inf, 0.0])
     found = law(apart, d0=d0)
     np.testing.assert_array_equal(found.p_adjusted, [1 / 200, 1 / 200, 1.0])
 

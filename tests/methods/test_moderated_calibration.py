@@ -13,8 +13,8 @@ from shardwise.lab.worlds.tilt import similar_systems, tilted_scenario
 from shardwise.methods.moderated.cells import cell_statistics
 from shardwise.methods.moderated.law import Law
 from shardwise.methods.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
-from shardwise.methods.moderated.resample import resampled
-from shardwise.methods.moderated.statistics import pairs_of, statistics
+from shardwise.methods.moderated.resample import resample_topics
+from shardwise.methods.moderated.statistics import moderated_statistics, pairs_of
 from shardwise.methods.repeats.unified import instance_spread
 from shardwise.stats.balanced import Decomposition, all_terms, decompose
 from shardwise.stats.corrections import holm
@@ -34,8 +34,8 @@ def md6(y: Floats) -> Decomposition:
 
 def alarm(y: Floats, seed: int, noise: Noise | None = None) -> bool:
     """Is any pair called different at .05?"""
-    found = statistics(y, noise=noise)
-    law = resampled(y, *pairs_of(y.shape[1]), found, key_of(seed), DRAWS, noise=noise, jobs=1)
+    found = moderated_statistics(y, noise=noise)
+    law = resample_topics(y, *pairs_of(y.shape[1]), found, key_of(seed), DRAWS, noise=noise, jobs=1)
     return bool(np.nanmin(law.p_adjusted) <= 0.05)
 
 
@@ -58,7 +58,7 @@ def best_set(x: Floats, law: Law) -> Ints:
     """Systems that no other is significantly better than."""
     systems = x.shape[1]
     significant = law.p_adjusted <= 0.05
-    _, above = count_wins(significant, statistics(x).difference, *pairs_of(systems), systems)
+    _, above = count_wins(significant, moderated_statistics(x).difference, *pairs_of(systems), systems)
     return np.flatnonzero(above == 0)
 
 
@@ -69,7 +69,7 @@ def test_the_best_set_holds_the_best(data: Path, repetitions: float) -> None:
 
     def lost(g: np.random.Generator, seed: int) -> bool:
         x = z[g.integers(50, size=50)]
-        law = resampled(x, *pairs_of(22), statistics(x), key_of(seed), DRAWS, jobs=1)
+        law = resample_topics(x, *pairs_of(22), moderated_statistics(x), key_of(seed), DRAWS, jobs=1)
         return 7 not in best_set(x, law)
 
     found, error = rate(lost, 300 * repetitions)
@@ -87,7 +87,7 @@ def test_the_best_set_holds_equal_systems_on_few_topics(systems: int, data: Path
     world = tilted_scenario(y[:, similar_systems(y, most=systems)], topics=25)
     held = []
     for seed, x in enumerate(world.draw(0, int(1000 * repetitions), 1)):
-        law = resampled(x, *pairs_of(systems), statistics(x), key_of(seed), DRAWS, jobs=1)
+        law = resample_topics(x, *pairs_of(systems), moderated_statistics(x), key_of(seed), DRAWS, jobs=1)
         held.append(best_set(x, law).size / systems)
     assert np.mean(held) > 0.95 - 3.5 * np.std(held) / np.sqrt(len(held))
 
@@ -105,7 +105,7 @@ def test_five_seeds_and_a_few_noisier_systems(noisy: int, repetitions: float) ->
 
     def with_effect(g: np.random.Generator, seed: int) -> bool:
         y = scores((50, 10, 5), effect, g)
-        return alarm(y.mean(axis=-1), seed, of_instances(instance_spread(y[None])).at(0))
+        return alarm(y.mean(axis=-1), seed, of_instances(instance_spread(y[None])).select_part(0))
 
     found, error = rate(with_effect, 300 * repetitions)
     assert 0.035 - error < found < 0.05 + error

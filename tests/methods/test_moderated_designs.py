@@ -12,14 +12,14 @@ from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD6
 from shardwise.methods.anova.fit import anova
-from shardwise.methods.moderated.cells import cell_statistics, residuals, stratified
+from shardwise.methods.moderated.cells import cell_residuals, cell_statistics, run_stratified
 from shardwise.methods.moderated.draws import draw_noise
 from shardwise.methods.moderated.noise import Noise, of_instances, of_shards, of_shards_with_gaps
 from shardwise.methods.moderated.normal import gram_statistics, normal_limit
-from shardwise.methods.moderated.resample import resampled
-from shardwise.methods.moderated.statistics import D0, pairs_of, statistics
-from shardwise.methods.moments.gram import gram
-from shardwise.methods.repeats.unified import complete_moments, instance_spread, unified
+from shardwise.methods.moderated.resample import resample_topics
+from shardwise.methods.moderated.statistics import D0, moderated_statistics, pairs_of
+from shardwise.methods.moments.gram import compute_gram
+from shardwise.methods.repeats.unified import complete_moments, instance_spread, run_unified
 from shardwise.stats.balanced import Decomposition, all_terms, decompose
 from shardwise.stats.resampling import below, chi_squared, key_of, normal, start, topic_counts
 
@@ -61,8 +61,8 @@ def test_chance_effects_by_hand() -> None:
     y = table(7, 12, 4)[:, :, None] + 0.05 * g.normal(size=(12, 4, 5)) + 0.1 * g.normal(size=(1, 4, 5))
     noise = of_shards(md6(y))
     x = y.mean(axis=-1)
-    found = statistics(x, noise=noise)
-    fast = resampled(x, *pairs_of(4), found, key_of(2), 300, noise=noise)
+    found = moderated_statistics(x, noise=noise)
+    fast = resample_topics(x, *pairs_of(4), found, key_of(2), 300, noise=noise)
     star = slow_noisy(x, noise, 2, 300)
     np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(np.abs(star).max(axis=1)), rtol=1e-10)
 
@@ -87,12 +87,12 @@ def test_missing_scores_by_hand(d0: float) -> None:
     y = with_holes(3)
     ia, ib = pairs_of(5)
     d = y[:, ia] - y[:, ib]
-    found = statistics(y, d0=d0)
+    found = moderated_statistics(y, d0=d0)
     np.testing.assert_allclose(found.t, slow_incomplete(d, d0), rtol=1e-12)
     counts = topic_counts(15, key_of(4), 0, 300).astype(int)
     d = d - np.nanmean(d, axis=0)
     star = np.array([slow_incomplete(np.repeat(d, w, axis=0), d0) for w in counts])
-    fast = resampled(y, ia, ib, found, key_of(4), 300)
+    fast = resample_topics(y, ia, ib, found, key_of(4), 300)
     np.testing.assert_allclose(np.sqrt(fast.maxima), np.sort(np.abs(star).max(axis=1)), rtol=1e-10)
     falling = np.argsort(-np.abs(found.t))
     later = np.maximum.accumulate(np.abs(star[:, falling[::-1]]), axis=1)[:, ::-1]
@@ -104,7 +104,7 @@ def test_the_normal_limit_by_hand() -> None:
     """Normal means with the covariances of the systems over topics, against the variances of the table."""
     y = table(9, 40, 5)
     ia, ib = pairs_of(5)
-    moments = gram(y.T)
+    moments = compute_gram(y.T)
     found = gram_statistics(moments, ia, ib)
     values, vectors = np.linalg.eigh(np.cov(y.T) / len(y))
     root = (vectors * np.sqrt(values)) @ vectors.T
@@ -122,12 +122,12 @@ def test_the_normal_limit_by_hand() -> None:
 def test_topics_that_nobody_has_are_as_if_they_had_never_been() -> None:
     y = table(5, 12, 4)
     holes = np.insert(y, [3, 7], np.nan, axis=0)
-    whole, left = statistics(y), statistics(holes)
+    whole, left = moderated_statistics(y), moderated_statistics(holes)
     for name in ("t", "p", "df", "moderated"):
         np.testing.assert_allclose(getattr(left, name), getattr(whole, name), rtol=1e-12)
     a, b = (
-        resampled(y, *pairs_of(4), whole, key_of(1), 99),
-        resampled(holes, *pairs_of(4), left, key_of(1), 99),
+        resample_topics(y, *pairs_of(4), whole, key_of(1), 99),
+        resample_topics(holes, *pairs_of(4), left, key_of(1), 99),
     )
     np.testing.assert_array_equal(a.p_adjusted, b.p_adjusted)
 
@@ -135,8 +135,8 @@ def test_topics_that_nobody_has_are_as_if_they_had_never_been() -> None:
 def test_pairs_without_a_common_topic_are_not_compared() -> None:
     y = table(6, 12, 4)
     y[:6, 0], y[6:, 1] = np.nan, np.nan
-    found = statistics(y)
-    law_ = resampled(y, *pairs_of(4), found, key_of(1), 99)
+    found = moderated_statistics(y)
+    law_ = resample_topics(y, *pairs_of(4), found, key_of(1), 99)
     assert np.isnan([found.t[0], found.p[0], law_.p_adjusted[0]]).all()
     assert np.isfinite(law_.p_adjusted[1:]).all()
 
@@ -146,7 +146,7 @@ def test_cells_by_hand() -> None:
     y = g.normal(size=(6, 4, 3)) + np.arange(4)[:, None]
     ia, ib = pairs_of(4)
     found = cell_statistics(y)
-    e = residuals(y)
+    e = cell_residuals(y)
     s2 = ((e[:, ia] - e[:, ib]) ** 2).sum(axis=0) / 10
     v = (10 * s2 + D0 * s2.mean()) / (10 + D0)
     mean = y.mean(axis=(0, 2))
@@ -194,7 +194,7 @@ def test_the_variance_with_gaps_is_right_on_average() -> None:
         for one in np.eye(int(np.prod(shape))):
             y = np.where(there[:, None], np.broadcast_to(one.reshape(shape), (6, 3, 4)), np.nan)
             noise = of_shards_with_gaps(y)
-            found = statistics(np.nanmean(y, axis=2), d0=0.0)
+            found = moderated_statistics(np.nanmean(y, axis=2), d0=0.0)
             expected += variances[name] * (found.own / 6 + 2 * ((noise.upper - noise.lower) / noise.size)[0])
             true += variances[name] * found.difference**2
     np.testing.assert_allclose(expected, true, rtol=1e-9)
@@ -244,8 +244,8 @@ def test_splits_with_undefined_cells_are_averaged() -> None:
 
 def test_strata_by_hand() -> None:
     y = np.random.default_rng(5).normal(size=(2, 8, 3, 4))
-    difference, se, df = stratified(y)
-    e = residuals(y[1]).reshape(8, 4, 3)
+    difference, se, df = run_stratified(y)
+    e = cell_residuals(y[1]).reshape(8, 4, 3)
     d = e[..., 0] - e[..., 2]
     s2 = (d**2).sum(axis=1) * 8 / 7 / 3
     np.testing.assert_allclose(difference[1, 1], (y[1, :, 0] - y[1, :, 2]).mean(), rtol=1e-12)
@@ -270,7 +270,7 @@ def test_chance_effects_of_shards_make_the_error_term_of_md6() -> None:
     g = np.random.default_rng(2)
     y = g.normal(size=(12, 4, 5)) + g.normal(size=(1, 4, 5)) + g.normal(size=(12, 4, 1))
     fit = compare(anova(labelled(y, "topic", "system", "shard"), MD6), generalize=("topic", "shard"))
-    found = statistics(y.mean(axis=-1), d0=np.inf, noise=of_shards(md6(y)))
+    found = moderated_statistics(y.mean(axis=-1), d0=np.inf, noise=of_shards(md6(y)))
     np.testing.assert_allclose(found.se**2, 2 * fit.estimates.variance, rtol=1e-12)
 
 
@@ -281,11 +281,11 @@ def test_instances_make_the_unified_test() -> None:
     y[:, :, 1, 3:] = np.nan
     spread = instance_spread(y)
     means, (ia, ib) = np.nanmean(y, axis=-1), pairs_of(3)
-    found = statistics(means, d0=0.0, noise=of_instances(spread))
-    difference, se, _ = unified(complete_moments(means, ia, ib), spread, ia, ib)
+    found = moderated_statistics(means, d0=0.0, noise=of_instances(spread))
+    difference, se, _ = run_unified(complete_moments(means, ia, ib), spread, ia, ib)
     np.testing.assert_allclose(found.difference, difference, rtol=1e-12)
     np.testing.assert_allclose(found.se, se, rtol=1e-12)
-    one = statistics(means[1], d0=0.0, noise=of_instances(spread).at(1))
+    one = moderated_statistics(means[1], d0=0.0, noise=of_instances(spread).select_part(1))
     np.testing.assert_array_equal(one.se, found.se[1])
 
 
@@ -295,7 +295,7 @@ def test_critical_values_are_those_of_cochran_and_cox(instances: int) -> None:
     g = np.random.default_rng(instances)
     y = g.normal(size=(20, 2, instances)) + np.array([3.0, 0.3])[:, None] * g.normal(size=(1, 2, instances))
     spread = instance_spread(y[None])
-    found = statistics(y.mean(axis=-1), d0=0.0, noise=of_instances(spread).at(0))
+    found = moderated_statistics(y.mean(axis=-1), d0=0.0, noise=of_instances(spread).select_part(0))
     topics = np.diff(y.mean(axis=-1), axis=1).var(ddof=1) / 20
     own = np.maximum((spread.ms_instance - spread.ms_error)[0], 0.0) / (20 * instances)
     few = own.sum() ** 2 / (own**2 / (instances - 1)).sum()
@@ -311,4 +311,4 @@ def test_missing_scores_and_chance_effects_do_not_go_together() -> None:
     y = with_holes(1)
     noise = of_shards(md6(np.random.default_rng(1).normal(size=(15, 5, 3))))
     with pytest.raises(InputError, match="need full tables"):
-        resampled(y, *pairs_of(5), statistics(y), key_of(1), 9, noise=noise)
+        resample_topics(y, *pairs_of(5), moderated_statistics(y), key_of(1), 9, noise=noise)

@@ -22,7 +22,7 @@ from shardwise.core.arguments import stream_results
 from shardwise.core.arrays import Floats
 from shardwise.io.archive import save_arrays
 from shardwise.io.blocks import open_blocks
-from shardwise.methods.moments.gram import Margins, gram_of, merged
+from shardwise.methods.moments.gram import ColumnMargins, gram_of, merge_moments
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -322,7 +322,7 @@ def test_cross_products_are_the_same_either_way_round(columns: int, rows: int, b
     y = np.random.default_rng(columns + rows).normal(5.0, 1.0, (rows, columns) if by_row else (columns, rows))
     pieces = np.array_split(y.T if by_row else y, 3, axis=1)
     found = gram_of(pieces, columns)
-    for one in (found, merged(found, gram_of(pieces[:1], columns))):
+    for one in (found, merge_moments(found, gram_of(pieces[:1], columns))):
         np.testing.assert_array_equal(one.cross, one.cross.T)
 
 
@@ -345,7 +345,7 @@ def test_margins_are_those_of_the_cross_products(seed: int, sizes: list[int], of
     total = parts[0]
     for part in parts[1:]:
         total = total + part
-    assert isinstance(total.gram, Margins)
+    assert isinstance(total.gram, ColumnMargins)
     centred = (y - offset) - (y - offset).mean(axis=0)
     lost = 1e-12 if not offset else 1e-7  # of 1e6 about ten digits are left
     np.testing.assert_allclose(total.gram.squares, (centred**2).sum(axis=0), rtol=lost)

@@ -22,7 +22,7 @@ NONE = np.zeros(120, dtype=int)
 
 def errors(units: np.ndarray) -> np.ndarray:
     """Standard errors of the three differences over the rows of a table of units."""
-    return paired.moments(units[None], np.array([0, 0, 1]), np.array([1, 2, 2]))[1][0]
+    return paired.pair_moments(units[None], np.array([0, 0, 1]), np.array([1, 2, 2]))[1][0]
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from shardwise.methods.paired import statistics as paired
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.repeats.kinds import KINDS
 from shardwise.methods.repeats.method import NOTE, SAMPLES, TOPICS, UNIFIED
-from shardwise.methods.repeats.pairs import Pair, pair_of
+from shardwise.methods.repeats.pairs import InstancePair, pair_of
 from shardwise.methods.tables import INSTANCES
 from shardwise.stats.student import t_statistic, two_sided
 
@@ -124,14 +124,14 @@ def compare_instances(
     return _compare_by_mixed_model(pair, design, df)
 
 
-def _run_by_name(name: str, pair: Pair, draws: dict[str, Any]) -> Comparisons:
+def _run_by_name(name: str, pair: InstancePair, draws: dict[str, Any]) -> Comparisons:
     procedure = parse_procedure(name)
     flags = pair.deterministic if any(pair.deterministic) else ()
     tables = batch_of_one(procedure, pair.values(), INSTANCES, deterministic=flags, **draws)
     return compare_tables(procedure, tables, pair.names, choice=PairChoice([pair.names], directed=True))
 
 
-def _compare_means(pair: Pair, title: str, test: str = "t", **draws: Any) -> Comparisons:
+def _compare_means(pair: InstancePair, title: str, test: str = "t", **draws: Any) -> Comparisons:
     """A test of the topics on the means over instances."""
     means = pair.scores().mean("instance", skipna=True).drop_vars(DETERMINISTIC, errors="ignore")
     procedure = parse_procedure(f"{test} none")
@@ -147,7 +147,7 @@ def _compare_means(pair: Pair, title: str, test: str = "t", **draws: Any) -> Com
     )
 
 
-def _compare_by_bootstrap(pair: Pair, reading: str, draws: dict[str, Any]) -> Comparisons:
+def _compare_by_bootstrap(pair: InstancePair, reading: str, draws: dict[str, Any]) -> Comparisons:
     pair = pair.complete(*MIXED_MODEL)
     if all(pair.deterministic):
         return _compare_means(pair, "studentised bootstrap of topics (J15 Algorithm 1)", "bootstrap", **draws)
@@ -159,7 +159,7 @@ def _compare_by_bootstrap(pair: Pair, reading: str, draws: dict[str, Any]) -> Co
     return replace(comparisons, title=f"studentised bootstrap of topics ({comparisons.title})")
 
 
-def _compare_single_instance(pair: Pair, instance: Any) -> Comparisons:
+def _compare_single_instance(pair: InstancePair, instance: Any) -> Comparisons:
     """Compare one instance of each system by a paired t-test."""
     chosen_pair = pair.single(instance)
     which = ", ".join(
@@ -173,7 +173,7 @@ def _compare_single_instance(pair: Pair, instance: Any) -> Comparisons:
     return replace(comparisons, estimates=replace(comparisons.estimates, claim=claim))
 
 
-def _compare_by_mixed_model(pair: Pair, design: str, df: str | None) -> Comparisons:
+def _compare_by_mixed_model(pair: InstancePair, design: str, df: str | None) -> Comparisons:
     if all(pair.deterministic):
         raise InputError(
             "both systems are deterministic: a mixed model of instances has nothing to go by",
@@ -226,7 +226,7 @@ def single_instance_tests(a: Any, b: Any, alpha: float = 0.05) -> pd.DataFrame:
     pair = pair_of(a, b).complete(Either("compare_instances with ", ""), Option("design", "nested"))
     z = pair.paired_instances()
     y = np.stack([z, np.zeros_like(z)], axis=-1)  # each instance a table: the difference, and nothing
-    mean, se = (x[:, 0] for x in paired.moments(y, np.array([0]), np.array([1])))
+    mean, se = (x[:, 0] for x in paired.pair_moments(y, np.array([0]), np.array([1])))
     p = two_sided(t_statistic(mean, se), pair.n - 1.0)
     verdict = np.where(p > alpha, "no difference", np.where(mean > 0, "better", "worse"))
     labels = pair.labels[0] if len(pair.labels[0]) >= len(pair.labels[1]) else pair.labels[1]

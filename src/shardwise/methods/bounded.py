@@ -116,7 +116,7 @@ class BoundedScores:
         weights = None if self.task is None else self.weights
         parts = [
             intervals.pair_moments(self.scores[:, a].T, self.scores[:, b].T, weights)
-            for a, b in self._blocks(ia, ib)
+            for a, b in self._split_pairs(ia, ib)
         ]
         return PairMoments(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
@@ -146,7 +146,7 @@ class BoundedScores:
         return np.concatenate(
             [
                 moments.items[k] / self._design_effect(self.scores[:, a] - self.scores[:, b], costs[k])
-                for k, (a, b) in _numbered(self._blocks(ia, ib))
+                for k, (a, b) in _number_blocks(self._split_pairs(ia, ib))
             ]
         )
 
@@ -198,11 +198,11 @@ class BoundedScores:
         """
         shares = [
             intervals.pair_sparseness((self.scores[:, a] - self.scores[:, b]).T)
-            for a, b in self._blocks(ia, ib)
+            for a, b in self._split_pairs(ia, ib)
         ]
         return float(np.median(np.concatenate(shares)))
 
-    def _blocks(self, ia: Ints, ib: Ints) -> Iterator[tuple[Ints, Ints]]:
+    def _split_pairs(self, ia: Ints, ib: Ints) -> Iterator[tuple[Ints, Ints]]:
         """Pairs, so many at a time that their differences fit into memory."""
         size = max(1, BLOCK // max(len(self.scores), 1))
         for start in range(0, len(ia), size):
@@ -216,14 +216,16 @@ class BoundedScores:
             return clusters.design_effect(values.T, cluster, self.weights, failure)
         effects = np.empty(values.shape[1])
         for k in range(values.shape[1]):
-            own = known[:, k]
-            code = np.unique(cluster[own], return_inverse=True)[1]
-            weights = self.weights[own]
-            effects[k] = clusters.design_effect(values[own, k], code, weights / weights.mean(), failure[k])
+            known_items = known[:, k]
+            code = np.unique(cluster[known_items], return_inverse=True)[1]
+            weights = self.weights[known_items]
+            effects[k] = clusters.design_effect(
+                values[known_items, k], code, weights / weights.mean(), failure[k]
+            )
         return effects
 
 
-def _numbered(blocks: Iterator[tuple[Ints, Ints]]) -> Iterator[tuple[slice, tuple[Ints, Ints]]]:
+def _number_blocks(blocks: Iterator[tuple[Ints, Ints]]) -> Iterator[tuple[slice, tuple[Ints, Ints]]]:
     """Blocks of pairs with the places of their pairs."""
     start = 0
     for a, b in blocks:
@@ -301,5 +303,5 @@ def bound_scores(scores: xr.DataArray) -> BoundedScores | None:
         if name in scores.coords and scores[name].dims == ("topic",)
     }
     values = np.asarray(means.transpose("topic", "system").to_numpy(), np.float64)
-    found = BoundedScores.map_scores(values, bounds, **codes)
-    return replace(found, systems=level_names(scores, "system"))
+    bounded_scores = BoundedScores.map_scores(values, bounds, **codes)
+    return replace(bounded_scores, systems=level_names(scores, "system"))

@@ -56,23 +56,23 @@ def by_units(
                 remedy=f"give every topic its {name}: a coordinate along topic",
             )
     if HUMAN in table.coords:
-        return _judged(scores, labels, generalize), generalize
+        return _describe_judged(scores, labels, generalize), generalize
     claim = None if generalize is None else Claim.of(generalize, nouns_of(table))
     over_tasks = claim is not None and TASK in claim
     if over_tasks and TASK not in labels:
         return scores, generalize
     table = in_canonical_order(table).transpose(..., "topic", "system")
-    tasks, task = _coded(labels.get(TASK), table.sizes["topic"])
-    clusters, cluster = _coded(labels.get(CLUSTER), table.sizes["topic"])
+    tasks, task = _code_labels(labels.get(TASK), table.sizes["topic"])
+    clusters, cluster = _code_labels(labels.get(CLUSTER), table.sizes["topic"])
     if not clusters:
         clusters, cluster = level_names(table, "topic"), np.arange(table.sizes["topic"])
     y = np.asarray(table.to_numpy(), dtype=float)
     if over_tasks:
         made, names, df = task_means(y, task)[0], tasks, len(tasks) - 1.0
     else:
-        _check(tasks, task, clusters, cluster)
+        _check_clusters(tasks, task, clusters, cluster)
         made, names, df = unit_scores(y, cluster, task), clusters, unit_df(cluster, task)
-    found = xr.DataArray(
+    unit_table = xr.DataArray(
         made,
         dims=table.dims,
         coords={
@@ -80,13 +80,13 @@ def by_units(
             **{k: v for k, v in table.coords.items() if "topic" not in v.dims},
         },
         name=scores.name,
-        attrs={**scores.attrs, **_words(table, len(tasks) if labels.keys() & {TASK} else 0, over_tasks)},
+        attrs={**scores.attrs, **_name_units(table, len(tasks) if labels.keys() & {TASK} else 0, over_tasks)},
     ).assign_attrs(
-        {UNIT_DF: df, UNIT_SCALE: _spread(y), BOUNDED: None if over_tasks else bound_scores(table)}
+        {UNIT_DF: df, UNIT_SCALE: _residual_sd(y), BOUNDED: None if over_tasks else bound_scores(table)}
     )
     if claim is not None and over_tasks:
-        return found, Claim("topic", *(name for name in claim if name not in (TASK, "topic")))
-    return found, generalize
+        return unit_table, Claim("topic", *(name for name in claim if name not in (TASK, "topic")))
+    return unit_table, generalize
 
 
 def unstack_tasks(scores: xr.DataArray) -> xr.DataArray:
@@ -112,7 +112,7 @@ def unstack_tasks(scores: xr.DataArray) -> xr.DataArray:
     return plain.assign_coords({"topic": names, TASK: ("topic", task)})
 
 
-def _coded(labels: xr.DataArray | None, topics: int) -> tuple[tuple[str, ...], Ints]:
+def _code_labels(labels: xr.DataArray | None, topics: int) -> tuple[tuple[str, ...], Ints]:
     """Distinct labels in their order, and the number of each topic's; none and zeros without labels."""
     if labels is None:
         return (), np.zeros(topics, dtype=np.int64)
@@ -122,35 +122,37 @@ def _coded(labels: xr.DataArray | None, topics: int) -> tuple[tuple[str, ...], I
     return tuple(map(str, names)), code.astype(np.int64)
 
 
-def _judged(scores: xr.DataArray, labels: Mapping[str, xr.DataArray], generalize: Any) -> xr.DataArray:
+def _describe_judged(
+    scores: xr.DataArray, labels: Mapping[str, xr.DataArray], generalize: Any
+) -> xr.DataArray:
     """Items that a judge and people scored, with the words for clusters, tasks and for what was averaged."""
     if generalize is not None and TASK in Claim.of(generalize, nouns_of(scores)):
         raise InputError(
             "scores by people beside those of a judge, and a claim about tasks like these",
             remedy="leave out the claim, which then is about these tasks",
         )
-    names = {name: _coded(one, scores.sizes["topic"]) for name, one in labels.items()}
+    names = {name: _code_labels(codes, scores.sizes["topic"]) for name, codes in labels.items()}
     if len(names) == 2:
-        _check(*names[TASK], *names[CLUSTER])
-    said = []
+        _check_clusters(*names[TASK], *names[CLUSTER])
+    clauses = []
     if CLUSTER in labels:
         clusters = len(names[CLUSTER][0])
-        said.append(
+        clauses.append(
             f" in {pluralize_noun(str(scores.attrs.get('cluster_noun', CLUSTER)))} like these {clusters}"
         )
     if TASK in labels:
-        said.append(_within(scores, len(names[TASK][0])))
+        clauses.append(_describe_tasks(scores, len(names[TASK][0])))
     if AVERAGED in scores.attrs:
-        said.append(f", for the mean of {scores.attrs[AVERAGED]}")
-    return scores.assign_attrs({UNIT_SCOPE: "".join(said)})
+        clauses.append(f", for the mean of {scores.attrs[AVERAGED]}")
+    return scores.assign_attrs({UNIT_SCOPE: "".join(clauses)})
 
 
-def _spread(y: Floats) -> float:
+def _residual_sd(y: Floats) -> float:
     """Residual standard deviation of single items, √MS(topic:system) of their means over all else."""
     layers = y.reshape(-1, *y.shape[-2:])
-    there = np.isfinite(layers)
-    count = there.sum(axis=0)
-    means = np.where(there, layers, 0.0).sum(axis=0) / np.where(count > 0, count, np.nan)
+    present = np.isfinite(layers)
+    count = present.sum(axis=0)
+    means = np.where(present, layers, 0.0).sum(axis=0) / np.where(count > 0, count, np.nan)
     if (count > 0).all():
         return float(np.sqrt(interaction_mean_square(means)))
     rest = additive_residuals(means)
@@ -158,7 +160,7 @@ def _spread(y: Floats) -> float:
     return float(np.sqrt((rest**2).sum() / max(df, 1)))
 
 
-def _check(tasks: tuple[str, ...], task: Ints, clusters: tuple[str, ...], cluster: Ints) -> None:
+def _check_clusters(tasks: tuple[str, ...], task: Ints, clusters: tuple[str, ...], cluster: Ints) -> None:
     pairs = np.unique(np.stack([cluster, task]), axis=1)
     count = np.bincount(pairs[0])
     if (count > 1).any():
@@ -175,19 +177,19 @@ def _check(tasks: tuple[str, ...], task: Ints, clusters: tuple[str, ...], cluste
         )
 
 
-def _words(table: xr.DataArray, tasks: int, over_tasks: bool) -> dict[str, str]:
+def _name_units(table: xr.DataArray, tasks: int, over_tasks: bool) -> dict[str, str]:
     """The noun of the units, and what a claim says beside their number."""
     item = nouns_of(table).get("topic", "topic")
     inside = f" with {format_count(table.sizes['topic'], item)} in them"
     if over_tasks:
         return {"topic_noun": str(table.attrs.get("task_noun", TASK)), UNIT_SCOPE: inside}
-    within = _within(table, tasks) if tasks else ""
+    within = _describe_tasks(table, tasks) if tasks else ""
     if CLUSTER in table.coords:
         return {"topic_noun": str(table.attrs.get("cluster_noun", CLUSTER)), UNIT_SCOPE: inside + within}
     return {UNIT_SCOPE: within}
 
 
-def _within(table: xr.DataArray, tasks: int) -> str:
+def _describe_tasks(table: xr.DataArray, tasks: int) -> str:
     return (
         f" within these {format_count(tasks, str(table.attrs.get('task_noun', TASK)))}, each counting alike"
     )

@@ -37,7 +37,7 @@ def add_mean_errors(estimates: Estimates, tables: Tables, claim: Claim) -> Estim
     """
     if estimates.mean_se is not None:
         return estimates
-    replicates = _replicates(tables, claim)
+    replicates = _keep_replicates(tables, claim)
     if replicates.shape[-1] > 1:
         se, df = _replicated_errors(replicates, tables)
     else:
@@ -45,7 +45,7 @@ def add_mean_errors(estimates: Estimates, tables: Tables, claim: Claim) -> Estim
     return replace(estimates, mean_se=se[None], mean_df=df[None])
 
 
-def _replicates(tables: Tables, claim: Claim) -> Floats:
+def _keep_replicates(tables: Tables, claim: Claim) -> Floats:
     """(T, R, M) scores of the only table: what the claim is about is kept, what else varies is averaged."""
     if not {"shard", "instance"} & set(claim.over) or tables.y.shape[1:] == tables.topic_means().shape[1:]:
         return np.asarray(tables.topic_means()[0][..., None])
@@ -77,8 +77,8 @@ def _topic_errors(y: Floats, values: Floats, unit_df: float | None) -> tuple[Flo
     count = present.sum(axis=0)
     mean = np.where(present, y, 0.0).sum(axis=0) / np.maximum(count, 1)
     squares = (np.where(present, y - mean, 0.0) ** 2).sum(axis=0)
-    own = np.abs(mean - values) <= SAME * max(float(np.abs(values).max(initial=0.0)), 1e-300)
-    known = own & (count > 1)
+    agrees = np.abs(mean - values) <= SAME * max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    known = agrees & (count > 1)
     freedom = np.maximum(count - 1.0, 1.0)
     se = np.sqrt(squares / freedom / np.maximum(count, 1))
     df = freedom if unit_df is None else np.full(count.shape, unit_df)

@@ -155,7 +155,7 @@ class Procedure:
             estimates = self.on_one_split.estimate(each)
         else:
             # a model with gaps is fitted to one table at a time
-            estimates = stack_estimates([self.on_one_split.estimate(one) for one in each.single_tables()])
+            estimates = stack_estimates([self.on_one_split.estimate(table) for table in each.single_tables()])
         if self.rule in AVERAGED:
             return average_splits(estimates, splits)
         return pool_splits(estimates, splits, tables.topic_means())
@@ -200,7 +200,7 @@ class Procedure:
         def decide_each() -> Decisions:
             if each.complete or not self.method.fits_cells:
                 return inner.decide(each, pairs)
-            return stack_decisions([inner.decide(one, pairs) for one in each.single_tables()])
+            return stack_decisions([inner.decide(table, pairs) for table in each.single_tables()])
 
         asked = None if pairs is None else tuple(np.concatenate(pairs).tolist())
         decisions = tables.once(("splits", inner, asked), decide_each)

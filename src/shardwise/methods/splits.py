@@ -164,11 +164,11 @@ class AveragedTest:
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the averaged differences by Student's t."""
-        found = self.test.outcome(ia, ib)
-        shape = found.difference.shape
+        outcome = self.test.outcome(ia, ib)
+        shape = outcome.difference.shape
         d, v, df = (
             _by_split(np.broadcast_to(x, shape), self.splits).mean(axis=0)
-            for x in (found.difference, found.se**2, found.df)
+            for x in (outcome.difference, outcome.se**2, outcome.df)
         )
         share = self.share[:, None]
         se = np.sqrt(v * remaining_share(share, self.splits))
@@ -177,12 +177,12 @@ class AveragedTest:
         return Outcome(d, se, df, t, student.two_sided(t, df))
 
 
-def average_splits(found: Estimates, splits: int) -> Estimates:
+def average_splits(estimates: Estimates, splits: int) -> Estimates:
     """Average the estimates of B · J tables, the J splits of a table next to each other, into those of B.
 
     Parameters
     ----------
-    found
+    estimates
         Estimates with variances, or with a test that has standard errors.
     splits
         Number of splits, J.
@@ -192,28 +192,32 @@ def average_splits(found: Estimates, splits: int) -> Estimates:
     >>> both.values.round(3), both.variance.round(5)
     (array([[0.35, 0.1 ]]), array([0.00875]))
     """
-    r = found.size
+    r = estimates.size
     ia, ib = np.triu_indices(r, 1)
-    difference = found.values[:, ia] - found.values[:, ib]
-    spread = found.pair_spread(ia, ib)[0] if found.test is None else found.test.outcome(ia, ib).se ** 2
+    difference = estimates.values[:, ia] - estimates.values[:, ib]
+    spread = (
+        estimates.pair_spread(ia, ib)[0] if estimates.test is None else estimates.test.outcome(ia, ib).se ** 2
+    )
     share = removable_share(
         _by_split(difference, splits), _by_split(np.broadcast_to(spread, difference.shape), splits)
     )
     means: dict[str, Any] = {}
     for name in (*ARRAYS, *NUMBERS):
-        value = getattr(found, name)
+        value = getattr(estimates, name)
         if value is not None:
-            whole = np.broadcast_to(np.asarray(value, np.float64), (len(found.values), *np.shape(value)[1:]))
+            whole = np.broadcast_to(
+                np.asarray(value, np.float64), (len(estimates.values), *np.shape(value)[1:])
+            )
             means[name] = _by_split(whole, splits).mean(axis=0)
     for name in ("variance", "difference_variance"):
         if name in means:
-            means[name] = means[name] * remaining_share(_spread(share, means[name]), splits)
+            means[name] = means[name] * remaining_share(_align_shares(share, means[name]), splits)
     for name in ("df", "difference_df"):
         if name in means:
-            means[name] = satterthwaite_df(means[name], _spread(share, means[name]), splits, r)
-    test = None if found.test is None else AveragedTest(found.test, splits, share, r)
-    notes = (*found.notes, *((in_words(float(share[0]), splits),) if len(share) == 1 else ()))
-    return replace(found, **means, test=test, notes=notes)
+            means[name] = satterthwaite_df(means[name], _align_shares(share, means[name]), splits, r)
+    test = None if estimates.test is None else AveragedTest(estimates.test, splits, share, r)
+    notes = (*estimates.notes, *((in_words(float(share[0]), splits),) if len(share) == 1 else ()))
+    return replace(estimates, **means, test=test, notes=notes)
 
 
 def stack_estimates(each: list[Estimates]) -> Estimates:
@@ -229,12 +233,12 @@ def stack_estimates(each: list[Estimates]) -> Estimates:
     return replace(first, **joined, notes=notes)
 
 
-def pool_splits(found: Estimates, splits: int, topic_means: Floats) -> Estimates:
+def pool_splits(estimates: Estimates, splits: int, topic_means: Floats) -> Estimates:
     """Average the means of B · J tables where decisions on splits are combined, which leaves no variance of a mean.
 
     Parameters
     ----------
-    found : Estimates
+    estimates : Estimates
         Of single splits, the J splits of a table next to each other.
     splits : int
         Number of splits, J.
@@ -247,34 +251,35 @@ def pool_splits(found: Estimates, splits: int, topic_means: Floats) -> Estimates
         Means with the spread of each system's own topics.
     """
     values, scale = (
-        _by_split(np.asarray(x, np.float64), splits).mean(axis=0) for x in (found.values, found.scale)
+        _by_split(np.asarray(x, np.float64), splits).mean(axis=0) for x in (estimates.values, estimates.scale)
     )
     counts = np.isfinite(topic_means).sum(axis=1).astype(np.float64)
     nothing = np.full(len(values), np.nan)
     return Estimates(
-        labels=found.labels,
+        labels=estimates.labels,
         values=values,
         variance=nothing,
         df=nothing,
-        claim=found.claim,
-        model=found.model,
-        error=found.error,
+        claim=estimates.claim,
+        model=estimates.model,
+        error=estimates.error,
         scale=scale,
         own_sd=np.nanstd(topic_means, axis=1, ddof=1),
         own_count=counts,
-        notes=found.notes,
+        notes=estimates.notes,
     )
 
 
 def stack_decisions(each: list[Decisions]) -> Decisions:
     """Return decisions on single tables as those on many."""
 
-    def join(values: list[Floats]) -> Floats:
+    def join_values(values: list[Floats]) -> Floats:
         shape = np.broadcast_shapes(*(value.shape for value in values))
         return np.concatenate([np.broadcast_to(value, shape) for value in values])
 
     difference, p, p_adjusted = (
-        join([getattr(decisions, name) for decisions in each]) for name in ("difference", "p", "p_adjusted")
+        join_values([getattr(decisions, name) for decisions in each])
+        for name in ("difference", "p", "p_adjusted")
     )
     nothing = np.full(difference.shape, np.nan)
     outcome = Outcome(difference, nothing, nothing, nothing, p)
@@ -286,6 +291,6 @@ def _by_split(x: Floats, splits: int) -> Floats:
     return np.moveaxis(x.reshape(-1, splits, *x.shape[1:]), 1, 0)
 
 
-def _spread(share: Floats, like: Floats) -> Floats:
+def _align_shares(share: Floats, like: Floats) -> Floats:
     """Shares of tables with axes as an array of them has."""
     return share.reshape(-1, *(1,) * (like.ndim - 1))

@@ -161,27 +161,27 @@ class Tables:
         """
         others = tuple(1 + k for k, name in enumerate(self.dims) if name not in TABLE)
 
-        def make() -> Floats:
+        def compute_value() -> Floats:
             if not others:
                 return self.y
             if self.complete:
                 return np.asarray(self.y.mean(axis=others))
-            there = np.isfinite(self.y)
-            counts = there.sum(axis=others)
-            sums = np.where(there, self.y, 0.0).sum(axis=others)
-            some = there.any(axis=1 + self.dims.index("system"), keepdims=True).sum(axis=others)
+            present = np.isfinite(self.y)
+            counts = present.sum(axis=others)
+            sums = np.where(present, self.y, 0.0).sum(axis=others)
+            some = present.any(axis=1 + self.dims.index("system"), keepdims=True).sum(axis=others)
             needed = 1 if "instance" in self.dims else np.maximum(some, 1)
             return np.where(counts >= needed, sums / np.maximum(counts, 1), np.nan)
 
-        return self.once("topic means", make)
+        return self.once("topic means", compute_value)
 
     def each_split(self) -> Tables:
         """Every split as a table of its own, those of one table next to each other."""
 
-        def make() -> Tables:
+        def compute_value() -> Tables:
             return replace(self, y=self.y.reshape(-1, *self.y.shape[2:]), dims=SHARDS, _kept={})
 
-        return self.once("each split", make)
+        return self.once("each split", compute_value)
 
     def select_systems(self, order: Ints) -> Tables:
         """The tables with these systems, in this order."""
@@ -194,10 +194,10 @@ class Tables:
     def first_split(self) -> Tables:
         """The first split of every table alone."""
 
-        def make() -> Tables:
+        def compute_value() -> Tables:
             return replace(self, y=np.ascontiguousarray(self.y[:, 0]), dims=SHARDS, _kept={})
 
-        return self.once("first split", make)
+        return self.once("first split", compute_value)
 
     def single_tables(self) -> list[Tables]:
         """Every table as a batch of one, for models that are fitted to one table at a time."""
@@ -218,12 +218,12 @@ class Tables:
         dims = TABLE if on_means else self.dims
         y = self.topic_means() if on_means else self.y
 
-        def make() -> Decomposition:
-            found = decompose(y, dims, all_terms(dims))
-            assert found is not None, "tables with gaps are fitted one by one"
-            return found
+        def compute_value() -> Decomposition:
+            decomposition = decompose(y, dims, all_terms(dims))
+            assert decomposition is not None, "tables with gaps are fitted one by one"
+            return decomposition
 
-        return self.once(("decomposition", dims), make).of(model.sets)
+        return self.once(("decomposition", dims), compute_value).of(model.sets)
 
     def size(self, *dims: str) -> int:
         """Product of the sizes of dimensions."""

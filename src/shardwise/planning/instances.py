@@ -19,7 +19,7 @@ from shardwise.core.rng import make_generator
 from shardwise.core.shown import Shown
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.repeats.pairs import Source, pair_of
-from shardwise.methods.repeats.unified import complete_moments, instance_spread, unified
+from shardwise.methods.repeats.unified import complete_moments, instance_spread, run_unified
 from shardwise.planning.components import variance_components
 from shardwise.stats.student import t_statistic, two_sided
 
@@ -431,7 +431,7 @@ def p_value_spread(
                 y[i, :, k] = own.T if fixed else own[rng.choice(len(own), m, replace=replace)].T
         spread = instance_spread(y, np.array(pair.deterministic))
         ia, ib = np.array([0]), np.array([1])
-        difference, se, df = unified(complete_moments(y.mean(axis=-1), ia, ib), spread, ia, ib)
+        difference, se, df = run_unified(complete_moments(y.mean(axis=-1), ia, ib), spread, ia, ib)
         p = two_sided(t_statistic(difference, se), df)[:, 0]
         low, middle, high = np.quantile(p, [0.05, 0.5, 0.95])
         rows.append(

@@ -97,11 +97,11 @@ class AnovaFit(Shown):
             )
         counts, sds = own_spread(self.scores, of)
         if self.parts is not None:
-            found = estimates_of(self.parts, self.model, claim, of)
+            estimates = estimates_of(self.parts, self.model, claim, of)
         else:
-            found = self._incomplete_estimates(signs, of, len(labels))
+            estimates = self._incomplete_estimates(signs, of, len(labels))
         return replace(
-            found,
+            estimates,
             labels=labels,
             claim=claim.sentence(sizes, nouns, of),
             own_sd=sds,
@@ -235,12 +235,12 @@ def estimates_of(parts: Decomposition, model: Model, claim: Claim, of: str = "sy
 def batch_of_one(estimates: Estimates) -> Estimates:
     """The estimates of one table with an axis of tables before all others."""
 
-    def lifted(x: Any) -> Any:
+    def lift_array(x: Any) -> Any:
         return None if x is None else np.asarray(x, np.float64)[None]
 
     numbers = ("values", "variance", "df", "scale")
     perhaps = ("difference_variance", "difference_df", "own_sd", "own_count")
-    return replace(estimates, **{name: lifted(getattr(estimates, name)) for name in (*numbers, *perhaps)})
+    return replace(estimates, **{name: lift_array(getattr(estimates, name)) for name in (*numbers, *perhaps)})
 
 
 def anova(scores: Any, model: Model | str) -> AnovaFit:
@@ -279,8 +279,8 @@ def anova(scores: Any, model: Model | str) -> AnovaFit:
     split = decompose(scores.data, dims, model.sets)
     if split is None:
         return _from_least_squares(scores.compute(), model)
-    table = _table(model, split.ss, split.df, split.ss_error, split.df_error, split.ss_total, split.n)
-    effects = _labelled(scores, split.effects)
+    table = _build_table(model, split.ss, split.df, split.ss_error, split.df_error, split.ss_total, split.n)
+    effects = _label_effects(scores, split.effects)
     return AnovaFit(model, scores, table, split.grand_mean, effects, _exact_note(split.ss_error), parts=split)
 
 
@@ -313,13 +313,13 @@ def _from_least_squares(scores: xr.DataArray, model: Model) -> AnovaFit:
     ss = {term: test.ss if test.ss > floor else 0.0 for term, test in fit.tests.items()}
     ss_error = fit.ss_error if fit.ss_error > floor else 0.0
     df = {term: test.df for term, test in fit.tests.items()}
-    table = _table(model, ss, df, ss_error, fit.df_error, fit.ss_total, fit.n)
-    effects = _labelled(scores, {term: _spread(fit, term) for term in model.sets})
-    notes = _notes(fit, values.size) + _exact_note(ss_error)
+    table = _build_table(model, ss, df, ss_error, fit.df_error, fit.ss_total, fit.n)
+    effects = _label_effects(scores, {term: _expand_effects(fit, term) for term in model.sets})
+    notes = _write_notes(fit, values.size) + _exact_note(ss_error)
     return AnovaFit(model, scores, table, fit.grand_mean, effects, notes, fit)
 
 
-def _spread(fit: IncompleteFit, term: Term) -> Floats:
+def _expand_effects(fit: IncompleteFit, term: Term) -> Floats:
     """Effects with the dimensions of the scores' order, as the strata hold uneven dimensions first."""
     order = [d for d in fit.shape if d in term and d not in fit.even]
     order += [d for d in fit.shape if d in term and d in fit.even]
@@ -329,22 +329,24 @@ def _spread(fit: IncompleteFit, term: Term) -> Floats:
     return values.transpose([order.index(d) for d in fit.shape if d in term])
 
 
-def _labelled(scores: xr.DataArray, effects: Mapping[Term, Floats]) -> dict[str, xr.DataArray]:
+def _label_effects(scores: xr.DataArray, effects: Mapping[Term, Floats]) -> dict[str, xr.DataArray]:
     """Effects by the names of their terms, with the levels of the scores, whose indexes they share."""
     levels = {str(d): scores.coords[d].variable for d in scores.dims if d in scores.coords}
     indexes = {d: scores.xindexes[d] for d in levels}
-    found = {}
+    labelled = {}
     for term, values in effects.items():
         sizes = {str(d): n for d, n in scores.sizes.items() if d in term}
-        own = [d for d in sizes if d in levels]
-        coords = xr.Coordinates({d: levels[d] for d in own}, indexes={d: indexes[d] for d in own})
-        found[format_term(term)] = xr.DataArray(
+        dims_of_term = [d for d in sizes if d in levels]
+        coords = xr.Coordinates(
+            {d: levels[d] for d in dims_of_term}, indexes={d: indexes[d] for d in dims_of_term}
+        )
+        labelled[format_term(term)] = xr.DataArray(
             values.reshape(tuple(sizes.values())), coords=coords, dims=tuple(sizes)
         )
-    return found
+    return labelled
 
 
-def _table(
+def _build_table(
     model: Model,
     ss: dict[Term, float],
     df: dict[Term, int],
@@ -372,14 +374,14 @@ def _table(
             "F": [*f, *blank],
             "p": [*p, *blank],
             "omega_sq": [*omega, *blank],
-            "size": [*(_size(value) for value in omega), "", ""],
+            "size": [*(_name_size(value) for value in omega), "", ""],
             "partial_eta_sq": [*eta, *blank],
         },
         index=pd.Index([*model.terms, ERROR, "total"], name="term"),
     )
 
 
-def _size(omega_sq: float) -> str:
+def _name_size(omega_sq: float) -> str:
     if np.isnan(omega_sq):
         return ""
     return next((word for least, word in SIZES if omega_sq >= least), "negligible")
@@ -389,7 +391,7 @@ def _exact_note(ss_error: float) -> tuple[str, ...]:
     return ("the model fits the scores exactly: there is no error to test against",) if ss_error == 0 else ()
 
 
-def _notes(fit: IncompleteFit, cells: int) -> tuple[str, ...]:
+def _write_notes(fit: IncompleteFit, cells: int) -> tuple[str, ...]:
     notes = [f"{cells - fit.n} of {cells} scores are missing and left out: least squares, type III"]
     second = [format_term(term) for term, test in fit.tests.items() if test.kind == "II"]
     if second:
@@ -411,11 +413,11 @@ def _notes(fit: IncompleteFit, cells: int) -> tuple[str, ...]:
 def own_spread(scores: xr.DataArray, of: str) -> tuple[Floats, Floats]:
     """Return how many scores each level has, and their sample standard deviation (F19 eq. 4)."""
     axes = tuple(axis for axis, d in enumerate(scores.dims) if d != of)
-    there = ~np.isnan(scores.data)
-    counts = there.sum(axis=axes)
-    kept = np.where(there, scores.data, 0.0)
-    means = kept.sum(axis=axes, keepdims=True) / there.sum(axis=axes, keepdims=True)
-    squares = (np.where(there, scores.data - means, 0.0) ** 2).sum(axis=axes)
+    present = ~np.isnan(scores.data)
+    counts = present.sum(axis=axes)
+    kept = np.where(present, scores.data, 0.0)
+    means = kept.sum(axis=axes, keepdims=True) / present.sum(axis=axes, keepdims=True)
+    squares = (np.where(present, scores.data - means, 0.0) ** 2).sum(axis=axes)
     count, square = np.asarray(counts, np.float64), np.asarray(squares, np.float64)
     sds = np.sqrt(np.divide(square, count - 1.0, out=np.full(count.shape, np.nan), where=count > 1))
     return count, sds

@@ -79,7 +79,7 @@ def components_of(y: Floats, dims: tuple[str, ...]) -> VarianceComponents:
     """
     if dims[0] == "split":
         each = [_of_shards(table) for table in y]
-        raw = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
+        raw = {name: float(np.mean([components[name] for components in each])) for name in each[0]}
     elif dims[-1] == "shard":
         raw = _of_shards(y)
     elif dims[-1] == "instance":
@@ -138,7 +138,7 @@ def _of_shards(y: Floats) -> dict[str, float]:
 def _of_instances(y: Floats) -> dict[str, float]:
     """J15 eq. 9 with nested instances, from the four lines and the mean square of the systems."""
     n, l, m = y.shape  # noqa: E741
-    lines = mixed_balanced.lines(y.transpose(1, 2, 0), "nested")
+    lines = mixed_balanced.split_lines(y.transpose(1, 2, 0), "nested")
     topic, topic_system, instance, error = map(float, lines.ms)
     system = float(m * n * lines.means.var(ddof=1))
     return {

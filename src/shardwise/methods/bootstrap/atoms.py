@@ -30,19 +30,19 @@ class Atoms:
         return float(self.values[0]), float(self.values[-1])
 
     @property
-    def _tolerance(self) -> float:
+    def _value_tolerance(self) -> float:
         return 4.0 * ALIKE * max(float(np.abs(self.values).max()), 1e-300)
 
     def at_most(self, x: Floats) -> Floats:
         """P(X ≤ x)."""
         total = np.concatenate([[0.0], np.cumsum(self.shares)])
-        k = np.searchsorted(self.values, np.asarray(x) + self._tolerance, "right")
+        k = np.searchsorted(self.values, np.asarray(x) + self._value_tolerance, "right")
         return np.asarray(np.minimum(total[k], 1.0))
 
     def at_least(self, x: Floats) -> Floats:
         """P(X ≥ x)."""
         total = np.concatenate([np.cumsum(self.shares[::-1])[::-1], [0.0]])
-        k = np.searchsorted(self.values, np.asarray(x) - self._tolerance, "left")
+        k = np.searchsorted(self.values, np.asarray(x) - self._value_tolerance, "left")
         return np.asarray(np.minimum(total[k], 1.0))
 
     def density(self, x: Floats) -> Floats:
@@ -51,8 +51,8 @@ class Atoms:
         if high <= low:
             return np.zeros(np.shape(x))
         heights, edges = np.histogram(self.values, 64, weights=self.shares, density=True)
-        place = np.clip(np.searchsorted(edges, x, "right") - 1, 0, 63)
-        return np.where((np.asarray(x) < low) | (np.asarray(x) > high), 0.0, heights[place])
+        bar = np.clip(np.searchsorted(edges, x, "right") - 1, 0, 63)
+        return np.where((np.asarray(x) < low) | (np.asarray(x) > high), 0.0, heights[bar])
 
 
 def enumerate_sums(draws: Draws) -> Atoms | None:
@@ -63,14 +63,14 @@ def enumerate_sums(draws: Draws) -> Atoms | None:
     distinct = np.unique(pool[:MOST_DISTINCT]).size
     if distinct > FEW and _log_combinations(distinct, draws.counts) > np.log(MOST_PRODUCTS):
         return None
-    values, shares = merge(pool, np.full(pool.size, 1.0 / pool.size), ALIKE * draws.pool.reach)
+    values, shares = merge_values(pool, np.full(pool.size, 1.0 / pool.size), ALIKE * draws.pool.reach)
     total = Atoms(np.zeros(1), np.ones(1))
     for weight, count in zip(draws.weights, draws.counts, strict=True):
-        part = _power(Atoms(values, shares), int(count))
+        part = _sum_copies(Atoms(values, shares), int(count))
         if part is None:
             return None
         scaled = Atoms(part.values * weight, part.shares)
-        together = _sum(total, scaled)
+        together = _add_atoms(total, scaled)
         if together is None:
             return None
         total = together
@@ -83,34 +83,34 @@ def _log_combinations(distinct: int, counts: Floats) -> float:
     return float(ways.sum())
 
 
-def _power(one: Atoms, count: int) -> Atoms | None:
+def _sum_copies(atoms: Atoms, count: int) -> Atoms | None:
     """The law of a sum of independent copies, by doubling."""
     total: Atoms | None = Atoms(np.zeros(1), np.ones(1))
-    doubled: Atoms | None = one
+    doubled: Atoms | None = atoms
     while count:
         if doubled is None or total is None:
             return None
         if count & 1:
-            total = _sum(total, doubled)
+            total = _add_atoms(total, doubled)
         count >>= 1
-        doubled = _sum(doubled, doubled) if count else None
+        doubled = _add_atoms(doubled, doubled) if count else None
     return total
 
 
-def _sum(one: Atoms, other: Atoms) -> Atoms | None:
-    if one.values.size * other.values.size > MOST_PRODUCTS:
+def _add_atoms(first: Atoms, second: Atoms) -> Atoms | None:
+    if first.values.size * second.values.size > MOST_PRODUCTS:
         return None
-    values = np.add.outer(one.values, other.values).ravel()
-    shares = np.multiply.outer(one.shares, other.shares).ravel()
+    values = np.add.outer(first.values, second.values).ravel()
+    shares = np.multiply.outer(first.shares, second.shares).ravel()
     reach = float(np.abs(values).max())
-    merged, probability = merge(values, shares, ALIKE * reach)
+    merged, probability = merge_values(values, shares, ALIKE * reach)
     return None if merged.size > MOST_ATOMS else Atoms(merged, probability)
 
 
-def merge(values: Floats, shares: Floats, alike: float) -> tuple[Floats, Floats]:
+def merge_values(values: Floats, shares: Floats, alike: float) -> tuple[Floats, Floats]:
     """Put values together that differ by rounding only, in ascending order.
 
-    >>> merge(np.array([2.0, 1.0, 2.0 + 1e-14]), np.array([0.25, 0.5, 0.25]), 1e-12)
+    >>> merge_values(np.array([2.0, 1.0, 2.0 + 1e-14]), np.array([0.25, 0.5, 0.25]), 1e-12)
     (array([1., 2.]), array([0.5, 0.5]))
     """
     order = np.argsort(values, kind="stable")

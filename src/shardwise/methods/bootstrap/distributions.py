@@ -10,7 +10,7 @@ import pandas as pd
 
 from shardwise.core.arrays import Floats
 from shardwise.core.errors import InputError
-from shardwise.methods.bootstrap.draws import Spread, first_where, quantiles
+from shardwise.methods.bootstrap.draws import Spread, find_quantiles, first_where
 
 Null = Literal["difference", "marginal"]
 
@@ -25,22 +25,22 @@ class EffectLaw:
 
     def cdf(self, x: Floats | float) -> Floats:
         """P(value ≤ x)."""
-        return self.spread.at_most(self._error(x))
+        return self.spread.at_most(self._standardize_error(x))
 
     def sf(self, x: Floats | float) -> Floats:
         """P(value ≥ x)."""
-        return self.spread.at_least(self._error(x))
+        return self.spread.at_least(self._standardize_error(x))
 
     def density(self, x: Floats | float) -> Floats:
         """Density at x."""
-        return np.asarray(self.spread.density(self._error(x)) / self.scale)
+        return np.asarray(self.spread.density(self._standardize_error(x)) / self.scale)
 
     def quantile(self, p: Floats | float) -> Floats:
         """Return the values that the law stays below with probability p."""
         p = np.asarray(p, np.float64)
         if not ((p > 0) & (p < 1)).all():
             raise InputError("the probability of a quantile is not between 0 and 1")
-        return np.asarray(self.estimate + self.scale * quantiles(self.spread, p))
+        return np.asarray(self.estimate + self.scale * find_quantiles(self.spread, p))
 
     def curve(self, points: int = 201) -> pd.DataFrame:
         """Return ``value, density, cdf`` over the middle 99.98 % of the law, for plotting (V17 Fig. 3)."""
@@ -48,7 +48,7 @@ class EffectLaw:
         value = np.linspace(low, high, points)
         return pd.DataFrame({"value": value, "density": self.density(value), "cdf": self.cdf(value)})
 
-    def _error(self, x: Floats | float) -> Floats:
+    def _standardize_error(self, x: Floats | float) -> Floats:
         return np.asarray((np.asarray(x, np.float64) - self.estimate) / self.scale)
 
 
@@ -65,24 +65,24 @@ class PairLaw:
         """(…, P) P(X ≥ d), with two tails plus P(X ≤ -d), X the error of a difference or of one system's effect."""
         d = np.asarray(differences, np.float64) / self.scale
         rows = zip(self.spreads, d.reshape(len(self.spreads), -1), strict=True)
-        return np.stack([self._p(spread, row) for spread, row in rows]).reshape(d.shape)
+        return np.stack([self._p_values(spread, row) for spread, row in rows]).reshape(d.shape)
 
     def critical(self, level: Floats | float) -> Floats:
         """(…,) smallest differences whose p-values are at most the levels; infinite where resamples are too few."""
         levels = np.asarray(level, np.float64)
         each = zip(self.spreads, levels.ravel().tolist(), strict=True)
-        found = np.array([self._critical(spread, alpha) for spread, alpha in each])
-        return (found * self.scale).reshape(levels.shape)
+        differences = np.array([self._critical_difference(spread, alpha) for spread, alpha in each])
+        return (differences * self.scale).reshape(levels.shape)
 
-    def _p(self, spread: Spread, d: Floats) -> Floats:
+    def _p_values(self, spread: Spread, d: Floats) -> Floats:
         p = spread.at_least(d)
         return np.minimum(p + spread.at_most(-d), 1.0) if self.tails == 2 else p
 
-    def _critical(self, spread: Spread, alpha: float) -> float:
+    def _critical_difference(self, spread: Spread, alpha: float) -> float:
         reach = max(abs(end) for end in spread.span) * (1.0 + 1e-9)
         # beyond it nothing is left but what resampling adds to every count
         beyond = reach * (1.0 + 1e-6) + 1e-300
-        nothing, most, more = self._p(spread, np.array([0.0, reach, beyond])) <= alpha
+        nothing, most, more = self._p_values(spread, np.array([0.0, reach, beyond])) <= alpha
         if nothing or not most:
             return 0.0 if nothing else beyond if more else np.inf
-        return first_where(lambda d: self._p(spread, d) <= alpha, 0.0, reach)
+        return first_where(lambda d: self._p_values(spread, d) <= alpha, 0.0, reach)

@@ -40,13 +40,13 @@ class Draws:
     weights: Floats
     counts: Floats
 
-    def minus(self, systems: int) -> Draws:
+    def subtract_mean(self, systems: int) -> Draws:
         """Return the effect of this mean: itself less the mean of as many such means as there are systems."""
-        own, others = 1.0 - 1.0 / systems, -1.0 / systems
-        weights = np.concatenate([own * self.weights, others * self.weights])
+        own_weight, others = 1.0 - 1.0 / systems, -1.0 / systems
+        weights = np.concatenate([own_weight * self.weights, others * self.weights])
         return Draws(self.pool, weights, np.concatenate([self.counts, (systems - 1.0) * self.counts]))
 
-    def twice(self) -> Draws:
+    def difference_of_two(self) -> Draws:
         """Return the difference of two such means."""
         weights = np.concatenate([self.weights, -self.weights])
         return Draws(self.pool, weights, np.concatenate([self.counts, self.counts]))
@@ -65,9 +65,9 @@ class Draws:
 
     def characteristic(self, frequencies: Floats) -> Complex:
         """Product of φ(w t)^c over the weights w and counts c: the characteristic function of the sum."""
-        sizes, place = np.unique(np.abs(self.weights), return_inverse=True)
+        sizes, inverse = np.unique(np.abs(self.weights), return_inverse=True)
         grid = np.multiply.outer(sizes, frequencies)
-        phi = self.pool.characteristic(grid.ravel()).reshape(grid.shape)[place]
+        phi = self.pool.characteristic(grid.ravel()).reshape(grid.shape)[inverse]
         phi = np.where(self.weights[:, None] < 0, phi.conj(), phi)
         with np.errstate(divide="ignore"):
             logs = np.log(phi)
@@ -84,15 +84,15 @@ def first_where(holds: Callable[[Floats], Bools], low: float, high: float) -> fl
     return high
 
 
-def quantiles(law: Spread, p: Floats) -> Floats:
+def find_quantiles(law: Spread, p: Floats) -> Floats:
     """Return where P(X ≤ x) reaches each p."""
 
-    def one(share: float) -> float:
-        def reached(x: Floats) -> Bools:
-            found = law.at_most(x) >= share
-            return found | (law.at_least(x) <= 1.0 - share) if share > FAR else found
+    def find_quantile(share: float) -> float:
+        def is_reached(x: Floats) -> Bools:
+            reached = law.at_most(x) >= share
+            return reached | (law.at_least(x) <= 1.0 - share) if share > FAR else reached
 
-        return first_where(reached, *law.span)
+        return first_where(is_reached, *law.span)
 
     p = np.asarray(p, np.float64)
-    return np.array([one(share) for share in p.ravel().tolist()]).reshape(p.shape)
+    return np.array([find_quantile(share) for share in p.ravel().tolist()]).reshape(p.shape)

@@ -28,8 +28,8 @@ from shardwise.methods.anova.fit import AnovaFit, anova
 from shardwise.methods.base import Estimates
 from shardwise.methods.bootstrap.distributions import EffectLaw, Null, PairLaw
 from shardwise.methods.bootstrap.draws import Draws, Spread
-from shardwise.methods.bootstrap.ideal import ideal, smoothed
-from shardwise.methods.bootstrap.montecarlo import Sample, resample, smooth
+from shardwise.methods.bootstrap.ideal import ideal_distribution, smooth_distribution
+from shardwise.methods.bootstrap.montecarlo import Sample, resample_means, smooth_draws
 from shardwise.methods.bootstrap.spectrum import Pool
 from shardwise.stats.corrections import step_up
 from shardwise.stats.error_terms import ERROR
@@ -66,7 +66,7 @@ class BootstrapFit(Shown):
     @property
     def inflation(self) -> float:
         """sqrt(N / error df): least squares makes residuals smaller than errors, and this undoes it."""
-        return sqrt(self.draws.pool.values.size / _error(self.anova, "df"))
+        return sqrt(self.draws.pool.values.size / _error_figure(self.anova, "df"))
 
     @property
     def effects(self) -> pd.Series[float]:
@@ -99,9 +99,11 @@ class BootstrapFit(Shown):
                 f"unknown {self.of} {system!r}",
                 remedy=f"the first is {effects.index[0]!r}",
             )
-        own = None if self.replicates is None else self.replicates.sel({self.of: system}).to_numpy()
+        replicates = None if self.replicates is None else self.replicates.sel({self.of: system}).to_numpy()
         return EffectLaw(
-            float(effects[system]), self._spread("marginal", density, own), self._scale(residuals)
+            float(effects[system]),
+            self._error_spread("marginal", density, replicates),
+            self._residual_scale(residuals),
         )
 
     def curves(
@@ -164,9 +166,9 @@ class BootstrapFit(Shown):
         refuse_generalize(Claim.of(generalize, self.means.nouns))
         validate_choice(null, "null", ("difference", "marginal"))
         validate_choice(tails, "tails", (1, 2), what="number of tails")
-        scale = self._scale(residuals or usual_residuals(null))
-        words = self._words(null, tails, density, scale)
-        law = PairLaw((self._spread(null, density, None),), tails, scale, words)
+        scale = self._residual_scale(residuals or usual_residuals(null))
+        words = self._describe_law(null, tails, density, scale)
+        law = PairLaw((self._error_spread(null, density, None),), tails, scale, words)
         return replace(
             self.means,
             variance=scale**2 * self.draws.variance,
@@ -219,18 +221,18 @@ class BootstrapFit(Shown):
         """
         alpha = 1.0 - checked_level(level, "level")
         validate_choice(trim, "trim", get_args(Trim))
-        found = self.estimates(null=null, tails=tails, density=density, residuals=residuals)
-        if pairs is None and found.distribution is not None:
-            a, b = np.triu_indices(len(found.labels), 1)
-            pairs = found.distribution.p_values(np.abs(found.values[a] - found.values[b]))
+        estimates = self.estimates(null=null, tails=tails, density=density, residuals=residuals)
+        if pairs is None and estimates.distribution is not None:
+            a, b = np.triu_indices(len(estimates.labels), 1)
+            pairs = estimates.distribution.p_values(np.abs(estimates.values[a] - estimates.values[b]))
         p = np.asarray(pairs)
         share = alpha * max(step_up(p, alpha), 1) / (2.0 * p.size)
         part = share / 100.0 if trim == "percent" else share
-        scale = self._scale(residuals or usual_residuals(null))
+        scale = self._residual_scale(residuals or usual_residuals(null))
         if self.replicates is None:
             # a count leaves estimate number count + 1 of M, whose expected place is this
             tail = part if trim != "count" else (round(share) + 1.0) / (PAPER_RESAMPLES + 1.0)
-            law = EffectLaw(0.0, self._spread("marginal", density, None), scale)
+            law = EffectLaw(0.0, self._error_spread("marginal", density, None), scale)
             lower, upper = law.quantile(np.array([tail, 1.0 - tail]))
         else:
             ordered = np.sort(self.replicates.to_numpy(), axis=0) * scale
@@ -260,21 +262,25 @@ class BootstrapFit(Shown):
             return late.call_bound("chart", self, "density", a=pair[0], b=pair[1], **options)
         return late.call_bound("chart", self, "effects", level=level, **options)
 
-    def _scale(self, residuals: str) -> float:
+    def _residual_scale(self, residuals: str) -> float:
         return (
             self.inflation if validate_choice(residuals, "residuals", ("scaled", "raw")) == "scaled" else 1.0
         )
 
-    def _spread(self, null: str, density: str, own: Floats | None) -> Spread:
+    def _error_spread(self, null: str, density: str, replicates: Floats | None) -> Spread:
         """Law of the error of an effect or a difference; all systems share it, so their replicates are pooled."""
         validate_choice(density, "density", ("exact", "kde"))
         systems = self.anova.scores.sizes[self.of]
         if self.replicates is None:
-            draws = self.draws.twice() if null == "difference" else self.draws.minus(systems)
-            return smoothed(draws, PAPER_RESAMPLES) if density == "kde" else ideal(draws)
-        return drawn_spread(self.replicates.to_numpy(), null, density, own)
+            draws = (
+                self.draws.difference_of_two() if null == "difference" else self.draws.subtract_mean(systems)
+            )
+            return (
+                smooth_distribution(draws, PAPER_RESAMPLES) if density == "kde" else ideal_distribution(draws)
+            )
+        return drawn_spread(self.replicates.to_numpy(), null, density, replicates)
 
-    def _words(self, null: str, tails: int, density: str, scale: float) -> str:
+    def _describe_law(self, null: str, tails: int, density: str, scale: float) -> str:
         drawn = f"bootstrap ({self.n_resamples} resamples, seed {self.seed})"
         kind = "ideal bootstrap" if self.n_resamples is None else drawn
         what = "of a difference" if null == "difference" else f"of one {self.of}'s effect"
@@ -332,9 +338,9 @@ def bootstrap_anova(
     """
     fit = anova(scores, model)
     estimates = fit.estimates(of=of)  # refuses what cannot be compared, with the reason
-    residuals = _residuals(fit)
-    pool = Pool.of(residuals if _error(fit, "ss") > 0.0 else np.zeros(residuals.size))
-    weights, counts = _weights(fit, of)
+    residuals = _list_residuals(fit)
+    pool = Pool.from_values(residuals if _error_figure(fit, "ss") > 0.0 else np.zeros(residuals.size))
+    weights, counts = _count_weights(fit, of)
     draws = Draws(pool, weights, counts)
     replicates = None
     if n_resamples is None and executor is not None:
@@ -358,38 +364,38 @@ def drawn_errors(
     progress: Progress | None = None,
 ) -> Floats:
     """(n_resamples, systems) resampled errors of the systems' effects."""
-    means = resample(draws, systems, n_resamples, seed, jobs, progress)
+    means = resample_means(draws, systems, n_resamples, seed, jobs, progress)
     means -= means.mean(axis=1, keepdims=True)
     return means
 
 
-def drawn_spread(errors: Floats, null: str, density: str, own: Floats | None = None) -> Spread:
+def drawn_spread(errors: Floats, null: str, density: str, replicates: Floats | None = None) -> Spread:
     """Law of the error of an effect or a difference by (resample, system) errors of effects, pooled over systems.
 
     The errors of one system alone are taken where these are given.
     """
-    if own is not None:
-        values = own
+    if replicates is not None:
+        values = replicates
     elif null == "marginal":
         values = errors.ravel()
     else:
         neighbours = errors - np.roll(errors, 1, axis=1)  # R differences of every replicate
         values = np.concatenate([neighbours.ravel(), -neighbours.ravel()])  # the law is symmetric
-    return smooth(values, len(errors)) if density == "kde" else Sample(np.sort(values))
+    return smooth_draws(values, len(errors)) if density == "kde" else Sample(np.sort(values))
 
 
-def _residuals(fit: AnovaFit) -> Floats:
+def _list_residuals(fit: AnovaFit) -> Floats:
     """All residuals there are; on full tables without aligning labels, which takes longer than the arithmetic."""
     if fit.incomplete is not None:
         residuals = fit.residuals.to_numpy()
         return np.asarray(residuals[~np.isnan(residuals)])
-    left = fit.scores.variable - fit.grand_mean
+    remainder = fit.scores.variable - fit.grand_mean
     for effect in fit.effects.values():
-        left = left - effect.variable
-    return np.asarray(left.to_numpy(), np.float64)
+        remainder = remainder - effect.variable
+    return np.asarray(remainder.to_numpy(), np.float64)
 
 
-def _weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:
+def _count_weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:
     """How often each score of a system counts in its mean: distinct weights, and how many scores have them.
 
     Where scores are missing, the adjusted mean is a linear function of the scores that are there. It is the same for
@@ -414,14 +420,14 @@ def _weights(fit: AnovaFit, of: str) -> tuple[Floats, Floats]:
     row = solve_table(table, terms).effects(EMPTY)[0]
     each = row / stratum.table.weights
     rounded = np.round(each / np.abs(each).max(), 12)
-    distinct, place = np.unique(rounded, return_inverse=True)
-    counts = np.bincount(place, stratum.table.weights)
-    weights = np.bincount(place, each * stratum.table.weights) / counts
+    distinct, inverse = np.unique(rounded, return_inverse=True)
+    counts = np.bincount(inverse, stratum.table.weights)
+    weights = np.bincount(inverse, each * stratum.table.weights) / counts
     used = np.abs(distinct) > 0
     return weights[used], counts[used]
 
 
-def _error(fit: AnovaFit, column: str) -> float:
+def _error_figure(fit: AnovaFit, column: str) -> float:
     return float(fit.table[column].to_numpy(np.float64)[fit.table.index.get_loc(ERROR)])
 
 

@@ -12,8 +12,8 @@ from scipy import special
 
 from shardwise.core.arrays import Bools, Floats
 from shardwise.methods.bootstrap.atoms import enumerate_sums
-from shardwise.methods.bootstrap.draws import Draws, Spread, first_where, quantiles
-from shardwise.methods.bootstrap.inverted import Inverted, Tail, tail_probability
+from shardwise.methods.bootstrap.draws import Draws, Spread, find_quantiles, first_where
+from shardwise.methods.bootstrap.inverted import Inverted, SaddlepointTail, tail_probability
 from shardwise.methods.bootstrap.spectrum import Pool
 
 GRID = 8192  # points of the density
@@ -25,31 +25,31 @@ BINS = 256  # groups of a large pool, enough for a saddlepoint
 NODES = np.geomspace(0.6, 90.0, 56)  # tilts of the tail, in units of 1 / standard deviation
 
 
-def ideal(draws: Draws) -> Spread:
+def ideal_distribution(draws: Draws) -> Spread:
     """Return the law of a sum of draws: point by point where there are few of them, else by Fourier inversion.
 
-    >>> coin = Draws(Pool.of(np.array([-1.0, 1.0])), np.array([0.25]), np.array([4.0]))
-    >>> ideal(coin).at_least(np.array([0.5, 0.6]))
+    >>> coin = Draws(Pool.from_values(np.array([-1.0, 1.0])), np.array([0.25]), np.array([4.0]))
+    >>> ideal_distribution(coin).at_least(np.array([0.5, 0.6]))
     array([0.3125, 0.0625])
     """
     atoms = enumerate_sums(draws)
-    return invert(draws) if atoms is None else atoms
+    return invert_characteristic(draws) if atoms is None else atoms
 
 
-def smoothed(draws: Draws, n: int, law: Spread | None = None) -> Spread:
+def smooth_distribution(draws: Draws, n: int, law: Spread | None = None) -> Spread:
     """Return the law as a Gaussian kernel density of n draws shows it on average: blurred by the bandwidth.
 
     ``law`` is the ideal one, where it is known already.
     """
-    law = ideal(draws) if law is None else law
+    law = ideal_distribution(draws) if law is None else law
     if draws.variance == 0.0:
         return law
-    return invert(draws, bandwidth(absolute_deviation(law), n))
+    return invert_characteristic(draws, kernel_bandwidth(absolute_deviation(law), n))
 
 
 def absolute_deviation(law: Spread) -> float:
     """Median distance from the median."""
-    middle = float(quantiles(law, np.array([0.5]))[0])
+    middle = float(find_quantiles(law, np.array([0.5]))[0])
 
     def half_within(x: Floats) -> Bools:
         return law.at_most(middle + x) + law.at_least(middle - x) >= 1.5
@@ -57,32 +57,32 @@ def absolute_deviation(law: Spread) -> float:
     return first_where(half_within, 0.0, max(abs(end - middle) for end in law.span))
 
 
-def bandwidth(deviation: float, n: int) -> float:
+def kernel_bandwidth(deviation: float, n: int) -> float:
     """MAD/.6745 · (4/(3n))^(1/5), n the number of estimates that the density is made from (FF21 §3.2)."""
     return float(deviation / 0.6745 * (4.0 / (3.0 * n)) ** 0.2)
 
 
-def invert(draws: Draws, blur: float = 0.0) -> Inverted:
+def invert_characteristic(draws: Draws, blur: float = 0.0) -> Inverted:
     """Return the law by inversion of its characteristic function; ``blur`` adds a normal error of that sd."""
     sd = float(np.sqrt(draws.variance + blur**2))
     least, greatest = draws.support
     least, greatest = least - 40.0 * blur, greatest + 40.0 * blur
-    groups = _grouped(draws.pool)
+    groups = _group_residuals(draws.pool)
     sides = []
     for sign, support in ((1.0, greatest), (-1.0, -least)):
-        k0, k1, k2 = _cumulants(draws, groups, sign * NODES / sd)
+        k0, k1, k2 = _evaluate_cumulants(draws, groups, sign * NODES / sd)
         k0, k1, k2 = k0 + 0.5 * (blur * NODES / sd) ** 2, k1 + blur**2 * sign * NODES / sd, k2 + blur**2
-        sides.append((support, *_saddlepoint(NODES / sd, k0, sign * k1, k2)))
-    half = 1.02 * max(_reach(support, x, bound) for support, x, bound, _ in sides)
-    pdf, cdf = _transform(draws, half, blur)
+        sides.append((support, *_saddlepoint_tail(NODES / sd, k0, sign * k1, k2)))
+    half = 1.02 * max(_find_reach(support, x, bound) for support, x, bound, _ in sides)
+    pdf, cdf = _transform_grid(draws, half, blur)
     tails = [
-        _tail(support, x, log, half, values)
+        _join_tail(support, x, log, half, values)
         for (support, x, _, log), values in zip(sides, (1.0 - cdf, cdf[::-1]), strict=True)
     ]
     return Inverted(half, pdf, cdf, *tails)
 
 
-def _transform(draws: Draws, half: float, blur: float) -> tuple[Floats, Floats]:
+def _transform_grid(draws: Draws, half: float, blur: float) -> tuple[Floats, Floats]:
     """Density and distribution function on GRID points from -half on, by one Fourier transform each."""
     parts = []
     for first in range(0, GRID // 2, BATCH):
@@ -107,22 +107,22 @@ def _transform(draws: Draws, half: float, blur: float) -> tuple[Floats, Floats]:
     return pdf, np.maximum.accumulate(np.clip(cdf, 0.0, 1.0))
 
 
-def _grouped(pool: Pool) -> tuple[Floats, Floats, Floats]:
+def _group_residuals(pool: Pool) -> tuple[Floats, Floats, Floats]:
     """Share, mean and variance of groups of like residuals; each by itself in a small pool."""
     values = pool.values
     if values.size <= BINS:
         return np.full(values.size, 1.0 / values.size), values, np.zeros(values.size)
     low, high = values.min(), values.max()
-    place = np.minimum(((values - low) * (BINS / (high - low))).astype(np.int64), BINS - 1)
-    counts = np.bincount(place, minlength=BINS)
+    group = np.minimum(((values - low) * (BINS / (high - low))).astype(np.int64), BINS - 1)
+    counts = np.bincount(group, minlength=BINS)
     kept = counts > 0
     n = counts[kept]
-    mean = np.bincount(place, values, BINS)[kept] / n
-    square = np.bincount(place, values * values, BINS)[kept] / n
+    mean = np.bincount(group, values, BINS)[kept] / n
+    square = np.bincount(group, values * values, BINS)[kept] / n
     return n / values.size, mean, np.maximum(square - mean * mean, 0.0)
 
 
-def _cumulants(
+def _evaluate_cumulants(
     draws: Draws, groups: tuple[Floats, Floats, Floats], tilts: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Cumulant generating function of the sum and its first two derivatives, at each tilt."""
@@ -143,7 +143,7 @@ def _cumulants(
     return k0, k1, k2
 
 
-def _saddlepoint(tilt: Floats, k0: Floats, k1: Floats, k2: Floats) -> tuple[Floats, Floats, Floats]:
+def _saddlepoint_tail(tilt: Floats, k0: Floats, k1: Floats, k2: Floats) -> tuple[Floats, Floats, Floats]:
     """Points x = K'(λ), the Chernoff bound K(λ) - λx on log P(X ≥ x) there, and its Lugannani-Rice value.
 
     P(X ≥ x) = Φ(-w) + φ(w)(1/u - 1/w), w = sqrt(2(λx - K)), u = λ sqrt(K''), with the normal density taken out so
@@ -162,26 +162,28 @@ def _saddlepoint(tilt: Floats, k0: Floats, k1: Floats, k2: Floats) -> tuple[Floa
     return k1[good], bound[good], log[good]
 
 
-def _reach(support: float, x: Floats, bound: Floats) -> float:
+def _find_reach(support: float, x: Floats, bound: Floats) -> float:
     """Point beyond which at most a negligible probability lies."""
     beyond = np.flatnonzero(bound < np.log(NEGLIGIBLE))
     return min(support, float(x[beyond[0]])) if beyond.size else support
 
 
-def _tail(support: float, x: Floats, log: Floats, half: float, above: Floats) -> Tail:
+def _join_tail(support: float, x: Floats, log: Floats, half: float, above: Floats) -> SaddlepointTail:
     """Join the saddlepoint curve to the probabilities of the grid where these are still exact."""
     if above[0] < above[-1]:
         above = above[::-1]
     step = 2.0 * half / GRID
     k = int(np.searchsorted(-above, -JOIN))
-    place = -half + step * k
-    if k >= GRID - 1 or x.size < 4 or place >= min(support, x[-1]):
+    points = -half + step * k
+    if k >= GRID - 1 or x.size < 4 or points >= min(support, x[-1]):
         nothing = np.zeros(0)
-        return Tail(support, support, nothing, nothing, nothing)
-    start = max(place, float(x[0]))
-    tail = Tail(start, support, x, log, np.gradient(log, x))
-    at = (start + half) / step
-    left = int(at)
-    exact = above[left] + (at - left) * (above[min(left + 1, GRID - 1)] - above[left])
+        return SaddlepointTail(support, support, nothing, nothing, nothing)
+    start = max(points, float(x[0]))
+    tail = SaddlepointTail(start, support, x, log, np.gradient(log, x))
+    position = (start + half) / step
+    lower_index = int(position)
+    exact = above[lower_index] + (position - lower_index) * (
+        above[min(lower_index + 1, GRID - 1)] - above[lower_index]
+    )
     shift = np.log(max(exact, 1e-300)) - np.log(float(tail_probability(np.asarray(start), tail)))
-    return Tail(start, support, x, log + shift, tail.slope)
+    return SaddlepointTail(start, support, x, log + shift, tail.slope)

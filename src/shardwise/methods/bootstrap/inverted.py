@@ -9,7 +9,7 @@ import numpy as np
 from shardwise.core.arrays import Floats
 
 
-class Tail(NamedTuple):
+class SaddlepointTail(NamedTuple):
     """log P(X ≥ x) far out, by saddlepoint, at points that cubics join."""
 
     start: float
@@ -25,8 +25,8 @@ class Inverted(NamedTuple):
     half: float
     pdf: Floats
     cdf: Floats
-    upper: Tail
-    lower: Tail  # of -X
+    upper: SaddlepointTail
+    lower: SaddlepointTail  # of -X
 
     @property
     def span(self) -> tuple[float, float]:
@@ -59,7 +59,7 @@ class Inverted(NamedTuple):
         return np.where(np.abs(x) < self.half, np.maximum(_read_grid(x, self)[1], 0.0), 0.0)
 
 
-def tail_probability(v: Floats, tail: Tail) -> Floats:
+def tail_probability(v: Floats, tail: SaddlepointTail) -> Floats:
     """P(X ≥ v) for v from the start of the tail on; beyond its last point log P goes on as a straight line."""
     if tail.x.size == 0:
         return np.zeros(v.shape)
@@ -79,9 +79,9 @@ def _read_grid(v: Floats, law: Inverted) -> tuple[Floats, Floats]:
     Slopes are held between 0 and three times the rise, within which a cubic cannot fall (Fritsch & Carlson 1980).
     """
     step = 2.0 * law.half / law.cdf.size
-    place = np.clip((v + law.half) / step, 0.0, law.cdf.size - 1 - 1e-9)
-    k = place.astype(np.int64)
-    s = place - k
+    position = np.clip((v + law.half) / step, 0.0, law.cdf.size - 1 - 1e-9)
+    k = position.astype(np.int64)
+    s = position - k
     rise = law.cdf[k + 1] - law.cdf[k]
     a = np.clip(law.pdf[k] * step, 0.0, 3.0 * rise) - rise
     b = rise - np.clip(law.pdf[k + 1] * step, 0.0, 3.0 * rise)

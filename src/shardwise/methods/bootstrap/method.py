@@ -23,7 +23,7 @@ from shardwise.methods.bootstrap.fit import (
     refuse_generalize,
     usual_residuals,
 )
-from shardwise.methods.bootstrap.ideal import ideal, smoothed
+from shardwise.methods.bootstrap.ideal import ideal_distribution, smooth_distribution
 from shardwise.methods.bootstrap.spectrum import Pool
 from shardwise.methods.tables import LAYOUTS, SHARDS, Dims, Tables
 from shardwise.stats.balanced import Decomposition
@@ -173,52 +173,68 @@ class BootstrapMethod(Method):
             return batch_of_one(fit.estimates(null=null, tails=tails, density=density))
         parts = tables.decomposition(self.model, self._on_means)
         scale = sqrt(parts.n / parts.df_error) if usual_residuals(null) == "scaled" else 1.0
-        draws = self._draws(tables, parts)
-        spreads = tuple(self._spreads(tables, draws, null, density))
+        draws = self._make_draws(tables, parts)
+        spreads = tuple(self._error_spreads(tables, draws, null, density))
         return replace(
             estimates_of(parts, self.model, claim),
-            variance=np.array([scale**2 * one.variance for one in draws]),
+            variance=np.array([scale**2 * sum_of_draws.variance for sum_of_draws in draws]),
             df=np.full(len(tables), np.nan),
             error="residuals",
-            distribution=PairLaw(spreads, tails, scale, f"{self._kind(tables)}, {WORDS[self.reading]}"),
+            distribution=PairLaw(
+                spreads, tails, scale, f"{self._describe_kind(tables)}, {WORDS[self.reading]}"
+            ),
         )
 
-    def _kind(self, tables: Tables) -> str:
+    def _describe_kind(self, tables: Tables) -> str:
         drawn = f"bootstrap ({tables.n_resamples} resamples, seed {tables.seed})"
         return drawn if self.drawn else "ideal bootstrap"
 
-    def _draws(self, tables: Tables, parts: Decomposition) -> list[Draws]:
+    def _make_draws(self, tables: Tables, parts: Decomposition) -> list[Draws]:
         """What a resampled system mean of each table is made of: its n draws from the pool of all residuals."""
 
-        def make() -> list[Draws]:
+        def compute_draws() -> list[Draws]:
             y = tables.topic_means() if self._on_means else tables.y
             residuals = parts.residuals(y).reshape(len(tables), -1)
             n = parts.n // tables.systems
             return [
-                Draws(Pool.of(row if some else np.zeros_like(row)), np.array([1.0 / n]), np.array([float(n)]))
+                Draws(
+                    Pool.from_values(row if some else np.zeros_like(row)),
+                    np.array([1.0 / n]),
+                    np.array([float(n)]),
+                )
                 for row, some in zip(residuals, parts.ss_error > 0.0, strict=True)
             ]
 
-        return tables.once(("draws", self.model.short), make)
+        return tables.once(("draws", self.model.short), compute_draws)
 
-    def _spreads(self, tables: Tables, draws: list[Draws], null: Null, density: Density) -> list[Spread]:
+    def _error_spreads(
+        self, tables: Tables, draws: list[Draws], null: Null, density: Density
+    ) -> list[Spread]:
         """The law of an error in each table: of a difference, or of one system's effect."""
         if self.drawn:
             errors = tables.once(
                 ("errors", self.model.short),
                 lambda: [
-                    drawn_errors(one, tables.systems, tables.n_resamples, seed)
-                    for one, seed in zip(draws, tables.seeds, strict=True)
+                    drawn_errors(item, tables.systems, tables.n_resamples, seed)
+                    for item, seed in zip(draws, tables.seeds, strict=True)
                 ],
             )
-            return [drawn_spread(one, null, density) for one in errors]
-        own = [one.twice() if null == "difference" else one.minus(tables.systems) for one in draws]
-        plain = tables.once(("laws", self.model.short, null), lambda: [ideal(one) for one in own])
+            return [drawn_spread(item, null, density) for item in errors]
+        contrasts = [
+            item.difference_of_two() if null == "difference" else item.subtract_mean(tables.systems)
+            for item in draws
+        ]
+        plain = tables.once(
+            ("laws", self.model.short, null), lambda: [ideal_distribution(item) for item in contrasts]
+        )
         if density == "exact":
             return plain
         return tables.once(
             ("smoothed laws", self.model.short, null),
-            lambda: [smoothed(one, PAPER_RESAMPLES, law) for one, law in zip(own, plain, strict=True)],
+            lambda: [
+                smooth_distribution(item, PAPER_RESAMPLES, law)
+                for item, law in zip(contrasts, plain, strict=True)
+            ],
         )
 
 

@@ -11,7 +11,7 @@ from shardwise.core.arguments import CHUNKS, Progress, borrow_executor, map_para
 from shardwise.core.arrays import Floats, Ints
 from shardwise.core.errors import InputError, Option
 from shardwise.methods.bootstrap.draws import Draws
-from shardwise.methods.bootstrap.ideal import bandwidth
+from shardwise.methods.bootstrap.ideal import kernel_bandwidth
 from shardwise.methods.bootstrap.kernels import means_of_draws
 from shardwise.stats.resampling import key_of
 
@@ -41,7 +41,7 @@ class Sample:
 
     def density(self, x: Floats) -> Floats:
         """Gaussian kernel density, as for ``density="kde"``."""
-        return smooth(self.values, self.values.size).density(x)
+        return smooth_draws(self.values, self.values.size).density(x)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,37 +60,37 @@ class Smoothed:
         return self.low, self.low + self.step * (self.cdf.size - 1)
 
     @property
-    def _grid(self) -> Floats:
+    def _grid_points(self) -> Floats:
         return self.low + self.step * np.arange(self.cdf.size, dtype=np.float64)
 
     def at_most(self, x: Floats) -> Floats:
         """P(X ≤ x)."""
-        return np.asarray(np.interp(x, self._grid, self.cdf, 0.0, 1.0), np.float64)
+        return np.asarray(np.interp(x, self._grid_points, self.cdf, 0.0, 1.0), np.float64)
 
     def at_least(self, x: Floats) -> Floats:
         """P(X ≥ x)."""
-        return np.asarray(np.interp(x, self._grid, 1.0 - self.cdf, 1.0, 0.0), np.float64)
+        return np.asarray(np.interp(x, self._grid_points, 1.0 - self.cdf, 1.0, 0.0), np.float64)
 
     def density(self, x: Floats) -> Floats:
         """Density at x."""
-        return np.asarray(np.interp(x, self._grid, self.pdf, 0.0, 0.0), np.float64)
+        return np.asarray(np.interp(x, self._grid_points, self.pdf, 0.0, 0.0), np.float64)
 
 
-def smooth(draws: Floats, n: int) -> Smoothed:
+def smooth_draws(draws: Floats, n: int) -> Smoothed:
     """Blur draws by a Gaussian kernel whose bandwidth is that of n of them.
 
-    >>> law = smooth(np.linspace(-1.0, 1.0, 201), 201)
+    >>> law = smooth_draws(np.linspace(-1.0, 1.0, 201), 201)
     >>> round(law.bandwidth, 4), round(float(law.at_most(np.array([0.0]))[0]), 4)
     (0.2719, 0.5)
     """
-    h = bandwidth(float(np.median(np.abs(draws - np.median(draws)))), n)
+    h = kernel_bandwidth(float(np.median(np.abs(draws - np.median(draws)))), n)
     low, high = float(draws.min()), float(draws.max())
     margin = max(9.0 * h, 1e-9 * max(abs(low), abs(high), 1e-300))
     low, high = low - margin, high + margin
     step = (high - low) / (GRID - 1)
-    place = (draws - low) / step
-    k = place.astype(np.int64)
-    right = place - k
+    position = (draws - low) / step
+    k = position.astype(np.int64)
+    right = position - k
     mass = np.bincount(k, 1.0 - right, GRID + 1) + np.bincount(k + 1, right, GRID + 1)
     spectrum = np.fft.rfft(mass[:GRID] / draws.size, 2 * GRID)
     t = np.pi / (step * GRID) * np.arange(GRID + 1)
@@ -99,7 +99,7 @@ def smooth(draws: Floats, n: int) -> Smoothed:
     return Smoothed(low, step, pdf / step, np.minimum(cdf, 1.0), h)
 
 
-def resample(
+def resample_means(
     draws: Draws, systems: int, n_resamples: int, seed: int, jobs: int | None, progress: Progress | None
 ) -> Floats:
     """Return (n_resamples, systems) means of residuals drawn anew; memory never holds more than that and the pool."""
@@ -111,22 +111,22 @@ def resample(
             remedy="use the ideal distribution",
         )
     counts = np.rint(draws.counts).astype(np.int64)
-    work = partial(_means, draws.pool.values, draws.weights, counts, key_of(seed), systems)
+    work = partial(_resample_rows, draws.pool.values, draws.weights, counts, key_of(seed), systems)
     executor = None if jobs == 1 else borrow_executor()
     step = BLOCK if executor is None else max(BLOCK, -(-n_resamples // CHUNKS))
     ranges = [(first, min(first + step, n_resamples)) for first in range(0, n_resamples, step)]
-    parts = map_parallel(work, ranges, jobs=jobs, executor=executor, progress=progress, steps=_length)
+    parts = map_parallel(work, ranges, jobs=jobs, executor=executor, progress=progress, steps=_count_rows)
     out = np.empty((n_resamples, systems))
     for (first, stop), part in zip(ranges, parts, strict=True):
         out[first:stop] = part
     return out
 
 
-def _length(rows: tuple[int, int]) -> int:
+def _count_rows(rows: tuple[int, int]) -> int:
     return rows[1] - rows[0]
 
 
-def _means(
+def _resample_rows(
     pool: Floats, weights: Floats, counts: Ints, key: np.uint64, systems: int, rows: tuple[int, int]
 ) -> Floats:
     """Some rows of the replicates."""

@@ -31,7 +31,7 @@ class Pool:
     _moments: list[Floats] = field(default_factory=list, repr=False)
 
     @classmethod
-    def of(cls, values: Floats) -> Pool:
+    def from_values(cls, values: Floats) -> Pool:
         """Make a pool of values, centred: residuals sum to zero but for rounding."""
         values = np.ascontiguousarray(values, np.float64).ravel()
         values = values - values.mean()
@@ -40,12 +40,12 @@ class Pool:
     def characteristic(self, frequencies: Floats) -> Complex:
         """φ(s) = mean of exp(i s r) over the pool.
 
-        >>> pool = Pool.of(np.array([-1.0, 1.0]))
+        >>> pool = Pool.from_values(np.array([-1.0, 1.0]))
         >>> complex(np.round(pool.characteristic(np.array([0.5]))[0], 12)) == complex(round(np.cos(0.5), 12))
         True
         """
         z = np.asarray(frequencies, np.float64) * self.reach
-        order = orders(float(np.abs(z).max(initial=0.0)))
+        order = bessel_orders(float(np.abs(z).max(initial=0.0)))
         if not self._moments or len(self._moments[0]) < order:
             self._moments[:] = [chebyshev_moments(self.values / (self.reach or 1.0), max(order, 64))]
         out = np.empty(z.shape, np.complex128)
@@ -53,6 +53,6 @@ class Pool:
         return out
 
 
-def orders(z: float) -> int:
+def bessel_orders(z: float) -> int:
     """Order from which on the Bessel functions J_k(z) are below rounding."""
     return int(z + 14.0 * np.cbrt(z)) + 20

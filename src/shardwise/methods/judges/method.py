@@ -55,7 +55,7 @@ def with_human(judge: Any, human: Any) -> xr.DataArray:
     >>> with_human(f, h).human.sel(system="b").values
     array([ 1., nan,  0.])
     """
-    scores, people = (as_scores(_averaged(as_scores(one)), only=True) for one in (judge, human))
+    scores, people = (as_scores(_average_instances(as_scores(table)), only=True) for table in (judge, human))
     for dimension in TABLE:
         known = set(level_names(scores, dimension))
         noun = nouns_of(scores).get(dimension, dimension)
@@ -72,12 +72,12 @@ def with_human(judge: Any, human: Any) -> xr.DataArray:
             remedy="leave it out, or have some of its items scored by people",
         )
     named = {d: list(level_names(scores, d)) for d in TABLE}
-    own = people.assign_coords({d: list(level_names(people, d)) for d in TABLE}).reindex(named)
-    values = own.transpose(*TABLE).to_numpy()
+    aligned = people.assign_coords({d: list(level_names(people, d)) for d in TABLE}).reindex(named)
+    values = aligned.transpose(*TABLE).to_numpy()
     return scores.transpose(*TABLE).assign_coords({**named, HUMAN: (TABLE, values)})
 
 
-def _averaged(scores: xr.DataArray) -> xr.DataArray:
+def _average_instances(scores: xr.DataArray) -> xr.DataArray:
     """Scores with the mean over instances, where there are any."""
     if "instance" not in scores.dims:
         return scores
@@ -95,12 +95,12 @@ class JudgedTest:
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs by Student's t."""
-        found = powered_pairs(self.tables, people(self.tables), ia, ib)
-        t = student.t_statistic(found.mean, found.se)
-        return Outcome(found.mean, found.se, found.df, t, student.two_sided(t, found.df))
+        powered = powered_pairs(self.tables, human_scores(self.tables), ia, ib)
+        t = student.t_statistic(powered.mean, powered.se)
+        return Outcome(powered.mean, powered.se, powered.df, t, student.two_sided(t, powered.df))
 
 
-def people(tables: Tables) -> Floats:
+def human_scores(tables: Tables) -> Floats:
     """(B, T, R) scores by people, or a refusal where there are none."""
     if tables.human is None:
         raise InputError(
@@ -108,12 +108,14 @@ def people(tables: Tables) -> Floats:
             remedy=("add them by ", Either("sw.judges.with_human(judge, human)", "--human human.csv")),
         )
     ia, ib = tables.pairs
-    there = np.isfinite(tables.human) & np.isfinite(tables.y)
-    both = np.swapaxes(there[..., ia] & there[..., ib], -1, -2)  # scored by people for both systems of a pair
+    judged = np.isfinite(tables.human) & np.isfinite(tables.y)
+    both = np.swapaxes(
+        judged[..., ia] & judged[..., ib], -1, -2
+    )  # scored by people for both systems of a pair
     task = np.zeros(tables.topics, dtype=np.int64) if tables.task is None else tables.task
     counts = [
-        (both[..., own] if inside is None else cluster_sums(both[..., own], inside) > 0).sum(axis=-1)
-        for own, inside in of_tasks(task, tables.cluster)
+        (both[..., items] if inside is None else cluster_sums(both[..., items], inside) > 0).sum(axis=-1)
+        for items, inside in of_tasks(task, tables.cluster)
     ]
     fewest, what = int(np.min(counts)), "item" if tables.cluster is None else "cluster"
     needed = FEWEST_UNITS
@@ -131,11 +133,11 @@ def people(tables: Tables) -> Floats:
 def powered_pairs(tables: Tables, human: Floats, ia: Ints, ib: Ints) -> Powered:
     """Prediction-powered differences (B, P) of pairs, items perhaps in clusters or tasks."""
 
-    def differences(y: Floats) -> Floats:
+    def pair_differences(y: Floats) -> Floats:
         return np.swapaxes(y[..., ia] - y[..., ib], -1, -2)
 
     return prediction_powered(
-        differences(tables.y), differences(human), cluster=tables.cluster, task=tables.task
+        pair_differences(tables.y), pair_differences(human), cluster=tables.cluster, task=tables.task
     )
 
 
@@ -181,7 +183,7 @@ class JudgeMethod(Method):
 
     def estimate(self, tables: Tables, claim: Claim) -> Estimates:
         """Estimate system means corrected by people's scores, and test their pairs."""
-        human = people(tables)
+        human = human_scores(tables)
         y, seen = (np.swapaxes(scores, -1, -2) for scores in (tables.y, human))
         each = prediction_powered(y, seen, cluster=tables.cluster, task=tables.task)
         nothing = np.full(len(tables), np.nan)
@@ -199,43 +201,43 @@ class JudgeMethod(Method):
             own_sd=each.se * np.sqrt(each.labels),
             own_count=each.labels,
             test=JudgedTest(tables),
-            notes=_bought(tables, human) if len(tables) == 1 else (),
+            notes=_describe_gain(tables, human) if len(tables) == 1 else (),
         )
 
 
-def _bought(tables: Tables, human: Floats) -> tuple[str, ...]:
+def _describe_gain(tables: Tables, human: Floats) -> tuple[str, ...]:
     """What people and judge brought each other, in a sentence or two."""
-    found = powered_pairs(tables, human, *tables.pairs)
+    powered = powered_pairs(tables, human, *tables.pairs)
     labels = int(np.isfinite(human[0]).any(axis=1).sum())
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = float(np.nanmedian(np.where(found.se > 0, found.se_of_labels**2 / found.se**2, np.nan)))
-    said = [
+        ratio = float(np.nanmedian(np.where(powered.se > 0, powered.se_of_labels**2 / powered.se**2, np.nan)))
+    sentences = [
         f"{format_count(labels, 'item')} of {tables.topics:,} with scores by people: with the judge's they"
         " tell as much as"
         f" {labels * ratio:,.0f} such items would alone (median of pairs)"
     ]
     ia, ib = tables.pairs
-    rho = _correlations(human[0][:, ia] - human[0][:, ib], tables.y[0][:, ia] - tables.y[0][:, ib])
-    one = np.ones(rho.size)
+    rho = _correlate_pairs(human[0][:, ia] - human[0][:, ib], tables.y[0][:, ia] - tables.y[0][:, ib])
+    unit_weights = np.ones(rho.size)
     now, twice, every = (
-        float(np.median(variance_with_labels(np.array(float(n)), tables.topics, one, rho)))
+        float(np.median(variance_with_labels(np.array(float(n)), tables.topics, unit_weights, rho)))
         for n in (labels, min(2 * labels, tables.topics), tables.topics)
     )
     if labels < tables.topics and tables.cluster is None and tables.task is None:
-        said.append(
+        sentences.append(
             f"twice as many would make standard errors {1 - np.sqrt(twice / now):.0%} smaller, all"
             f" {tables.topics:,} {1 - np.sqrt(every / now):.0%}"
         )
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(found.bias_se > 0, np.abs(found.bias) / found.bias_se, 0.0)
-    biased = int((student.two_sided(t, found.labels - 1.0) <= 0.05 / found.bias.size).sum())
+        t = np.where(powered.bias_se > 0, np.abs(powered.bias) / powered.bias_se, 0.0)
+    biased = int((student.two_sided(t, powered.labels - 1.0) <= 0.05 / powered.bias.size).sum())
     if biased:
-        said.append(
-            f"the judge by itself is biased in {biased} of {format_count(found.bias.size, 'pair')}: its"
+        sentences.append(
+            f"the judge by itself is biased in {biased} of {format_count(powered.bias.size, 'pair')}: its"
             " differences are not"
             " those that people see"
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
 def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.DataFrame:
@@ -284,45 +286,45 @@ def labels_worth(scores: Any, *, alpha: float = 0.05, power: float = 0.8) -> pd.
     judge, human = (np.asarray(x.to_numpy(), dtype=float) for x in (table, table[HUMAN].transpose(*TABLE)))
     ia, ib = pairs_of(judge.shape[1])
     gap_h, gap_f = human[:, ia] - human[:, ib], judge[:, ia] - judge[:, ib]
-    found, items = prediction_powered(gap_f.T, gap_h.T), judge.shape[0]
+    powered, items = prediction_powered(gap_f.T, gap_h.T), judge.shape[0]
     variance = np.nanvar(gap_h, axis=0, ddof=1)
-    rho = _correlations(gap_h, gap_f)
+    rho = _correlate_pairs(gap_h, gap_f)
     z = float(scipy.stats.norm.isf(alpha / 2) + scipy.stats.norm.ppf(power))
     least = variance_with_labels(np.array(np.inf), items, variance, rho)
-    room = (found.mean / z) ** 2 - least
+    room = (powered.mean / z) ** 2 - least
     needed = np.where(room > 0, np.ceil((1.0 - rho**2) * variance / np.where(room > 0, room, 1.0)), np.inf)
     names = np.array(level_names(table, "system"), dtype=object)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = found.se_of_labels**2 / found.se**2
+        ratio = powered.se_of_labels**2 / powered.se**2
     return pd.DataFrame(
         {
             "a": names[ia],
             "b": names[ib],
-            "difference": found.mean,
-            "se": found.se,
-            "judge_weight": found.weight,
-            "judge_bias": found.bias,
-            "bias_se": found.bias_se,
+            "difference": powered.mean,
+            "se": powered.se,
+            "judge_weight": powered.weight,
+            "judge_bias": powered.bias,
+            "bias_se": powered.bias_se,
             "correlation": rho,
-            "labels": found.labels.astype(int),
-            "se_of_labels": found.se_of_labels,
+            "labels": powered.labels.astype(int),
+            "se_of_labels": powered.se_of_labels,
             "variance_ratio": ratio,
-            "effective_labels": ratio * found.labels,
+            "effective_labels": ratio * powered.labels,
             "labels_needed": np.where(needed > items, np.inf, needed),
         }
     )
 
 
-def _correlations(human: Floats, judge: Floats) -> Floats:
+def _correlate_pairs(human: Floats, judge: Floats) -> Floats:
     """(P,) correlations of people and judge over the items (T, P) that both saw; 0 where one of them does not vary."""
     seen = np.isfinite(human) & np.isfinite(judge)
     n = np.maximum(seen.sum(axis=0), 1)
 
-    def centred(x: Floats) -> Floats:
+    def center_values(x: Floats) -> Floats:
         inside = np.where(seen, x, 0.0)
         return np.where(seen, inside - inside.sum(axis=0) / n, 0.0)
 
-    h, f = centred(human), centred(judge)
+    h, f = center_values(human), center_values(judge)
     spread = np.sqrt((h**2).sum(axis=0) * (f**2).sum(axis=0))
     return np.asarray(np.divide((h * f).sum(axis=0), spread, out=np.zeros(spread.shape), where=spread > 0.0))
 

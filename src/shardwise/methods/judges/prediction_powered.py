@@ -68,21 +68,21 @@ def prediction_powered(
     if task is not None:
         return _over_tasks(
             [
-                prediction_powered(judge[..., own], human[..., own], weight, ddof=ddof, cluster=inside)
-                for own, inside in of_tasks(task, cluster)
+                prediction_powered(judge[..., items], human[..., items], weight, ddof=ddof, cluster=inside)
+                for items, inside in of_tasks(task, cluster)
             ]
         )
-    there = np.isfinite(judge)
-    seen, unseen = there & np.isfinite(human), there & ~np.isfinite(human)
+    present = np.isfinite(judge)
+    seen, unseen = present & np.isfinite(human), present & ~np.isfinite(human)
     n, rest = seen.sum(axis=-1).astype(float), unseen.sum(axis=-1).astype(float)
-    h, f = np.where(seen, human, 0.0), np.where(there, judge, 0.0)
-    mean_h, mean_f, mean_rest = _mean(h, seen), _mean(f, seen), _mean(f, unseen)
+    h, f = np.where(seen, human, 0.0), np.where(present, judge, 0.0)
+    mean_h, mean_f, mean_rest = _marked_mean(h, seen), _marked_mean(f, seen), _marked_mean(f, unseen)
     if cluster is None:
-        both = _mean((h - mean_h[..., None]) * (f - mean_f[..., None]), seen)
-        spread = (1.0 + n / np.maximum(rest, 1.0)) * _variance(f, there, 1)
+        both = _marked_mean((h - mean_h[..., None]) * (f - mean_f[..., None]), seen)
+        spread = (1.0 + n / np.maximum(rest, 1.0)) * _marked_variance(f, present, 1)
     else:
-        of_h, of_f = _sums(h, seen, cluster), _sums(f, seen, cluster)
-        apart = of_f - _sums(f, unseen, cluster)
+        of_h, of_f = _cluster_sums(h, seen, cluster), _cluster_sums(f, seen, cluster)
+        apart = of_f - _cluster_sums(f, unseen, cluster)
         both, spread = (of_h * apart).sum(axis=-1), (apart**2).sum(axis=-1)
     if weight is None:
         weight_ = np.clip(np.divide(both, spread, out=np.zeros_like(both), where=spread > 0.0), 0.0, 1.0)
@@ -90,22 +90,22 @@ def prediction_powered(
         weight_ = np.full(n.shape, weight)
     weight_ = np.where(rest > 0.0, weight_, 0.0)  # people saw everything
     if cluster is None:
-        of_rest = weight_**2 * _variance(f, unseen, ddof) / np.maximum(rest, 1.0)
-        of_seen = _variance(h - weight_[..., None] * f, seen, ddof) / n
+        of_rest = weight_**2 * _marked_variance(f, unseen, ddof) / np.maximum(rest, 1.0)
+        of_seen = _marked_variance(h - weight_[..., None] * f, seen, ddof) / n
         variance = of_rest + of_seen
         # λ is fitted to the labels too
         free = n - 1.0 - ((weight is None) & (rest > 0.0) & (ddof == 1))
         spread = of_rest**2 / np.maximum(rest - 1.0, 1.0) + of_seen**2 / np.maximum(free, 1.0)
         df = np.divide(variance**2, spread, out=np.asarray(free, np.float64), where=spread > 0.0)
-        labels, bias = (_variance(x, seen, ddof) / n for x in (h, f - h))
+        labels, bias = (_marked_variance(x, seen, ddof) / n for x in (h, f - h))
     else:
         labelled = (cluster_sums(seen, cluster) > 0).sum(axis=-1).astype(float)
         fitted = 1.0 + (
             (weight is None) & (rest > 0.0)
         )  # numbers that were fitted to clusters, λ one of them
-        variance = _robust(of_h - weight_[..., None] * apart, labelled, fitted)
+        variance = _robust_variance(of_h - weight_[..., None] * apart, labelled, fitted)
         df = np.maximum(labelled - fitted, 1.0)
-        labels, bias = _robust(of_h, labelled), _robust(of_f - of_h, labelled)
+        labels, bias = _robust_variance(of_h, labelled), _robust_variance(of_f - of_h, labelled)
     return Powered(
         mean=weight_ * mean_rest + mean_h - weight_ * mean_f,
         se=np.sqrt(variance),
@@ -122,18 +122,18 @@ def prediction_powered(
 def of_tasks(task: Ints, cluster: Ints | None) -> Iterator[tuple[Ints, Ints | None]]:
     """Places of the items of each task, and the numbers of their clusters."""
     for k in np.unique(task):
-        own = np.flatnonzero(task == k)
-        yield own, None if cluster is None else np.unique(cluster[own], return_inverse=True)[1]
+        items = np.flatnonzero(task == k)
+        yield items, None if cluster is None else np.unique(cluster[items], return_inverse=True)[1]
 
 
 def _over_tasks(parts: Sequence[Powered]) -> Powered:
     """The mean over tasks, each with a weight of the judge of its own (Fisch et al. 2024, stratified PPI)."""
     each = Powered(*(np.stack(x) for x in zip(*parts, strict=True)))
 
-    def error(se: Floats) -> Floats:
+    def combine_errors(se: Floats) -> Floats:
         return np.asarray(np.sqrt((se**2).sum(axis=0)) / len(parts))
 
-    se, spread = error(each.se), (each.se**4 / each.df).sum(axis=0) / len(parts) ** 4
+    se, spread = combine_errors(each.se), (each.se**4 / each.df).sum(axis=0) / len(parts) ** 4
     return Powered(
         mean=each.mean.mean(axis=0),
         se=se,
@@ -141,20 +141,20 @@ def _over_tasks(parts: Sequence[Powered]) -> Powered:
         weight=each.weight.mean(axis=0),
         labels=each.labels.sum(axis=0),
         mean_of_labels=each.mean_of_labels.mean(axis=0),
-        se_of_labels=error(each.se_of_labels),
+        se_of_labels=combine_errors(each.se_of_labels),
         bias=each.bias.mean(axis=0),
-        bias_se=error(each.bias_se),
+        bias_se=combine_errors(each.bias_se),
     )
 
 
-def _robust(sums: Floats, clusters: Floats, fitted: Floats | float = 1.0) -> Floats:
+def _robust_variance(sums: Floats, clusters: Floats, fitted: Floats | float = 1.0) -> Floats:
     """Variance of a mean whose error is the sum of these over clusters, so many numbers fitted to them."""
     return np.asarray((sums**2).sum(axis=-1) * clusters / np.maximum(clusters - fitted, 1.0))
 
 
-def _sums(x: Floats, which: Bools, cluster: Ints) -> Floats:
+def _cluster_sums(x: Floats, which: Bools, cluster: Ints) -> Floats:
     """(…, G) what the items marked of each cluster add to the error of their mean."""
-    apart = np.where(which, x - _mean(x, which)[..., None], 0.0)
+    apart = np.where(which, x - _marked_mean(x, which)[..., None], 0.0)
     return np.asarray(cluster_sums(apart, cluster) / np.maximum(which.sum(axis=-1), 1)[..., None])
 
 
@@ -165,15 +165,15 @@ def cluster_sums(x: Floats | Bools, cluster: Ints) -> Floats:
     return np.asarray(np.add.reduceat(x[..., order].astype(np.float64), starts, axis=-1))
 
 
-def _mean(x: Floats, which: Bools) -> Floats:
+def _marked_mean(x: Floats, which: Bools) -> Floats:
     """Mean over the items marked, 0 where there are none."""
     return np.asarray(np.where(which, x, 0.0).sum(axis=-1) / np.maximum(which.sum(axis=-1), 1))
 
 
-def _variance(x: Floats, which: Bools, ddof: int) -> Floats:
+def _marked_variance(x: Floats, which: Bools, ddof: int) -> Floats:
     """Variance over the items marked, 0 where there are none."""
     n = which.sum(axis=-1)
-    squares = _mean((x - _mean(x, which)[..., None]) ** 2, which)
+    squares = _marked_mean((x - _marked_mean(x, which)[..., None]) ** 2, which)
     return np.asarray(squares * n / np.maximum(n - ddof, 1))
 
 

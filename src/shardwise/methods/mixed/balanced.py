@@ -73,11 +73,11 @@ class BalancedFit:
     def difference_variance(self) -> Floats:
         """(...,) variance of the difference of two systems."""
         _, m, n = self.lines.shape
-        return np.asarray(2.0 / (m * n) * (weights(self.lines.design) * self.phi).sum(axis=-1))
+        return np.asarray(2.0 / (m * n) * (count_weights(self.lines.design) * self.phi).sum(axis=-1))
 
     def satterthwaite(self) -> Floats:
         """(...,) df of a difference: (Σwφ)² / Σ over blocks of (w φ)²/ν, pooled lines being one block."""
-        w = weights(self.lines.design)
+        w = count_weights(self.lines.design)
         spread = np.zeros(self.phi.shape[:-1])
         for number in range(4):
             inside = self.block == number
@@ -89,12 +89,12 @@ class BalancedFit:
 
     def kenward_roger(self) -> Floats:
         """(...,) df of a difference as if no line had been pooled; sober where Satterthwaite's explodes."""
-        w = weights(self.lines.design)
+        w = count_weights(self.lines.design)
         spread = ((w * self.phi) ** 2 / self.lines.df).sum(axis=-1)
         return np.asarray((w * self.phi).sum(axis=-1) ** 2 / spread)
 
 
-def weights(design: Design) -> Floats:
+def count_weights(design: Design) -> Floats:
     """How often each φ counts in the variance of a difference, in units of Σc²/(MN).
 
     Shared (crossed) instances cancel from a difference, own (nested) ones do not.
@@ -102,11 +102,11 @@ def weights(design: Design) -> Floats:
     return np.array([0.0, 1.0, 1.0, -1.0] if design == "nested" else [0.0, 1.0, 0.0, 0.0])
 
 
-def lines(y: Floats, design: Design) -> Lines:
+def split_lines(y: Floats, design: Design) -> Lines:
     """Split (..., L, M, N) scores into the four lines of the analysis of variance.
 
     >>> y = np.arange(12.0).reshape(2, 2, 3) ** 1.5
-    >>> found = lines(y, "nested")
+    >>> found = split_lines(y, "nested")
     >>> bool(np.isclose(found.ss.sum() + 6 * found.means.var() * 2, ((y - y.mean()) ** 2).sum()))
     True
     """
@@ -119,9 +119,9 @@ def lines(y: Floats, design: Design) -> Lines:
     inter = cell - system[..., :, None] - topic[..., None, :] + grand[..., None, None]
     ss_st = m * (inter**2).sum(axis=(-2, -1))
     if design == "nested":
-        own = y.mean(axis=-1)
-        ss_i = n * ((own - system[..., None]) ** 2).sum(axis=(-2, -1))
-        rest = y - cell[..., None, :] - own[..., None] + system[..., None, None]
+        cell_means = y.mean(axis=-1)
+        ss_i = n * ((cell_means - system[..., None]) ** 2).sum(axis=(-2, -1))
+        rest = y - cell[..., None, :] - cell_means[..., None] + system[..., None, None]
         df = [n - 1, (l - 1) * (n - 1), l * (m - 1), l * (m - 1) * (n - 1)]
     else:
         shared = y.mean(axis=(-3, -1))
@@ -132,31 +132,31 @@ def lines(y: Floats, design: Design) -> Lines:
     return Lines(design, (l, m, n), ss, np.array(df, dtype=float), system)
 
 
-def restricted_maximum(found: Lines) -> BalancedFit:
+def restricted_maximum(lines: Lines) -> BalancedFit:
     """Maximise the restricted likelihood under non-negative variances.
 
     That is the df-weighted isotonic regression of the mean squares on the tree T ≥ ST ≥ E, I ≥ E (Thompson 1962). With
     three edges there are eight ways to pool; of those whose blocks are in order, the nearest one is the maximum.
     """
-    ms, df = found.ms, found.df
+    ms, df = lines.ms, lines.df
     best = np.full(ms.shape[:-1], np.inf)
     phi, block = np.zeros_like(ms), np.zeros(ms.shape, dtype=np.int64)
     for pooled in PARTITIONS:
-        number = _blocks(pooled)
+        number = _number_blocks(pooled)
         level = np.empty_like(ms)
         for k in set(number.tolist()):
             inside = number == k
-            level[..., inside] = (found.ss[..., inside].sum(axis=-1) / df[inside].sum())[..., None]
+            level[..., inside] = (lines.ss[..., inside].sum(axis=-1) / df[inside].sum())[..., None]
         in_order = np.all([level[..., up] >= level[..., down] for up, down in EDGES], axis=0)
         distance = np.where(in_order, (df * (ms - level) ** 2).sum(axis=-1), np.inf)
         better = distance < best
         best = np.where(better, distance, best)
         phi = np.where(better[..., None], level, phi)
         block = np.where(better[..., None], number, block)
-    return BalancedFit(found, phi, block)
+    return BalancedFit(lines, phi, block)
 
 
-def _blocks(pooled: tuple[tuple[int, int], ...]) -> Ints:
+def _number_blocks(pooled: tuple[tuple[int, int], ...]) -> Ints:
     """Number of the block that each line falls into when these edges are pooled."""
     number = np.arange(4)
     for up, down in pooled:

@@ -43,27 +43,29 @@ class Problem:
     item_levels: Ints  # (I, m) level of each column of Z, -1 where there is none
 
 
-def problem(y: Floats, x: Floats, factors: Sequence[Ints]) -> Problem:
+def prepare_problem(y: Floats, x: Floats, factors: Sequence[Ints]) -> Problem:
     """Prepare observations y, fixed columns X and the level of each factor for each observation (-1: none)."""
     n, p = x.shape
-    item, within = _items(factors, p)
+    item, within = _choose_items(factors, p)
     others = tuple(k for k in range(len(factors)) if k not in within)
     items = int(item.max()) + 1
-    slots, levels = _slots(item, [factors[k] for k in within], items)
+    slots, levels = _assign_slots(item, [factors[k] for k in within], items)
     edges = np.cumsum([0, *(block.shape[1] for block in levels)])
-    own = {k: slice(int(a), int(b)) for k, (a, b) in zip(within, pairwise(edges), strict=True)}
+    slices = {k: slice(int(a), int(b)) for k, (a, b) in zip(within, pairwise(edges), strict=True)}
     m = int(edges[-1])
     places = [np.where(slot >= 0, slot + start, -1) for slot, start in zip(slots, edges, strict=False)]
     widths = [int(factors[k].max(initial=-1)) + 1 for k in others]
     starts = np.cumsum([0, *widths])
-    u = _columns([(factors[k], int(a)) for k, a in zip(others, starts, strict=False)], x, int(starts[-1]))
-    pattern, first = _patterns(item, places, u, items)
+    u = _build_columns(
+        [(factors[k], int(a)) for k, a in zip(others, starts, strict=False)], x, int(starts[-1])
+    )
+    pattern, first = _find_patterns(item, places, u, items)
     count = np.bincount(pattern).astype(np.float64)
-    zz, zu = _representatives(item, places, u, pattern, first, m)
+    zz, zu = _multiply_representatives(item, places, u, pattern, first, m)
     item_zy = np.zeros((items, m))
     for place in places:
-        there = place >= 0
-        np.add.at(item_zy, (item[there], place[there]), y[there])
+        present = place >= 0
+        np.add.at(item_zy, (item[present], place[present]), y[present])
     order = np.argsort(pattern, kind="stable")
     cuts = np.searchsorted(pattern[order], np.arange(len(count)))
     squares = item_zy[order][:, :, None] * item_zy[order][:, None, :]
@@ -71,7 +73,7 @@ def problem(y: Floats, x: Floats, factors: Sequence[Ints]) -> Problem:
         n=n,
         p=p,
         factors=len(factors),
-        own=own,
+        own=slices,
         others=others,
         rest=tuple(slice(int(a), int(b)) for a, b in pairwise(starts)),
         column_factor=np.repeat(np.array(within, dtype=np.int64), np.diff(edges)),
@@ -89,7 +91,7 @@ def problem(y: Floats, x: Floats, factors: Sequence[Ints]) -> Problem:
     )
 
 
-def _items(factors: Sequence[Ints], p: int) -> tuple[Ints, tuple[int, ...]]:
+def _choose_items(factors: Sequence[Ints], p: int) -> tuple[Ints, tuple[int, ...]]:
     """Which factor's levels are the items, such that elimination is cheapest, and the factors that lie within them."""
     best: tuple[float, Ints, tuple[int, ...]] | None = None
     for item in factors:
@@ -109,15 +111,15 @@ def _items(factors: Sequence[Ints], p: int) -> tuple[Ints, tuple[int, ...]]:
 
 def _levels_within(code: Ints, item: Ints) -> int:
     """The largest number of levels of a factor in one item, or -1 if one of its levels lies in two items."""
-    there = code >= 0
-    if not there.all():
-        code, item = code[there], item[there]
+    present = code >= 0
+    if not present.all():
+        code, item = code[present], item[present]
     owner = np.full(int(code.max(initial=-1)) + 1, -1, dtype=np.int64)
     owner[code] = item
     return int(np.bincount(owner[owner >= 0]).max(initial=0)) if (owner[code] == item).all() else -1
 
 
-def _slots(item: Ints, factors: Sequence[Ints], items: int) -> tuple[list[Ints], list[Ints]]:
+def _assign_slots(item: Ints, factors: Sequence[Ints], items: int) -> tuple[list[Ints], list[Ints]]:
     """Place of each observation's level among those of its item (-1: none), and the level at each place (I, most)."""
     slots, levels = [], []
     for code in factors:
@@ -126,16 +128,16 @@ def _slots(item: Ints, factors: Sequence[Ints], items: int) -> tuple[list[Ints],
         used = np.flatnonzero(owner >= 0)
         order = used[np.argsort(owner[used], kind="stable")]
         starts = np.searchsorted(owner[order], np.arange(items))
-        place = np.zeros(len(owner), dtype=np.int64)
-        place[order] = np.arange(len(order)) - starts[owner[order]]
-        slots.append(np.where(code >= 0, place[code], -1))
-        at = np.full((items, int(place.max(initial=-1)) + 1), -1, dtype=np.int64)
-        at[owner[order], place[order]] = order
-        levels.append(at)
+        slot = np.zeros(len(owner), dtype=np.int64)
+        slot[order] = np.arange(len(order)) - starts[owner[order]]
+        slots.append(np.where(code >= 0, slot[code], -1))
+        level_at_slot = np.full((items, int(slot.max(initial=-1)) + 1), -1, dtype=np.int64)
+        level_at_slot[owner[order], slot[order]] = order
+        levels.append(level_at_slot)
     return slots, levels
 
 
-def _columns(codes: Sequence[tuple[Ints, int]], x: Floats, start: int) -> sparse.csr_array:
+def _build_columns(codes: Sequence[tuple[Ints, int]], x: Floats, start: int) -> sparse.csr_array:
     """U = [Z of the other factors, X] as a sparse matrix."""
     n, p = x.shape
     columns = np.empty((n, len(codes) + p), dtype=np.int32)
@@ -145,12 +147,12 @@ def _columns(codes: Sequence[tuple[Ints, int]], x: Floats, start: int) -> sparse
         values[:, k] = code >= 0
     columns[:, len(codes) :] = np.arange(start, start + p)
     values[:, len(codes) :] = x
-    there = values != 0.0
-    ends = np.concatenate(([0], np.cumsum(there.sum(axis=1)))).astype(np.int32)
-    return sparse.csr_array((values[there], columns[there], ends), shape=(n, start + p))
+    present = values != 0.0
+    ends = np.concatenate(([0], np.cumsum(present.sum(axis=1)))).astype(np.int32)
+    return sparse.csr_array((values[present], columns[present], ends), shape=(n, start + p))
 
 
-def _patterns(item: Ints, places: Sequence[Ints], u: sparse.csr_array, items: int) -> tuple[Ints, Ints]:
+def _find_patterns(item: Ints, places: Sequence[Ints], u: sparse.csr_array, items: int) -> tuple[Ints, Ints]:
     """Number of the pattern of each item, and an item of each pattern.
 
     Two items are alike if they have the same observations: each is known by a random number for what it is in Z and U,
@@ -158,8 +160,8 @@ def _patterns(item: Ints, places: Sequence[Ints], u: sparse.csr_array, items: in
     """
     rng = make_generator(0)
     mark = u @ rng.standard_normal(u.shape[1])
-    for place in places:
-        mark = mark + rng.standard_normal(int(place.max(initial=-1)) + 2)[place]
+    for slot in places:
+        mark = mark + rng.standard_normal(int(slot.max(initial=-1)) + 2)[slot]
     _, kind = np.unique(mark, return_inverse=True)
     words = rng.integers(0, 2**63, size=(int(kind.max()) + 1, 2), dtype=np.uint64)
     sums = np.zeros((items, 2), dtype=np.uint64)
@@ -170,26 +172,26 @@ def _patterns(item: Ints, places: Sequence[Ints], u: sparse.csr_array, items: in
     return pattern.astype(np.int64), first.astype(np.int64)
 
 
-def _representatives(
+def _multiply_representatives(
     item: Ints, places: Sequence[Ints], u: sparse.csr_array, pattern: Ints, first: Ints, m: int
 ) -> tuple[Floats, Floats]:
     """(P, m, m) Z'Z and (P, m, u) Z'U of one item of each pattern."""
     chosen = np.zeros(len(pattern), dtype=bool)
     chosen[first] = True
     rows = np.flatnonzero(chosen[item])
-    own = pattern[item[rows]]
+    own_pattern = pattern[item[rows]]
     zz = np.zeros((len(first), m, m))
     width = u.shape[1]
     zu = np.zeros(len(first) * m * width)
     mine = u if len(rows) == u.shape[0] else u[rows]
     length = np.diff(mine.indptr)
-    for one in places:
-        a = one[rows]
-        at = np.repeat((own * m + a) * width, length) + mine.indices
+    for slots in places:
+        a = slots[rows]
+        flat_index = np.repeat((own_pattern * m + a) * width, length) + mine.indices
         weight = np.where(np.repeat(a >= 0, length), mine.data, 0.0)
-        zu += np.bincount(np.maximum(at, 0), weights=weight, minlength=zu.size)
+        zu += np.bincount(np.maximum(flat_index, 0), weights=weight, minlength=zu.size)
         for two in places:
             b = two[rows]
             both = (a >= 0) & (b >= 0)
-            np.add.at(zz, (own[both], a[both], b[both]), 1.0)
+            np.add.at(zz, (own_pattern[both], a[both], b[both]), 1.0)
     return zz, zu.reshape(len(first), m, width)

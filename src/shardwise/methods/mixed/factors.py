@@ -17,7 +17,7 @@ from shardwise.core.scores import ROLE_OF, as_scores, level_names, nouns_of
 from shardwise.core.variance_components import PARTS, VarianceComponents
 from shardwise.io.scores import read_scores
 from shardwise.methods.base import Estimates
-from shardwise.methods.mixed.restricted import RestrictedFit, restricted, singular_note
+from shardwise.methods.mixed.restricted import RestrictedFit, fit_restricted, singular_note
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -62,7 +62,7 @@ class FactorFit(RestrictedFit):
                 argument="generalize",
             )
         shared = [name for name in self.variance_components if "system" not in name.split(":")]
-        return self._estimates(
+        return self._build_estimates(
             df,
             claim=self.claim,
             over=self.over,
@@ -95,22 +95,23 @@ def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
         raise InputError("no random factor is named", remedy="name some, such as topic")
     if not isinstance(scores, xr.DataArray | xr.Dataset | np.ndarray):
         scores = read_scores(scores, factors=named)
-    table = as_scores(scores, keep=_kept(named))
+    table = as_scores(scores, keep=_keep_names(named))
     words = {word: name for name, word in nouns_of(table).items()}
     terms = dict.fromkeys(
         term
         for name in named
-        for term in _expanded(":".join(words.get(part, part) for part in name.split(":")))
+        for term in _expand_name(":".join(words.get(part, part) for part in name.split(":")))
     )
     y = np.asarray(table.to_numpy(), dtype=float)
-    there = np.nonzero(np.isfinite(y))
-    place = {str(d): index for d, index in zip(table.dims, there, strict=True)}
+    present = np.nonzero(np.isfinite(y))
+    indices = {str(d): index for d, index in zip(table.dims, present, strict=True)}
     codes = {
-        name: _codes(table, name, place) for name in dict.fromkeys(p for t in terms for p in t.split(":"))
+        name: _code_levels(table, name, indices)
+        for name in dict.fromkeys(p for t in terms for p in t.split(":"))
     }
-    factors = [_joined([codes[part] for part in term.split(":")]) for term in terms]
-    _check(y, place, terms, factors)
-    parts = restricted(y[there], place["system"], factors, table.sizes["system"])
+    factors = [_join_codes([codes[part] for part in term.split(":")]) for term in terms]
+    _check_levels(y, indices, terms, factors)
+    parts = fit_restricted(y[present], indices["system"], factors, table.sizes["system"])
     components = VarianceComponents(
         dict(zip([*terms, "residual"], map(float, parts.variances), strict=True)),
         mean=float(parts.values.mean()),
@@ -121,7 +122,7 @@ def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
     fixed = {str(d): int(n) for d, n in table.sizes.items() if d not in over}
     return FactorFit(
         systems=level_names(table, "system"),
-        n=len(there[0]),
+        n=len(present[0]),
         variance_components=components,
         parts=parts,
         notes=singular_note(
@@ -133,7 +134,7 @@ def fit_factors(scores: Any, random: Sequence[str]) -> FactorFit:
     )
 
 
-def _kept(named: Sequence[str]) -> tuple[str, ...]:
+def _keep_names(named: Sequence[str]) -> tuple[str, ...]:
     """Names that stay as they are: of several words for one dimension, all but the first."""
     seen: set[str] = set()
     kept = []
@@ -145,7 +146,7 @@ def _kept(named: Sequence[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _expanded(name: str) -> tuple[str, ...]:
+def _expand_name(name: str) -> tuple[str, ...]:
     """The terms that a name stands for, their parts in the usual order."""
     if ":" in name:
         return (format_term(frozenset(name.split(":"))),)
@@ -154,14 +155,14 @@ def _expanded(name: str) -> tuple[str, ...]:
     return name, format_term(frozenset((name, "system")))
 
 
-def _codes(table: xr.DataArray, name: str, place: dict[str, Ints]) -> Ints:
+def _code_levels(table: xr.DataArray, name: str, indices: dict[str, Ints]) -> Ints:
     """Level of a factor for each score: a dimension, or a label along one."""
-    if name in place:
-        return np.unique(place[name], return_inverse=True)[1] if name != "system" else place[name]
+    if name in indices:
+        return np.unique(indices[name], return_inverse=True)[1] if name != "system" else indices[name]
     if name in table.coords and table[name].ndim == 1:
         labels = np.unique(np.asarray(table[name].values).astype(str), return_inverse=True)[1]
-        return np.unique(labels[place[str(table[name].dims[0])]], return_inverse=True)[1]
-    known = [*place, *(str(c) for c in table.coords if c not in place and table[c].ndim == 1)]
+        return np.unique(labels[indices[str(table[name].dims[0])]], return_inverse=True)[1]
+    known = [*indices, *(str(c) for c in table.coords if c not in indices and table[c].ndim == 1)]
     raise InputError(
         f"the scores have no factor {name!r}",
         remedy=f"they have {', '.join(known)}",
@@ -171,17 +172,17 @@ def _codes(table: xr.DataArray, name: str, place: dict[str, Ints]) -> Ints:
     )
 
 
-def _joined(codes: Sequence[Ints]) -> Ints:
+def _join_codes(codes: Sequence[Ints]) -> Ints:
     """Number of each combination of levels that occurs."""
-    found = codes[0]
+    combined = codes[0]
     for code in codes[1:]:
-        found = np.unique(found * (int(code.max()) + 1) + code, return_inverse=True)[1]
-    return found.astype(np.int64)
+        combined = np.unique(combined * (int(code.max()) + 1) + code, return_inverse=True)[1]
+    return combined.astype(np.int64)
 
 
-def _check(y: Any, place: dict[str, Ints], terms: Iterable[str], factors: Sequence[Ints]) -> None:
-    n = len(place["system"])
-    absent = np.setdiff1d(np.arange(y.shape[list(place).index("system")]), place["system"])
+def _check_levels(y: Any, indices: dict[str, Ints], terms: Iterable[str], factors: Sequence[Ints]) -> None:
+    n = len(indices["system"])
+    absent = np.setdiff1d(np.arange(y.shape[list(indices).index("system")]), indices["system"])
     if absent.size:
         raise InputError(f"system number {absent[0]} has no scores", remedy="leave it out")
     levels = [int(code.max()) + 1 for code in factors]
@@ -198,7 +199,7 @@ def _check(y: Any, place: dict[str, Ints], terms: Iterable[str], factors: Sequen
             )
     for k, term in enumerate(terms):
         for j, other in enumerate(terms):
-            if j < k and levels[j] == levels[k] == int(_joined([factors[j], factors[k]]).max()) + 1:
+            if j < k and levels[j] == levels[k] == int(_join_codes([factors[j], factors[k]]).max()) + 1:
                 raise InputError(
                     f"{term} and {other} are one and the same here", remedy="leave one of them out"
                 )

@@ -20,9 +20,9 @@ from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.base import Estimates
 from shardwise.methods.mixed import balanced, reml
 from shardwise.methods.mixed.balanced import BalancedFit, Design
-from shardwise.methods.mixed.blocks import Problem, problem
+from shardwise.methods.mixed.blocks import Problem, prepare_problem
 from shardwise.methods.mixed.factors import FactorFit, fit_factors
-from shardwise.methods.mixed.observations import DIMENSIONS, Observations, cells, observations
+from shardwise.methods.mixed.observations import DIMENSIONS, Observations, arrange_cells, list_observations
 from shardwise.methods.mixed.profile import (
     BalancedSurface,
     GeneralSurface,
@@ -33,8 +33,8 @@ from shardwise.methods.mixed.reml import Convergence
 from shardwise.methods.mixed.restricted import (
     Parts,
     RestrictedFit,
+    fit_restricted,
     refuse_without_error,
-    restricted,
     singular_note,
 )
 
@@ -83,7 +83,7 @@ class MixedFit(Shown, RestrictedFit):
                     Either("anova(scores, 'topic*system*instance')", "shardwise compare"),
                 ),
             )
-        return self._estimates(
+        return self._build_estimates(
             df,
             claim=self.claim,
             over=Claim("topic", "instance") if self.design == "nested" else Claim("topic"),
@@ -111,25 +111,25 @@ class MixedFit(Shown, RestrictedFit):
         if self.balanced is not None:
             surface: BalancedSurface | GeneralSurface = BalancedSurface(self.balanced.lines)
         else:
-            surface = GeneralSurface(_problem(self.data, len(self.systems)))
+            surface = GeneralSurface(_pose_problem(self.data, len(self.systems)))
         if method == "profile":
             ends = np.array([profile_interval(surface, best, k, level) for k in range(len(best))])
         else:
             active = np.flatnonzero(best > 0.0)
-            inverse = linalg.inv(surface.at(best)[2][np.ix_(active, active)])
+            inverse = linalg.inv(surface.evaluate_at(best)[2][np.ix_(active, active)])
             ends = np.full((len(best), 2), np.nan)
-            for place, k in enumerate(active):
-                ends[k] = wald_interval(float(best[k]), 1.0 / float(inverse[place, place]), level)
+            for index, k in enumerate(active):
+                ends[k] = wald_interval(float(best[k]), 1.0 / float(inverse[index, index]), level)
         frame = pd.DataFrame({"variance": best, "lower": ends[:, 0], "upper": ends[:, 1]},
                              index=pd.Index(list(self.variance_components), name="component"))  # fmt: skip
         return frame.assign(sd=np.sqrt(best), sd_lower=np.sqrt(ends[:, 0]), sd_upper=np.sqrt(ends[:, 1]))
 
     def predictions(self) -> dict[str, pd.Series]:
         """Best linear unbiased predictions of the effect of each topic, system:topic and instance."""
-        problem = _problem(self.data, len(self.systems))
+        problem = _pose_problem(self.data, len(self.systems))
         *variances, residual = self.variance_components.values()
         gamma = np.array(variances) / residual
-        scores = reml.predictions(problem, reml.evaluate(problem, gamma))
+        scores = reml.predict_effects(problem, reml.evaluate_likelihood(problem, gamma))
         names = (self.topics, self.data.system_topic_names, self.data.instance_names)
         return {
             name: pd.Series(gamma[k] * scores[k], index=pd.Index(names[k], name=name), name="prediction")
@@ -208,7 +208,7 @@ def mixed(
     if design not in ("nested", "crossed"):
         raise InputError(f"unknown design {design!r}", remedy="choose nested or crossed")
     checked = as_scores(scores, needs=DIMENSIONS, only=True)
-    table = cells(checked, design, deterministic)
+    table = arrange_cells(checked, design, deterministic)
     l, m, n = table.y.shape  # noqa: E741
     if l < 2 or n < 2:
         raise InputError(f"{l} systems and {n} topics are too few", remedy="give at least two of each")
@@ -221,11 +221,11 @@ def mixed(
                 " for deterministic systems",
             ),
         )
-    data = observations(table, design)
+    data = list_observations(table, design)
     complete = np.isfinite(table.y).all() and not (design == "nested" and table.deterministic.any())
     names = ("topic", "system:topic", "system:instance" if design == "nested" else "instance", "residual")
-    notes = _notes(table.counts, table.systems, table.deterministic, design)
-    parts, fit = _closed_form(table.y, design) if complete else (_general(data, l), None)
+    notes = _write_notes(table.counts, table.systems, table.deterministic, design)
+    parts, fit = _closed_form(table.y, design) if complete else (_fit_general(data, l), None)
     components = VarianceComponents(
         dict(zip(names, map(float, parts.variances), strict=True)),
         mean=float(parts.values.mean()),
@@ -249,13 +249,13 @@ def mixed(
 
 def _closed_form(y: Floats, design: Design) -> tuple[Parts, BalancedFit]:
     centre = y.mean()
-    found = balanced.lines(y - centre, design)
-    refuse_without_error(float(found.ms[balanced.E]), float(found.ms.max()))
-    fit = balanced.restricted_maximum(found)
+    lines = balanced.split_lines(y - centre, design)
+    refuse_without_error(float(lines.ms[balanced.E]), float(lines.ms.max()))
+    fit = balanced.restricted_maximum(lines)
     square = np.ones((y.shape[0], y.shape[0]))
     var = float(fit.difference_variance) * (square - np.eye(y.shape[0]))
     parts = Parts(
-        values=found.means + centre,
+        values=lines.means + centre,
         variances=fit.components,
         log_likelihood=float(fit.log_likelihood),
         difference_variance=var,
@@ -267,16 +267,18 @@ def _closed_form(y: Floats, design: Design) -> tuple[Parts, BalancedFit]:
     return parts, fit
 
 
-def _general(data: Observations, systems: int) -> Parts:
-    return restricted(data.y, data.system, (data.topic, data.system_topic, data.instance), systems)
+def _fit_general(data: Observations, systems: int) -> Parts:
+    return fit_restricted(data.y, data.system, (data.topic, data.system_topic, data.instance), systems)
 
 
-def _problem(data: Observations, systems: int) -> Problem:
+def _pose_problem(data: Observations, systems: int) -> Problem:
     x = np.eye(systems)[data.system]
-    return problem(data.y - data.y.mean(), x, (data.topic, data.system_topic, data.instance))
+    return prepare_problem(data.y - data.y.mean(), x, (data.topic, data.system_topic, data.instance))
 
 
-def _notes(counts: tuple[int, ...], systems: tuple[str, ...], fixed: Bools, design: Design) -> list[str]:
+def _write_notes(
+    counts: tuple[int, ...], systems: tuple[str, ...], fixed: Bools, design: Design
+) -> list[str]:
     notes = []
     if fixed.any():
         names = ", ".join(np.array(systems)[fixed])

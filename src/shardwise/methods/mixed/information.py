@@ -9,7 +9,7 @@ from scipy import linalg
 
 from shardwise.core.arrays import Floats, Ints
 from shardwise.methods.mixed.blocks import Problem
-from shardwise.methods.mixed.reml import State, local, slopes
+from shardwise.methods.mixed.reml import State, likelihood_slopes, local_products
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,9 +27,9 @@ class Information:
         return np.flatnonzero(self.variances > 0.0)
 
 
-def information(data: Problem, at: State, sigma2: float) -> Information:
+def variance_information(data: Problem, state: State, sigma2: float) -> Information:
     """Observed and expected information about the variances; V_k = ∂V/∂σ_k² and V_e = I."""
-    d = slopes(data, at)
+    d = likelihood_slopes(data, state)
     f = data.n - data.p
     size = data.factors + 1
     traces, forms = np.empty((size, size)), np.empty((size, size))
@@ -37,11 +37,11 @@ def information(data: Problem, at: State, sigma2: float) -> Information:
     # V itself as the last direction: P V P = P
     traces[-1, :-1] = traces[:-1, -1] = d.t / sigma2
     forms[-1, :-1] = forms[:-1, -1] = d.y / sigma2**2
-    traces[-1, -1], forms[-1, -1] = f, at.q / sigma2
-    a = to_residual(at.gamma, sigma2)
+    traces[-1, -1], forms[-1, -1] = f, state.q / sigma2
+    a = to_residual(state.gamma, sigma2)
     traces, forms = a @ traces @ a.T, a @ forms @ a.T
-    slope = a @ np.append(d.t / sigma2 - d.y / sigma2**2, f - at.q / sigma2)
-    return Information(np.append(at.gamma * sigma2, sigma2), forms - 0.5 * traces, 0.5 * traces, slope)
+    slope = a @ np.append(d.t / sigma2 - d.y / sigma2**2, f - state.q / sigma2)
+    return Information(np.append(state.gamma * sigma2, sigma2), forms - 0.5 * traces, 0.5 * traces, slope)
 
 
 def to_residual(gamma: Floats, sigma2: float) -> Floats:
@@ -51,21 +51,21 @@ def to_residual(gamma: Floats, sigma2: float) -> Floats:
     return a
 
 
-def covariance(data: Problem, at: State, sigma2: float) -> tuple[Floats, Floats]:
+def fixed_covariance(data: Problem, state: State, sigma2: float) -> tuple[Floats, Floats]:
     """Covariance Φ of the fixed effects and its derivatives (K + 1, p, p) by the variances.
 
     ∂(c'Φc)/∂σ_k² = ‖Z_k'V⁻¹XΦc‖².
     """
-    kappa = at.k[:, -data.p :]
+    kappa = state.k[:, -data.p :]
     phi = sigma2 * kappa[-data.p :]
-    g_kappa = at.g @ kappa
+    g_kappa = state.g @ kappa
     parts = np.empty((data.factors + 1, data.p, data.p))
-    for j, s_j in local(data, at).s.items():
+    for j, s_j in local_products(data, state).s.items():
         parts[j] = kappa.T @ s_j @ kappa
-    for one, i in zip(data.rest, data.others, strict=True):
-        parts[i] = g_kappa[one].T @ g_kappa[one]
+    for columns, i in zip(data.rest, data.others, strict=True):
+        parts[i] = g_kappa[columns].T @ g_kappa[columns]
     parts[-1] = phi
-    return phi, np.tensordot(to_residual(at.gamma, sigma2), parts, axes=1)
+    return phi, np.tensordot(to_residual(state.gamma, sigma2), parts, axes=1)
 
 
 def difference_df(variance: Floats, slope: Floats, info: Information, *, observed: bool) -> Floats:

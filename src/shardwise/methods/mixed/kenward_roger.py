@@ -8,20 +8,20 @@ from scipy import linalg
 from shardwise.core.arrays import Floats
 from shardwise.methods.mixed.blocks import Problem
 from shardwise.methods.mixed.information import Information, to_residual
-from shardwise.methods.mixed.reml import State, local
+from shardwise.methods.mixed.reml import State, local_products
 
 
-def small_sample(data: Problem, at: State, sigma2: float, info: Information) -> Floats:
+def small_sample(data: Problem, state: State, sigma2: float, info: Information) -> Floats:
     """(p, p) 2Λ, to be added to Φ: Λ = Σ_jk C_jk (Q_jk - P_j Φ P_k) between two Φ, C the inverse expected information.
 
     With A_k = Z_k'V⁻¹XΦ each term is A_j'(Z_j'P Z_k)A_k, P = V⁻¹ - V⁻¹XΦX'V⁻¹. The direction V itself, of which the
     residual is made, adds nothing, as PX = 0. Complete data have Λ = 0.
     """
-    kappa = at.k[:, -data.p :]
-    near = local(data, at)
-    g_kappa = at.g @ kappa
-    n = np.eye(len(at.h)) - at.k @ at.g
-    pi = n.T @ at.g  # U'PU
+    kappa = state.k[:, -data.p :]
+    near = local_products(data, state)
+    g_kappa = state.g @ kappa
+    n = np.eye(len(state.h)) - state.k @ state.g
+    pi = n.T @ state.g  # U'PU
     size = data.factors + 1
     terms = np.zeros((size, size, data.p, data.p))
     a = near.zu @ kappa  # (P, m, p) Z'W_b⁻¹U K, of which the columns of X are taken
@@ -36,13 +36,13 @@ def small_sample(data: Problem, at: State, sigma2: float, info: Information) -> 
                 a[:, theirs],
                 optimize=True,
             )
-            terms[j, k] -= (s_j @ kappa).T @ at.k @ (s_k @ kappa)
-        for one, i in zip(data.rest, data.others, strict=True):
-            terms[j, i] = kappa.T @ s_j @ n[:, one] @ g_kappa[one]
+            terms[j, k] -= (s_j @ kappa).T @ state.k @ (s_k @ kappa)
+        for columns, i in zip(data.rest, data.others, strict=True):
+            terms[j, i] = kappa.T @ s_j @ n[:, columns] @ g_kappa[columns]
             terms[i, j] = terms[j, i].T
-    for one, i in zip(data.rest, data.others, strict=True):
+    for columns, i in zip(data.rest, data.others, strict=True):
         for two, k in zip(data.rest, data.others, strict=True):
-            terms[i, k] = g_kappa[one].T @ pi[one, two] @ g_kappa[two]
-    turn = to_residual(at.gamma, sigma2)
+            terms[i, k] = g_kappa[columns].T @ pi[columns, two] @ g_kappa[two]
+    turn = to_residual(state.gamma, sigma2)
     weights = turn.T @ linalg.pinvh(info.expected, check_finite=False) @ turn
     return np.asarray(2.0 * np.einsum("jk,jkab->ab", weights, terms) / sigma2)

@@ -17,7 +17,7 @@ DIMENSIONS = ("system", "instance", "topic")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class InstanceCells:
     """(L, M, N) scores, NaN where there is none, with the names of what they are about."""
 
     systems: tuple[str, ...]
@@ -45,7 +45,7 @@ class Observations:
     system_topic_names: tuple[str, ...]
 
 
-def cells(scores: xr.DataArray, design: Design, deterministic: Sequence[str] = ()) -> Cells:
+def arrange_cells(scores: xr.DataArray, design: Design, deterministic: Sequence[str] = ()) -> InstanceCells:
     """Bring scores that passed the gate into the order of a design.
 
     Nested: the instances of a system are its own, so empty places are closed up. Crossed: the same label is the same
@@ -54,12 +54,12 @@ def cells(scores: xr.DataArray, design: Design, deterministic: Sequence[str] = (
     data = scores.transpose(*DIMENSIONS)
     y = np.array(data.to_numpy(), dtype=float)
     systems, instances, topics = (level_names(data, dim) for dim in DIMENSIONS)
-    flags = _flags(data, systems, deterministic)
-    there = np.isfinite(y)
-    for place, system in enumerate(systems):
-        if not there[place].any():
+    flags = _flag_deterministic(data, systems, deterministic)
+    present = np.isfinite(y)
+    for index, system in enumerate(systems):
+        if not present[index].any():
             raise InputError(f"system {system!r} has no scores", remedy="leave it out")
-    empty = ~there.any(axis=(0, 1))
+    empty = ~present.any(axis=(0, 1))
     if empty.any():
         raise InputError(
             f"topic {topics[int(empty.argmax())]!r} has no scores",
@@ -72,15 +72,17 @@ def cells(scores: xr.DataArray, design: Design, deterministic: Sequence[str] = (
         for k in map(int, np.flatnonzero(flags)):
             crossed[k] = y[k, rows[k]]
         names = tuple(instances[m] for m in kept)
-        return Cells(systems, topics, (names,) * len(systems), flags, crossed)
+        return InstanceCells(systems, topics, (names,) * len(systems), flags, crossed)
     width = max(map(len, rows))
     nested = np.full((len(systems), width, len(topics)), np.nan)
     for k, row in enumerate(rows):
         nested[k, : len(row)] = y[k, row]
-    return Cells(systems, topics, tuple(tuple(instances[m] for m in row) for row in rows), flags, nested)
+    return InstanceCells(
+        systems, topics, tuple(tuple(instances[m] for m in row) for row in rows), flags, nested
+    )
 
 
-def _flags(data: xr.DataArray, systems: tuple[str, ...], named: Sequence[str]) -> Bools:
+def _flag_deterministic(data: xr.DataArray, systems: tuple[str, ...], named: Sequence[str]) -> Bools:
     flags = np.zeros(len(systems), dtype=bool)
     if DETERMINISTIC in data.coords:
         flags |= np.asarray(data[DETERMINISTIC].to_numpy(), dtype=bool)
@@ -104,19 +106,24 @@ def _instances_of(y: Floats, system: str, deterministic: bool) -> Ints:
     return row[:1]
 
 
-def observations(table: Cells, design: Design) -> Observations:
+def list_observations(table: InstanceCells, design: Design) -> Observations:
     """List the scores that are there."""
-    system, place, topic = np.nonzero(np.isfinite(table.y))
+    system, instance_index, topic = np.nonzero(np.isfinite(table.y))
     if design == "crossed":
-        instance, names = place, table.labels[0]
+        instance, names = instance_index, table.labels[0]
     else:
         starts = np.concatenate(([0], np.cumsum(np.where(table.deterministic, 0, table.counts))))
-        instance = np.where(table.deterministic[system], -1, starts[system] + place)
+        instance = np.where(table.deterministic[system], -1, starts[system] + instance_index)
         pairs = zip(table.systems, table.labels, table.deterministic, strict=True)
-        names = tuple(f"{name}:{label}" for name, own, fixed in pairs if not fixed for label in own)
-    there = np.isfinite(table.y).any(axis=1)  # (L, N)
-    code = np.cumsum(there).reshape(there.shape) - 1
-    both = tuple(f"{table.systems[k]}:{table.topics[i]}" for k, i in zip(*np.nonzero(there), strict=True))
+        names = tuple(
+            f"{name}:{label}"
+            for name, instance_names, fixed in pairs
+            if not fixed
+            for label in instance_names
+        )
+    present = np.isfinite(table.y).any(axis=1)  # (L, N)
+    code = np.cumsum(present).reshape(present.shape) - 1
+    both = tuple(f"{table.systems[k]}:{table.topics[i]}" for k, i in zip(*np.nonzero(present), strict=True))
     return Observations(
-        table.y[system, place, topic], system, topic, code[system, topic], instance, names, both
+        table.y[system, instance_index, topic], system, topic, code[system, topic], instance, names, both
     )

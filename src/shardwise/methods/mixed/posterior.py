@@ -22,7 +22,7 @@ from shardwise.core.rng import make_generator
 from shardwise.core.shown import Shown
 from shardwise.methods.mixed import balanced, blocks, reml
 from shardwise.methods.mixed.fit import MixedFit
-from shardwise.methods.mixed.posterior_draws import Order, draw
+from shardwise.methods.mixed.posterior_draws import Order, draw_ordered
 from shardwise.stats.threads import one_thread
 
 DRAWS, DRAWS_GENERAL = 10_000, 2_000
@@ -201,18 +201,18 @@ def posterior(fit: MixedFit, draws: int | None = None, seed: int = 0) -> Posteri
         )
     rng = make_generator(seed)
     if fit.balanced is not None:
-        return _exact(fit, fit.balanced, draws or DRAWS, rng)
+        return _draw_exactly(fit, fit.balanced, draws or DRAWS, rng)
     with one_thread():
         return _by_importance(fit, draws or DRAWS_GENERAL, rng)
 
 
-def _exact(fit: MixedFit, form: balanced.BalancedFit, n: int, rng: np.random.Generator) -> Posterior:
-    found = form.lines
+def _draw_exactly(fit: MixedFit, form: balanced.BalancedFit, n: int, rng: np.random.Generator) -> Posterior:
+    lines = form.lines
     rows = np.zeros((len(balanced.EDGES), 4))
     for row, (up, down) in zip(rows, balanced.EDGES, strict=True):
         row[up], row[down] = 1.0, -1.0
-    phi = draw(Order(found.ss, found.df, rows), n, rng)
-    drawn = balanced.BalancedFit(found, phi, np.zeros(phi.shape, dtype=np.int64))
+    phi = draw_ordered(Order(lines.ss, lines.df, rows), n, rng)
+    drawn = balanced.BalancedFit(lines, phi, np.zeros(phi.shape, dtype=np.int64))
     return Posterior(
         systems=fit.systems,
         components=tuple(fit.variance_components),
@@ -230,7 +230,7 @@ def _by_importance(fit: MixedFit, n: int, rng: np.random.Generator) -> Posterior
     ll = len(fit.systems)
     centre = float(data.y.mean())
     codes = (data.topic, data.system_topic, data.instance)
-    problem = blocks.problem(data.y - centre, np.eye(ll)[data.system], codes)
+    problem = blocks.prepare_problem(data.y - centre, np.eye(ll)[data.system], codes)
     inside = float((data.instance >= 0).sum())
     per_topic, per_cell = (problem.n / (int(code.max()) + 1) for code in codes[:2])
     per_instance = inside / (int(data.instance.max()) + 1)
@@ -240,7 +240,7 @@ def _by_importance(fit: MixedFit, n: int, rng: np.random.Generator) -> Posterior
         g_t, g_st, g_i = np.exp(eta)
         prior = -np.log1p(per_cell * g_st) - np.log1p(per_instance * g_i)
         prior -= np.log1p(per_cell * g_st + per_topic * g_t)
-        state = reml.evaluate(problem, np.exp(eta))
+        state = reml.evaluate_likelihood(problem, np.exp(eta))
         return float(prior + eta.sum() - 0.5 * reml.profiled_deviance(problem, state))
 
     floor = 0.1 / np.array([per_topic, per_cell, per_instance])
@@ -248,7 +248,7 @@ def _by_importance(fit: MixedFit, n: int, rng: np.random.Generator) -> Posterior
     start = np.log(np.maximum(np.array(variances) / residual, floor))
     minimize: Any = scipy.optimize.minimize
     mode = minimize(lambda eta: -log_density(eta), start, method="Nelder-Mead", tol=1e-4).x
-    root = linalg.cholesky(linalg.inv(_curvature(log_density, mode)), lower=True)
+    root = linalg.cholesky(linalg.inv(_estimate_curvature(log_density, mode)), lower=True)
     z = rng.standard_normal((n, 3)) / np.sqrt(rng.chisquare(PROPOSAL_DF, (n, 1)) / PROPOSAL_DF)
     eta = mode + z @ root.T
     log_proposal = -(PROPOSAL_DF + 3.0) / 2.0 * np.log1p((z**2).sum(axis=1) / PROPOSAL_DF)
@@ -256,13 +256,13 @@ def _by_importance(fit: MixedFit, n: int, rng: np.random.Generator) -> Posterior
     means, spread = np.empty((n, ll)), np.empty((n, ll, ll))
     for k in range(n):
         log_weight[k] = log_density(eta[k]) - log_proposal[k]
-        state = reml.evaluate(problem, np.exp(eta[k]))
+        state = reml.evaluate_likelihood(problem, np.exp(eta[k]))
         sigma2 = state.q / rng.chisquare(f)
         variance[k] = np.append(state.gamma * sigma2, sigma2)
         means[k] = (state.k @ state.h)[-ll:] + centre
         phi = state.q / f * state.k[-ll:, -ll:]
-        own = np.diag(phi)
-        spread[k] = own[:, None] + own[None, :] - phi - phi.T
+        diagonal = np.diag(phi)
+        spread[k] = diagonal[:, None] + diagonal[None, :] - phi - phi.T
     weights = np.exp(log_weight - log_weight.max())
     weights /= weights.sum()
     worth = 1.0 / float((weights**2).sum())
@@ -278,7 +278,7 @@ def _by_importance(fit: MixedFit, n: int, rng: np.random.Generator) -> Posterior
     )
 
 
-def _curvature(log_density: Any, mode: Floats, step: float = 0.05) -> Floats:
+def _estimate_curvature(log_density: Any, mode: Floats, step: float = 0.05) -> Floats:
     """Negative Hessian at the mode by differences, made safe where the density is nearly flat."""
     size = len(mode)
     out = np.empty((size, size))

@@ -23,21 +23,21 @@ class Order:
     rows: Floats  # (C, K)
 
 
-def draw(order: Order, n: int, rng: np.random.Generator) -> Floats:
+def draw_ordered(order: Order, n: int, rng: np.random.Generator) -> Floats:
     """(n, K) draws of φ from the posterior, truncated to the order."""
     kept: list[Floats] = []
-    found = tried = 0
-    while found < n and tried <= PATIENCE * n:
+    accepted = tried = 0
+    while accepted < n and tried <= PATIENCE * n:
         size = max(n, 1000)
         phi = order.ss / rng.chisquare(order.df, size=(size, len(order.ss)))
         phi = phi[(phi @ order.rows.T >= 0.0).all(axis=1)]
         kept.append(phi)
-        found += len(phi)
+        accepted += len(phi)
         tried += size
-    return np.concatenate(kept)[:n] if found >= n else weighed(order, n, rng)
+    return np.concatenate(kept)[:n] if accepted >= n else draw_weighted(order, n, rng)
 
 
-def weighed(order: Order, n: int, rng: np.random.Generator) -> Floats:
+def draw_weighted(order: Order, n: int, rng: np.random.Generator) -> Floats:
     """The same for orders that chance hardly ever meets: each line above those below it, and the weight of that.
 
     φ_k is drawn from its law cut off at the bound that the lines below set, and the probability of keeping it is the
@@ -45,11 +45,13 @@ def weighed(order: Order, n: int, rng: np.random.Generator) -> Floats:
     """
     size, ss = PROPOSALS * n, np.maximum(order.ss, LEAST * order.ss.max())
     phi, chance = np.zeros((size, len(ss))), np.zeros(size)
-    left = set(range(len(ss)))
-    while left:
-        above = {k: [row for row in order.rows if row[k] > 0.0] for k in left}
-        k = next(k for k in left if not any((row[list(left - {k})] != 0.0).any() for row in above[k]))
-        left.remove(k)
+    remaining = set(range(len(ss)))
+    while remaining:
+        above = {k: [row for row in order.rows if row[k] > 0.0] for k in remaining}
+        k = next(
+            k for k in remaining if not any((row[list(remaining - {k})] != 0.0).any() for row in above[k])
+        )
+        remaining.remove(k)
         x, half = rng.chisquare(order.df[k], size), order.df[k] / 2.0
         if above[k]:
             low = np.max([-(phi @ row) / row[k] for row in above[k]], axis=0)

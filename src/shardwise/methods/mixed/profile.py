@@ -13,8 +13,8 @@ from scipy import linalg
 from shardwise.core.arrays import Floats
 from shardwise.methods.mixed.balanced import Lines
 from shardwise.methods.mixed.blocks import Problem
-from shardwise.methods.mixed.information import information
-from shardwise.methods.mixed.reml import deviance, evaluate
+from shardwise.methods.mixed.information import variance_information
+from shardwise.methods.mixed.reml import evaluate_likelihood, restricted_deviance
 from shardwise.stats.threads import one_thread
 
 STEPS = 60
@@ -23,7 +23,7 @@ STEPS = 60
 class Surface(Protocol):
     """-2 log restricted likelihood as a function of the variances, the residual one last."""
 
-    def at(self, variances: Floats) -> tuple[float, Floats, Floats]:
+    def evaluate_at(self, variances: Floats) -> tuple[float, Floats, Floats]:
         """Value, slope and expected information."""
 
 
@@ -33,11 +33,13 @@ class BalancedSurface:
 
     lines: Lines
 
-    def at(self, variances: Floats) -> tuple[float, Floats, Floats]:
+    def evaluate_at(self, variances: Floats) -> tuple[float, Floats, Floats]:
         """Value (up to a constant), slope and expected information."""
         l, m, n = self.lines.shape  # noqa: E741
-        own = n if self.lines.design == "nested" else l * n
-        linear = np.array([[l * m, m, 0, 1], [0, m, 0, 1], [0, 0, own, 1], [0, 0, 0, 1]], dtype=float)
+        multiplicity = n if self.lines.design == "nested" else l * n
+        linear = np.array(
+            [[l * m, m, 0, 1], [0, m, 0, 1], [0, 0, multiplicity, 1], [0, 0, 0, 1]], dtype=float
+        )
         phi = linear @ variances
         df, ss = self.lines.df, self.lines.ss
         value = float((df * np.log(phi) + ss / phi).sum())
@@ -51,31 +53,33 @@ class GeneralSurface:
 
     data: Problem
 
-    def at(self, variances: Floats) -> tuple[float, Floats, Floats]:
+    def evaluate_at(self, variances: Floats) -> tuple[float, Floats, Floats]:
         """Value, slope and expected information."""
         sigma2 = float(variances[-1])
-        state = evaluate(self.data, variances[:-1] / sigma2)
-        info = information(self.data, state, sigma2)
-        return deviance(self.data, state, sigma2), info.slope, info.expected
+        state = evaluate_likelihood(self.data, variances[:-1] / sigma2)
+        info = variance_information(self.data, state, sigma2)
+        return restricted_deviance(self.data, state, sigma2), info.slope, info.expected
 
 
 def profile_interval(surface: Surface, best: Floats, k: int, level: float) -> tuple[float, float]:
     """Values of variance k at which the deviance, the others at their best, is χ²₁(level) above its minimum."""
     limit = float(scipy.stats.chi2.ppf(level, 1))
-    bottom = surface.at(best)[0]
+    bottom = surface.evaluate_at(best)[0]
 
-    def excess(sd: float) -> float:
+    def excess_deviance(sd: float) -> float:
         start = best.copy()
         start[k] = sd**2
-        return _minimum(surface, start, k) - bottom - limit
+        return _minimise_deviance(surface, start, k) - bottom - limit
 
     with one_thread():
         middle = float(np.sqrt(best[k]))
         scale = middle or float(np.sqrt(best[-1])) * 0.1
-        return _lower(excess, middle, k == len(best) - 1), _upper(excess, middle, scale)
+        return _lower_limit(excess_deviance, middle, k == len(best) - 1), _upper_limit(
+            excess_deviance, middle, scale
+        )
 
 
-def _lower(excess: Callable[[float], float], middle: float, is_residual: bool) -> float:
+def _lower_limit(excess: Callable[[float], float], middle: float, is_residual: bool) -> float:
     if middle == 0.0 or (not is_residual and excess(0.0) <= 0.0):
         return 0.0
     low = 0.0
@@ -86,16 +90,16 @@ def _lower(excess: Callable[[float], float], middle: float, is_residual: bool) -
     return float(scipy.optimize.brentq(excess, low, middle, xtol=1e-10 * middle)) ** 2
 
 
-def _upper(excess: Callable[[float], float], middle: float, scale: float) -> float:
+def _upper_limit(excess: Callable[[float], float], middle: float, scale: float) -> float:
     high = middle + scale
     while excess(high) < 0.0:
         high = middle + 2.0 * (high - middle)
     return float(scipy.optimize.brentq(excess, middle, high, xtol=1e-10 * scale)) ** 2
 
 
-def _minimum(surface: Surface, v: Floats, fixed: int) -> float:
+def _minimise_deviance(surface: Surface, v: Floats, fixed: int) -> float:
     """Least deviance with variance `fixed` held, by scoring steps."""
-    value, slope, info = surface.at(v)
+    value, slope, info = surface.evaluate_at(v)
     for _ in range(STEPS):
         free = (v > 0.0) | (slope < 0.0)
         free[fixed] = False
@@ -110,13 +114,13 @@ def _minimum(surface: Surface, v: Floats, fixed: int) -> float:
             length = min(1.0, -0.9 * v[-1] / direction[-1])
         while length > 1e-8:
             trial = np.maximum(v + length * direction, 0.0)
-            found = surface.at(trial)
-            if found[0] < value:
+            evaluated = surface.evaluate_at(trial)
+            if evaluated[0] < value:
                 break
             length /= 4.0
         else:
             break
-        v, (value, slope, info) = trial, found
+        v, (value, slope, info) = trial, evaluated
     return value
 
 

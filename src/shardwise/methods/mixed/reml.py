@@ -79,21 +79,21 @@ class Convergence:
         return f"{self.method}, {self.steps} steps, {end}; {self.agreeing} of {self.starts} starts agree"
 
 
-def evaluate(data: Problem, gamma: Floats) -> State:
+def evaluate_likelihood(data: Problem, gamma: Floats) -> State:
     """Solve the mixed-model equations at one γ."""
     root = np.sqrt(gamma[data.column_factor])
     system = data.zz * np.outer(root, root) + np.eye(root.size)
     try:
         lower = np.linalg.cholesky(system)
         inner = np.linalg.inv(system) * np.outer(root, root)
-        inner_u = _each(inner, data.zu)
+        inner_u = _multiply_each(inner, data.zu)
         flat = (-1, data.u_u.shape[0])
         weighted = (data.count[:, None, None] * inner_u).reshape(flat)
         g = data.u_u - data.zu.reshape(flat).T @ weighted
         h = data.u_y - inner_u.reshape(flat).T @ data.zy.reshape(-1)
         scale = np.ones(len(h))
-        for at, i in zip(data.rest, data.others, strict=True):
-            scale[at] = np.sqrt(gamma[i])
+        for columns, i in zip(data.rest, data.others, strict=True):
+            scale[columns] = np.sqrt(gamma[i])
         scales = np.outer(scale, scale)
         c = g * scales
         random = len(h) - data.p
@@ -116,116 +116,126 @@ def evaluate(data: Problem, gamma: Floats) -> State:
     return State(gamma, g, h, k, logs, max(q, np.finfo(float).tiny), inner, inner_u)
 
 
-def _each(a: Floats, b: Floats) -> Floats:
+def _multiply_each(a: Floats, b: Floats) -> Floats:
     """Products of many small matrices; those of single numbers need no BLAS, which is slow to call."""
     return a * b if a.shape[-1] == 1 else a @ b
 
 
-def deviance(data: Problem, at: State, sigma2: float) -> float:
+def restricted_deviance(data: Problem, state: State, sigma2: float) -> float:
     """-2 log restricted likelihood at one σ²."""
     f = data.n - data.p
-    return at.logs + f * float(np.log(2.0 * np.pi * sigma2)) + at.q / sigma2
+    return state.logs + f * float(np.log(2.0 * np.pi * sigma2)) + state.q / sigma2
 
 
-def profiled_deviance(data: Problem, at: State) -> float:
+def profiled_deviance(data: Problem, state: State) -> float:
     """-2 log restricted likelihood, σ² at its best."""
     f = data.n - data.p
-    return at.logs + f * (1.0 + float(np.log(2.0 * np.pi * at.q / f)))
+    return state.logs + f * (1.0 + float(np.log(2.0 * np.pi * state.q / f)))
 
 
-def local(data: Problem, at: State) -> Local:
+def local_products(data: Problem, state: State) -> Local:
     """What derivatives need of the factors within items."""
-    zz = data.zz - _each(_each(data.zz, at.inner), data.zz)
-    zu = data.zu - _each(data.zz, at.inner_u)
+    zz = data.zz - _multiply_each(_multiply_each(data.zz, state.inner), data.zz)
+    zu = data.zu - _multiply_each(data.zz, state.inner_u)
     width = zu.shape[-1]
     root = np.sqrt(data.count)[:, None, None] * zu
-    each = {j: root[:, one].reshape(-1, width) for j, one in data.own.items()}
+    each = {j: root[:, columns].reshape(-1, width) for j, columns in data.own.items()}
     return Local(zz, zu, {j: mine.T @ mine for j, mine in each.items()})
 
 
-def slopes(data: Problem, at: State) -> Slopes:
+def likelihood_slopes(data: Problem, state: State) -> Slopes:
     """Traces tr(PV), tr(PVPV) and their counterparts in y, without any matrix as large as the data."""
-    near = local(data, at)
+    near = local_products(data, state)
     size = data.factors
-    kh = at.k @ at.h
-    w = at.h - at.g @ kh  # U'Py
-    n = np.eye(len(w)) - at.k @ at.g
-    pi = n.T @ at.g  # U'PU
-    turn = np.eye(data.zz.shape[-1]) - _each(data.zz, at.inner)
-    ours, minus = _each(turn, data.zy[..., None]), near.zu @ kh
+    kh = state.k @ state.h
+    w = state.h - state.g @ kh  # U'Py
+    n = np.eye(len(w)) - state.k @ state.g
+    pi = n.T @ state.g  # U'PU
+    turn = np.eye(data.zz.shape[-1]) - _multiply_each(data.zz, state.inner)
+    ours, minus = _multiply_each(turn, data.zy[..., None]), near.zu @ kh
     sum_w = ours[..., 0] - data.count[:, None] * minus  # Z'Py, summed over the items of a pattern
     cross = ours * minus[:, None, :]
-    ww = _each(_each(turn, data.zyyz), turn.swapaxes(-1, -2)) - cross - cross.swapaxes(-1, -2)
+    ww = (
+        _multiply_each(_multiply_each(turn, data.zyyz), turn.swapaxes(-1, -2))
+        - cross
+        - cross.swapaxes(-1, -2)
+    )
     ww += data.count[:, None, None] * minus[:, :, None] * minus[:, None, :]  # its squares, likewise
-    hw = {j: np.einsum("pmu,pm->u", near.zu[:, one], sum_w[:, one]) for j, one in data.own.items()}
-    ks = {j: at.k @ s_j for j, s_j in near.s.items()}
-    zuk = (near.zu.reshape(-1, len(w)) @ at.k).reshape(near.zu.shape)  # one product, not one for each pattern
+    hw = {
+        j: np.einsum("pmu,pm->u", near.zu[:, columns], sum_w[:, columns]) for j, columns in data.own.items()
+    }
+    ks = {j: state.k @ s_j for j, s_j in near.s.items()}
+    zuk = (near.zu.reshape(-1, len(w)) @ state.k).reshape(
+        near.zu.shape
+    )  # one product, not one for each pattern
     around = zuk @ near.zu.swapaxes(-1, -2)  # Z'W_b⁻¹U K U'W_b⁻¹Z
     t, tt, y, yy = np.zeros(size), np.zeros((size, size)), np.zeros(size), np.zeros((size, size))
-    for j, one in data.own.items():
+    for j, columns in data.own.items():
         s_j = near.s[j]
-        own = np.diagonal(near.zz[:, one, one], axis1=-2, axis2=-1)
-        t[j] = float((data.count[:, None] * own).sum() - (at.k * s_j).sum())
-        y[j] = float(np.trace(ww[:, one, one], axis1=-2, axis2=-1).sum())
+        diagonal = np.diagonal(near.zz[:, columns, columns], axis1=-2, axis2=-1)
+        t[j] = float((data.count[:, None] * diagonal).sum() - (state.k * s_j).sum())
+        y[j] = float(np.trace(ww[:, columns, columns], axis1=-2, axis2=-1).sum())
         for k, two in data.own.items():
-            both = near.zz[:, one, two]
-            tt[j, k] = float((data.count[:, None, None] * both * (both - 2.0 * around[:, one, two])).sum())
+            both = near.zz[:, columns, two]
+            tt[j, k] = float(
+                (data.count[:, None, None] * both * (both - 2.0 * around[:, columns, two])).sum()
+            )
             tt[j, k] += float((ks[j] * ks[k].T).sum())
-            yy[j, k] = float((both * ww[:, one, two]).sum() - hw[j] @ at.k @ hw[k])
+            yy[j, k] = float((both * ww[:, columns, two]).sum() - hw[j] @ state.k @ hw[k])
         nsn = np.einsum("ij,ij->j", n, s_j @ n)
         for two, k in zip(data.rest, data.others, strict=True):
             tt[j, k] = tt[k, j] = float(nsn[two].sum())
             yy[j, k] = yy[k, j] = float(hw[j] @ n[:, two] @ w[two])
-    for one, i in zip(data.rest, data.others, strict=True):
-        t[i], y[i] = float(np.trace(pi[one, one])), float(w[one] @ w[one])
+    for columns, i in zip(data.rest, data.others, strict=True):
+        t[i], y[i] = float(np.trace(pi[columns, columns])), float(w[columns] @ w[columns])
         for two, k in zip(data.rest, data.others, strict=True):
-            tt[i, k] = float((pi[one, two] ** 2).sum())
-            yy[i, k] = float(w[one] @ pi[one, two] @ w[two])
+            tt[i, k] = float((pi[columns, two] ** 2).sum())
+            yy[i, k] = float(w[columns] @ pi[columns, two] @ w[two])
     return Slopes(t, tt, y, yy)
 
 
-def predictions(data: Problem, at: State) -> tuple[Floats, ...]:
+def predict_effects(data: Problem, state: State) -> tuple[Floats, ...]:
     """Z_k'Py of each factor, which γ_k makes best linear unbiased predictions."""
-    kh = at.k @ at.h
-    w = at.h - at.g @ kh
-    turn = np.eye(data.zz.shape[-1]) - data.zz @ at.inner
-    own = np.einsum("imk,ik->im", turn[data.pattern], data.item_zy)
-    own -= (local(data, at).zu @ kh)[data.pattern]
-    found: list[Floats] = [np.empty(0)] * data.factors
-    for one, i in zip(data.rest, data.others, strict=True):
-        found[i] = w[one]
-    for j, one in data.own.items():
-        levels = data.item_levels[:, one]
-        there = levels >= 0
-        found[j] = np.zeros(int(levels.max()) + 1)
-        found[j][levels[there]] = own[:, one][there]
-    return tuple(found)
+    kh = state.k @ state.h
+    w = state.h - state.g @ kh
+    turn = np.eye(data.zz.shape[-1]) - data.zz @ state.inner
+    within = np.einsum("imk,ik->im", turn[data.pattern], data.item_zy)
+    within -= (local_products(data, state).zu @ kh)[data.pattern]
+    predicted: list[Floats] = [np.empty(0)] * data.factors
+    for columns, i in zip(data.rest, data.others, strict=True):
+        predicted[i] = w[columns]
+    for j, columns in data.own.items():
+        levels = data.item_levels[:, columns]
+        present = levels >= 0
+        predicted[j] = np.zeros(int(levels.max()) + 1)
+        predicted[j][levels[present]] = within[:, columns][present]
+    return tuple(predicted)
 
 
-def maximise(data: Problem) -> tuple[State, Convergence]:
+def maximise_likelihood(data: Problem) -> tuple[State, Convergence]:
     """Find the restricted maximum over γ ≥ 0 from several starts."""
     with one_thread():
-        ends = [_climb(data, np.full(data.factors, start)) for start in STARTS]
+        ends = [_climb_likelihood(data, np.full(data.factors, start)) for start in STARTS]
     best = min(ends, key=lambda end: end[1])
     agreeing = sum(abs(end[1] - best[1]) < 1e-6 * (1.0 + abs(best[1])) for end in ends)
     record = Convergence("profiled REML by projected Newton steps", best[2], best[3], len(STARTS), agreeing)
     return best[0], record
 
 
-def _climb(data: Problem, gamma: Floats) -> tuple[State, float, int, float]:
+def _climb_likelihood(data: Problem, gamma: Floats) -> tuple[State, float, int, float]:
     """One ascent: state, deviance, steps, and the gain that a further step promises."""
-    state = evaluate(data, gamma)
+    state = evaluate_likelihood(data, gamma)
     deviance = profiled_deviance(data, state)
     gain = np.inf
     for step in range(MOST_STEPS):
-        slope, direction = _step(data, state)
+        slope, direction = _choose_step(data, state)
         gain = -float(slope @ direction)
         if gain < TOLERANCE * (1.0 + abs(deviance)):
             # Newton doubles the digits once more where the deviance no longer shows it
-            return evaluate(data, np.maximum(state.gamma + direction, 0.0)), deviance, step, gain
+            return evaluate_likelihood(data, np.maximum(state.gamma + direction, 0.0)), deviance, step, gain
         length = 1.0
         while length > 1e-10:
-            trial = evaluate(data, np.maximum(state.gamma + length * direction, 0.0))
+            trial = evaluate_likelihood(data, np.maximum(state.gamma + length * direction, 0.0))
             value = profiled_deviance(data, trial)
             if value < deviance:
                 break
@@ -236,14 +246,14 @@ def _climb(data: Problem, gamma: Floats) -> tuple[State, float, int, float]:
     return state, deviance, MOST_STEPS, gain
 
 
-def _step(data: Problem, at: State) -> tuple[Floats, Floats]:
+def _choose_step(data: Problem, state: State) -> tuple[Floats, Floats]:
     """Slope of the deviance in γ, 0 where it presses against the bound, and a direction downhill."""
-    d = slopes(data, at)
+    d = likelihood_slopes(data, state)
     f = data.n - data.p
-    slope = d.t - f * d.y / at.q
-    free = (at.gamma > 0.0) | (slope < 0.0)
+    slope = d.t - f * d.y / state.q
+    free = (state.gamma > 0.0) | (slope < 0.0)
     slope = np.where(free, slope, 0.0)
-    curve = -d.tt + f * (2.0 * d.yy / at.q - np.outer(d.y, d.y) / at.q**2)
+    curve = -d.tt + f * (2.0 * d.yy / state.q - np.outer(d.y, d.y) / state.q**2)
     expected = d.tt - np.outer(d.t, d.t) / f
     direction = np.zeros_like(slope)
     inside = np.ix_(free, free)

@@ -14,8 +14,8 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.variance_components import VarianceComponents
 from shardwise.methods.base import Estimates
 from shardwise.methods.mixed import reml
-from shardwise.methods.mixed.blocks import problem
-from shardwise.methods.mixed.information import covariance, difference_df, information
+from shardwise.methods.mixed.blocks import prepare_problem
+from shardwise.methods.mixed.information import difference_df, fixed_covariance, variance_information
 from shardwise.methods.mixed.kenward_roger import small_sample
 from shardwise.methods.mixed.reml import Convergence
 
@@ -38,33 +38,33 @@ class Parts:
     convergence: Convergence
 
 
-def restricted(y: Floats, system: Ints, factors: Sequence[Ints], systems: int) -> Parts:
+def fit_restricted(y: Floats, system: Ints, factors: Sequence[Ints], systems: int) -> Parts:
     """Maximise the restricted likelihood, given each score's system and its level of each random term (-1: none)."""
     centre = y.mean()
-    data = problem(y - centre, np.eye(systems)[system], factors)
-    state, convergence = reml.maximise(data)
+    data = prepare_problem(y - centre, np.eye(systems)[system], factors)
+    state, convergence = reml.maximise_likelihood(data)
     sigma2 = state.q / (data.n - data.p)
     refuse_without_error(sigma2, float(y.var()))
-    info = information(data, state, sigma2)
-    phi, slopes = covariance(data, state, sigma2)
-    var, slope = _differences(phi), _differences(slopes)
+    info = variance_information(data, state, sigma2)
+    phi, slopes = fixed_covariance(data, state, sigma2)
+    var, slope = _difference_variances(phi), _difference_variances(slopes)
     off = np.where(np.eye(systems, dtype=bool), np.inf, var)  # a system against itself: any df will do
     return Parts(
         values=(state.k @ state.h)[-data.p :] + centre,
         variances=info.variances,
         log_likelihood=-0.5 * reml.profiled_deviance(data, state),
         difference_variance=var,
-        small_sample_variance=var + _differences(small_sample(data, state, sigma2, info)),
+        small_sample_variance=var + _difference_variances(small_sample(data, state, sigma2, info)),
         satterthwaite=difference_df(off, slope, info, observed=True),
         kenward_roger=difference_df(off, slope, info, observed=False),
         convergence=convergence,
     )
 
 
-def _differences(phi: Floats) -> Floats:
+def _difference_variances(phi: Floats) -> Floats:
     """(…, L, L) c'Φc for all differences of two systems."""
-    own = np.diagonal(phi, axis1=-2, axis2=-1)
-    return np.asarray(own[..., :, None] + own[..., None, :] - phi - np.swapaxes(phi, -1, -2))
+    diagonal = np.diagonal(phi, axis1=-2, axis2=-1)
+    return np.asarray(diagonal[..., :, None] + diagonal[..., None, :] - phi - np.swapaxes(phi, -1, -2))
 
 
 def refuse_without_error(error: float, spread: float) -> None:
@@ -167,7 +167,7 @@ class RestrictedFit:
         """Mean of each system as the model sees it."""
         return pd.Series(self.values, index=pd.Index(self.systems, name="system"), name="mean")
 
-    def _estimates(
+    def _build_estimates(
         self, df: str, *, claim: str, over: Claim, model: str, alike: bool, shared: Sequence[str]
     ) -> Estimates:
         """Means with the errors and df asked for; what all systems share cancels from a difference."""

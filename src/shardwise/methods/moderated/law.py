@@ -66,14 +66,14 @@ def law_of(
     blocks = -(-n_resamples // BLOCK)
     step = max(1, -(-blocks // (4 * count_workers(jobs) if executor is None else CHUNKS)))
     ranges = [(first, min(first + step, blocks)) for first in range(0, blocks, step)]
-    work = partial(_tally, count, targets, key, n_resamples)
+    work = partial(_count_blocks, count, targets, key, n_resamples)
     counts, peaks = zip(*map_parallel(work, ranges, jobs=jobs, executor=executor), strict=True)
     falling = np.sum(counts, axis=0) + 1
     p_adjusted[order] = np.maximum.accumulate(falling) / (n_resamples + 1)
     return Law(p_adjusted, np.sort(np.concatenate(peaks)))
 
 
-def _tally(
+def _count_blocks(
     count: Count, targets: Targets, key: np.uint64, n_resamples: int, blocks: tuple[int, int]
 ) -> tuple[Ints, Floats]:
     """Count some blocks of draws, and return the largest t² of each of these."""

@@ -14,20 +14,20 @@ from shardwise.core.errors import InputError, Option
 from shardwise.core.model import MD6
 from shardwise.methods.base import JOINT, Clause, Estimates, Method, Outcome
 from shardwise.methods.mixed.posterior import Mixture
-from shardwise.methods.moderated.cells import cell_statistics, of_cells, stratified
+from shardwise.methods.moderated.cells import cell_statistics, of_cells, run_stratified
 from shardwise.methods.moderated.law import Law
 from shardwise.methods.moderated.noise import (
     Noise,
-    batched,
+    batch_noise,
     of_instances,
     of_shards,
     of_shards_with_gaps,
     over_splits,
 )
 from shardwise.methods.moderated.normal import normal_limit
-from shardwise.methods.moderated.resample import resample_single, resampled
-from shardwise.methods.moderated.statistics import D0, Statistics, statistics
-from shardwise.methods.moments.gram import gram
+from shardwise.methods.moderated.resample import resample_single, resample_topics
+from shardwise.methods.moderated.statistics import D0, Statistics, moderated_statistics
+from shardwise.methods.moments.gram import compute_gram
 from shardwise.methods.paired.method import describe_resamples, estimate_by_pairs
 from shardwise.methods.repeats.method import (
     BOTH,
@@ -71,14 +71,14 @@ class ModeratedJoint:
         jobs = 1 if tables.keyed else None  # batches come in threads of their own
         laws = []
         for i, key in enumerate(tables.keys):
-            own = _of_table(self.found, i)
-            drawn = (self.ia, self.ib, own, key, tables.n_resamples)
+            table_statistics = _of_table(self.found, i)
+            drawn = (self.ia, self.ib, table_statistics, key, tables.n_resamples)
             if test.noise is None:
                 # few or unequal clusters: t counts for less than resamples would have it
-                drawn = (self.ia, self.ib, own.drawn, key, tables.n_resamples)
+                drawn = (self.ia, self.ib, table_statistics.drawn, key, tables.n_resamples)
                 laws.append(_law_of_topics(test.y[i], drawn, jobs))
             else:
-                laws.append(_with_noise(test.y[i], test.noise.at(i), drawn, jobs))
+                laws.append(_with_noise(test.y[i], test.noise.select_part(i), drawn, jobs))
         return tuple(laws)
 
     @cached_property
@@ -86,13 +86,19 @@ class ModeratedJoint:
         """p-values of single pairs, from the same resamples where they can be, never above the corrected ones."""
         tables, rows = self.test.tables, []
         for i, key in enumerate(tables.keys):
-            own = _of_table(self.found, i)
+            table_statistics = _of_table(self.found, i)
             single = None
             if self.test.noise is None and not tables.keyed and len(self.test.y[i]) < MANY_TOPICS:
                 single = resample_single(
-                    self.test.y[i], self.ia, self.ib, own.drawn.t, key, tables.n_resamples, own.d0
+                    self.test.y[i],
+                    self.ia,
+                    self.ib,
+                    table_statistics.drawn.t,
+                    key,
+                    tables.n_resamples,
+                    table_statistics.d0,
                 )
-            rows.append(np.minimum(own.p if single is None else single, self.p_adjusted[i]))
+            rows.append(np.minimum(table_statistics.p if single is None else single, self.p_adjusted[i]))
         return np.stack(rows)
 
     @property
@@ -109,9 +115,9 @@ class ModeratedJoint:
 def _law_of_topics(y: Floats, drawn: tuple[Ints, Ints, Statistics, np.uint64, int], jobs: int | None) -> Law:
     """The joint distribution over resampled topics, or its normal limit where there are very many topics."""
     if len(y) < MANY_TOPICS or np.isnan(y).any():
-        return resampled(y, *drawn, jobs=jobs)
-    ia, ib, found, key, n_resamples = drawn
-    return normal_limit(gram(np.ascontiguousarray(y.T)), ia, ib, found, key, n_resamples, jobs)
+        return resample_topics(y, *drawn, jobs=jobs)
+    ia, ib, statistics, key, n_resamples = drawn
+    return normal_limit(compute_gram(np.ascontiguousarray(y.T)), ia, ib, statistics, key, n_resamples, jobs)
 
 
 def _with_noise(
@@ -121,7 +127,7 @@ def _with_noise(
 
     Where a system lacks topics, the law is that of the topics that all have, for the statistics of all topics.
     """
-    ia, ib, found, key, n_resamples = drawn
+    ia, ib, statistics, key, n_resamples = drawn
     common = np.isfinite(y).all(axis=1)
     if common.sum() < max(2.0, COMMON * len(y)):
         raise InputError(
@@ -130,14 +136,16 @@ def _with_noise(
         )
     y = y[common]
     order = np.argsort(-y.mean(axis=0), kind="stable")
-    place = np.argsort(order)
-    moved = noise.at(order)
-    return resampled(y[:, order], place[ia], place[ib], found.drawn, key, n_resamples, noise=moved, jobs=jobs)
+    position = np.argsort(order)
+    moved = noise.select_part(order)
+    return resample_topics(
+        y[:, order], position[ia], position[ib], statistics.drawn, key, n_resamples, noise=moved, jobs=jobs
+    )
 
 
-def _of_table(found: Statistics, i: int) -> Statistics:
+def _of_table(statistics: Statistics, i: int) -> Statistics:
     names = ("difference", "units", "own_df", "own", "common", "moderated", "extra", "df", "drawn_df")
-    return replace(found, **{name: np.asarray(getattr(found, name))[i] for name in names})
+    return replace(statistics, **{name: np.asarray(getattr(statistics, name))[i] for name in names})
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,26 +173,28 @@ class ModeratedTest:
             split = self.tables.dims == SPLITS
             each = self.tables.each_split() if split else self.tables
             if each.complete:
-                found = of_shards(each.decomposition(MD6))
+                noise = of_shards(each.decomposition(MD6))
             else:
-                found = batched([of_shards_with_gaps(y) for y in each.y])
-            return over_splits(found, self.tables.shape["split"]) if split else found
+                noise = batch_noise([of_shards_with_gaps(y) for y in each.y])
+            return over_splits(noise, self.tables.shape["split"]) if split else noise
         return of_instances(spread_of(self.tables)) if "instance" in self.claim else None
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs: Student's law for each by itself, and the joint law for all of them but on cells."""
         if self.claim == CELLS:
-            found = cell_statistics(self.tables.y, ia, ib)
-            return Outcome(found.difference, found.se, found.df, found.t, found.p)
+            statistics = cell_statistics(self.tables.y, ia, ib)
+            return Outcome(statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p)
         # systems that are in no pair asked for do not count
         members = np.union1d(ia, ib)
         test = (
             self if members.size == self.tables.systems else replace(self, tables=self.tables.select(members))
         )
         ia, ib = np.searchsorted(members, ia), np.searchsorted(members, ib)
-        found = statistics(test.y, ia, ib, d0=self.d0, noise=test.noise, unit_df=self.tables.unit_df)
-        joint = ModeratedJoint(test, ia, ib, found)
-        return Outcome(found.difference, found.se, found.df, found.t, found.p, joint)
+        statistics = moderated_statistics(
+            test.y, ia, ib, d0=self.d0, noise=test.noise, unit_df=self.tables.unit_df
+        )
+        joint = ModeratedJoint(test, ia, ib, statistics)
+        return Outcome(statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p, joint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +377,7 @@ class StratifiedTest:
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs by Student's t with Satterthwaite's df."""
-        difference, se, df = stratified(self.tables.y, ia, ib)
+        difference, se, df = run_stratified(self.tables.y, ia, ib)
         t = student.t_statistic(difference, se)
         return Outcome(difference, se, df, t, student.two_sided(t, df))
 

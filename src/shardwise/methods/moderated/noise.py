@@ -64,11 +64,11 @@ class Noise(NamedTuple):
         if not self.shared:
             spread = variance**2 / self.upper_df
             return variance[..., ia] + variance[..., ib], spread[..., ia] + spread[..., ib]
-        there = (self.upper > self.lower) / self.size**2
-        spread = there * (self.upper**2 / self.upper_df + self.lower**2 / self.lower_df)
+        positive = (self.upper > self.lower) / self.size**2
+        spread = positive * (self.upper**2 / self.upper_df + self.lower**2 / self.lower_df)
         return variance[..., ia] + variance[..., ib], 2.0 * (spread[..., ia] + spread[..., ib])
 
-    def at(self, index: int | Ints) -> Noise:
+    def select_part(self, index: int | Ints) -> Noise:
         """The noise of one table of a batch (B, R), by its number; or that of one table with systems in this order."""
         return Noise._make([*(part[index] for part in self[:5]), self.shared])
 
@@ -77,23 +77,23 @@ class Noise(NamedTuple):
         return self._replace(upper=unit**2 * self.upper, lower=unit**2 * self.lower)
 
 
-def batched(each: list[Noise]) -> Noise:
+def batch_noise(each: list[Noise]) -> Noise:
     """The noise of single tables as that of a batch."""
     return Noise._make(
-        [*(np.stack(parts) for parts in zip(*(one[:5] for one in each), strict=True)), each[0].shared]
+        [*(np.stack(parts) for parts in zip(*(noise[:5] for noise in each), strict=True)), each[0].shared]
     )
 
 
-def over_splits(found: Noise, splits: int) -> Noise:
+def over_splits(noise: Noise, splits: int) -> Noise:
     """The noise of tables whose splits stand next to each other: mean squares averaged, with the df of one split."""
-    parts = (part.reshape(-1, splits, part.shape[-1]).mean(axis=1) for part in found[:5])
-    return Noise._make([*parts, found.shared])
+    parts = (part.reshape(-1, splits, part.shape[-1]).mean(axis=1) for part in noise[:5])
+    return Noise._make([*parts, noise.shared])
 
 
 NO_NOISE = Noise._make([*np.empty((5, 0)), True])
 
 
-def of_shards(found: Decomposition) -> Noise:
+def of_shards(decomposition: Decomposition) -> Noise:
     """The system:shard effect of full scores (…, T, R, S), from the mean squares of MD6.
 
     >>> from shardwise.stats.balanced import all_terms, decompose
@@ -104,17 +104,27 @@ def of_shards(found: Decomposition) -> Noise:
     array([0.04, 0.04, 0.04])
     """
     term = frozenset({"system", "shard"})
-    systems = found.shape["system"]
-    squares = np.asarray(found.ss[term]) / found.df[term], np.asarray(found.ss_error) / found.df_error
-    own = [ms[..., None] for ms in squares]
+    systems = decomposition.shape["system"]
+    squares = (
+        np.asarray(decomposition.ss[term]) / decomposition.df[term],
+        np.asarray(decomposition.ss_error) / decomposition.df_error,
+    )
+    mean_squares = [ms[..., None] for ms in squares]
     shape = (*squares[0].shape, systems)
-    return _noise(shape, *own, found.df[term], found.df_error, found.n / systems, shared=True)
+    return _make_noise(
+        shape,
+        *mean_squares,
+        decomposition.df[term],
+        decomposition.df_error,
+        decomposition.n / systems,
+        shared=True,
+    )
 
 
 def with_cells(y: Floats) -> Floats:
     """The topics and shards of scores (T, R, S) that have a cell of all systems."""
-    there = np.asarray(np.isfinite(y).all(axis=1))
-    return y[there.any(axis=1)][:, :, there.any(axis=0)]
+    present = np.asarray(np.isfinite(y).all(axis=1))
+    return y[present.any(axis=1)][:, :, present.any(axis=0)]
 
 
 def of_shards_with_gaps(y: Floats) -> Noise:
@@ -127,18 +137,18 @@ def of_shards_with_gaps(y: Floats) -> Noise:
     array([0.045, 0.045, 0.045])
     """
     y = with_cells(y)
-    found = fit_incomplete(y, SHARDS, MD6.sets)
+    fit = fit_incomplete(y, SHARDS, MD6.sets)
     term = frozenset({"system", "shard"})
     weights = np.isfinite(y[:, 0])
     weights = weights / weights.sum(axis=1, keepdims=True)
     together = float((weights.mean(axis=0) ** 2).sum())
     seen = (float((weights**2).sum(axis=1).mean()) - together) / (len(y) - 1.0)
-    weight = found.random_weight(term)
+    weight = fit.random_weight(term)
     assert weight is not None, "MD6 holds system:shard last"
     size = weight / (together - seen) if together > seen else math.inf
-    test = found.tests[term]
-    squares = test.ss / test.df, found.ss_error / found.df_error
-    return _noise((y.shape[1],), *squares, test.df, found.df_error, size, shared=True)
+    test = fit.tests[term]
+    squares = test.ss / test.df, fit.ss_error / fit.df_error
+    return _make_noise((y.shape[1],), *squares, test.df, fit.df_error, size, shared=True)
 
 
 def of_instances(spread: InstanceSpread) -> Noise:
@@ -151,10 +161,10 @@ def of_instances(spread: InstanceSpread) -> Noise:
     array([[1.72, 1.2 ]])
     """
     parts = (spread.ms_instance, spread.ms_error, spread.df_instance, spread.df_error, spread.size)
-    return _noise(spread.ms_instance.shape, *parts, shared=False)
+    return _make_noise(spread.ms_instance.shape, *parts, shared=False)
 
 
-def _noise(shape: tuple[int, ...], *parts: Floats | float, shared: bool) -> Noise:
+def _make_noise(shape: tuple[int, ...], *parts: Floats | float, shared: bool) -> Noise:
     """Every part for each system, as compiled code takes it."""
     each = (np.ascontiguousarray(np.broadcast_to(part, shape), np.float64) for part in parts)
     return Noise._make([*each, shared])

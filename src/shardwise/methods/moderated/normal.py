@@ -14,7 +14,7 @@ import numpy as np
 from shardwise.core.arrays import Floats, Ints
 from shardwise.methods.moderated.draws import count_normal
 from shardwise.methods.moderated.law import Law, law_of
-from shardwise.methods.moderated.statistics import D0, Statistics, moderate
+from shardwise.methods.moderated.statistics import D0, Statistics, moderate_variances
 from shardwise.methods.moments.gram import Gram, interaction_square, pair_variances
 
 
@@ -25,29 +25,29 @@ class Limit(NamedTuple):
     precision: Floats  # (R, R) 1 / the variance of each difference that t is measured by; 0 without any
 
 
-def gram_statistics(found: Gram, ia: Ints, ib: Ints, d0: float = D0) -> Statistics:
+def gram_statistics(gram: Gram, ia: Ints, ib: Ints, d0: float = D0) -> Statistics:
     """Moderated statistics of pairs out of cross-products: those of the table itself, but for rounding.
 
-    >>> from shardwise.methods.moments.gram import gram
+    >>> from shardwise.methods.moments.gram import compute_gram
     >>> y = np.array([[0.1, 0.3, 0.2], [0.4, 0.5, 0.5], [0.2, 0.4, 0.1], [0.6, 0.7, 0.8]])
-    >>> gram_statistics(gram(y.T), np.array([0, 0, 1]), np.array([1, 2, 2])).t.round(3)
+    >>> gram_statistics(compute_gram(y.T), np.array([0, 0, 1]), np.array([1, 2, 2])).t.round(3)
     array([-2.496, -1.183,  1.124])
     """
-    systems, df = len(found.mean), found.n - 1.0
+    systems, df = len(gram.mean), gram.n - 1.0
     every = np.full(ia.size, df)
-    return moderate(
-        found.mean[ia] - found.mean[ib],
-        np.full(ia.size, float(found.n)),
+    return moderate_variances(
+        gram.mean[ia] - gram.mean[ib],
+        np.full(ia.size, float(gram.n)),
         every,
-        pair_variances(found, ia, ib),
-        np.asarray(2.0 * interaction_square(found.margins) / (df * (systems - 1.0))),
+        pair_variances(gram, ia, ib),
+        np.asarray(2.0 * interaction_square(gram.margins) / (df * (systems - 1.0))),
         every * (systems - 2.0),
         d0,
     )
 
 
 def normal_limit(
-    found: Gram,
+    gram: Gram,
     ia: Ints,
     ib: Ints,
     statistics: Statistics,
@@ -57,16 +57,16 @@ def normal_limit(
 ) -> Law:
     """What `resampled` says of the pairs of a table with very many topics; draw i depends on (key, i) only.
 
-    >>> from shardwise.methods.moments.gram import gram
+    >>> from shardwise.methods.moments.gram import compute_gram
     >>> from shardwise.stats.resampling import key_of
     >>> y = np.random.default_rng(1).normal(size=(3000, 3)) + [0.0, 0.0, 2.0]
     >>> ia, ib = np.array([0, 0, 1]), np.array([1, 2, 2])
-    >>> moments = gram(y.T)
+    >>> moments = compute_gram(y.T)
     >>> normal_limit(moments, ia, ib, gram_statistics(moments, ia, ib), key_of(1), 999).p_adjusted
     array([0.288, 0.001, 0.001])
     """
-    systems = len(found.mean)
-    values, vectors = np.linalg.eigh(found.cross / (found.n * (found.n - 1.0)))
+    systems = len(gram.mean)
+    values, vectors = np.linalg.eigh(gram.cross / (gram.n * (gram.n - 1.0)))
     precision = np.zeros((systems, systems))
     precision[ia, ib] = np.divide(1.0, statistics.se**2, out=np.zeros(ia.size), where=statistics.se > 0.0)
     precision[ib, ia] = precision[ia, ib]

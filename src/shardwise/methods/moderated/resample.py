@@ -35,7 +35,7 @@ class Centred(NamedTuple):
     )
 
 
-class Incomplete(NamedTuple):
+class TableWithGaps(NamedTuple):
     """A table with holes, as compiled code takes it."""
 
     y: Floats  # (R, T), NaN where a score is missing
@@ -43,11 +43,11 @@ class Incomplete(NamedTuple):
     d0: float
 
 
-def resampled(
+def resample_topics(
     y: Floats,
     ia: Ints,
     ib: Ints,
-    found: Statistics,
+    statistics: Statistics,
     key: np.uint64,
     n_resamples: int,
     *,
@@ -62,33 +62,33 @@ def resampled(
     Topics that no system has (NaN) are left out first. Where systems lack different topics each pair is resampled on
     those that both have; pairs without a common topic have NaN.
 
-    ``found`` are the statistics of the pairs, of the same noise; the result does not depend on the number of jobs.
+    ``statistics`` are the statistics of the pairs, of the same noise; the result does not depend on the number of jobs.
 
-    >>> from shardwise.methods.moderated.statistics import pairs_of, statistics
+    >>> from shardwise.methods.moderated.statistics import moderated_statistics, pairs_of
     >>> from shardwise.stats.resampling import key_of
     >>> y = np.random.default_rng(1).normal(size=(30, 3)) + [0.0, 0.0, 2.0]
     >>> ia, ib = pairs_of(3)
-    >>> law = resampled(y, ia, ib, statistics(y), key_of(1), 999)
+    >>> law = resample_topics(y, ia, ib, moderated_statistics(y), key_of(1), 999)
     >>> law.p_adjusted
     array([0.892, 0.001, 0.001])
     """
     y = y[~np.isnan(y).all(axis=1)]
     floor = NOISE * float(np.nanmax(np.abs(y), initial=0.0))
-    drawn = (ia, ib, found.t, key, n_resamples, jobs)
+    drawn = (ia, ib, statistics.t, key, n_resamples, jobs)
     if np.isnan(y).any():
         if noise is not None:
             raise InputError(
                 "scores are missing: effects of shards or instances need full tables",
                 remedy="leave out the topics that some system lacks",
             )
-        count = partial(count_incomplete, Incomplete(np.ascontiguousarray(y.T), floor, found.d0))
+        count = partial(count_incomplete, TableWithGaps(np.ascontiguousarray(y.T), floor, statistics.d0))
         return law_of(lambda ia, ib: count, *drawn)
     z, pooling = centre_pairs(y, ia, ib)
     unit = 0.5 ** np.frexp(np.abs(z).max(initial=0.0))[1]  # t has no unit: a power of 2 changes no digit
     world = Centred(
         np.ascontiguousarray(unit * z.T),
         unit * floor,
-        float(own_share(np.asarray(len(y) - 1.0), found.d0)),
+        float(own_share(np.asarray(len(y) - 1.0), statistics.d0)),
         NO_NOISE if noise is None else noise.scaled(unit),
         pooling,
     )
@@ -137,7 +137,7 @@ ROUNDING = 1e-12
 def resample_single(
     y: Floats, ia: Ints, ib: Ints, t: Floats, key: np.uint64, n_resamples: int, d0: float
 ) -> Floats | None:
-    """Count how often single pairs have as large a |t| in the resamples of `resampled`.
+    """Count how often single pairs have as large a |t| in the resamples of `resample_topics`.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def resample_single(
     t : array
         (P,) observed statistics.
     key, n_resamples
-        As for `resampled`.
+        As for `resample_topics`.
     d0 : float
         Prior degrees of freedom.
 
@@ -169,8 +169,10 @@ def resample_single(
         counts = topic_counts(topics, key, first, min(BLOCK_SIZE, n_resamples - first)).astype(np.float64)
         means = counts @ z / topics
         sums = counts @ squares
-        own = sums - topics * means**2
-        common = np.where(own > ROUNDING * sums, own, 0.0).sum(axis=1) * pooling / (topics - 1.0)
+        squared_sums = sums - topics * means**2
+        common = (
+            np.where(squared_sums > ROUNDING * sums, squared_sums, 0.0).sum(axis=1) * pooling / (topics - 1.0)
+        )
         for start in range(0, t.size, size):
             a, b = ia[start : start + size], ib[start : start + size]
             gap = means[:, a] - means[:, b]

@@ -60,7 +60,7 @@ class Statistics:
         return replace(self, difference=self.difference / self.care)
 
 
-def statistics(
+def moderated_statistics(
     y: Floats,
     ia: Ints | None = None,
     ib: Ints | None = None,
@@ -79,27 +79,27 @@ def statistics(
     of a mean over them has ``unit_df`` degrees of freedom (`care_for_clusters`).
 
     >>> y = np.array([[0.1, 0.3, 0.2], [0.4, 0.5, 0.5], [0.2, 0.4, 0.1], [0.6, 0.7, 0.8]])
-    >>> statistics(y).t.round(3)
+    >>> moderated_statistics(y).t.round(3)
     array([-2.496, -1.183,  1.124])
-    >>> statistics(y, d0=0.0).t.round(3)  # the paired t
+    >>> moderated_statistics(y, d0=0.0).t.round(3)  # the paired t
     array([-5.196, -1.192,  0.878])
     """
     ia, ib = pairs_of(y.shape[-1], ia, ib)
     tables = np.ascontiguousarray(y.reshape(-1, *y.shape[-2:]), dtype=np.float64)
-    units, difference, own = pair_moments(tables, ia, ib)
+    units, difference, own_variance = pair_moments(tables, ia, ib)
     if np.isfinite(tables).all():
         shared = find_common(ia, ib)
-        common = own.mean(axis=-1) if shared is not None else 2.0 * interaction_mean_square(tables)
+        common = own_variance.mean(axis=-1) if shared is not None else 2.0 * interaction_mean_square(tables)
     else:
         n, _, every = pair_moments(tables, *pairs_of(y.shape[-1]))
         weight = np.maximum(n - 1.0, 0.0)
         common = (weight * every).sum(axis=-1) / np.maximum(weight.sum(axis=-1), 1.0)
     shape = (*y.shape[:-2], ia.size)
-    return moderate(
+    return moderate_variances(
         difference.reshape(shape),
         units.reshape(shape),
         np.maximum(units - 1.0, 0.0).reshape(shape),
-        own.reshape(shape),
+        own_variance.reshape(shape),
         common.reshape(y.shape[:-2]),
         spare_df(tables, units).reshape(shape),
         d0,
@@ -109,11 +109,11 @@ def statistics(
     )
 
 
-def moderate(
+def moderate_variances(
     difference: Floats,
     units: Floats,
     own_df: Floats,
-    own: Floats,
+    own_variance: Floats,
     common: Floats,
     spare: Floats,
     d0: float,
@@ -129,23 +129,25 @@ def moderate(
     rests on few numbers. ``care`` is for units that count unequally.
     """
     share = own_share(own_df, d0)
-    moderated = share * own + (1.0 - share) * common[..., None]
+    moderated = share * own_variance + (1.0 - share) * common[..., None]
     df = own_df + np.minimum(d0, spare)
     if care is not None:
         df = np.minimum(df, care.single_df)
-    beside, drawn_df = np.zeros(difference.shape), df
+    extra_variance, drawn_df = np.zeros(difference.shape), df
     if extra is not None:
-        beside, spread = (np.broadcast_to(part, difference.shape) for part in extra)
+        extra_variance, spread = (np.broadcast_to(part, difference.shape) for part in extra)
         units_part = moderated / np.maximum(units, 1.0)
-        total = units_part + beside
+        total = units_part + extra_variance
         every = spread + units_part**2 / np.maximum(df, 1.0)
         satterthwaite = np.divide(total**2, every, out=df.copy(), where=every > 0.0)
-        few = np.divide(beside**2, spread, out=np.ones(df.shape), where=spread > 0.0)
-        share = np.divide(beside, total, out=np.zeros(df.shape), where=total > 0.0)
+        few = np.divide(extra_variance**2, spread, out=np.ones(df.shape), where=spread > 0.0)
+        share = np.divide(extra_variance, total, out=np.zeros(df.shape), where=total > 0.0)
         careful = cochran_cox_df(df, few, share ** np.minimum(few / 2.0, 1.0))
         df, drawn_df = np.where(share > 0.0, careful, df) if weighed else satterthwaite, satterthwaite
     factor = 1.0 if care is None else care.factor
-    return Statistics(difference, units, own_df, own, common, moderated, beside, df, drawn_df, d0, factor)
+    return Statistics(
+        difference, units, own_df, own_variance, common, moderated, extra_variance, df, drawn_df, d0, factor
+    )
 
 
 def find_common(ia: Ints, ib: Ints) -> int | None:
@@ -212,7 +214,7 @@ def doubly_centred(y: Floats) -> Floats:
 
 def spare_df(tables: Floats, units: Floats) -> Floats:
     """(N, P) error df of MD1 on the cells that are there, less those of each pair: (T - 1)(R - 2) on full tables."""
-    there = np.isfinite(tables)
-    cells = there.sum(axis=(1, 2), dtype=np.float64)
-    error = cells - there.any(axis=2).sum(axis=1) - there.any(axis=1).sum(axis=1) + 1.0
+    present = np.isfinite(tables)
+    cells = present.sum(axis=(1, 2), dtype=np.float64)
+    error = cells - present.any(axis=2).sum(axis=1) - present.any(axis=1).sum(axis=1) + 1.0
     return np.asarray(np.maximum(error[:, None] - np.maximum(units - 1.0, 0.0), 0.0))

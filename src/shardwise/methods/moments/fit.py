@@ -25,13 +25,13 @@ from shardwise.methods.moderated.law import Law
 from shardwise.methods.moderated.normal import gram_statistics, normal_limit
 from shardwise.methods.moderated.statistics import Statistics
 from shardwise.methods.moments.gram import (
+    ColumnMargins,
     Gram,
-    Margins,
     Room,
     gram_of,
     interaction_square,
     margins_of,
-    merged,
+    merge_moments,
 )
 from shardwise.stats.resampling import key_of
 from shardwise.stats.threads import one_thread
@@ -54,8 +54,8 @@ class ScoreMoments(Shown):
     systems
         Names of the systems.
     gram
-        Number of items, means, and (R, R) sums over items of the products of centred scores; `Margins`, without the
-        products of different systems, where no more was kept.
+        Number of items, means, and (R, R) sums over items of the products of centred scores; `ColumnMargins`, without
+        the products of different systems, where no more was kept.
     item
         The user's word for an item.
     dropped
@@ -71,7 +71,7 @@ class ScoreMoments(Shown):
     """
 
     systems: tuple[str, ...]
-    gram: Gram | Margins
+    gram: Gram | ColumnMargins
     item: str = "topic"
     dropped: int = 0
 
@@ -127,8 +127,8 @@ class ScoreMoments(Shown):
                 where=opened.source,
                 remedy="check which columns are systems",
             )
-        found, dropped = _total(opened, missing, margins, jobs, progress)
-        return cls(opened.systems, found, opened.item, dropped)
+        kept, dropped = _sum_blocks(opened, missing, margins, jobs, progress)
+        return cls(opened.systems, kept, opened.item, dropped)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ScoreMoments:
@@ -152,17 +152,22 @@ class ScoreMoments(Shown):
         whole = isinstance(n, int) and n >= 0 and set(arrays) == set(shapes)
         whole = whole and isinstance(total, int | float) and bool(np.isfinite(total))
         for name, shape in shapes.items() if whole else ():
-            one = arrays[name]
-            whole = whole and one.dtype == np.float64 and one.shape == shape and bool(np.isfinite(one).all())
+            array = arrays[name]
+            whole = (
+                whole
+                and array.dtype == np.float64
+                and array.shape == shape
+                and bool(np.isfinite(array).all())
+            )
         if not whole:
             raise InputError("is damaged", where=str(path), remedy="make the moments again")
-        told = (str(facts.get("item", "topic")), int(facts.get("dropped", 0)))
-        found: Gram | Margins = (
+        facts_of_items = (str(facts.get("item", "topic")), int(facts.get("dropped", 0)))
+        moments: Gram | ColumnMargins = (
             Gram(int(facts["n"]), arrays["mean"], arrays["cross"])
             if kept == "cross"
-            else Margins(int(facts["n"]), arrays["mean"], arrays["squares"], float(total))
+            else ColumnMargins(int(facts["n"]), arrays["mean"], arrays["squares"], float(total))
         )
-        return cls(tuple(names), found, *told)
+        return cls(tuple(names), moments, *facts_of_items)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the moments to a file, whole or not at all.
@@ -173,7 +178,7 @@ class ScoreMoments(Shown):
             The file, by custom ending in ``.moments``.
         """
         facts = {"systems": list(self.systems), "n": self.n, "item": self.item, "dropped": self.dropped}
-        if isinstance(self.gram, Margins):
+        if isinstance(self.gram, ColumnMargins):
             facts["total"] = self.gram.total
             save_arrays(path, KIND, {"mean": self.gram.mean, "squares": self.gram.squares}, facts)
             return
@@ -193,7 +198,9 @@ class ScoreMoments(Shown):
     def covariance(self) -> pd.DataFrame:
         """Covariances of the systems over items (ddof 1)."""
         names = list(self.systems)
-        return pd.DataFrame(self._pairs("covariances").cross / max(self.n - 1.0, 1.0), names, names)
+        return pd.DataFrame(
+            self._require_products("covariances").cross / max(self.n - 1.0, 1.0), names, names
+        )
 
     def margins(self) -> ScoreMoments:
         """Return the same without products of different systems, as ``of(..., margins=True)`` keeps them.
@@ -205,9 +212,9 @@ class ScoreMoments(Shown):
         """
         return replace(self, gram=self.gram.margins)
 
-    def _pairs(self, wanted: str) -> Gram:
+    def _require_products(self, wanted: str) -> Gram:
         """The products of different systems, or the refusal of what needs them."""
-        if isinstance(self.gram, Margins):
+        if isinstance(self.gram, ColumnMargins):
             raise margins_alone(wanted)
         return self.gram
 
@@ -219,13 +226,15 @@ class ScoreMoments(Shown):
                 f"{format_count(len(alone), 'system')} only one side has, such as {alone[0]!r}",
                 remedy="add moments of the same systems",
             )
-        at = [other.systems.index(name) for name in self.systems]
+        order = [other.systems.index(name) for name in self.systems]
         ours, theirs = self.gram, other.gram
-        both: Gram | Margins
+        both: Gram | ColumnMargins
         if isinstance(ours, Gram) and isinstance(theirs, Gram):
-            both = merged(ours, Gram(theirs.n, theirs.mean[at], theirs.cross[np.ix_(at, at)]))
-        elif isinstance(ours, Margins) and isinstance(theirs, Margins):
-            both = merged(ours, theirs._replace(mean=theirs.mean[at], squares=theirs.squares[at]))
+            both = merge_moments(ours, Gram(theirs.n, theirs.mean[order], theirs.cross[np.ix_(order, order)]))
+        elif isinstance(ours, ColumnMargins) and isinstance(theirs, ColumnMargins):
+            both = merge_moments(
+                ours, theirs._replace(mean=theirs.mean[order], squares=theirs.squares[order])
+            )
         else:
             raise InputError(
                 "one side has products of different systems, the other margins alone",
@@ -275,9 +284,9 @@ class ScoreMoments(Shown):
         systems, df = len(self.systems), self.n - 1.0
         # best system first, as tests know systems by their number
         order = np.argsort(-self.gram.mean, kind="stable")
-        gram, margins = _reorder(self.gram, order), _reorder(self.gram.margins, order)
+        gram, margins = _reorder_systems(self.gram, order), _reorder_systems(self.gram.margins, order)
         error = interaction_square(margins) / (df * (systems - 1.0))
-        found = Estimates(
+        estimates = Estimates(
             labels=tuple(self.systems[k] for k in order),
             values=gram.mean,
             variance=error / self.n,
@@ -295,24 +304,24 @@ class ScoreMoments(Shown):
             else (),
         )
         if test == "MD1":
-            return found
+            return estimates
         nothing = {"variance": float("nan"), "df": float("nan"), "error": "", "model": test}
-        self._pairs(f"differences by {test}")
+        self._require_products(f"differences by {test}")
         assert isinstance(gram, Gram)
         tested = MomentsTest(gram, test, n_resamples, seed)
         few = (
             f"under {FEW} {pluralize_noun(self.item)} the table itself says more of the joint law than its moments",
         )
         notes = few if test == "moderated" and self.n < FEW else ()
-        return replace(found, test=tested, notes=(*found.notes, *notes), **nothing)  # type: ignore[arg-type]
+        return replace(estimates, test=tested, notes=(*estimates.notes, *notes), **nothing)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         return f"moments of {format_count(self.n, self.item)} × {format_count(len(self.systems), 'system')}"
 
 
-def _reorder(gram: Gram | Margins, order: Ints) -> Any:
+def _reorder_systems(gram: Gram | ColumnMargins, order: Ints) -> Any:
     """The same moments with systems in another order."""
-    if isinstance(gram, Margins):
+    if isinstance(gram, ColumnMargins):
         return gram._replace(mean=gram.mean[order], squares=gram.squares[order])
     return Gram(gram.n, gram.mean[order], gram.cross[np.ix_(order, order)])
 
@@ -325,23 +334,25 @@ def margins_alone(wanted: str) -> InputError:
     )
 
 
-class Part(NamedTuple):
+class BlockMoments(NamedTuple):
     """What came of one block."""
 
-    kept: Gram | Margins
+    kept: Gram | ColumnMargins
     missing: tuple[int, ...]  # items without all scores
     infinite: bool
 
 
-def _total(
+def _sum_blocks(
     opened: Blocks, missing: str, margins: bool, jobs: int | None, progress: Progress | None
-) -> tuple[Gram | Margins, int]:
+) -> tuple[Gram | ColumnMargins, int]:
     """Moments of all blocks, put together in their order, and how many items were left out."""
     size = len(opened.systems)
-    found: Gram | Margins = (margins_of if margins else gram_of)((), size)
-    dropped, done, own = 0, 0, threading.local()
+    total: Gram | ColumnMargins = (margins_of if margins else gram_of)((), size)
+    dropped, done, thread_memory = 0, 0, threading.local()
     with one_thread():
-        for part in stream_results(partial(_part, size, margins, own), opened.each, jobs=jobs):
+        for part in stream_results(
+            partial(_read_block, size, margins, thread_memory), opened.each, jobs=jobs
+        ):
             if part.infinite:
                 raise InputError("holds infinite scores", where=opened.source, remedy="correct or drop them")
             if part.missing and missing == "refuse":
@@ -350,27 +361,27 @@ def _total(
                     where=f"{opened.source}: {opened.item} {done + part.missing[0] + 1}",
                     remedy=("leave such items out with ", Option("missing", "drop")),
                 )
-            found = merged(found, part.kept)  # type: ignore[type-var]  # all are of one kind
+            total = merge_moments(total, part.kept)  # type: ignore[type-var]  # all are of one kind
             dropped, done = dropped + len(part.missing), done + part.kept.n + len(part.missing)
             if progress is not None:
                 progress(done, 0)
-    return found, dropped
+    return total, dropped
 
 
-def _part(systems: int, margins: bool, own: threading.local, block: Block) -> Part:
+def _read_block(systems: int, margins: bool, thread_memory: threading.local, block: Block) -> BlockMoments:
     """Moments of the items of a block that have all scores."""
-    room = own.__dict__.setdefault("room", Room())
+    room = thread_memory.__dict__.setdefault("room", Room())
     missing: list[int] = []
     infinite: list[int] = []
 
-    def whole(piece: Floats, first: int) -> Floats:
+    def keep_whole(piece: Floats, first: int) -> Floats:
         gaps, endless = np.isnan(piece).any(axis=0), np.isinf(piece).any(axis=0)
         missing.extend((first + np.flatnonzero(gaps)).tolist())
         infinite.extend((first + np.flatnonzero(endless)).tolist())
         return piece[:, ~(gaps | endless)]
 
-    kept = (margins_of if margins else gram_of)(block(), systems, whole, room)
-    return Part(kept, tuple(missing), bool(infinite))
+    kept = (margins_of if margins else gram_of)(block(), systems, keep_whole, room)
+    return BlockMoments(kept, tuple(missing), bool(infinite))
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,9 +401,9 @@ class MomentsTest:
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs: Student's law for each by itself, and for the moderated test the joint law."""
-        found = gram_statistics(self.gram, ia, ib, **({} if self.test == "moderated" else {"d0": 0.0}))
-        joint = MomentsJoint(self, ia, ib, found) if self.test == "moderated" else None
-        return Outcome(found.difference, found.se, found.df, found.t, found.p, joint)
+        statistics = gram_statistics(self.gram, ia, ib, **({} if self.test == "moderated" else {"d0": 0.0}))
+        joint = MomentsJoint(self, ia, ib, statistics) if self.test == "moderated" else None
+        return Outcome(statistics.difference, statistics.se, statistics.df, statistics.t, statistics.p, joint)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ PIECE = 2**19  # scores that are centred and multiplied at a time: 4 MB, which t
 SHORTEST = 512  # rows of a piece at least, so that the product outweighs adding it to the others
 
 
-class Margins(NamedTuple):
+class ColumnMargins(NamedTuple):
     """What n rows of R columns say of each column, and of one error for all differences."""
 
     n: int
@@ -26,7 +26,7 @@ class Margins(NamedTuple):
     total: float  # sum over rows of the square of the row's sum of (x - mean)
 
     @property
-    def margins(self) -> Margins:
+    def margins(self) -> ColumnMargins:
         """These."""
         return self
 
@@ -39,9 +39,9 @@ class Gram(NamedTuple):
     cross: Floats  # (R, R) sum over rows of (x - mean)(x - mean)'
 
     @property
-    def margins(self) -> Margins:
+    def margins(self) -> ColumnMargins:
         """The same without products of different columns."""
-        return Margins(self.n, self.mean, self.cross.diagonal().copy(), float(self.cross.sum()))
+        return ColumnMargins(self.n, self.mean, self.cross.diagonal().copy(), float(self.cross.sum()))
 
 
 class Room:
@@ -50,14 +50,14 @@ class Room:
     def __init__(self) -> None:
         self._kept: dict[str, Floats] = {}
 
-    def of(self, use: str, size: int) -> Floats:
+    def get_buffer(self, use: str, size: int) -> Floats:
         """So many numbers of anything, good until the same use is asked for again."""
         if use not in self._kept or self._kept[use].size < size:
             self._kept[use] = np.empty(size)
         return self._kept[use][:size]
 
 
-Kept = TypeVar("Kept", Gram, Margins)
+Kept = TypeVar("Kept", Gram, ColumnMargins)
 Whole = Callable[[Floats, int], Floats]
 
 
@@ -70,10 +70,10 @@ def piece_rows(columns: int) -> int:
     return max(SHORTEST, PIECE // max(columns, 1))
 
 
-def gram(columns: Floats) -> Gram:
+def compute_gram(columns: Floats) -> Gram:
     """Statistics of (R, n) columns.
 
-    >>> gram(np.array([[1.0, 3.0], [2.0, 2.0]])).cross.tolist()
+    >>> compute_gram(np.array([[1.0, 3.0], [2.0, 2.0]])).cross.tolist()
     [[2.0, 0.0], [0.0, 0.0]]
     """
     return gram_of([columns], len(columns))
@@ -91,20 +91,23 @@ def gram_of(
     [[26.0]]
     """
     room = room or Room()
-    cross, product = np.zeros((columns, columns)), room.of("product", columns**2).reshape(columns, columns)
+    cross, product = (
+        np.zeros((columns, columns)),
+        room.get_buffer("product", columns**2).reshape(columns, columns),
+    )
     parts: list[tuple[int, Floats]] = []
-    for mean, centred in _centred(pieces, whole, room):
+    for mean, centred in _center_pieces(pieces, whole, room):
         parts.append((centred.shape[1], mean))
         # of a matrix and its own transpose numpy makes one half (syrk), and lets other threads go on meanwhile
         cross += np.matmul(centred, centred.T, out=product)
-    n, mean, apart = _means(parts, columns)
+    n, mean, apart = _piece_means(parts, columns)
     cross += np.matmul(apart, apart.T, out=product)
     return Gram(n, mean, cross)
 
 
 def margins_of(
     pieces: Iterable[Floats], columns: int, whole: Whole | None = None, room: Room | None = None
-) -> Margins:
+) -> ColumnMargins:
     """The same without products of different columns, in a fraction of the time.
 
     >>> margins_of([np.array([[1.0, 3.0], [2.0, 2.0]])], 2)[2:]
@@ -112,17 +115,19 @@ def margins_of(
     """
     squares, total = np.zeros(columns), 0.0
     parts: list[tuple[int, Floats]] = []
-    for mean, centred in _centred(pieces, whole, room or Room()):
+    for mean, centred in _center_pieces(pieces, whole, room or Room()):
         parts.append((centred.shape[1], mean))
         squares += np.einsum("ij,ij->i", centred, centred)
         together = centred.sum(axis=0)
         total += float(together @ together)
-    n, mean, apart = _means(parts, columns)
+    n, mean, apart = _piece_means(parts, columns)
     squares += (apart * apart).sum(axis=1)
-    return Margins(n, mean, squares, total + float((apart.sum(axis=0) ** 2).sum()))
+    return ColumnMargins(n, mean, squares, total + float((apart.sum(axis=0) ** 2).sum()))
 
 
-def _centred(pieces: Iterable[Floats], whole: Whole | None, room: Room) -> Iterator[tuple[Floats, Floats]]:
+def _center_pieces(
+    pieces: Iterable[Floats], whole: Whole | None, room: Room
+) -> Iterator[tuple[Floats, Floats]]:
     """Means of each piece and what is left of it, in memory that is used again, laid out as the piece is."""
     rows = 0
     for columns in pieces:
@@ -136,13 +141,13 @@ def _centred(pieces: Iterable[Floats], whole: Whole | None, room: Room) -> Itera
                 if not piece.shape[1]:
                     continue
                 mean = piece.mean(axis=1)
-            place = room.of("centred", piece.size)
+            buffer = room.get_buffer("centred", piece.size)
             by_row = abs(piece.strides[0]) < abs(piece.strides[1])
-            out = place.reshape(piece.shape[::-1]).T if by_row else place.reshape(piece.shape)
+            out = buffer.reshape(piece.shape[::-1]).T if by_row else buffer.reshape(piece.shape)
             yield mean, np.subtract(piece, mean[:, None], out=out)
 
 
-def _means(parts: list[tuple[int, Floats]], columns: int) -> tuple[int, Floats, Floats]:
+def _piece_means(parts: list[tuple[int, Floats]], columns: int) -> tuple[int, Floats, Floats]:
     """Number of rows, means of all, and (R, pieces) how far the pieces' own are from them, times √ of their rows."""
     if not parts:
         return 0, np.zeros(columns), np.zeros((columns, 1))
@@ -153,40 +158,42 @@ def _means(parts: list[tuple[int, Floats]], columns: int) -> tuple[int, Floats, 
     return int(counts.sum()), mean, (means - mean[:, None]) * np.sqrt(counts)
 
 
-def merged(one: Kept, other: Kept) -> Kept:
+def merge_moments(first: Kept, second: Kept) -> Kept:
     """Statistics of the rows of both (Chan, Golub & LeVeque 1983).
 
-    >>> a, b = gram(np.array([[1.0, 3.0]])), gram(np.array([[8.0]]))
-    >>> merged(a, b).mean.tolist(), merged(a, b).cross.tolist()
+    >>> a, b = compute_gram(np.array([[1.0, 3.0]])), compute_gram(np.array([[8.0]]))
+    >>> merge_moments(a, b).mean.tolist(), merge_moments(a, b).cross.tolist()
     ([4.0], [[26.0]])
-    >>> merged(a.margins, b.margins).squares.tolist()
+    >>> merge_moments(a.margins, b.margins).squares.tolist()
     [26.0]
     """
-    if not one.n or not other.n:
-        return one if other.n == 0 else other
-    n = one.n + other.n
-    apart = other.mean - one.mean
-    weight = one.n * (other.n / n)
-    mean = one.mean + apart * (other.n / n)
-    if isinstance(one, Margins):
-        squares = one.squares + other.squares + apart * apart * weight
-        return Margins(n, mean, squares, one.total + other.total + float(apart.sum()) ** 2 * weight)
+    if not first.n or not second.n:
+        return first if second.n == 0 else second
+    n = first.n + second.n
+    apart = second.mean - first.mean
+    weight = first.n * (second.n / n)
+    mean = first.mean + apart * (second.n / n)
+    if isinstance(first, ColumnMargins):
+        squares = first.squares + second.squares + apart * apart * weight
+        return ColumnMargins(n, mean, squares, first.total + second.total + float(apart.sum()) ** 2 * weight)
     cross = np.multiply.outer(apart, apart)
     cross *= weight
-    cross += one.cross
-    cross += other.cross
+    cross += first.cross
+    cross += second.cross
     return Gram(n, mean, cross)
 
 
-def pair_variances(found: Gram, ia: Ints, ib: Ints) -> Floats:
+def pair_variances(gram: Gram, ia: Ints, ib: Ints) -> Floats:
     """(P,) variances over rows (ddof 1) of the differences of pairs of columns; 0 where it is rounding."""
-    squares = found.cross.diagonal()
+    squares = gram.cross.diagonal()
     both = squares[ia] + squares[ib]
-    own = both - 2.0 * found.cross[ia, ib]
-    rounding = own <= 1e-13 * np.maximum(both, found.n * np.maximum(found.mean[ia] ** 2, found.mean[ib] ** 2))
-    return np.where(rounding, 0.0, own) / (found.n - 1.0)
+    variances = both - 2.0 * gram.cross[ia, ib]
+    rounding = variances <= 1e-13 * np.maximum(
+        both, gram.n * np.maximum(gram.mean[ia] ** 2, gram.mean[ib] ** 2)
+    )
+    return np.where(rounding, 0.0, variances) / (gram.n - 1.0)
 
 
-def interaction_square(found: Margins) -> float:
+def interaction_square(margins: ColumnMargins) -> float:
     """SS(row:column), of an additive model's residuals: the squares of the columns less their mean row's part."""
-    return max(0.0, float(found.squares.sum() - found.total / len(found.mean)))
+    return max(0.0, float(margins.squares.sum() - margins.total / len(margins.mean)))

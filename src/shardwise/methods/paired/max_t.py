@@ -62,23 +62,23 @@ def flip_topics(
     executor = None if jobs == 1 else borrow_executor()
     step = max(FEWEST, -(-n_resamples // CHUNKS))
     ranges = [(first, min(first + step, n_resamples)) for first in range(0, n_resamples, step)]
-    work = partial(_flipped, d, ia[order], ib[order], weight[order], target, key)
+    work = partial(_count_flips, d, ia[order], ib[order], weight[order], target, key)
     owns, fallings, peaks = zip(*map_parallel(work, ranges, jobs=jobs, executor=executor), strict=True)
-    own, falling, maxima = sum(owns), sum(fallings), np.concatenate(peaks)
+    own_counts, falling, maxima = sum(owns), sum(fallings), np.concatenate(peaks)
     p, p_adjusted = np.empty(u.size), np.empty(u.size)
-    p[order] = (own + 1) / (n_resamples + 1)
+    p[order] = (own_counts + 1) / (n_resamples + 1)
     p_adjusted[order] = np.maximum.accumulate(falling + 1) / (n_resamples + 1)
     return Flips(p, p_adjusted, np.sort(maxima))
 
 
-def _flipped(
+def _count_flips(
     d: Floats, ia: Ints, ib: Ints, weight: Floats, target: Floats, key: np.uint64, flips: tuple[int, int]
 ) -> tuple[Ints, Ints, Floats]:
     """Counts of some flips, and the largest u* of each."""
-    own, falling = (np.zeros(target.size, dtype=np.int64) for _ in range(2))
+    own_counts, falling = (np.zeros(target.size, dtype=np.int64) for _ in range(2))
     maxima = np.empty(flips[1] - flips[0])
-    count_flips(d, ia, ib, weight, target, key, flips[0], own, falling, maxima)
-    return own, falling, maxima
+    count_flips(d, ia, ib, weight, target, key, flips[0], own_counts, falling, maxima)
+    return own_counts, falling, maxima
 
 
 def u_of(t: Floats, topics: int) -> Floats:

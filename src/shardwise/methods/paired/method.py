@@ -12,7 +12,7 @@ from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.core.model import MD1
 from shardwise.methods.base import JOINT, Clause, Estimates, Method, Outcome, PairTest
-from shardwise.methods.moderated.statistics import statistics
+from shardwise.methods.moderated.statistics import moderated_statistics
 from shardwise.methods.paired import max_t
 from shardwise.methods.paired import statistics as paired
 from shardwise.methods.paired.kernels import EXACT_TOPICS
@@ -54,12 +54,12 @@ class TopicTest:
     @property
     def name(self) -> str:
         """How many resamples were drawn, where some were."""
-        exact = self.method.test is randomization and self.tables.topics <= EXACT_TOPICS
+        exact = self.method.test is run_randomization and self.tables.topics <= EXACT_TOPICS
         return "" if exact or not self.method.drawn else describe_resamples(self.tables)
 
     def outcome(self, ia: Ints, ib: Ints) -> Outcome:
         """Test the pairs of systems with these indices."""
-        mean, se = paired.moments(self.y, ia, ib)
+        mean, se = paired.pair_moments(self.y, ia, ib)
         outcome = self.method.test(self, ia, ib, mean, se)
         # the distributions are symmetric, and the statistic has the sign of the mean difference
         one_sided = self.method.one_sided
@@ -87,17 +87,17 @@ def unpaired_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) ->
     return _by_t(mean, paired.unpaired_errors(test.y, ia, ib), 2.0 * test.tables.topics - 2.0)
 
 
-def wilcoxon(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+def run_wilcoxon(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """Signed ranks without the zero differences."""
-    return _by_p(mean, *paired.wilcoxon(test.y, ia, ib))
+    return _by_p(mean, *paired.wilcoxon_p(test.y, ia, ib))
 
 
-def sign(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+def run_sign(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """Binomial test on the topics won; the statistic is the number that the system named first won."""
-    return _by_p(mean, *paired.sign(test.y, ia, ib))
+    return _by_p(mean, *paired.sign_p(test.y, ia, ib))
 
 
-def mcnemar(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+def run_mcnemar(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """McNemar's exact test of right and wrong: the sign test of what only one system gets right, Tango's intervals."""
     y = test.y
     if not ((y == 0.0) | (y == 1.0)).all():
@@ -107,7 +107,7 @@ def mcnemar(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Ou
             argument="method",
             value="mcnemar",
         )
-    won, p = paired.sign(y, ia, ib)
+    won, p = paired.sign_p(y, ia, ib)
     lost = won - mean * y.shape[1]
 
     def limits(level: Floats) -> tuple[Floats, Floats]:
@@ -119,17 +119,17 @@ def mcnemar(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Ou
     return replace(_by_p(mean, won, p), limits=limits)
 
 
-def randomization(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+def run_randomization(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """Fisher's two-sided randomization test of the mean difference."""
     tables = test.tables
-    return _by_p(mean, mean, paired.randomization(test.y, ia, ib, tables.keys, tables.n_resamples))
+    return _by_p(mean, mean, paired.randomization_p(test.y, ia, ib, tables.keys, tables.n_resamples))
 
 
-def bootstrap(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
+def run_bootstrap(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """Studentised bootstrap of topics (J15 Algorithm 1)."""
     tables = test.tables
     t = student.t_statistic(mean, se)
-    p = paired.bootstrap(test.y, ia, ib, t, se, tables.keys, tables.n_resamples)
+    p = paired.bootstrap_p(test.y, ia, ib, t, se, tables.keys, tables.n_resamples)
     return _by_p(mean, t, p, se)
 
 
@@ -149,16 +149,18 @@ def randomised_tukey(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floa
 def largest_t(test: TopicTest, ia: Ints, ib: Ints, mean: Floats, se: Floats) -> Outcome:
     """Largest |t| of all pairs over sign flips of topics, step-down; intervals by the single step."""
     tables = test.tables
-    found = [
+    flips = [
         max_t.flip_topics(y, ia, ib, d, s, key, tables.n_resamples, jobs=1 if tables.keyed else None)
         for y, d, s, key in zip(test.y, mean, se, tables.keys, strict=True)
     ]
 
     def half_width(alpha: float) -> Floats:
-        critical = [[max_t.critical_t(one.maxima, alpha, tables.topics)] for one in found]
+        critical = [[max_t.critical_t(table_flips.maxima, alpha, tables.topics)] for table_flips in flips]
         return np.where(se == 0.0, 0.0, np.where(se == 0.0, 1.0, se) * np.array(critical))
 
-    p, p_adjusted = (np.stack([getattr(one, name) for one in found]) for name in ("p", "p_adjusted"))
+    p, p_adjusted = (
+        np.stack([getattr(table_flips, name) for table_flips in flips]) for name in ("p", "p_adjusted")
+    )
     nothing = np.full(p.shape, np.nan)
     statistic = student.t_statistic(mean, se)
     return Outcome(mean, se, nothing, statistic, p, FixedJoint(p_adjusted, half_width))
@@ -309,7 +311,7 @@ METHODS: tuple[PairedMethod, ...] = (
     PairedMethod(
         "wilcoxon",
         "Wilcoxon signed-rank test",
-        wilcoxon,
+        run_wilcoxon,
         "Wilcoxon signed-rank tests over {topics}",
         "ranks of differences, not their means",
         citations=("Wilcoxon1945",),
@@ -326,7 +328,7 @@ METHODS: tuple[PairedMethod, ...] = (
     PairedMethod(
         "sign",
         "sign test",
-        sign,
+        run_sign,
         "sign tests over {topics}",
         "{topics} won and lost, not means",
         of_means=False,
@@ -336,7 +338,7 @@ METHODS: tuple[PairedMethod, ...] = (
     PairedMethod(
         "mcnemar",
         "McNemar's exact test",
-        mcnemar,
+        run_mcnemar,
         "McNemar's exact tests over {topics}",
         "{topics} that only one of the two gets right",
         citations=("McNemar1947", "Tango1998"),
@@ -353,7 +355,7 @@ METHODS: tuple[PairedMethod, ...] = (
     PairedMethod(
         "randomization",
         "Fisher's randomization test",
-        randomization,
+        run_randomization,
         "Fisher's randomization tests of the mean difference over {topics}",
         "each pair by swapping its two {systems} on each {topic}",
         citations=("Fisher1935",),
@@ -371,7 +373,7 @@ METHODS: tuple[PairedMethod, ...] = (
     PairedMethod(
         "bootstrap",
         "studentised bootstrap",
-        bootstrap,
+        run_bootstrap,
         "studentised bootstrap tests over {topics}",
         "each pair by resampling {topics}",
         citations=("JayasingheEtAl2015",),
@@ -435,21 +437,21 @@ def estimate_by_pairs(tables: Tables, test: PairTest, model: str) -> Estimates:
         Means, with the scores behind them.
     """
     y = tables.topic_means()
-    there = np.isfinite(y)
-    count = there.sum(axis=1)
+    present = np.isfinite(y)
+    count = present.sum(axis=1)
     notes: tuple[str, ...] = ()
-    if there.all():
+    if present.all():
         parts = tables.decomposition(MD1, on_means=True)
         error = parts.ss_error / parts.df_error
     else:
-        error = np.asarray(statistics(y).common) / 2.0
+        error = np.asarray(moderated_statistics(y).common) / 2.0
         model = f"{model.split(', each pair')[0]}, each pair on the topics that both have"
-        lost = int((~there).sum())
+        lost = int((~present).sum())
         some = "1 score is missing" if lost == 1 else f"{lost} scores are missing"
         notes = (f"{some}: each pair is judged on the topics that both have",)
     nothing = np.full(len(y), np.nan)
-    means = np.where(there, y, 0.0).sum(axis=1) / np.maximum(count, 1)
-    squares = (np.where(there, y - means[:, np.newaxis], 0.0) ** 2).sum(axis=1)
+    means = np.where(present, y, 0.0).sum(axis=1) / np.maximum(count, 1)
+    squares = (np.where(present, y - means[:, np.newaxis], 0.0) ** 2).sum(axis=1)
     return Estimates(
         labels=tuple(map(str, range(y.shape[2]))),
         values=means,

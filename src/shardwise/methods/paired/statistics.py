@@ -27,14 +27,14 @@ def units_of(size: Floats) -> Floats:
     return np.asarray(10.0 ** (np.ceil(np.log10(np.where(size > 0.0, size, 1.0))) - 12.0))
 
 
-def larger(each: Floats, ia: Ints, ib: Ints) -> Floats:
+def larger_figure(each: Floats, ia: Ints, ib: Ints) -> Floats:
     """(B, P) the larger figure of the two systems of a pair: a pair is judged on its own scale, not on another's."""
     return np.ascontiguousarray(np.maximum(each[:, ia], each[:, ib]))
 
 
 def coarse_of(y: Floats, ia: Ints, ib: Ints) -> Floats:
     """(B, P) the step to which the differences of a pair are rounded so that ties show."""
-    return 100.0 * units_of(larger(sizes_of(y), ia, ib))
+    return 100.0 * units_of(larger_figure(sizes_of(y), ia, ib))
 
 
 def whole_units(y: Floats, unit: Floats) -> Ints:
@@ -44,14 +44,14 @@ def whole_units(y: Floats, unit: Floats) -> Ints:
 
 def free_of_noise(se: Floats, y: Floats, ia: Ints, ib: Ints) -> Floats:
     """Standard errors with those of mere rounding set to 0."""
-    return np.where(se <= NOISE * larger(sizes_of(y), ia, ib), 0.0, se)
+    return np.where(se <= NOISE * larger_figure(sizes_of(y), ia, ib), 0.0, se)
 
 
-def moments(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
+def pair_moments(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     """Mean difference of every pair and its standard error over topics, sd / sqrt(T) (J15 eq. 3).
 
     >>> y = np.array([[[0.5, 0.4], [0.6, 0.4], [0.7, 0.6]]])
-    >>> mean, se = moments(y, np.array([0]), np.array([1]))
+    >>> mean, se = pair_moments(y, np.array([0]), np.array([1]))
     >>> mean.round(4).tolist(), se.round(4).tolist()
     ([[0.1333]], [[0.0333]])
     """
@@ -67,7 +67,7 @@ def unpaired_errors(y: Floats, ia: Ints, ib: Ints) -> Floats:
     return free_of_noise(np.sqrt((variance[:, ia] + variance[:, ib]) / y.shape[1]), y, ia, ib)
 
 
-def wilcoxon(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
+def wilcoxon_p(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     """Smaller rank sum and p-value of signed ranks without the zero differences.
 
     Exact up to 50 differences, beyond by the normal law with the variance of tied ranks.
@@ -83,7 +83,7 @@ def _rank_laws() -> Floats:
     return kernels.rank_sum_laws()
 
 
-def sign(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
+def sign_p(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     """Topics won by the first system of a pair, and p-value of the binomial test, ties left out."""
     y = np.ascontiguousarray(y, dtype=np.float64)
     won, lost = (np.zeros((len(y), ia.size), dtype=np.int64) for _ in range(2))
@@ -93,32 +93,36 @@ def sign(y: Floats, ia: Ints, ib: Ints) -> tuple[Floats, Floats]:
     return won.astype(np.float64), np.asarray(law[won + lost, np.minimum(won, lost)])
 
 
-def randomization(y: Floats, ia: Ints, ib: Ints, keys: Words, n_resamples: int) -> Floats:
+def randomization_p(y: Floats, ia: Ints, ib: Ints, keys: Words, n_resamples: int) -> Floats:
     """p-values of Fisher's two-sided randomization test of the mean difference.
 
     All sign flips for few non-zero differences, else a sample of them, (r + 1)/(B + 1). Pairs of one unit are tested
     together, whatever the scale of others.
     """
     p = np.empty((len(y), ia.size))
-    for i, unit in enumerate(units_of(larger(sizes_of(y), ia, ib))):
-        for one in np.unique(unit):
-            pairs = np.flatnonzero(unit == one)
-            members, at = np.unique([ia[pairs], ib[pairs]], return_inverse=True)
-            a, b = np.ascontiguousarray(at.reshape(2, -1))
-            whole = whole_units(y[i : i + 1, :, members], np.array([one]))
-            found = np.empty((1, pairs.size))
-            kernels.randomization(whole, a, b, keys[i : i + 1], n_resamples, found)
-            p[i, pairs] = found[0]
+    for i, unit in enumerate(units_of(larger_figure(sizes_of(y), ia, ib))):
+        for number in np.unique(unit):
+            pairs = np.flatnonzero(unit == number)
+            members, columns = np.unique([ia[pairs], ib[pairs]], return_inverse=True)
+            a, b = np.ascontiguousarray(columns.reshape(2, -1))
+            whole = whole_units(y[i : i + 1, :, members], np.array([number]))
+            p_values = np.empty((1, pairs.size))
+            kernels.randomization(whole, a, b, keys[i : i + 1], n_resamples, p_values)
+            p[i, pairs] = p_values[0]
     return p
 
 
-def bootstrap(y: Floats, ia: Ints, ib: Ints, t: Floats, se: Floats, keys: Words, n_resamples: int) -> Floats:
+def bootstrap_p(
+    y: Floats, ia: Ints, ib: Ints, t: Floats, se: Floats, keys: Words, n_resamples: int
+) -> Floats:
     """p-values of the studentised bootstrap of topics, recentred by the mean of all bootstrap means (J15 Alg. 1)."""
     y = np.ascontiguousarray(y, dtype=np.float64)
-    found = np.zeros(t.shape, dtype=np.int64)
-    kernels.bootstrap(y, coarse_of(y, ia, ib), ia, ib, np.ascontiguousarray(t), keys, n_resamples, found)
+    exceedances = np.zeros(t.shape, dtype=np.int64)
+    kernels.bootstrap(
+        y, coarse_of(y, ia, ib), ia, ib, np.ascontiguousarray(t), keys, n_resamples, exceedances
+    )
     certain = np.where(t == 0.0, n_resamples, 0)  # all differences alike
-    return np.asarray((np.where(se == 0.0, certain, found) + 1) / (n_resamples + 1))
+    return np.asarray((np.where(se == 0.0, certain, exceedances) + 1) / (n_resamples + 1))
 
 
 def permuted_ranges(y: Floats, keys: Words, n_resamples: int) -> tuple[Floats, Floats]:

@@ -134,6 +134,6 @@ def seeds_or_samples(scores: Any, level: float = 0.95) -> Repeats:
     y = np.asarray(in_canonical_order(table).to_numpy(), dtype=float)[None]
     flags = Scores(table).deterministic
     fixed = np.array(flags) if flags else None
-    found = instance_effect(instance_spread(y, fixed), checked_level(level, "level"))
-    f, df, df_error, p, sd, lower, upper, error_sd = (float(x[0]) for x in found)
+    effect = instance_effect(instance_spread(y, fixed), checked_level(level, "level"))
+    f, df, df_error, p, sd, lower, upper, error_sd = (float(x[0]) for x in effect)
     return Repeats(f, (df, df_error), p, sd, lower, upper, error_sd, level, nouns_of(table))

@@ -15,7 +15,7 @@ from shardwise.core.rng import make_generator
 from shardwise.methods.base import Clause, Estimates, Method, Outcome
 from shardwise.methods.mixed import balanced
 from shardwise.methods.mixed.posterior import Mixture
-from shardwise.methods.mixed.posterior_draws import draw
+from shardwise.methods.mixed.posterior_draws import draw_ordered
 from shardwise.methods.moderated.moments import pair_moments
 from shardwise.methods.paired import kernels
 from shardwise.methods.paired import statistics as paired
@@ -25,7 +25,7 @@ from shardwise.methods.repeats.unified import (
     Moments,
     complete_moments,
     instance_spread,
-    unified,
+    run_unified,
     unified_order,
 )
 from shardwise.methods.tables import INSTANCES, Dims, Tables
@@ -50,7 +50,7 @@ def spread_of(tables: Tables) -> InstanceSpread:
     return tables.once("instance spread", lambda: instance_spread(tables.y, flags))
 
 
-def copied(tables: Tables) -> Floats:
+def copy_deterministic(tables: Tables) -> Floats:
     """(B, T, R, M) complete scores, those of a deterministic system copied to all instances."""
     fixed = spread_of(tables).fixed
     y = tables.y
@@ -101,7 +101,7 @@ def moments_of(tables: Tables, ia: Ints, ib: Ints) -> Moments:
 
 def unified_test(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
     """Variance over topics and over each system's own instances, Satterthwaite df."""
-    return _by_t(*unified(moments_of(tables, ia, ib), spread_of(tables), ia, ib))
+    return _by_t(*run_unified(moments_of(tables, ia, ib), spread_of(tables), ia, ib))
 
 
 def samples_test(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
@@ -119,8 +119,8 @@ def mixed_test(tables: Tables, ia: Ints, ib: Ints, df: str, design: Design | Non
 
     Two deterministic systems, or scores without a residual, have no such model: these pairs are never told apart.
     """
-    y, fixed = copied(tables), spread_of(tables).fixed
-    mean, _ = paired.moments(tables.topic_means(), ia, ib)
+    y, fixed = copy_deterministic(tables), spread_of(tables).fixed
+    mean, _ = paired.pair_moments(tables.topic_means(), ia, ib)
     some = fixed[:, ia] | fixed[:, ib]
     step = max(1, NUMBERS // (2 * y.shape[0] * y.shape[1] * y.shape[3]))
     se, freedom = np.empty(mean.shape), np.empty(mean.shape)
@@ -135,7 +135,7 @@ def mixed_test(tables: Tables, ia: Ints, ib: Ints, df: str, design: Design | Non
                 else np.full(some[:, part].shape, design == kind)
             )
             if mine.any():
-                own_se, own_freedom = difference_of(balanced.lines(both, kind), df)
+                own_se, own_freedom = difference_of(balanced.split_lines(both, kind), df)
                 se[:, part] = np.where(mine, own_se, se[:, part])
                 freedom[:, part] = np.where(mine, own_freedom, freedom[:, part])
     return _by_t(mean, se, freedom)
@@ -147,10 +147,10 @@ def difference_of(lines: balanced.Lines, df: str) -> tuple[Floats, Floats]:
     ss = np.where(usable[..., None], lines.ss, lines.df)
     fit = balanced.restricted_maximum(replace(lines, ss=ss))
     se = np.where(usable, np.sqrt(fit.difference_variance), np.inf)
-    return se, np.where(usable, _freedom(fit, df), 1.0)
+    return se, np.where(usable, _mixed_df(fit, df), 1.0)
 
 
-def _freedom(fit: balanced.BalancedFit, df: str) -> Floats:
+def _mixed_df(fit: balanced.BalancedFit, df: str) -> Floats:
     l, m, n = fit.lines.shape  # noqa: E741
     if df == "paper":
         return np.full(fit.phi.shape[:-1], l * m * n - 1.0)
@@ -164,26 +164,26 @@ def _freedom(fit: balanced.BalancedFit, df: str) -> Floats:
 
 def one_instance(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
     """Paired t on the first instance of each system, which J15 warns of."""
-    mean, se = paired.moments(copied(tables)[..., 0], ia, ib)
+    mean, se = paired.pair_moments(copy_deterministic(tables)[..., 0], ia, ib)
     return _by_t(mean, se, np.full((len(mean), 1), tables.topics - 1.0))
 
 
-def independent(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
+def run_independent(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
     """Paired t on the differences of all instances and topics as if none depended on another."""
-    y = copied(tables).transpose(0, 1, 3, 2).reshape(len(tables), -1, tables.systems)
-    mean, se = paired.moments(y, ia, ib)
+    y = copy_deterministic(tables).transpose(0, 1, 3, 2).reshape(len(tables), -1, tables.systems)
+    mean, se = paired.pair_moments(y, ia, ib)
     return _by_t(mean, se, np.full((len(mean), 1), y.shape[1] - 1.0))
 
 
-def pooled(tables: Tables, ia: Ints, ib: Ints, *, own: bool) -> Outcome:
+def run_pooled(tables: Tables, ia: Ints, ib: Ints, *, own_t: bool) -> Outcome:
     """J15 Algorithm 2: resamples of every instance against the t of the averages, or against its own t."""
     fixed = spread_of(tables).fixed
-    y = np.ascontiguousarray(copied(tables).transpose(0, 3, 1, 2))  # (B, M, T, R)
+    y = np.ascontiguousarray(copy_deterministic(tables).transpose(0, 3, 1, 2))  # (B, M, T, R)
     m, n = y.shape[1], tables.n_resamples
-    mean, se = paired.moments(tables.topic_means(), ia, ib)
+    mean, se = paired.pair_moments(tables.topic_means(), ia, ib)
     t = student.t_statistic(mean, se)
-    if own:
-        each_mean, each_se = paired.moments(y.reshape(-1, *y.shape[2:]), ia, ib)
+    if own_t:
+        each_mean, each_se = paired.pair_moments(y.reshape(-1, *y.shape[2:]), ia, ib)
         against = student.t_statistic(each_mean, each_se).reshape(len(tables), m, -1)
     else:
         against = np.repeat(t[:, None, :], m, axis=1)
@@ -192,7 +192,7 @@ def pooled(tables: Tables, ia: Ints, ib: Ints, *, own: bool) -> Outcome:
     p = (as_large + 1) / (m * n + 1)
     both = fixed[:, ia] & fixed[:, ib]
     if both.any():
-        p = np.where(both, paired.bootstrap(tables.topic_means(), ia, ib, t, se, tables.keys, n), p)
+        p = np.where(both, paired.bootstrap_p(tables.topic_means(), ia, ib, t, se, tables.keys, n), p)
     nothing = np.full(p.shape, np.nan)
     return Outcome(mean, se, nothing, t, p)
 
@@ -275,15 +275,15 @@ class RepeatsMethod(Method):
         return add_effect_sizes(replace(estimates, notes=(*estimates.notes, *notes)), tables)
 
 
-def add_effect_sizes(found: Estimates, tables: Tables) -> Estimates:
+def add_effect_sizes(estimates: Estimates, tables: Tables) -> Estimates:
     """The same, differences measured by the residual (J15), and by their own spread over topics (eq. 8).
 
     Where the residual is rounding, as with identical seeds, the common spread of the differences stands for it.
     """
-    unlike = np.sqrt(2.0) * found.scale  # of per-topic differences, J15 eq. 8
+    unlike = np.sqrt(2.0) * estimates.scale  # of per-topic differences, J15 eq. 8
     residual = np.sqrt(np.nan_to_num(residual_of(tables)))
     scale = np.where(residual > NOISE * np.nanmax(np.abs(tables.y), axis=(1, 2, 3)), residual, unlike)
-    return replace(found, scale=scale, topic_sd=topic_sd(tables))
+    return replace(estimates, scale=scale, topic_sd=topic_sd(tables))
 
 
 def residual_of(tables: Tables) -> Floats:
@@ -334,14 +334,14 @@ def unified_posterior(tables: Tables, labels: tuple[str, ...]) -> Callable[[str,
                 "the differences do not vary over topics", remedy="there is nothing to draw from"
             )
         order, weights = unified_order(float(se[0, 0]), float(topics[0, 0]), spread, ia, ib)
-        variance = draw(order, draws, make_generator(seed)) @ weights
+        variance = draw_ordered(order, draws, make_generator(seed)) @ weights
         centres = np.full(draws, float(mean[0, 0]))
         return Mixture(centres, np.sqrt(np.maximum(variance, 0.0)), np.full(draws, 1.0 / draws))
 
     return posterior
 
 
-def _mixed(df: str) -> Callable[[Tables, Ints, Ints], Outcome]:
+def _make_mixed_test(df: str) -> Callable[[Tables, Ints, Ints], Outcome]:
     def test(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
         return mixed_test(tables, ia, ib, df)
 
@@ -350,15 +350,15 @@ def _mixed(df: str) -> Callable[[Tables, Ints, Ints], Outcome]:
 
 def pooled_averages(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
     """J15 Algorithm 2, the t of the averages against resamples of every instance."""
-    return pooled(tables, ia, ib, own=False)
+    return run_pooled(tables, ia, ib, own_t=False)
 
 
 def pooled_own(tables: Tables, ia: Ints, ib: Ints) -> Outcome:
     """J15 Algorithm 2, each instance's own t against its resamples."""
-    return pooled(tables, ia, ib, own=True)
+    return run_pooled(tables, ia, ib, own_t=True)
 
 
-MIXED = {df: _mixed(df) for df in FREEDOMS}
+MIXED = {df: _make_mixed_test(df) for df in FREEDOMS}
 MIXED_LIMITS = {
     "paper": "Degrees of freedom are too many: 11.1% false alarms against a deterministic system."
 }
@@ -448,7 +448,7 @@ PAIRWISE = (
     RepeatsMethod(
         "t-independent",
         "paired t-test on all instances and topics as if independent",
-        independent,
+        run_independent,
         (TOPICS,),
         "paired t-tests on all {instances} and {topics} as if they were independent",
         AS_THEY_ARE,
@@ -502,8 +502,8 @@ class JointMixedMethod(Method):
                 "a deterministic system has no repeats of its own for one nested model",
                 remedy="use unified or mixed, which take each pair by itself",
             )
-        y = copied(tables).transpose(0, 2, 3, 1)
-        lines = tables.once("lines", lambda: balanced.lines(y, "nested"))
+        y = copy_deterministic(tables).transpose(0, 2, 3, 1)
+        lines = tables.once("lines", lambda: balanced.split_lines(y, "nested"))
         se, freedom = difference_of(lines, "auto")
         return Estimates(
             labels=tuple(map(str, range(tables.systems))),

@@ -18,7 +18,7 @@ Source = xr.DataArray | pd.DataFrame | pd.Series
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class InstancePair:
     """(M, N) scores of two systems on the same topics; a deterministic one has M = 1."""
 
     names: tuple[str, str]
@@ -38,7 +38,7 @@ class Pair:
         """Number of instances of each."""
         return len(self.a), len(self.b)
 
-    def complete(self, *instead: Part) -> Pair:
+    def complete(self, *instead: Part) -> InstancePair:
         """The same, or a refusal if a score is missing."""
         for name, y in zip(self.names, (self.a, self.b), strict=True):
             lost = ~np.isfinite(y)
@@ -50,7 +50,7 @@ class Pair:
                 )
         return self
 
-    def replicated(self) -> Pair:
+    def replicated(self) -> InstancePair:
         """The same, or a refusal if no system that is not deterministic has a second instance to go by."""
         alone = [
             name
@@ -74,10 +74,10 @@ class Pair:
         if self.labels[0] == self.labels[1]:
             return np.stack([self.a.T, self.b.T], axis=1)
         instances = list(dict.fromkeys([*self.labels[0], *self.labels[1]]))
-        place = {label: k for k, label in enumerate(instances)}
+        position = {label: k for k, label in enumerate(instances)}
         y = np.full((self.n, 2, len(instances)), np.nan)
         for k, values in enumerate((self.a, self.b)):
-            y[:, k, [place[label] for label in self.labels[k]]] = values.T
+            y[:, k, [position[label] for label in self.labels[k]]] = values.T
         return y
 
     def scores(self) -> xr.DataArray:
@@ -105,44 +105,48 @@ class Pair:
             )
         return self.a - self.b
 
-    def single(self, instance: Any) -> Pair:
+    def single(self, instance: Any) -> InstancePair:
         """One instance of each system that is not deterministic, the first unless named."""
         parts, labels = [], []
-        for name, y, own, fixed in zip(
+        for name, y, instance_names, fixed in zip(
             self.names, (self.a, self.b), self.labels, self.deterministic, strict=True
         ):
-            at = 0
+            index = 0
             if instance is not None and not fixed:
-                if str(instance) not in own:
+                if str(instance) not in instance_names:
                     raise InputError(
-                        f"{name} has no instance {instance}", remedy=f"it has {', '.join(own[:5])}"
+                        f"{name} has no instance {instance}", remedy=f"it has {', '.join(instance_names[:5])}"
                     )
-                at = own.index(str(instance))
-            parts.append(y[at : at + 1])
-            labels.append((own[at],))
+                index = instance_names.index(str(instance))
+            parts.append(y[index : index + 1])
+            labels.append((instance_names[index],))
         return replace(self, a=parts[0], b=parts[1], labels=(labels[0], labels[1]))
 
 
-def pair_of(a: Source, b: Source) -> Pair:
+def pair_of(a: Source, b: Source) -> InstancePair:
     """Check two systems' scores and match their topics by name."""
     same = getattr(a, "name", None) == getattr(b, "name", None)  # the measure's then, not the systems'
-    one, two = _system(a, "a", not same), _system(b, "b", not same)
-    names = (one[0], two[0])
+    first, second = _read_system(a, "a", not same), _read_system(b, "b", not same)
+    names = (first[0], second[0])
     if names[0] == names[1]:
         raise InputError(f"both systems are called {names[0]!r}", remedy="give each its own name")
-    if set(one[1]) != set(two[1]):
-        odd = sorted(set(one[1]) ^ set(two[1]))
+    if set(first[1]) != set(second[1]):
+        odd = sorted(set(first[1]) ^ set(second[1]))
         raise InputError(
             f"the systems do not have the same topics: {', '.join(odd[:5])} is in one only",
             remedy="select the topics that both have",
         )
-    if len(one[1]) < 2:
-        raise InputError(f"{len(one[1])} topic is too few for a test over topics", remedy="give at least two")
-    order = [two[1].index(topic) for topic in one[1]]
-    return Pair(names, one[1], (one[2], two[2]), one[3], two[3][:, order], (one[4], two[4]))
+    if len(first[1]) < 2:
+        raise InputError(
+            f"{len(first[1])} topic is too few for a test over topics", remedy="give at least two"
+        )
+    order = [second[1].index(topic) for topic in first[1]]
+    return InstancePair(
+        names, first[1], (first[2], second[2]), first[3], second[3][:, order], (first[4], second[4])
+    )
 
 
-def _system(
+def _read_system(
     source: Source, name: str, own_name: bool
 ) -> tuple[str, tuple[str, ...], tuple[str, ...], Floats, bool]:
     """Name, topics, instances, (M, N) scores and whether the system is deterministic."""
@@ -153,9 +157,9 @@ def _system(
         table = {"topic": source.index.to_numpy(), "instance": [str(column) for column in source.columns]}
         source = xr.DataArray(source.to_numpy(dtype=float), dims=("topic", "instance"), coords=table)
     if not isinstance(source, xr.DataArray) or set(source.dims) not in ({"topic"}, {"topic", "instance"}):
-        found = ", ".join(map(str, getattr(source, "dims", ()))) or type(source).__name__
+        dims_found = ", ".join(map(str, getattr(source, "dims", ()))) or type(source).__name__
         raise InputError(
-            f"{name} has {found} instead of the dimensions instance and topic",
+            f"{name} has {dims_found} instead of the dimensions instance and topic",
             remedy=(
                 "choose one system and one measure",
                 Either(", as in scores['AP'].sel(system='bm25')", ""),
@@ -165,14 +169,14 @@ def _system(
     fixed = flag or "instance" not in source.dims
     y = np.atleast_2d(np.asarray(source.to_numpy(), dtype=float))  # by numpy: labels are dear to move
     y = y.T if source.dims == ("topic", "instance") else y
-    there = np.isfinite(y).any(axis=1)
+    present = np.isfinite(y).any(axis=1)
     title = str((own_name and source.name) or name)
     if "system" in source.coords:
         title = str(source["system"].item())
-    if not there.any() or np.isinf(y).any():
-        problem = "an infinite score" if there.any() else "no scores"
+    if not present.any() or np.isinf(y).any():
+        problem = "an infinite score" if present.any() else "no scores"
         raise InputError(f"{title} has {problem}", remedy="mend it or leave it out")
-    y, labels = y[there], tuple(compress(_instances(source), there))
+    y, labels = y[present], tuple(compress(_name_instances(source), present))
     if flag and not all(np.array_equal(y[0], row, equal_nan=True) for row in y[1:]):
         raise InputError(
             f"{title} is flagged deterministic, but its instances differ", remedy="remove the flag"
@@ -182,7 +186,7 @@ def _system(
     return title, level_names(source, "topic"), labels, y, fixed
 
 
-def _instances(source: xr.DataArray) -> tuple[str, ...]:
+def _name_instances(source: xr.DataArray) -> tuple[str, ...]:
     """Names of the instances; the scores of a single one may have kept its name."""
     if "instance" in source.dims:
         return level_names(source, "instance")

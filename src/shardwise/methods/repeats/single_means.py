@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shardwise.core.arrays import Bools, Floats
-from shardwise.methods.repeats.unified import complete_moments, instance_spread, unified
+from shardwise.methods.repeats.unified import complete_moments, instance_spread, run_unified
 
 
 def mean_spread(y: Floats, deterministic: Bools) -> tuple[Floats, Floats, Floats]:
@@ -27,7 +27,7 @@ def mean_spread(y: Floats, deterministic: Bools) -> tuple[Floats, Floats, Floats
     ([[0.5, 0.6]], [[0.2082, 0.1]], [[2.0, 2.0]])
     """
     r = y.shape[2]
-    beside = np.concatenate([y, np.zeros((*y.shape[:2], 1, y.shape[3]))], axis=2)
-    spread = instance_spread(beside, np.append(deterministic, True))
+    with_zero = np.concatenate([y, np.zeros((*y.shape[:2], 1, y.shape[3]))], axis=2)
+    spread = instance_spread(with_zero, np.append(deterministic, True))
     ia, ib = np.arange(r), np.full(r, r)
-    return unified(complete_moments(np.nanmean(beside, axis=-1), ia, ib), spread, ia, ib)
+    return run_unified(complete_moments(np.nanmean(with_zero, axis=-1), ia, ib), spread, ia, ib)

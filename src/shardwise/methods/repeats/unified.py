@@ -44,7 +44,7 @@ class InstanceSpread:
     @property
     def residual_variance(self) -> Floats:
         """(B,) spread of the scores of the non-deterministic systems around topics and instances, pooled."""
-        return _pooled(self.ms_error, np.where(self.shown, self.df_error, 0.0))
+        return _weighted_mean(self.ms_error, np.where(self.shown, self.df_error, 0.0))
 
     @property
     def counted(self) -> Bools:
@@ -52,7 +52,7 @@ class InstanceSpread:
         return self.ms_instance > self.ms_error
 
 
-def _pooled(values: Floats, weight: Floats) -> Floats:
+def _weighted_mean(values: Floats, weight: Floats) -> Floats:
     """(B,) means of (B, R) values with these weights, NaN where all are 0."""
     total = weight.sum(axis=-1)
     return np.where(total > 0.0, (values * weight).sum(axis=-1) / np.where(total > 0.0, total, 1.0), np.nan)
@@ -71,36 +71,36 @@ def instance_spread(y: Floats, deterministic: Bools | None = None) -> InstanceSp
     >>> bool(abs(found.ms_error[0, 0] - 1.0) < 0.2), found.counts.tolist()
     (True, [[6.0, 6.0]])
     """
-    there = np.isfinite(y)
-    whole = bool(there.all())  # then nothing has to be masked
-    present = np.asarray(there.any(axis=1))  # (B, R, M)
+    present_cells = np.isfinite(y)
+    whole = bool(present_cells.all())  # then nothing has to be masked
+    present = np.asarray(present_cells.any(axis=1))  # (B, R, M)
     counts = present.sum(axis=-1)
     if (counts == 0).any():
         raise InputError("a system has no scores", remedy="leave it out")
-    filled = y if whole else np.where(there, y, 0.0)
-    per_topic = there.sum(axis=-1)  # (B, T, R)
-    share = there / np.maximum(per_topic, 1)[..., None]
+    filled = y if whole else np.where(present_cells, y, 0.0)
+    per_topic = present_cells.sum(axis=-1)  # (B, T, R)
+    share = present_cells / np.maximum(per_topic, 1)[..., None]
     rest = y - (filled * share).sum(axis=-1)[..., None]  # around the topic
-    rest = rest if whole else np.where(there, rest, 0.0)
-    fixed = _deterministic(rest, counts, np.abs(filled).max(axis=(1, 2, 3)), deterministic)
+    rest = rest if whole else np.where(present_cells, rest, 0.0)
+    fixed = _find_deterministic(rest, counts, np.abs(filled).max(axis=(1, 2, 3)), deterministic)
     observed = (per_topic > 0).sum(axis=1)  # (B, R): topics that a system has
     weight = share.sum(axis=1) / np.maximum(observed, 1)[..., None]  # (B, R, M)
-    if (there.all(axis=1) == present).all():
+    if (present_cells.all(axis=1) == present).all():
         n = y.shape[1]
         df = counts - 1.0
-        own = np.where(present, rest.mean(axis=1), 0.0)
-        ss_instance = n * (own**2).sum(axis=-1)
-        left = rest - own[:, None]
-        left = left if whole else np.where(there, left, 0.0)
-        ss_error, trace = (left**2).sum(axis=(1, 3)), n * df
+        topic_means = np.where(present, rest.mean(axis=1), 0.0)
+        ss_instance = n * (topic_means**2).sum(axis=-1)
+        residuals = rest - topic_means[:, None]
+        residuals = residuals if whole else np.where(present_cells, residuals, 0.0)
+        ss_error, trace = (residuals**2).sum(axis=(1, 3)), n * df
     else:
-        ss_instance, df, trace = _after_topics(there, share, rest)
+        ss_instance, df, trace = _after_topics(present_cells, share, rest)
         ss_error = (rest**2).sum(axis=(1, 3)) - ss_instance
-    df_error = there.sum(axis=(1, 3)) - observed - df
+    df_error = present_cells.sum(axis=(1, 3)) - observed - df
     lacking = ~fixed & ((df < 1.0) | (df_error < 1.0))
     free, free_error = np.maximum(df, 1.0), np.maximum(df_error, 1.0)
     per_instance = np.where(trace > 0.0, trace, observed) / free
-    found = InstanceSpread(
+    spread = InstanceSpread(
         np.where(fixed, 0.0, ss_instance / free),
         np.where(fixed, 0.0, np.maximum(ss_error, 0.0) / free_error),
         free,
@@ -111,10 +111,10 @@ def instance_spread(y: Floats, deterministic: Bools | None = None) -> InstanceSp
         fixed,
         lacking,
     )
-    return _borrowing(found, (weight**2).sum(axis=-1)) if lacking.any() else found
+    return _borrow_squares(spread, (weight**2).sum(axis=-1)) if lacking.any() else spread
 
 
-def _deterministic(rest: Floats, counts: Ints, largest: Floats, flags: Bools | None) -> Bools:
+def _find_deterministic(rest: Floats, counts: Ints, largest: Floats, flags: Bools | None) -> Bools:
     """(B, R) systems whose instances are copies: those that are said to be, or are; rounding does not count."""
     alike = (np.abs(rest) <= NOISE * largest[:, None, None, None]).all(axis=(1, 3))
     if flags is None:
@@ -127,23 +127,23 @@ def _deterministic(rest: Floats, counts: Ints, largest: Floats, flags: Bools | N
     return fixed
 
 
-def _after_topics(there: Bools, share: Floats, rest: Floats) -> tuple[Floats, Floats, Floats]:
+def _after_topics(present: Bools, share: Floats, rest: Floats) -> tuple[Floats, Floats, Floats]:
     """(B, R) sum of squares of instances after topics, its df, and the trace of its equations."""
-    equations = -np.einsum("btrm,btrk->brmk", share, there.astype(np.float64))
+    equations = -np.einsum("btrm,btrk->brmk", share, present.astype(np.float64))
     m = np.arange(equations.shape[-1])
-    equations[..., m, m] += there.sum(axis=1)
+    equations[..., m, m] += present.sum(axis=1)
     trace = equations[..., m, m].sum(axis=-1)
     values, vectors = np.linalg.eigh(equations)
-    kept = values > 1e-9 * np.maximum(there.sum(axis=1).max(axis=-1), 1)[..., None]
+    kept = values > 1e-9 * np.maximum(present.sum(axis=1).max(axis=-1), 1)[..., None]
     along = np.einsum("brm,brmk->brk", rest.sum(axis=1), vectors)
     ss = np.where(kept, along**2 / np.where(kept, values, 1.0), 0.0).sum(axis=-1)
     return ss, kept.sum(axis=-1).astype(np.float64), trace
 
 
-def _borrowing(found: InstanceSpread, squares: Floats) -> InstanceSpread:
+def _borrow_squares(spread: InstanceSpread, squares: Floats) -> InstanceSpread:
     """The same with the mean squares of all other systems for those that have no instances to compare."""
-    own, own_error = (np.where(found.shown, df, 0.0) for df in (found.df_instance, found.df_error))
-    if (own.sum(axis=-1) == 0.0).any():
+    own_df, own_error = (np.where(spread.shown, df, 0.0) for df in (spread.df_instance, spread.df_error))
+    if (own_df.sum(axis=-1) == 0.0).any():
         raise InputError(
             "a single instance does not show how instances vary",
             remedy=(
@@ -152,16 +152,16 @@ def _borrowing(found: InstanceSpread, squares: Floats) -> InstanceSpread:
                 Option("repeats", "samples"),
             ),
         )
-    take = found.borrowed
-    topics = _pooled(found.topics, own)[:, None]
+    take = spread.borrowed
+    topics = _weighted_mean(spread.topics, own_df)[:, None]
     return replace(
-        found,
-        ms_instance=np.where(take, _pooled(found.ms_instance, own)[:, None], found.ms_instance),
-        ms_error=np.where(take, _pooled(found.ms_error, own_error)[:, None], found.ms_error),
-        df_instance=np.where(take, own.sum(axis=-1)[:, None], found.df_instance),
-        df_error=np.where(take, own_error.sum(axis=-1)[:, None], found.df_error),
-        topics=np.where(take, topics, found.topics),
-        size=np.where(take, topics / squares, found.size),
+        spread,
+        ms_instance=np.where(take, _weighted_mean(spread.ms_instance, own_df)[:, None], spread.ms_instance),
+        ms_error=np.where(take, _weighted_mean(spread.ms_error, own_error)[:, None], spread.ms_error),
+        df_instance=np.where(take, own_df.sum(axis=-1)[:, None], spread.df_instance),
+        df_error=np.where(take, own_error.sum(axis=-1)[:, None], spread.df_error),
+        topics=np.where(take, topics, spread.topics),
+        size=np.where(take, topics / squares, spread.size),
     )
 
 
@@ -175,11 +175,11 @@ class Moments(NamedTuple):
 
 def complete_moments(topic_means: Floats, ia: Ints, ib: Ints) -> Moments:
     """Differences of pairs of (B, T, R) topic means of which none is missing."""
-    mean, se = paired.moments(topic_means, ia, ib)
+    mean, se = paired.pair_moments(topic_means, ia, ib)
     return Moments(mean, se, np.full(mean.shape, float(topic_means.shape[1])))
 
 
-def unified(
+def run_unified(
     differences: Moments, spread: InstanceSpread, ia: Ints, ib: Ints
 ) -> tuple[Floats, Floats, Floats]:
     """The unified test: difference, standard error and Satterthwaite df of pairs, (B, P) each.
@@ -189,10 +189,10 @@ def unified(
     """
     mean, se, n = differences
     extra = np.where(spread.counted, spread.ms_instance - spread.ms_error, 0.0) / spread.size
-    own = spread.ms_instance**2 / spread.df_instance + spread.ms_error**2 / spread.df_error
-    own = np.where(spread.counted, own / spread.size**2, 0.0)
+    squared_terms = spread.ms_instance**2 / spread.df_instance + spread.ms_error**2 / spread.df_error
+    squared_terms = np.where(spread.counted, squared_terms / spread.size**2, 0.0)
     variance = se**2 + extra[:, ia] + extra[:, ib]
-    uncertain = se**4 / np.maximum(n - 1.0, 1.0) + own[:, ia] + own[:, ib]
+    uncertain = se**4 / np.maximum(n - 1.0, 1.0) + squared_terms[:, ia] + squared_terms[:, ib]
     positive = uncertain > 0.0
     df = np.where(positive, variance**2 / np.where(positive, uncertain, 1.0), np.maximum(n - 1.0, 1.0))
     return mean, np.sqrt(variance), df
@@ -226,12 +226,12 @@ def instance_effect(spread: InstanceSpread, level: float = 0.95) -> InstanceEffe
     """
     use = spread.shown & (spread.ms_error > 0.0)
     df, df_error = (np.where(use, x, 0.0) for x in (spread.df_instance, spread.df_error))
-    f = _pooled(spread.ms_instance / np.where(use, spread.ms_error, 1.0), df)
+    f = _weighted_mean(spread.ms_instance / np.where(use, spread.ms_error, 1.0), df)
     error = spread.residual_variance
     total, total_error = df.sum(axis=-1), df_error.sum(axis=-1)
     tail = (1.0 - level) / 2.0
     limits = (1.0, scipy.stats.f.isf(tail, total, total_error), scipy.stats.f.ppf(tail, total, total_error))
-    topics = _pooled(spread.topics, df)
+    topics = _weighted_mean(spread.topics, df)
     sd, lower, upper = (np.sqrt(np.maximum(f / q - 1.0, 0.0) * error / topics) for q in limits)
     p = scipy.stats.f.sf(f, total, total_error)
     return InstanceEffect(f, total, total_error, p, sd, lower, upper, np.sqrt(error))
@@ -252,11 +252,11 @@ def unified_order(
     for k in (a, b):
         if spread.fixed[0, k]:
             continue
-        own = [float(spread.df_instance[0, k]), float(spread.df_error[0, k])]
-        at = len(ss)
-        orders.append((at, at + 1))
-        ss += [float(spread.ms_instance[0, k]) * own[0], float(spread.ms_error[0, k]) * own[1]]
-        df += [own[0] + 1.0, own[1]]
+        own_df = [float(spread.df_instance[0, k]), float(spread.df_error[0, k])]
+        offset = len(ss)
+        orders.append((offset, offset + 1))
+        ss += [float(spread.ms_instance[0, k]) * own_df[0], float(spread.ms_error[0, k]) * own_df[1]]
+        df += [own_df[0] + 1.0, own_df[1]]
         weights += [1.0 / float(spread.size[0, k]), -1.0 / float(spread.size[0, k])]
         lower += [0.0, -1.0 / float(spread.counts[0, k])]
     rows = [np.array(lower)]
