@@ -27,7 +27,7 @@ from shardwise.planning.components import variance_components
 from shardwise.planning.topics import smallest
 from shardwise.stats import studentized_range
 from shardwise.stats.power import moderated_df
-from shardwise.stats.units import residuals
+from shardwise.stats.units import additive_residuals
 
 MOST_REPEATS = 64
 """Repeats at most of the cheapest plan, or twice those at hand."""
@@ -183,7 +183,7 @@ def repeat_components(scores: Any, kind: str | None = None) -> tuple[VarianceCom
         )
     within = float(squares / df)
     known = count > 0
-    rest = residuals(means)
+    rest = additive_residuals(means)
     df_rest = known.sum() - known.any(axis=1).sum() - known.any(axis=0).sum() + 1
     between = float((rest**2).sum() / max(int(df_rest), 1)) - within * float((1.0 / count[known]).mean())
     variances = {"topic:system": max(between, 0.0), "system:instance": 0.0, "error": within}
