@@ -14,8 +14,8 @@ import xarray as xr
 
 import shardwise as sw
 from bench.replication import load
+from bench.resplit import ResplitScenario
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.worlds.resplit import ResplitScenario
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import SPLITS, Tables
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from bench.resplit import ResplitScenario
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -15,7 +16,6 @@ import shardwise as sw
 from procedure_tables import labelled
 from shardwise.core.errors import InputError
 from shardwise.core.variance_components import VarianceComponents
-from shardwise.lab.worlds.resplit import ResplitScenario
 from shardwise.methods.registry import parse_procedure
 from shardwise.methods.tables import SPLITS, Tables
 from shardwise.stats.combining import quantile_p

@@ -15,7 +15,7 @@ import shardwise as sw
 from shardwise.core.claim import Claim
 from shardwise.core.errors import InputError
 from shardwise.lab.calibrate import CLAIMS, Calibration, calibrate
-from shardwise.lab.cases import NULLS, plan_effects
+from shardwise.lab.cases import SCENARIOS, plan_effects
 from shardwise.lab.error_counts import Truth
 from shardwise.lab.holdout.checks import split_half
 from shardwise.lab.worlds.base import NormalScenario
@@ -317,7 +317,7 @@ def test_progress_counts_tables_and_figures_are_seen_on_the_way() -> None:
         ({"methods": ["unified none"]}, "does not fit scores by topic, system, shard"),
         ({"methods": []}, "no method"),
         ({"nulls": ["permute"]}, "made of scores"),
-        ({"nulls": ["chaos"]}, f"choose from {', '.join(NULLS)}"),
+        ({"nulls": ["chaos"]}, f"choose from {', '.join(SCENARIOS)}"),
         ({"claims": [("year",)]}, "cannot generalise over year"),
         ({"instances": 3}, "shards and instances at once"),
         ({"jobs": 0}, "0 jobs"),

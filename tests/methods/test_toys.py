@@ -1,4 +1,4 @@
-"""A method, a correction and a scenario of one's own, each in one place, appear everywhere by themselves."""
+"""A method, a correction, a chart and a scenario of one's own, each in one place, appear everywhere by themselves."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import pytest
 import shardwise as sw
 from command_line import shardwise
 from shardwise.core.claim import Claim
+from shardwise.lab import cases
+from shardwise.lab.cases import SimulationSource
 from shardwise.methods import registry
 from shardwise.methods.base import Clause, Estimates, Method, Outcome
 from shardwise.methods.paired.method import estimate_by_pairs
@@ -133,3 +135,38 @@ def test_a_chart_of_ones_own_is_offered_by_its_results(table: Path) -> None:
         dispatch._ADDED.clear()
     with pytest.raises(sw.InputError, match="unknown chart 'bars'"):
         pairs.plot("bars")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeavyTails:
+    """Student's t with three degrees of freedom about equal means: the whole scenario, in twenty lines."""
+
+    truth: np.ndarray
+    shape: tuple[int, ...]
+    dims: tuple[str, ...] = ("topic", "system")
+    claim: Claim = Claim("topic")
+    name: str = "heavy tails; new topics like these"
+
+    def draw(self, first: int, count: int, seed: int) -> np.ndarray:
+        tables = [np.random.default_rng([seed, first + k]).standard_t(3, self.shape) for k in range(count)]
+        return np.stack(tables) + self.truth
+
+
+def test_a_scenario_of_ones_own_is_tried_by_its_name(table: Path) -> None:
+    def build(source: SimulationSource, claim: Claim, effects: np.ndarray, seed: int) -> HeavyTails:
+        return HeavyTails(effects, source.shape)
+
+    kind = sw.simulate.ScenarioKind(
+        build, lambda dims, claim: dims == TABLE and claim == Claim("topic"), any_size=True
+    )
+    sw.simulate.register_scenario("heavy-tails", kind)
+    try:
+        scores = sw.read_scores(str(table))
+        errors = sw.calibrate(scores, ["t holm"], repetitions=20, nulls=["heavy-tails"]).table
+        assert {null.partition(",")[0] for null in errors["null"]} == {"heavy-tails"}
+        with pytest.raises(sw.InputError, match=r"choose from normal, margins, .*heavy-tails"):
+            sw.calibrate(scores, ["t holm"], nulls=["unknown"])
+        with pytest.raises(sw.InputError, match="already"):
+            sw.simulate.register_scenario("flip", kind)
+    finally:
+        cases.SCENARIOS.pop("heavy-tails")

@@ -9,8 +9,9 @@ count for both, and where nothing but resample was asked for, so does that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,6 @@ from shardwise.lab.worlds.tilt import SHARE, effective_topics, tilted_scenario, 
 from shardwise.lab.worlds.vine import vine_scenario
 from shardwise.stats import studentized_range
 
-SIMULATED = ("normal", "margins")
-KEPT = ("vine", "tilt")  # scenarios of topics like these that keep near-duplicate systems, or every score
-NULLS = (*SIMULATED, *KEPT, *data.KINDS)
 INTERVALS = "resample"  # the scenario of intervals
 SIZES = 5  # differences planted between nothing and what is hardly ever missed
 
@@ -54,6 +52,36 @@ class SimulationSource:
     def as_measured(self) -> bool:
         """Whether the sizes are those of the scores."""
         return self.scores is not None and self.shape == tuple(self.scores.sizes[dim] for dim in self.dims)
+
+    @property
+    def complete(self) -> Floats:
+        """The scores, none of which may be missing."""
+        if self.scores is None:
+            raise InputError("this scenario is made of scores", remedy="give scores, not components")
+        return require_complete(self.scores)
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioKind:
+    """A way to make tables with a known truth of scores, or of variance components.
+
+    Parameters
+    ----------
+    build : callable
+        Function of a source, a claim, true effects of the systems (R,), 0 for equal ones, and a seed, that returns a
+        `Scenario`.
+    fits : callable
+        Function of the layout and the claim: whether equal systems have no difference for this claim there.
+    needs_scores : bool
+        Whether components alone are not enough.
+    any_size : bool
+        Whether tables of other sizes than that of the scores can be made.
+    """
+
+    build: Callable[[SimulationSource, Claim, Floats, int], Scenario]
+    fits: Callable[[tuple[str, ...], Claim], bool]
+    needs_scores: bool = True
+    any_size: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +108,7 @@ def cases_of(
     seed: int,
 ) -> list[Case]:
     """Scenarios of one claim: each null and, if ``planted``, systems up to ``largest`` apart in the first of them."""
-    kinds = [k for k in kinds if _speaks_for(k, source.dims, claim)]
+    kinds = [kind for kind in kinds if SCENARIOS[kind].fits(source.dims, claim)]
     if not kinds:
         raise InputError(
             f"none of the nulls chosen fits the claim about {claim.short(source.dims)}",
@@ -118,37 +146,83 @@ def _plant_differences(
     )
 
 
+def _build_normal(source: SimulationSource, claim: Claim, effects: Floats, seed: int) -> Scenario:
+    centre = MEAN if source.sd.mean is None else source.sd.mean
+    return NormalScenario(centre + effects - effects.mean(), source.sd, source.dims, source.shape, claim)
+
+
+def _build_margins(source: SimulationSource, claim: Claim, effects: Floats, seed: int) -> Scenario:
+    sizes = {f"{dim}s": size for dim, size in zip(source.dims, source.shape, strict=True)}
+    how: dict[str, Any] = {"margins": "auto", "generalize": claim, "seed": seed, **sizes}
+    return simulated(source.scores, SimulationOptions(effects=effects - effects.mean(), **how))
+
+
+def _build_vine(source: SimulationSource, claim: Claim, effects: Floats, seed: int) -> Scenario:
+    return vine_scenario(source.complete, source.dims, effects=effects - effects.mean())
+
+
+def _build_tilt(source: SimulationSource, claim: Claim, effects: Floats, seed: int) -> Scenario:
+    moved = effects - effects.mean() if effects.any() else None
+    return tilted_scenario(source.complete, source.dims, effects=moved)
+
+
+def _fits_topics(dims: tuple[str, ...], claim: Claim) -> bool:
+    return claim == Claim("topic") and dims[0] == "topic" and dims[-1] != "instance"
+
+
+def _of_scores(kind: str) -> ScenarioKind:
+    """Make the kind of equal systems that one's own scores are turned into."""
+
+    def build(source: SimulationSource, claim: Claim, effects: Floats, seed: int) -> Scenario:
+        return data.data_null(kind, source.complete, source.dims, claim, effects)
+
+    return ScenarioKind(build, partial(data.speaks_for, kind))
+
+
+SCENARIOS: dict[str, ScenarioKind] = {
+    "normal": ScenarioKind(_build_normal, lambda dims, claim: True, needs_scores=False, any_size=True),
+    "margins": ScenarioKind(_build_margins, lambda dims, claim: True, any_size=True),
+    # these two keep near-duplicate systems, or every score
+    "vine": ScenarioKind(_build_vine, _fits_topics),
+    "tilt": ScenarioKind(_build_tilt, _fits_topics),
+    **{kind: _of_scores(kind) for kind in data.KINDS},
+}
+"""Kinds of scenarios by name."""
+
+
+def register_scenario(name: str, kind: ScenarioKind) -> None:
+    """Offer another kind of scenario by its name, in `calibrate` and on the command line.
+
+    Parameters
+    ----------
+    name : str
+        What ``calibrate(…, nulls=[name])`` and ``--scenario`` call it.
+    kind : ScenarioKind
+        How it is made, and for which claims.
+
+    Raises
+    ------
+    InputError
+        If there is one of that name.
+    """
+    if name in SCENARIOS:
+        raise InputError(
+            f"there is a scenario {name!r} already", remedy="choose another name", argument="name"
+        )
+    SCENARIOS[name] = kind
+
+
 def _build_scenario(
     source: SimulationSource, kind: str, claim: Claim, effects: Floats, seed: int
 ) -> Scenario:
-    centred = effects - effects.mean()
-    if kind == "normal" or source.scores is None:
-        centre = MEAN if source.sd.mean is None else source.sd.mean
-        return NormalScenario(centre + centred, source.sd, source.dims, source.shape, claim)
-    if kind == "margins":
-        sizes = {f"{dim}s": size for dim, size in zip(source.dims, source.shape, strict=True)}
-        how: dict[str, Any] = {"margins": "auto", "generalize": claim, "seed": seed, **sizes}
-        return simulated(source.scores, SimulationOptions(effects=centred, **how))
-    if not source.as_measured:
+    if source.scores is None:
+        return _build_normal(source, claim, effects, seed)
+    if not (SCENARIOS[kind].any_size or source.as_measured):
         raise InputError(
             f"the null {kind!r} has the size of the scores themselves",
             remedy="use normal or margins for other sizes",
         )
-    y = require_complete(source.scores)
-    if kind == "vine":
-        return vine_scenario(y, source.dims, effects=centred)
-    if kind == "tilt":
-        return tilted_scenario(y, source.dims, effects=centred if effects.any() else None)
-    return data.data_null(kind, y, source.dims, claim, effects)
-
-
-def _speaks_for(kind: str, dims: tuple[str, ...], claim: Claim) -> bool:
-    """Whether a null has no difference for a claim about scores of these dimensions."""
-    if kind in SIMULATED:
-        return True
-    if kind in KEPT:
-        return claim == Claim("topic") and dims[0] == "topic" and dims[-1] != "instance"
-    return data.speaks_for(kind, dims, claim)
+    return SCENARIOS[kind].build(source, claim, effects, seed)
 
 
 def usual_nulls(source: SimulationSource, claim: Claim) -> tuple[list[str], str]:
@@ -159,9 +233,9 @@ def usual_nulls(source: SimulationSource, claim: Claim) -> tuple[list[str], str]
     bounded = bool(y.min() >= 0 and y.max() <= 1) and source.dims[-1] != "instance"
     if not source.as_measured:
         return ["margins" if bounded else "normal"], ""
-    kept = _speaks_for("vine", source.dims, claim)
-    vine = kept and bounded and bool(np.ptp(require_complete(source.scores), axis=0).min() > 0.0)
-    untilted = _explain_untilted(topic_means(require_complete(source.scores), source.dims)) if kept else ""
+    kept = SCENARIOS["vine"].fits(source.dims, claim)
+    vine = kept and bounded and bool(np.ptp(source.complete, axis=0).min() > 0.0)
+    untilted = _explain_untilted(topic_means(source.complete, source.dims)) if kept else ""
     tilt = ["tilt"] if kept and not untilted else []
     of_data = [kind for kind in data.KINDS if data.speaks_for(kind, source.dims, claim)]
     return ["vine" if vine else "margins" if bounded else "normal", *tilt, *of_data], untilted
@@ -183,9 +257,9 @@ def known_nulls(kinds: Iterable[str], source: SimulationSource) -> list[str]:
     """Refuse scenarios that there are not, or that need scores where there are none."""
     nulls = list(kinds)
     for kind in nulls:
-        if kind not in NULLS:
-            raise InputError(f"unknown scenario {kind!r}", remedy=f"choose from {', '.join(NULLS)}")
-        if source.scores is None and kind != "normal":
+        if kind not in SCENARIOS:
+            raise InputError(f"unknown scenario {kind!r}", remedy=f"choose from {', '.join(SCENARIOS)}")
+        if source.scores is None and SCENARIOS[kind].needs_scores:
             raise InputError(f"the null {kind!r} is made of scores", remedy="give scores, not components")
     return nulls
 
