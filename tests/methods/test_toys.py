@@ -24,6 +24,8 @@ from shardwise.plot import dispatch
 from shardwise.stats import corrections, student
 from shardwise.writing.methods import methods_text
 
+TOPICS = Claim("topic")
+
 
 @dataclass(frozen=True, slots=True)
 class TrimmedT(Method):
@@ -144,7 +146,7 @@ class HeavyTails:
     truth: np.ndarray
     shape: tuple[int, ...]
     dims: tuple[str, ...] = ("topic", "system")
-    claim: Claim = Claim("topic")
+    claim: Claim = TOPICS
     name: str = "heavy tails; new topics like these"
 
     def draw(self, first: int, count: int, seed: int) -> np.ndarray:
